@@ -51,8 +51,8 @@ class HeavyEmbedding(LettersEmbedding):
 class _Impatient(RequestWindow):
     """Refuses a text that would have to wait, which costs no other text."""
 
-    def acquire(self, tokens: int = 0) -> None:
-        if wait := self.take(tokens):
+    def acquire(self, num_tokens: int = 0) -> None:
+        if wait := self.take(num_tokens):
             raise ModelRequestError(f"to be asked again in {wait:.0f} seconds")
 
 

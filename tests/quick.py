@@ -26,7 +26,6 @@ SLOW = (
     "llamaindex/test_ingestion.py",
     "models/test_lexical.py",
     "models/test_openai_models.py",
-    "models/test_public_servers.py",
     "parsers/test_cache_keys.py",
     "parsers/test_foreign.py",
     "parsers/test_growth.py",
@@ -72,6 +71,7 @@ SLOW = (
     "text/test_encodings.py",
     "text/test_tokenizers.py",
     "workspace/test_loading.py",
+    "workspace/test_public_servers.py",
     "engines/test_on_ray.py",
 )
 """What `make quick` leaves out, and nothing else does: paths from this folder."""

@@ -7,6 +7,8 @@ import random
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.models.pacing import RequestWindow
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -48,6 +50,7 @@ class InProcess:
         self.closed = True
         if self._made is not None:
             self._made.made.opened.close()
+            RequestWindow.processes = 1  # as the process is to go on
 
 
 class InProcessEngine:

@@ -21,9 +21,10 @@ from rag_nodes.models import (
     Models,
     check_models,
     choose_models,
+    failure_of,
     get_embedding,
-    map_model_error,
 )
+from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.settings import Settings
 
 pytest_plugins = ["fixtures_openai"]
@@ -174,14 +175,12 @@ def test_an_embedding_by_name_needs_its_key() -> None:
         get_embedding("openai:some-model")
 
 
-def test_our_own_errors_pass_the_map_unchanged() -> None:
-    error = ModelResponseError("as it was")
-    assert map_model_error(error, model="m", api_base=None) is error
-
-
-def test_words_of_a_server_are_shortened_and_put_on_one_line() -> None:
+def test_our_own_errors_stay_and_words_of_a_server_are_shortened_and_put_on_one_line() -> None:
+    asked = OpenAIServerEmbedding()
+    own = ModelResponseError("as it was")
+    assert failure_of(own, asked, name="m") is own
     error = RuntimeError("first\nsecond\x1b[31m " + "x" * 1000)
-    message = str(map_model_error(error, model="m", api_base=None))
+    message = str(failure_of(error, asked, name="m"))
     assert "first second[31m x" in message
     assert len(message) < 600
 

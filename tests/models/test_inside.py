@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import openai
@@ -230,26 +232,28 @@ def test_an_error_status_keeps_what_the_server_said(openai_server: OpenAIServer)
     assert error.body["message"] == "no such thing"
 
 
-def test_whatever_handles_a_request_and_closes_is_a_transport() -> None:
-    class Answering:
-        closed = False
+def test_the_client_says_what_may_pass_and_how_long_its_server_asks_to_wait(
+    openai_server: OpenAIServer,
+) -> None:
+    client = _client(openai_server)
 
-        def handle_request(self, request: httpx.Request) -> httpx.Response:
-            return httpx.Response(200, text=str(request.url))
+    def said(status: int, **headers: str) -> tuple[bool, float | None]:
+        response = httpx.Response(
+            status, headers={k.replace("_", "-"): v for k, v in headers.items()}
+        )
+        return client._should_retry(response), client._parse_retry_after_header(response.headers)
 
-        def __enter__(self) -> Self:
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            self.close()
-
-        def close(self) -> None:
-            self.closed = True
-
-    transport: Any = Answering()
-    with httpx.Client(transport=transport) as client:
-        assert client.get("http://a.test/").text == "http://a.test/"
-    assert transport.closed
+    assert [status for status in range(400, 600) if said(status)[0]] == [
+        408,
+        409,
+        429,
+        *range(500, 600),
+    ]
+    assert said(429, retry_after="7") == (True, 7)
+    assert said(503, retry_after_ms="500") == (True, 0.5)
+    assert said(503, x_should_retry="false") == (False, None)
+    then = format_datetime(datetime.now(UTC) + timedelta(minutes=1), usegmt=True)
+    assert said(429, retry_after=then)[1] == pytest.approx(60, abs=5)
 
 
 def test_models_that_stand_in_for_one_are_known_by_where_they_are_defined() -> None:

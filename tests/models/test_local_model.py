@@ -12,7 +12,7 @@ from in_worker import TINY as NAME
 from tiny_onnx import write_model
 
 from rag_nodes.errors import ConfigurationError, MissingExtraError, ModelConnectionError
-from rag_nodes.models import Models, check_models, choose_models, get_embedding, named
+from rag_nodes.models import Models, check_models, choose, choose_models, get_embedding
 from rag_nodes.parsers import get_parser
 from rag_nodes.settings import Settings
 
@@ -84,7 +84,7 @@ def test_a_model_that_cannot_be_loaded_says_where_it_may_come_from(
 
 
 def test_without_the_package_the_install_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(named, "_NO_FASTEMBED", (9, 9))
+    monkeypatch.setattr(choose, "_NO_FASTEMBED", (9, 9))
     monkeypatch.delitem(sys.modules, "rag_nodes.models.local", raising=False)
     monkeypatch.setitem(sys.modules, "fastembed", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'rag-nodes\[fastembed\]'"):
@@ -92,6 +92,6 @@ def test_without_the_package_the_install_line_is_named(monkeypatch: pytest.Monke
 
 
 def test_a_python_the_integration_does_not_take_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(named, "_NO_FASTEMBED", (3, 1))
+    monkeypatch.setattr(choose, "_NO_FASTEMBED", (3, 1))
     with pytest.raises(ConfigurationError, match=r"takes no Python from 3\.1 on"):
         get_embedding("fastembed:BAAI/bge-small-en-v1.5")

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import in_worker
 import pytest
 from in_worker import TEXT, TINY, Stamp
@@ -25,11 +26,13 @@ from splitters import WindowSplitter
 from tiny_onnx import write_model
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.executors import PickledRecipe
 from rag_nodes.models import Models
+from rag_nodes.models.keys import without_keys
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
 from rag_nodes.models.pacing import RequestWindow
-from rag_nodes.models.rebuilding import keys_of, pickled, unpickled, without_keys
+from rag_nodes.models.pickling import keys_in, pickled, unpickled
 from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.transforms import (
     ChunkContext,
@@ -109,14 +112,11 @@ def test_an_llm_keeps_key_and_options(
     assert (asked.body["max_tokens"], asked.body["temperature"]) == (7, 0.7)
 
 
-def test_limits_of_a_model_and_whether_it_is_careful_go_along(access: dict[str, Any]) -> None:
-    model = OpenAIServerEmbedding(public_only=True, tokens_per_minute=9, **access)
-    shared = model.model_copy(update={"requests_per_minute": 300})
-    arrived = pickle.loads(pickle.dumps(shared))
-    assert arrived._window.per_minute == 300
-    assert arrived._window.tokens_per_minute == 9
-    with pytest.raises(ConfigurationError, match="not a server on the public internet"):
-        arrived.get_query_embedding("tank")
+def test_limits_of_a_model_go_along_and_a_client_of_its_own_cannot(access: dict[str, Any]) -> None:
+    arrived = pickle.loads(pickle.dumps(OpenAIServerEmbedding(tokens_per_minute=9, **access)))
+    assert (arrived._window.per_minute, arrived._window.tokens_per_minute) == (600, 9)
+    with httpx.Client() as careful, pytest.raises(ConfigurationError, match="cannot be pickled"):
+        pickled(OpenAIServerEmbedding(http_client=careful, **access))
 
 
 def test_models_that_were_asked_already_say_nothing_when_they_are_pickled(
@@ -259,7 +259,7 @@ def test_what_is_pickled_stays_as_it_was() -> None:
     callbacks = CallbackManager([])
     model = LettersEmbedding("xyz", callback_manager=callbacks)
     before = dict(model.__dict__)
-    pickled([model], workers=2)
+    pickled([model])
     assert model.__dict__ == before
     assert model.callback_manager is callbacks
 
@@ -304,7 +304,7 @@ def test_several_processes_write_into_one_journal_and_no_line_is_lost(
         (SectionSummary(on_done=lambda: None), "<lambda> is no function of a module"),
         (
             LettersEmbedding(rate_limiter=TokenBucketRateLimiter(requests_per_minute=1)),
-            r"LettersEmbedding, its rate_limiter: TokenBucketRateLimiter",
+            r"cannot be pickled \(TypeError: cannot pickle '_thread.lock' object\)",
         ),
         (ForeignNodeParser(splitter=lambda text: [text]), "<lambda> is no function of a module"),
         (type("Scripted", (Stamp,), {"__module__": "__main__"})(), "Scripted is no class of a mod"),
@@ -323,34 +323,25 @@ def test_a_pickle_whose_class_is_not_there_is_refused_without_its_words() -> Non
     assert KEY not in str(caught.value)
 
 
-def test_keys_of_a_model_are_known_to_whoever_leaves_them_out(access: dict[str, Any]) -> None:
-    keys = keys_of(OpenAIServerEmbedding(**access))
-    assert KEY not in repr(keys)
+def test_keys_of_models_are_known_to_whoever_leaves_them_out(access: dict[str, Any]) -> None:
+    keys = keys_in({"steps": [SectionSummary(llm=OpenAIServerLLM(**access))]})
     assert without_keys(f"refused {KEY} at {GATE}", keys) == "refused **** at ****"
+    assert without_keys("refused sk-12345 by Bearer abcdef") == "refused **** by ****"
 
 
 def test_what_an_account_may_ask_in_a_minute_is_divided_among_workers(
-    access: dict[str, Any],
+    access: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = OpenAIServerEmbedding(tokens_per_minute=9, **access)
-    window = RequestWindow(90, tokens_per_minute=2)
     steps = [
+        OpenAIServerEmbedding(**access),
         SectionSummary(llm=OpenAIServerLLM(**access), requests_per_minute=30),
-        ChunkContext(OpenAIServerLLM(**access), requests_per_minute=window),
         TitleExtractor(llm=OpenAIServerLLM(**access)),
     ]
-    embedding, (summary, context, titles) = unpickled(pickled((model, steps), workers=4))
-    assert (embedding._window.per_minute, embedding._window.tokens_per_minute) == (150, 2)
-    assert (summary._window.per_minute, summary.llm._window.per_minute) == (7.5, 150)
-    assert (context._window.per_minute, context._window.tokens_per_minute) == (22.5, 1)
-    assert titles.llm._window.per_minute == 150
-    assert model.requests_per_minute == 600
-
-
-def test_a_successor_waits_until_what_its_predecessor_asked_is_a_minute_ago(
-    access: dict[str, Any],
-) -> None:
-    own = [OpenAIServerEmbedding(**access), SectionSummary(requests_per_minute=30)]
-    for again in (False, True):
-        model, summary = unpickled(pickled(own, again=again))
-        assert (model._window.take() > 0) is (summary._window.take() > 0) is again
+    monkeypatch.setattr(RequestWindow, "processes", 1)
+    monkeypatch.chdir(".")
+    recipe = PickledRecipe.of(steps, 300)
+    recipe.prepare()
+    model, summary, titles = recipe.made
+    for window in (model._window, summary.llm._window, titles.llm._window):
+        assert [bool(window.take()) for _ in range(3)] == [False, False, True]
+    assert [bool(summary._window.take()) for _ in range(2)] == [False, True]

@@ -1,9 +1,11 @@
-"""No minute has more requests than allowed, whenever they are asked for."""
+"""No minute has more requests than allowed, and what fails is repeated until its time is up."""
 
 from __future__ import annotations
 
 import asyncio
 import pickle
+from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 from fake_time import FakeTime
@@ -11,97 +13,73 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_nodes.models import pacing
-from rag_nodes.models.pacing import RequestWindow
+from rag_nodes.models.pacing import LONGEST_WAIT, RequestWindow, retried
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MINUTE = 60.0
+GAPS = st.lists(st.tuples(st.floats(0, 30), st.integers(0, 150)), min_size=1, max_size=150)
 
 
-def busiest_minute(starts: list[float]) -> int:
-    """Most starts in any 60 seconds, both ends included."""
-    return max(sum(first <= start <= first + MINUTE for start in starts) for first in starts)
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
+    fake = FakeTime()
+    monkeypatch.setattr(pacing, "time", fake)
+    monkeypatch.setattr(pacing, "pause", fake.sleep)
+    monkeypatch.setattr(pacing.asyncio, "sleep", fake.async_sleep)
+    return fake
 
 
-@given(
-    st.integers(1, 40),
-    st.lists(st.floats(0, 30), min_size=1, max_size=150),
-)
-def test_no_minute_has_more_requests_than_allowed(per_minute: int, gaps: list[float]) -> None:
-    clock = FakeTime()
-    window = RequestWindow(per_minute, clock.monotonic)
-    starts = []
-    for gap in gaps:
-        clock.sleep(gap)
-        while wait := window.take():
-            clock.sleep(wait)
-        starts.append(clock.now)
-    assert busiest_minute(starts) <= per_minute
-
-
-@given(
-    st.integers(1, 100),
-    st.lists(st.tuples(st.floats(0, 30), st.integers(0, 150)), min_size=1, max_size=150),
-)
-def test_no_minute_has_more_tokens_than_allowed(
-    tokens_per_minute: int, requests: list[tuple[float, int]]
+@given(st.integers(1, 40) | st.none(), st.integers(1, 100) | st.none(), GAPS)
+def test_no_minute_has_more_requests_or_tokens_than_allowed(
+    per_minute: int | None, tokens_per_minute: int | None, requests: list[tuple[float, int]]
 ) -> None:
-    clock = FakeTime()
-    window = RequestWindow(None, clock.monotonic, tokens_per_minute=tokens_per_minute)
-    started = []
-    for gap, tokens in requests:
-        clock.sleep(gap)
-        while wait := window.take(tokens):
-            clock.sleep(wait)
-        started.append((clock.now, tokens))
+    clock, started = FakeTime(), []
+    window = RequestWindow(per_minute, tokens_per_minute=tokens_per_minute)
+    with patch.multiple(pacing, time=clock, pause=clock.sleep):
+        for gap, tokens in requests:
+            clock.sleep(gap)
+            window.acquire(tokens)
+            started.append((clock.now, tokens))
     for first, _ in started:
-        together = [tokens for start, tokens in started if first <= start <= first + MINUTE]
+        minute = [tokens for start, tokens in started if first <= start <= first + MINUTE]
+        assert len(minute) <= (per_minute or len(minute))
         # One that is too large by itself is sent alone.
-        assert sum(together) <= tokens_per_minute or sum(map(bool, together)) == 1
+        if tokens_per_minute and sum(map(bool, minute)) > 1:
+            assert sum(minute) <= tokens_per_minute
 
 
-def test_a_window_holds_both_limits() -> None:
-    clock = FakeTime()
-    window = RequestWindow(2, clock.monotonic, tokens_per_minute=10)
+def test_a_window_holds_both_limits(clock: FakeTime) -> None:
+    window = RequestWindow(2, tokens_per_minute=10)
     assert window.take(8) == 0
     assert window.take(8) > MINUTE, "tokens"
     assert window.take(2) == 0
     assert window.take(0) > MINUTE, "requests"
+    assert clock.pauses == []
 
 
-@pytest.mark.parametrize(("requests", "tokens"), [(3, None), (0.5, None), (None, 10), (3, 10)])
-def test_a_window_that_begins_spent_lets_nothing_through_for_a_minute(
-    requests: float | None, tokens: int | None
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize(
+    ("per_minute", "processes", "at_once", "wait"),
+    [(20, 1, 20, 61), (30, 4, 7, 61), (0.5, 1, 1, 121), (2, 4, 1, 121)],
+)
+def test_processes_share_what_an_account_may_ask_and_may_have_less_than_one_a_minute(
+    per_minute: float,
+    processes: int,
+    at_once: int,
+    wait: float,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    clock = FakeTime()
-    window = RequestWindow(requests, clock.monotonic, tokens_per_minute=tokens)
-    window.spend()
-    wait = window.take(1)
-    assert wait > MINUTE
-    clock.sleep(wait)
-    assert window.take(1) == 0
+    monkeypatch.setattr(RequestWindow, "processes", processes)
+    window = RequestWindow(per_minute)
+    assert [window.take() for _ in range(at_once + 1)] == [*[0.0] * at_once, wait]
+    tokens = RequestWindow(tokens_per_minute=100 * processes)
+    assert [tokens.take(100), tokens.take(1)] == [0, 61]
 
 
-def test_twenty_a_minute_are_not_thirty_seven_in_the_first_one() -> None:
-    clock = FakeTime()
-    window = RequestWindow(20, clock.monotonic)
-    starts = []
-    for _ in range(37):
-        while wait := window.take():
-            clock.sleep(wait)
-        starts.append(clock.now)
-    assert sum(start - starts[0] <= MINUTE for start in starts) == 20
-
-
-def test_less_than_one_a_minute_is_a_longer_pause() -> None:
-    clock = FakeTime()
-    window = RequestWindow(0.5, clock.monotonic)
-    assert window.take() == 0
-    assert window.take() > 2 * MINUTE - 1
-
-
-async def test_workers_side_by_side_share_one_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = FakeTime()
-    monkeypatch.setattr(pacing.asyncio, "sleep", clock.async_sleep)
-    window = RequestWindow(3, clock.monotonic)
+async def test_tasks_side_by_side_share_one_window(clock: FakeTime) -> None:
+    window = RequestWindow(3)
     starts: list[float] = []
 
     async def work() -> None:
@@ -111,12 +89,58 @@ async def test_workers_side_by_side_share_one_window(monkeypatch: pytest.MonkeyP
 
     await asyncio.gather(work(), work(), work())
     assert len(starts) == 12
-    assert busiest_minute(starts) <= 3
+    assert max(sum(one <= other <= one + MINUTE for other in starts) for one in starts) <= 3
 
 
 def test_a_window_travels_to_another_process_empty() -> None:
-    window = RequestWindow(1)
+    window = RequestWindow(0.5, tokens_per_minute=7)
     assert window.take() == 0
-    assert pickle.loads(pickle.dumps(window)).take() == 0
-    both = pickle.loads(pickle.dumps(RequestWindow(0.5, tokens_per_minute=7)))
-    assert (both.per_minute, both.tokens_per_minute) == (0.5, 7)
+    arrived = pickle.loads(pickle.dumps(window))
+    assert arrived.take() == 0
+    assert (arrived.per_minute, arrived.tokens_per_minute) == (0.5, 7)
+
+
+class AwayError(Exception):
+    """The server does not answer."""
+
+
+def _away(clock: FakeTime, seconds: float) -> Callable[[], str]:
+    """A server that comes back after some seconds."""
+    back = clock.now + seconds
+
+    def request() -> str:
+        if clock.now < back:
+            raise AwayError
+        return "an answer"
+
+    return request
+
+
+def _repeated(request: Callable[[], str], seconds: float, asked: float | None = 0.0) -> str:
+    return retried(request, seconds=seconds, asked_to_wait=lambda _: asked, on_wait=lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    ("away", "seconds", "asked"), [(0.1, 10, 0), (9.99, 10, 0), (119, 120, 0), (45, 60, 50)]
+)
+def test_a_server_that_is_away_for_less_than_the_time_allowed_loses_nothing(
+    away: float, seconds: float, asked: float, clock: FakeTime
+) -> None:
+    assert _repeated(_away(clock, away), seconds, asked) == "an answer"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "asked", "pauses"),
+    [
+        (30, 0, [0.5, 1, 2, 4, LONGEST_WAIT, LONGEST_WAIT, 6.5]),  # they grow, and end in time
+        (0, 0, []),  # one attempt
+        (120, None, []),  # another does not cure it
+        (60, 61, []),  # a longer pause than the time left
+    ],
+)
+def test_the_pauses_between_attempts(
+    seconds: float, asked: float | None, pauses: list[float], clock: FakeTime
+) -> None:
+    with pytest.raises(AwayError):
+        _repeated(_away(clock, 1000), seconds, asked)
+    assert clock.pauses == pauses

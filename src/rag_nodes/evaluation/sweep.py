@@ -20,7 +20,7 @@ from rag_nodes.evaluation.race import Lead
 from rag_nodes.evaluation.sizes import Matched, resized
 from rag_nodes.evaluation.units import Refused, SizeFound, SweepRecipe, SweepUnit, measure
 from rag_nodes.executors import Executor, LostUnit, PickledRecipe
-from rag_nodes.models.rebuilding import pickled
+from rag_nodes.models.pickling import pickled
 from rag_nodes.parsers import as_parser
 from rag_nodes.transforms import WRITTEN_FILE, unwritten
 
@@ -170,7 +170,7 @@ class Sweep:
 
     def _written(self, parser: SpanNodeParser) -> bytes | None:
         try:
-            return pickled(parser, workers=self.workers, known=[self._embedding])
+            return pickled(parser, known=[self._embedding])
         except ConfigurationError:
             return None
 

@@ -16,7 +16,7 @@ from rag_nodes.evaluation.race import Lead, Race
 from rag_nodes.evaluation.sizes import matched
 from rag_nodes.executors import PickledRecipe
 from rag_nodes.models import Models
-from rag_nodes.models.rebuilding import unpickled
+from rag_nodes.models.pickling import unpickled
 from rag_nodes.store import open_store
 from rag_nodes.transforms import TextJournal
 

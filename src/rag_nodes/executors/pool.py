@@ -46,21 +46,17 @@ class Pool(Dispatcher):
 
     def __init__(self, workers: int) -> None:
         super().__init__(workers)
-        self._pickled = self._successor = b""
+        self._pickled = b""
         self._processes: dict[int, _Process] = {}
-        self._died: set[int] = set()
         self._busy: set[int] = set()
 
     def _begin(self, work: object, recipe: object) -> None:
-        successor = getattr(recipe, "successor", lambda: recipe)()
         self._pickled = pickle.dumps((work, recipe))
-        self._successor = pickle.dumps((work, successor))
 
     def _submit(self, unit: bytes) -> int:
         free = next(number for number in range(self.workers) if number not in self._busy)
         if free not in self._processes:
-            pickled = self._successor if free in self._died else self._pickled
-            self._processes[free] = _Process(pickled)
+            self._processes[free] = _Process(self._pickled)
         self._busy.add(free)
         self._processes[free].give(unit)
         return free
@@ -77,7 +73,6 @@ class Pool(Dispatcher):
             self._busy.discard(number)
             if isinstance(outcome, Death):
                 self._processes.pop(number).end()
-                self._died.add(number)
             yield number, outcome
 
     def _end(self) -> None:
@@ -85,7 +80,6 @@ class Pool(Dispatcher):
             process.end()
         self._processes.clear()
         self._busy.clear()
-        self._died.clear()
 
 
 class _Process:

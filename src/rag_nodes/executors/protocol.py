@@ -37,8 +37,7 @@ class Executor(Protocol):
         Args:
             work: a function of a module. It may be done twice for a unit whose process died.
             recipe: what all units share. Other processes get it once, by a pickle. It may have
-                `prepare()`, called once in every process before its first unit; and
-                `successor()`, the recipe of a process in the place of one that died.
+                `prepare()`, called once in every process before its first unit.
             units: with pickles. One may have `halves()`, smaller units to find out of which of
                 them its process died.
 

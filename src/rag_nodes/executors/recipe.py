@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pydantic import SecretStr
+from typing import Any, Self
 
 
 @dataclass(eq=False)
@@ -19,15 +14,15 @@ class PickledRecipe:
 
     Attributes:
         data: a pickle of the recipe.
-        again: the same for the successor of a process that died.
         keys: of its models, which are left out of what a worker says.
+        workers: how many processes share what an account may ask in a minute.
         folder: in which relative paths begin; "" for wherever the process is.
         made: the recipe, once a process has prepared itself.
     """
 
     data: bytes = field(repr=False)
-    again: bytes = field(repr=False)
-    keys: Mapping[str, SecretStr] = field(repr=False)
+    keys: tuple[str, ...] = field(repr=False)
+    workers: int
     folder: str
     made: Any = None
 
@@ -43,14 +38,10 @@ class PickledRecipe:
         Raises:
             ConfigurationError: something in it cannot be made in another process.
         """
-        from rag_nodes.models.rebuilding import keys_in, pickled  # with LlamaIndex, so only now
+        from rag_nodes.models.pickling import keys_in, pickled  # with LlamaIndex, so only now
 
-        data, again = (pickled(recipe, workers=workers, again=one) for one in (False, True))
-        return cls(data, again, keys_in(recipe), "" if is_elsewhere else str(Path.cwd()))
-
-    def successor(self) -> Self:
-        """The recipe of a process in the place of one that died."""
-        return replace(self, data=self.again)
+        folder = "" if is_elsewhere else str(Path.cwd())
+        return cls(pickled(recipe), keys_in(recipe), workers, folder)
 
     def prepare(self) -> None:
         """Make the recipe, once in a process.
@@ -59,8 +50,10 @@ class PickledRecipe:
             ConfigurationError: it cannot be made here.
             MissingPackageError: a package is missing here.
         """
-        from rag_nodes.models.rebuilding import unpickled
+        from rag_nodes.models.pacing import RequestWindow
+        from rag_nodes.models.pickling import unpickled
 
+        RequestWindow.processes = self.workers
         if self.folder:
             os.chdir(self.folder)
         self.made = unpickled(self.data)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import EngineError
+from rag_nodes.models.keys import without_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +55,7 @@ class UnitRunner:
         with self._words.listening():
             try:
                 self._work, self._recipe = pickle.loads(pickled)  # noqa: S301 -- by who started us
-                self._words.keys = getattr(self._recipe, "keys", {})
+                self._words.keys = getattr(self._recipe, "keys", ())
                 if prepare := getattr(self._recipe, "prepare", None):
                     prepare()
             except Exception as error:  # noqa: BLE001 -- it is raised where the unit was given
@@ -81,7 +82,7 @@ class _Words(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.keys: dict[str, Any] = {}
+        self.keys: tuple[str, ...] = ()
         self._said: set[tuple[str, int, str]] = set()
         self._waiting: list[tuple[str, int, str]] = []
 
@@ -97,8 +98,6 @@ class _Words(logging.Handler):
             root.removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        from rag_nodes.models.rebuilding import without_keys  # with LlamaIndex, so only now
-
         try:
             text = without_keys(record.getMessage(), self.keys)
         except Exception:  # noqa: BLE001 -- of a library that logs what does not fit its own words
@@ -114,13 +113,11 @@ class _Words(logging.Handler):
         return taken
 
 
-def _portable(error: Exception | None, keys: dict[str, Any]) -> Exception | None:
+def _portable(error: Exception | None, keys: tuple[str, ...]) -> Exception | None:
     """The error, or what it says where it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 -- what was just made
     except Exception:  # noqa: BLE001 -- errors of others may need anything
-        from rag_nodes.models.rebuilding import without_keys
-
         said = without_keys(str(error), keys)
         return EngineError(f"a worker failed with an unexpected {type(error).__name__}: {said}")
     return error

@@ -7,9 +7,14 @@ Importing this loads neither LlamaIndex nor a client; choosing a model does.
 
 from __future__ import annotations
 
-from rag_nodes.models.choose import Models, check_models, choose_models, settled
-from rag_nodes.models.faults import failure_of, map_model_error
-from rag_nodes.models.named import get_embedding
+from rag_nodes.models.choose import (
+    Models,
+    check_models,
+    choose_models,
+    get_embedding,
+    settled,
+)
+from rag_nodes.models.faults import failure_of
 
 __all__ = [
     "Models",
@@ -17,6 +22,5 @@ __all__ = [
     "choose_models",
     "failure_of",
     "get_embedding",
-    "map_model_error",
     "settled",
 ]

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 from rag_nodes.errors import CredentialsError, RagNodesError
-from rag_nodes.models.faults import failure_of, secrets_of
+from rag_nodes.models.faults import failure_of
+from rag_nodes.models.keys import keys_of, without_keys
 from rag_nodes.models.pacing import repeats_counted
-from rag_nodes.settings import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -72,7 +72,7 @@ class Asker:
         return answer
 
     def _failed(self, error: Exception) -> UnansweredError:
-        self._last = without_secrets(str(error), secrets_of(self._llm))
+        self._last = without_keys(str(error), keys_of(self._llm))
         # A refused key stays refused.
         self.failures = GIVE_UP_AFTER if isinstance(error, CredentialsError) else self.failures + 1
         return UnansweredError(self._last)

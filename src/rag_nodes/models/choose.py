@@ -1,26 +1,45 @@
-"""Settings in, the models that will run out; nothing is chosen in silence."""
+"""Settings, names or objects in, the models that will run out; nothing is chosen in silence.
+
+Names may come with data, such as the options of a stored parser, so none of them imports anything
+that is not ours. Import paths are taken from the settings alone, which only the user of this
+machine writes: flags, the environment and `rag_nodes.toml`.
+"""
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import ConfigurationError, RagNodesError
+from pydantic import ValidationError
+
+from rag_nodes.errors import ConfigurationError, CredentialsError, RagNodesError
+from rag_nodes.import_paths import load
 from rag_nodes.models.faults import failure_of
-from rag_nodes.models.named import (
-    configured_embedding,
-    configured_llm,
-    given_embedding,
-    given_llm,
+from rag_nodes.models.inside import set_in_llama_index
+from rag_nodes.models.names import EXTRACTIVE, answer_name, embedding_name, place_of
+from rag_nodes.settings import (
+    DEFAULT_PROMPT,
+    DEFAULT_SYSTEM_PROMPT,
+    FASTEMBED,
+    Settings,
+    without_secrets,
 )
-from rag_nodes.models.names import answer_name, embedding_name, place_of
-from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
+    import httpx
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
+
+    HttpClient = Callable[[], httpx.Client]
+
+LEXICAL = "lexical"
+OPENAI = "openai"
+_NO_FASTEMBED = (3, 13)
+"""The first Python that LlamaIndex's integration of fastembed says it does not take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +87,7 @@ class Models:
             CredentialsError: "openai:<model>" and the key is missing or cannot be one.
             MissingExtraError: a package for a named model is not installed.
         """
-        return _named(given_embedding(embed_model), given_llm(llm), offline=offline)
+        return _models(_given_embedding(embed_model), _given_llm(llm), offline=offline)
 
     @property
     def embeds_offline(self) -> bool:
@@ -98,26 +117,47 @@ class Models:
         )
 
 
-def choose_models(settings: Settings, *, public_only: bool = False) -> Models:
+def choose_models(settings: Settings, *, http_client: HttpClient | None = None) -> Models:
     """The models that the settings name; `auto` is openai with a key and offline without.
 
     No request is made: that is `check_models`.
 
     Args:
         settings: names, address and key.
-        public_only: connect to nothing but servers on the public internet, for an address that a
-            stranger typed in.
+        http_client: opens what connects to the server of `openai`, such as one that goes nowhere
+            but to the public internet; None for the usual one.
 
     Raises:
         CredentialsError: OpenAI is asked for and the key is missing or cannot be one.
         ConfigurationError: a class cannot be imported, is none of a model, or refuses an option.
         MissingPackageError: a package for a model is not installed.
     """
-    models = _named(
-        configured_embedding(settings, public_only=public_only),
-        configured_llm(settings, public_only=public_only),
+    models = _models(
+        _configured_embedding(settings, http_client), _configured_llm(settings, http_client)
     )
     return replace(models, prompt=settings.prompt, system_prompt=settings.system_prompt)
+
+
+def get_embedding(name: str) -> BaseEmbedding:
+    """The embedding model of that name, configured by the environment.
+
+    Args:
+        name: "lexical", or "openai:" or "fastembed:" and the model's name.
+
+    Raises:
+        ConfigurationError: the name is none of these.
+        CredentialsError: the key is missing or cannot be one.
+        MissingExtraError: a package for it is not installed.
+    """
+    kind, _, model = name.partition(":")
+    if name == LEXICAL or (f"{kind}:" == FASTEMBED and model):
+        return _offline(name, {})
+    if kind == OPENAI and model:
+        return _configured_embedding(Settings(embedding=OPENAI, embedding_model=model))
+    raise ConfigurationError(
+        f"embedding model {name!r} is unknown; use lexical, openai:<model> or fastembed:<model>, "
+        "for example openai:text-embedding-3-small"
+    )
 
 
 def check_models(models: Models, *, answers: bool = True) -> None:
@@ -161,10 +201,159 @@ def settled(
     return models
 
 
-def _named(embedding: BaseEmbedding, llm: LLM | None, *, offline: bool | None = None) -> Models:
+def _models(embedding: BaseEmbedding, llm: LLM | None, *, offline: bool | None = None) -> Models:
     if offline is None:
         offline = place_of(embedding) == place_of(llm) == "offline"
     return Models(embedding, llm, embedding_name(embedding), answer_name(llm), offline)
+
+
+def _given_embedding(given: BaseEmbedding | str | None) -> BaseEmbedding:
+    """An embedding model as it was handed over in Python, or that of LlamaIndex's `Settings`."""
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+    found = set_in_llama_index("embed_model") if given is None else given
+    if isinstance(found, BaseEmbedding):
+        return found
+    if found is None or isinstance(found, str):
+        return get_embedding(found or LEXICAL)
+    raise ConfigurationError(
+        f"embed_model is a {type(found).__name__}; give an embedding model of LlamaIndex, "
+        "'lexical', 'openai:<model>' or 'fastembed:<model>'"
+    )
+
+
+def _given_llm(given: LLM | str | None) -> LLM | None:
+    """An LLM as it was handed over in Python, or that of LlamaIndex's `Settings`."""
+    from llama_index.core.llms import LLM
+
+    found = set_in_llama_index("llm") if given is None else given
+    if isinstance(found, LLM):
+        return found
+    if found is None or found == EXTRACTIVE:
+        return None
+    what = repr(found) if isinstance(found, str) else f"a {type(found).__name__}"
+    raise ConfigurationError(
+        f"llm is {what}; give an LLM of LlamaIndex, or 'extractive' for answers made of the "
+        "documents' own sentences"
+    )
+
+
+def _configured_embedding(
+    settings: Settings, http_client: HttpClient | None = None
+) -> BaseEmbedding:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+    name, options = _chosen(settings.embedding, settings.embedding_options, LEXICAL, settings)
+    with _making(name, options):
+        if name == OPENAI:
+            from rag_nodes.models.openai import OpenAIServerEmbedding
+
+            own = {**_server(settings, http_client), "model_name": settings.embedding_model}
+            return OpenAIServerEmbedding(**{**own, **options})
+        if name == LEXICAL or name.startswith(FASTEMBED):
+            return _offline(name, options)
+        found: BaseEmbedding = load(name, BaseEmbedding, **options)
+        return found
+
+
+def _configured_llm(settings: Settings, http_client: HttpClient | None) -> LLM | None:
+    name, options = _chosen(settings.llm, settings.llm_options, EXTRACTIVE, settings)
+    if name == EXTRACTIVE:
+        return None
+    from llama_index.core.llms import LLM
+
+    with _making(name, options):
+        if name == OPENAI:
+            from rag_nodes.models.openai import OpenAIServerLLM
+
+            own = {
+                **_server(settings, http_client),
+                "model": settings.llm_model,
+                "temperature": settings.temperature,
+                "max_tokens": settings.max_output_tokens,
+            }
+            return OpenAIServerLLM(**{**own, **options})
+        found: LLM = load(name, LLM, **options)
+        return found
+
+
+def _chosen(
+    name: str, options: Mapping[str, Any], offline: str, settings: Settings
+) -> tuple[str, Mapping[str, Any]]:
+    """What "auto" stands for, and the options, of which the choice without a model takes none."""
+    if name == "auto":
+        name = OPENAI if settings.api_key else offline
+    if options and name == offline:
+        raise ConfigurationError(
+            f"{name} takes no options, and was given {', '.join(sorted(options))}; leave them out, "
+            "or name the model they are meant for"
+        )
+    return name, options
+
+
+def _offline(name: str, options: Mapping[str, Any]) -> BaseEmbedding:
+    """The lexical embedding, or a model of fastembed."""
+    if name == LEXICAL:
+        from rag_nodes.models.lexical import LexicalEmbedding
+
+        return LexicalEmbedding()
+    if sys.version_info >= _NO_FASTEMBED:
+        raise ConfigurationError(
+            f"{name}: LlamaIndex's integration of fastembed takes no Python from "
+            f"{'.'.join(map(str, _NO_FASTEMBED))} on; use an earlier one, or name another "
+            "embedding by its import path"
+        )
+    from rag_nodes.models.local import LocalEmbedding
+
+    return LocalEmbedding(name.removeprefix(FASTEMBED), **options)
+
+
+def _server(settings: Settings, http_client: HttpClient | None) -> dict[str, Any]:
+    """Where and how OpenAI or a compatible server is asked.
+
+    Raises:
+        CredentialsError: the key cannot work, which is found before any request; compatible
+            servers choose their own.
+    """
+    key = settings.api_key.get_secret_value() if settings.api_key else ""
+    if settings.uses_openai_itself and not key:
+        raise CredentialsError(
+            "OpenAI models are asked for and no key is set; set OPENAI_API_KEY or "
+            "RAG_NODES_API_KEY, or use the offline models: embedding=lexical, llm=extractive"
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise CredentialsError(
+            "the key holds a blank or a character no key has; copy it again, without quotes"
+        )
+    if settings.uses_openai_itself and not key.startswith("sk-"):
+        raise CredentialsError(
+            "the key does not start with sk-, so it is none of OpenAI's; set api_base if it "
+            "belongs to a compatible server"
+        )
+    return {
+        "api_key": settings.api_key,
+        "api_base": settings.api_base,
+        "timeout": settings.request_timeout,
+        "retry_seconds": settings.retry_seconds,
+        "http_client": http_client and http_client(),
+    }
+
+
+@contextmanager
+def _making(name: str, options: Mapping[str, Any]) -> Iterator[None]:
+    """Say what is wrong with an option without repeating a key that is among them."""
+    try:
+        yield
+    except ValidationError as error:
+        # Without the values: one of them may be a key.
+        found = error.errors(include_input=False, include_url=False, include_context=False)
+        refused = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found]
+        raise ConfigurationError(f"{name}: {'; '.join(refused)}") from None
+    except ConfigurationError as error:
+        hidden = without_secrets(str(error), options)
+        if hidden == str(error):
+            raise
+        raise type(error)(hidden) from None
 
 
 def _try(request: Callable[[], object], model: BaseEmbedding | LLM, name: str) -> None:

@@ -15,10 +15,11 @@ Each has a test in `tests/models/test_inside.py`, which says what to look at whe
 - llama-index-embeddings-fastembed: options it does not know go to `TextEmbedding` (`local`).
 - openai: every method comes down to `request(cast_to, options, stream=...)`, and the body is
   `options.json_data` (`openai.client`).
-- openai: its transport is httpx, whose failures are the causes of its own (`openai.server_model`,
+- openai: it says which failures may pass and how long its server asks to wait, `_should_retry`
+  and `_parse_retry_after_header` (`openai.client`).
+- openai: its transport is httpx, whose failures are the causes of its own (`openai.client`,
   `faults`).
 - openai: of an error status, `code`, `param` and `body` hold what the server said (`faults`).
-- httpx: whatever has `handle_request` and `close` is a transport (`public_servers`).
 """
 
 from __future__ import annotations

@@ -7,13 +7,16 @@ import time
 from collections import deque
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from llama_index.core.rate_limiter import BaseRateLimiter
 
 from rag_nodes.processes import pause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
@@ -35,95 +38,76 @@ _WAY = 1.0
 
 def request_bytes(model: BaseEmbedding) -> int:
     """UTF-8 bytes that a model is sent with one request at most: never more than its minute has."""
-    return min(BATCH_BYTES, getattr(model, "tokens_per_minute", None) or BATCH_BYTES)
+    tokens = getattr(model, "tokens_per_minute", None)
+    return min(BATCH_BYTES, _share(tokens)) if tokens else BATCH_BYTES
 
 
-class RequestWindow:
+def _share(tokens: int) -> int:
+    return max(1, tokens // RequestWindow.processes)
+
+
+class RequestWindow(BaseRateLimiter):
     """A window that slides over the requests of the last minute; many threads may share it.
+
+    LlamaIndex's own lets a request pass at once that has more tokens than a minute, takes 7.5
+    requests for 8, and sleeps where nobody can end it.
 
     Args:
         per_minute: requests started in any minute at most; 0.5 is one in two minutes, None for no
             limit.
-        clock: seconds, monotonic; the system's by default.
         tokens_per_minute: tokens of the requests of any minute at most; one request that has more
             by itself waits until no other is in the window. None for no limit.
+
+    Attributes:
+        processes: how many share what an account may ask, this one among them.
     """
 
+    processes: ClassVar[int] = 1
+
     def __init__(
-        self,
-        per_minute: float | None,
-        clock: Callable[[], float] | None = None,
-        *,
-        tokens_per_minute: int | None = None,
+        self, per_minute: float | None = None, *, tokens_per_minute: int | None = None
     ) -> None:
         self.per_minute = per_minute
         self.tokens_per_minute = tokens_per_minute
-        self._clock = clock or time.monotonic
-        self._length = _MINUTE / min(1.0, per_minute or 1.0) + _WAY
-        self._most = max(1, int(per_minute)) if per_minute else None
         self._starts: deque[tuple[float, int]] = deque()
-        self._tokens = 0
         self._lock = Lock()
-
-    @classmethod
-    def of(cls, per_minute: float | None, tokens_per_minute: int | None) -> Self | None:
-        """The window of a model with these limits; None where it has none."""
-        if not (per_minute or tokens_per_minute):
-            return None
-        return cls(per_minute, tokens_per_minute=tokens_per_minute)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process nothing was asked yet."""
-        return _window_of, (self.per_minute, self.tokens_per_minute)
-
-    def shared_by(self, workers: int) -> Self:
-        """The window of each of so many that ask one account."""
-        tokens = self.tokens_per_minute and max(1, self.tokens_per_minute // workers)
-        return type(self)(self.per_minute and self.per_minute / workers, tokens_per_minute=tokens)
+        return partial(RequestWindow, tokens_per_minute=self.tokens_per_minute), (self.per_minute,)
 
     def take(self, tokens: int = 0) -> float:
         """Start a request of so many tokens now and get 0, or get the seconds to wait first."""
+        per_minute = (self.per_minute or 1) / self.processes
+        length = _MINUTE / min(1.0, per_minute) + _WAY if self.per_minute else _MINUTE + _WAY
         with self._lock:
-            now = self._clock()
-            while self._starts and self._starts[0][0] + self._length - now <= 0:
-                self._tokens -= self._starts.popleft()[1]
-            if (last := self._last_in_the_way(tokens)) is not None:
-                return last + self._length - now
-            self._starts.append((now, tokens))
-            self._tokens += tokens
-            return 0.0
+            now, wait = time.monotonic(), 0.0
+            while self._starts and self._starts[0][0] + length <= now:
+                self._starts.popleft()
+            before = deque(self._starts)
+            while before and not self._has_room(before, tokens):
+                wait = before.popleft()[0] + length - now
+            if not wait:
+                self._starts.append((now, tokens))
+            return wait
 
-    def spend(self) -> None:
-        """Count as if all that a minute has were asked now, by somebody before us."""
-        with self._lock:
-            now, tokens = self._clock(), self.tokens_per_minute or 0
-            self._starts.extend([(now, tokens), *[(now, 0)] * ((self._most or 1) - 1)])
-            self._tokens += tokens
+    def _has_room(self, before: Collection[tuple[float, int]], tokens: int) -> bool:
+        """Whether one more request may follow those."""
+        if self.per_minute and len(before) >= max(1, int(self.per_minute / self.processes)):
+            return False
+        if not self.tokens_per_minute:
+            return True
+        return sum(one for _, one in before) + tokens <= _share(self.tokens_per_minute)
 
-    def _last_in_the_way(self, tokens: int) -> float | None:
-        """When the last request was started that has to leave the window first; None for none."""
-        last, count, sum_ = None, len(self._starts), self._tokens + tokens
-        for start, freed in self._starts:
-            many = self._most is not None and count >= self._most
-            large = self.tokens_per_minute is not None and sum_ > self.tokens_per_minute
-            if not many and not large:
-                break
-            last, count, sum_ = start, count - 1, sum_ - freed
-        return last
-
-    def acquire(self, tokens: int = 0) -> None:
+    def acquire(self, num_tokens: int = 0) -> None:
         """Wait until a request of so many tokens may start."""
-        while wait := self.take(tokens):
+        while wait := self.take(num_tokens):
             pause(wait)
 
-    async def async_acquire(self, tokens: int = 0) -> None:
+    async def async_acquire(self, num_tokens: int = 0) -> None:
         """Wait until a request of so many tokens may start."""
-        while wait := self.take(tokens):  # noqa: ASYNC110 -- time itself is waited for
+        while wait := self.take(num_tokens):  # noqa: ASYNC110 -- time itself is waited for
             await asyncio.sleep(wait)
-
-
-def _window_of(per_minute: float | None, tokens_per_minute: int | None) -> RequestWindow:
-    return RequestWindow(per_minute, tokens_per_minute=tokens_per_minute)
 
 
 _WINDOWS: ContextVar[tuple[RequestWindow, ...]] = ContextVar("requests", default=())

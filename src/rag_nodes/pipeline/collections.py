@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import LedgerError, StoreError
 from rag_nodes.ledger import StoredDocument
-from rag_nodes.models.rebuilding import without_keys
+from rag_nodes.models.keys import without_keys
 from rag_nodes.store import is_complete
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class IngestCollection:
     def fail(self, deposits: Iterable[Deposit]) -> None:
         """Write down why documents are not stored whole; what is stored stays as it is known."""
         said = {
-            one.document_id: without_keys(one.error, {}, most=LONGEST)
+            one.document_id: without_keys(one.error, most=LONGEST)
             for one in deposits
             if one.error is not None
         }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import LedgerError, StoreError
 from rag_nodes.ledger import FileRow, version_of
-from rag_nodes.models.rebuilding import without_keys
+from rag_nodes.models.keys import without_keys
 from rag_nodes.pipeline.collections import LONGEST
 from rag_nodes.pipeline.units import DueFile
 
@@ -212,7 +212,7 @@ def reading_key(limits: Limits, identities: Sequence[str]) -> str:
 def concluded(file: FileRow, documents: Sequence[DocumentRow], unread: Sequence[Unread]) -> FileRow:
     """A file as it is written down once all of it was read."""
     if unread:
-        said = without_keys("; ".join(one.reason for one in unread), {}, most=LONGEST)
+        said = without_keys("; ".join(one.reason for one in unread), most=LONGEST)
         is_empty = not documents and all(one.is_empty for one in unread)
         state: FileState = "empty" if is_empty else "failed"
         return file._replace(state=state, documents=len(documents), error=said or state)

@@ -171,11 +171,6 @@ class ChunkWriter(TransformComponent):
         """Requests, tokens and US dollars so far; what the journal knew costs nothing."""
         return self._spent
 
-    def begin_spent(self) -> None:
-        """Ask nothing for a minute where requests are limited: another may have had it all."""
-        if self._window:
-            self._window.spend()
-
     def rehearsal(self) -> Self:
         """The same, which asks nobody: every answer is as long as it may be, and is counted."""
         copy = self.model_copy(update={"on_done": None})

@@ -14,7 +14,7 @@ from rag_nodes.parsers.isolation.parent import cutting
 from rag_nodes.readers import Limits, read_all
 from rag_nodes.store import ServerOptions, described, is_embedded_by, open_store, parser_collection
 from rag_nodes.transforms import vector_steps
-from rag_nodes.workspace.addresses import must_be_public
+from rag_nodes.workspace.addresses import must_be_public, public_client
 from rag_nodes.workspace.options import effective_settings, make_parsers
 
 if TYPE_CHECKING:
@@ -154,8 +154,8 @@ class Workspace:
         settings, given = self._settings, self._settings.api_base
         if choice is not None:
             settings = effective_settings(settings, choice, local_models=self._local_models)
-        public_only = must_be_public(settings.api_base, configured=given, local=self._local_models)
-        models = choose_models(settings, public_only=public_only)
+        careful = must_be_public(settings.api_base, configured=given, local=self._local_models)
+        models = choose_models(settings, http_client=public_client if careful else None)
         if check and settings != self._checked:
             check_models(models, answers=answers)
             self._checked = settings

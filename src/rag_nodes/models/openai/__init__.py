@@ -2,8 +2,7 @@
 
 `OpenAIServerEmbedding` is its `OpenAIEmbedding` and `OpenAIServerLLM` its `OpenAILike`. Theirs are
 options, messages, tools, structured output, token counts and what is known of OpenAI's models.
-Ours are the request (`client`: repeated in one layer, paced, without what a model refuses), the
-key and the errors (`server_model`), and the answers, which are checked.
+Ours are the request, the key and the errors (`client`), and the answers, which are checked.
 
 Importing this raises `MissingExtraError` where LlamaIndex's packages are not installed.
 """

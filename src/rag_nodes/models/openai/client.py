@@ -1,4 +1,4 @@
-"""OpenAI's client, which LlamaIndex's classes ask, with all that concerns a single request.
+"""What LlamaIndex's two OpenAI classes lack: one layer of retries, limits, a key kept apart.
 
 Its own retries and LlamaIndex's are off: together they multiply, and a refused connection takes
 minutes to show.
@@ -7,26 +7,38 @@ minutes to show.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+from weakref import finalize
 
+import httpx
 import openai
+from pydantic import BaseModel, Field, PrivateAttr, SecretStr
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.models.faults import out_of_quota, retry_after
-from rag_nodes.models.pacing import before_repeating, retried
+from rag_nodes.errors import CredentialsError, RagNodesError
+from rag_nodes.models.faults import failure_of, out_of_quota
+from rag_nodes.models.pacing import RequestWindow, before_repeating, retried
 from rag_nodes.processes import current_interrupt
+from rag_nodes.settings import OPENAI_API_BASE, Settings
 from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from openai._models import FinalRequestOptions
 
-_TRANSIENT_STATUS = frozenset({408, 409, 429, 500, 502, 503, 504})
+_LONGEST_CONNECT = 5.0
+"""Seconds to reach a server before it counts as unreachable."""
+_NO_KEY = "none"
+"""Sent to compatible servers that want no key; the client insists on one."""
 _UNSUPPORTED = frozenset({"unsupported_parameter", "unsupported_value"})
 """Codes of the 400 that names one parameter a model does not take."""
 _DISPENSABLE = frozenset({"temperature", "max_tokens", "max_completion_tokens"})
 """Parameters without which an answer is still the answer that was asked for."""
+_STRANGE = (ValueError, TypeError, AttributeError, IndexError)
+"""Raised where the client, or LlamaIndex, stumbles over an answer in another shape."""
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +70,7 @@ class ServerClient(openai.OpenAI):
         """
         send = super().request
         body = _sendable(options.json_data)
+        options.follow_redirects = False  # they might hand key and headers to another server
 
         def attempt() -> Any:
             current_interrupt().check(f"asking {self._model}")  # nobody would see what was paid for
@@ -73,7 +86,7 @@ class ServerClient(openai.OpenAI):
         response = retried(
             attempt,
             seconds=self._retry_seconds,
-            asked_to_wait=_asked_to_wait,
+            asked_to_wait=self._asked_to_wait,
             on_wait=self._log_retry,
         )
         return _closing(response) if kinds.get("stream") else response
@@ -100,6 +113,15 @@ class ServerClient(openai.OpenAI):
         self._refused.add(name)
         return True
 
+    def _asked_to_wait(self, error: Exception) -> float | None:
+        """Seconds after which the request may succeed, 0 for soon; None where it never will."""
+        if isinstance(error, openai.APIStatusError):
+            if out_of_quota(error) or not self._should_retry(error.response):
+                return None
+            return max(0.0, self._parse_retry_after_header(error.response.headers) or 0.0)
+        is_ours = isinstance(error.__cause__, RagNodesError)  # of a transport that was handed in
+        return 0.0 if isinstance(error, openai.APIConnectionError) and not is_ours else None
+
     def _log_retry(self, error: Exception, wait: float) -> None:
         logger.warning("%s: %s; next attempt in %.1f s", self._model, type(error).__name__, wait)
 
@@ -122,10 +144,119 @@ def _sendable(value: Any) -> Any:
     return [_sendable(item) for item in value] if isinstance(value, list) else value
 
 
-def _asked_to_wait(error: Exception) -> float | None:
-    """Seconds after which the same request may succeed, 0 for soon; None where it never will."""
-    if getattr(error, "status_code", None) in _TRANSIENT_STATUS:
-        return None if out_of_quota(error) else retry_after(error) or 0.0
-    if isinstance(error.__cause__, ConfigurationError):
-        return None
-    return 0.0 if isinstance(error, openai.APIConnectionError) else None
+class ServerModel(BaseModel):
+    """A model of OpenAI or of a compatible server; what its embeddings and its LLMs share.
+
+    The key is in no field, `repr` or `to_dict()`. A pickle holds it, as another process needs it:
+    it is as secret as the key. Copies share key and client. Used by many threads at once.
+    """
+
+    api_key: str | None = Field(default=None, exclude=True, repr=False)
+    api_base: str | None = None
+    default_headers: dict[str, str] | None = Field(default=None, exclude=True, repr=False)
+    timeout: float = Field(default=60.0, gt=0)
+    retry_seconds: float = Field(default=10.0, ge=0)
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: int | None = Field(default=None, gt=0)
+    _key: SecretStr | None = PrivateAttr()
+    _headers: dict[str, str] = PrivateAttr()
+    _window: RequestWindow | None = PrivateAttr(default=None)
+    _opening: Lock = PrivateAttr(default_factory=Lock)
+    _client: ServerClient | None = PrivateAttr(default=None)
+    _http_client: httpx.Client | None = PrivateAttr(default=None)
+
+    def __init__(
+        self,
+        *,
+        api_key: SecretStr | str | None = None,
+        api_base: str | None = None,
+        default_headers: Mapping[str, str] | None = None,
+        **values: Any,
+    ) -> None:
+        # What LlamaIndex is not told, it looks for in the environment, and shows in its repr. All
+        # repeating is done by the client.
+        told = {"api_key": _NO_KEY, "api_base": api_base or OPENAI_API_BASE, "max_retries": 0}
+        super().__init__(**{**values, **told})
+        self.api_key, self.api_base = None, api_base
+        self._key = SecretStr(api_key) if isinstance(api_key, str) else api_key
+        self._headers = dict(default_headers or {})
+        limits = self.requests_per_minute, self.tokens_per_minute
+        if any(limits):
+            self._window = RequestWindow(limits[0], tokens_per_minute=limits[1])
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return self.model_copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made anew of its options, key and headers; callbacks stay in this process."""
+        options = {name: it for name, it in vars(self).items() if name != "callback_manager"}
+        options |= {"api_key": self._key, "default_headers": self._headers}
+        return partial(type(self), **options, http_client=self._http_client), ()
+
+    @property
+    def place(self) -> str:
+        """Where texts are sent, for display."""
+        return self.api_base or "OpenAI"
+
+    @property
+    def _asked_for(self) -> str:
+        """The model's name, as the server knows it."""
+        raise NotImplementedError
+
+    @property
+    def _here(self) -> str:
+        """Model and address, for messages."""
+        return f"{self._asked_for} at {self.api_base or OPENAI_API_BASE}"
+
+    def _get_client(self) -> ServerClient:
+        """The client, opened where it is first used.
+
+        Raises:
+            CredentialsError: OpenAI itself is to be asked and there is no key.
+        """
+        with self._opening:
+            if self._client is None:
+                self._client = ServerClient(
+                    model=self._asked_for,
+                    retry_seconds=self.retry_seconds,
+                    api_key=self._found_key(),
+                    base_url=self.api_base or OPENAI_API_BASE,
+                    timeout=openai.Timeout(
+                        self.timeout, connect=min(_LONGEST_CONNECT, self.timeout)
+                    ),
+                    default_headers=self._headers,
+                    http_client=self._http_client,
+                )
+                # Copies share the lock too, so it is closed when the last of them is gone.
+                finalize(self._opening, self._client.close)
+            return self._client
+
+    def _get_aclient(self) -> NoReturn:
+        raise NotImplementedError("async calls run in threads, with the one client there is")
+
+    def _found_key(self) -> str:
+        """The key that was given, or the one that was configured for this very address."""
+        settings = Settings()
+        if self._key is None and settings.api_base == self.api_base:
+            self._key = settings.api_key
+        if self._key is not None:
+            return self._key.get_secret_value()
+        if self.api_base in (None, OPENAI_API_BASE):
+            raise CredentialsError(
+                f"{self._here}: no key; set OPENAI_API_KEY or RAG_NODES_API_KEY, or use the "
+                "offline models"
+            )
+        return _NO_KEY
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Raise our errors for those of the client, of its transport, and of a strange answer."""
+        try:
+            yield
+        except RagNodesError:
+            raise
+        except (openai.OpenAIError, httpx.HTTPError, *_STRANGE) as error:
+            ours = error.__cause__  # of a transport that was handed in, wrapped by the client
+            if not isinstance(ours, RagNodesError):
+                ours = failure_of(error, self, name=self._asked_for)
+            raise ours from None  # the cause may quote the key

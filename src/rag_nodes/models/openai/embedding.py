@@ -10,10 +10,9 @@ from llama_index.embeddings.openai import OpenAIEmbedding
 from pydantic import Field, PrivateAttr
 
 from rag_nodes.errors import DimensionError, ModelResponseError
-from rag_nodes.models.openai.server_model import ServerModel
+from rag_nodes.models.openai.client import ServerModel
 from rag_nodes.models.pacing import BATCH_TEXTS, request_bytes, within
 from rag_nodes.settings import OPENAI_API_BASE
-from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,7 +42,6 @@ class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
         api_base: None for OpenAI itself.
         timeout: seconds without a sign of life.
         retry_seconds: seconds for which a failing request is repeated; 0 for one attempt.
-        public_only: refuse a server that is not on the public internet.
         requests_per_minute: started in any minute at most; None for no limit.
         tokens_per_minute: of the requests of any minute at most, as they are counted here.
         default_headers: sent with every request; kept like the key.
@@ -80,8 +78,7 @@ class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = []
-        sent = [encodable(text) if text.strip() else _BLANK for text in texts]
-        for batch in _batches(sent, request_bytes(self)):
+        for batch in _batches([text if text.strip() else _BLANK for text in texts], self):
             with within(self._window, batch), self._asking():
                 vectors.extend(self._request(batch))
         return vectors
@@ -137,13 +134,13 @@ class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
             )
 
 
-def _batches(texts: Sequence[str], most_bytes: int) -> Iterator[list[str]]:
-    """Runs of texts within both limits; a text over the size limit goes alone."""
+def _batches(texts: Sequence[str], model: OpenAIServerEmbedding) -> Iterator[list[str]]:
+    """Runs of texts that one request may hold; a text over the size limit goes alone."""
     batch: list[str] = []
-    size = 0
+    size, most = 0, request_bytes(model)
     for text in texts:
-        length = len(text.encode())
-        if batch and (len(batch) == BATCH_TEXTS or size + length > most_bytes):
+        length = len(text.encode("utf-8", "surrogatepass"))
+        if batch and (len(batch) == BATCH_TEXTS or size + length > most):
             yield batch
             batch, size = [], 0
         batch.append(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from llama_index.llms.openai.utils import (
@@ -16,7 +17,7 @@ from llama_index.llms.openai_like import OpenAILike
 from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError, ModelResponseError
-from rag_nodes.models.openai.server_model import ServerModel
+from rag_nodes.models.openai.client import ServerModel
 from rag_nodes.models.pacing import within
 from rag_nodes.settings import OPENAI_API_BASE
 
@@ -52,7 +53,6 @@ class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
             None for what LlamaIndex knows of the model, or a cautious guess.
         timeout: seconds without a sign of life.
         retry_seconds: seconds for which a failing request is repeated; 0 for one attempt.
-        public_only: refuse a server that is not on the public internet.
         requests_per_minute: started in any minute at most; None for no limit.
         tokens_per_minute: of the requests of any minute at most: those of the messages as they are
             counted here, and `max_tokens` of each.
@@ -124,11 +124,6 @@ class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
                 body.setdefault("stream_options", {"include_usage": True})
         return body
 
-    def _get_response_token_counts(self, raw_response: Any) -> dict[str, int]:
-        """Tokens by the server's count, or nothing where it does not say."""
-        counts = super()._get_response_token_counts(raw_response)
-        return counts if all(isinstance(count, int) for count in counts.values()) else {}
-
     def _chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         with self._within_limits(messages), self._asking():
             answer: ChatResponse = super()._chat(messages, **kwargs)
@@ -142,7 +137,10 @@ class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
         """Each piece with everything before it; complete only if the server says it finished."""
         text, reason, acts = "", None, False
         with self._asking():
-            for answer in self._paced(super()._stream_chat(messages, **kwargs), messages):
+            pieces = super()._stream_chat(messages, **kwargs)
+            with self._within_limits(messages):
+                first = next(pieces, None)  # asks for all of them
+            for answer in chain([first], pieces) if first else ():
                 text = answer.message.content or ""
                 acts = acts or _calls_tools(answer)
                 reason = _ended(answer) or reason
@@ -155,14 +153,6 @@ class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
             )
         if not text.strip() and not acts:
             raise self._nothing(reason)
-
-    def _paced(self, answers: ChatResponseGen, messages: Sequence[ChatMessage]) -> ChatResponseGen:
-        """The pieces of an answer, of which the first is asked for within the limits."""
-        with self._within_limits(messages):
-            first = next(answers, None)
-        if first is not None:
-            yield first
-            yield from answers
 
     def _within_limits(self, messages: Sequence[ChatMessage]) -> AbstractContextManager[None]:
         texts = (message.content or "" for message in messages)

@@ -17,11 +17,17 @@ from openai_server import OpenAIServer
 from pydantic import SecretStr
 
 from rag_nodes.errors import ConfigurationError, ModelConnectionError, RagNodesError
-from rag_nodes.models import choose_models, public_servers
+from rag_nodes.models import choose_models
 from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
-from rag_nodes.models.public_servers import PublicTransport, public_addresses
 from rag_nodes.settings import Settings
-from rag_nodes.workspace.addresses import check_address, must_be_public
+from rag_nodes.workspace import addresses
+from rag_nodes.workspace.addresses import (
+    PublicTransport,
+    check_address,
+    must_be_public,
+    public_addresses,
+    public_client,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -60,7 +66,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 @pytest.fixture
 def everything_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(public_servers, "_is_public", lambda _: True)
+    monkeypatch.setattr(addresses, "_is_public", lambda _: True)
 
 
 def _at(server: OpenAIServer, name: str) -> str:
@@ -69,7 +75,10 @@ def _at(server: OpenAIServer, name: str) -> str:
 
 def _embedding(api_base: str, *, public_only: bool = True) -> OpenAIServerEmbedding:
     return OpenAIServerEmbedding(
-        api_base=api_base, api_key=SecretStr(KEY), public_only=public_only, retry_seconds=0
+        api_base=api_base,
+        api_key=SecretStr(KEY),
+        http_client=public_client() if public_only else None,
+        retry_seconds=0,
     )
 
 
@@ -79,10 +88,11 @@ def test_a_name_that_was_public_when_it_was_checked_reaches_nothing_behind_the_f
     names(rebind=[[PUBLIC], ["127.0.0.1"]])
     address = _at(openai_server, "rebind")
     check_address(address)
+    llm = OpenAIServerLLM(api_base=address, http_client=public_client())
     for ask in (
         lambda: _embedding(address).get_query_embedding("hello"),
-        lambda: OpenAIServerLLM(api_base=address, public_only=True).complete("hello"),
-        lambda: list(OpenAIServerLLM(api_base=address, public_only=True).stream_complete("hello")),
+        lambda: llm.complete("hello"),
+        lambda: list(llm.stream_complete("hello")),
     ):
         with pytest.raises(ConfigurationError, match=r"public internet.*--local-models"):
             ask()
@@ -95,7 +105,7 @@ def test_a_refusal_is_final_and_names_no_address(
     openai_server: OpenAIServer, names: Callable[..., None], caplog: pytest.LogCaptureFixture
 ) -> None:
     names(inside=[["127.0.0.1"]])
-    model = OpenAIServerEmbedding(api_base=_at(openai_server, "inside"), public_only=True)
+    model = _embedding(_at(openai_server, "inside"))
     with pytest.raises(ConfigurationError) as caught:
         model.get_query_embedding("hello")
     assert "next attempt" not in caplog.text
@@ -186,7 +196,7 @@ def test_the_certificate_has_to_be_for_the_name(
 
 def test_both_models_of_a_strangers_address_are_careful(openai_server: OpenAIServer) -> None:
     settings = Settings(api_base=openai_server.base, embedding="openai", llm="openai")
-    models = choose_models(settings, public_only=True)
+    models = choose_models(settings, http_client=public_client)
     assert models.llm is not None
     for ask in (models.embedding.get_query_embedding, models.llm.complete):
         with pytest.raises(ConfigurationError):

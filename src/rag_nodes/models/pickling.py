@@ -1,0 +1,166 @@
+"""Models, parsers and transformations for another process: a pickle that holds all, keys included.
+
+Nobody but that process is to see it.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.llms import LLM
+from llama_index.core.schema import BaseComponent
+from pydantic import BaseModel
+from tiktoken import Encoding
+
+from rag_nodes.errors import ConfigurationError, RagNodesError
+from rag_nodes.models.keys import keys_of, without_keys
+from rag_nodes.text.tokens.encodings import load_encoding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_REMEDY = (
+    "so other processes cannot make it: name it by an import path whose options are plain values, "
+    "or go without workers"
+)
+
+
+def pickled(thing: object, known: Sequence[object] = ()) -> bytes:
+    """A pickle of models, parsers and transformations, or of what holds them, for a worker.
+
+    Nothing is lost on the way, keys included, so it may go through the pipe of a worker and
+    nowhere else: not into a file, a log or the environment. The pickles of LlamaIndex's components
+    leave out every field that cannot be pickled, such as a `rate_limiter`, and make private state,
+    such as `self._words`, anew. Here the one is refused and the other goes along. Clients that
+    were opened, and callbacks, stay here.
+
+    Args:
+        thing: whatever can be pickled otherwise.
+        known: objects that are there already, and given to `unpickled`.
+
+    Raises:
+        ConfigurationError: something in it cannot be pickled, or is of the user's script, which
+            another process does not import; says what.
+    """
+    written = io.BytesIO()
+    _dump(thing, _Pickler(written, known))
+    return written.getvalue()
+
+
+def keys_in(thing: object) -> tuple[str, ...]:
+    """The keys of all models in what can be pickled: what `without_keys` is to leave out.
+
+    Raises:
+        ConfigurationError: as `pickled`.
+    """
+    pickler = _Pickler(io.BytesIO(), ())
+    _dump(thing, pickler)
+    return tuple(dict.fromkeys(key for model in pickler.models for key in keys_of(model)))
+
+
+def unpickled(data: bytes, known: Sequence[object] = ()) -> Any:
+    """What `pickled` was given, in a process that was started by the one that wrote it.
+
+    Args:
+        data: the pickle.
+        known: what stands for the objects that `pickled` was told of, in their order.
+
+    Raises:
+        ConfigurationError: a class of it cannot be imported here, or refuses its options.
+    """
+    try:
+        return _Unpickler(io.BytesIO(data), known).load()
+    except RagNodesError:
+        raise
+    except Exception as error:
+        # Objects of others may raise anything, and quote what they were given.
+        raise ConfigurationError(
+            f"a worker cannot make what it was given ({type(error).__name__}); install the "
+            "packages of this process where workers run, or go without workers"
+        ) from error
+
+
+class _Pickler(pickle.Pickler):
+    """Leaves nothing out of LlamaIndex's components, and remembers models that it met."""
+
+    def __init__(self, file: io.BytesIO, known: Sequence[object]) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._known = {id(one): number for number, one in enumerate(known)}
+        self.models: list[BaseComponent] = []
+
+    def persistent_id(self, thing: object) -> int | None:
+        return self._known.get(id(thing))
+
+    def reducer_override(self, thing: Any) -> Any:
+        if isinstance(thing, type | FunctionType):
+            _check_importable(thing)
+        if isinstance(thing, Encoding):
+            return load_encoding, (thing.name,)  # its own pickle downloads the vocabulary
+        if isinstance(thing, CallbackManager):
+            return CallbackManager, ()
+        if isinstance(thing, BaseEmbedding | LLM):
+            self.models.append(thing)
+        if not isinstance(thing, BaseComponent) or _pickles_itself(type(thing)):
+            return NotImplemented
+        state = BaseModel.__getstate__(thing)
+        private = state["__pydantic_private__"] or {}
+        kept = {name: value for name, value in private.items() if _is_picklable(value)}
+        return _remade, (type(thing), {**state, "__pydantic_private__": kept})
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, known: Sequence[object]) -> None:
+        super().__init__(file)
+        self._known = known
+
+    def persistent_load(self, number: Any) -> object:
+        return self._known[number]
+
+
+def _dump(thing: object, pickler: pickle.Pickler) -> None:
+    try:
+        pickler.dump(thing)
+    except ConfigurationError:
+        raise
+    except Exception as error:
+        # Objects of others may raise anything.
+        why = without_keys(f"{type(error).__name__}: {error}")
+        raise ConfigurationError(
+            f"{type(thing).__name__} cannot be pickled ({why}), {_REMEDY}"
+        ) from error
+
+
+def _check_importable(thing: type | FunctionType) -> None:
+    if "<" in thing.__qualname__ or thing.__module__ == "__main__":
+        what = "class" if isinstance(thing, type) else "function"
+        raise ConfigurationError(
+            f"{thing.__name__} is no {what} of a module that can be imported, {_REMEDY}"
+        )
+
+
+def _pickles_itself(kind: type[BaseComponent]) -> bool:
+    own = kind.__mro__[: kind.__mro__.index(BaseComponent)]
+    return any({"__reduce__", "__reduce_ex__", "__getstate__"} & vars(one).keys() for one in own)
+
+
+def _is_picklable(value: object) -> bool:
+    try:
+        pickled(value)
+    except ConfigurationError:
+        return False
+    return True
+
+
+def _remade(kind: type[BaseComponent], state: dict[str, Any]) -> BaseComponent:
+    """Made anew, for clients and locks, and then as it was."""
+    made = kind.__new__(kind)
+    made.__setstate__(state)
+    made.__dict__.update(state["__dict__"])
+    if own := state["__pydantic_private__"]:
+        made.__pydantic_private__ = {**(made.__pydantic_private__ or {}), **own}
+    return made
