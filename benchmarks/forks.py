@@ -135,7 +135,8 @@ def _read(folder: Path) -> Iterator[tuple[tuple[str, str], str]]:
         engine = store.engine
         for name in engine.names():
             with engine.step(name):
-                for point in engine.select(name, EVERYTHING, None, engine.layout(name)):
+                collection = engine.collection(name)
+                for point in collection.select(EVERYTHING, None, vectors=True):
                     vector = None if point.vector is None else list(map(float, point.vector))
                     rest = [dict(point.payload), vector, sorted(zip(*point.words, strict=True))]
                     yield (name, point.node_id), json.dumps(rest, sort_keys=True, default=float)

@@ -41,10 +41,11 @@ def points(store: QdrantStore) -> dict[str, tuple[Any, Any]]:
     """Payload and vector of every point, by id."""
     found: dict[str, tuple[Any, Any]] = {}
     for info in store.collections():
-        layout = store.engine.layout(info.name)
         ids = [one for nodes in store.documents(info.name).values() for one in nodes]
         with store.engine.step(info.name):
-            for point in store.engine.read(info.name, ids, layout):
+            collection = store.engine.collection(info.name)
+            assert collection is not None
+            for point in collection.read(ids, vectors=True):
                 found[f"{info.name} {point.node_id}"] = (
                     dict(point.payload),
                     list(point.vector or ()),

@@ -98,7 +98,7 @@ def test_what_nobody_noted_is_not_cited(stock: Store, offline: Models) -> None:
 def test_a_hybrid_search_of_it_is_dense_and_says_so_once(
     stock: Store, offline: Models, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING, logger="rag_nodes.store.reading"):
+    with caplog.at_level(logging.WARNING, logger="rag_nodes.store.qdrant"):
         whole = engine(stock, offline, granularity="chunks")
         hybrid = [whole.answer(QUESTION) for _ in range(2)][-1]
     [said] = caplog.messages

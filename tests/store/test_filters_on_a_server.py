@@ -116,4 +116,4 @@ def test_a_key_that_may_only_read_still_searches_and_the_log_says_what_is_missin
         for _ in range(2):
             assert found(store, collection, wanted) == {"four"}
     [said] = [one.message for one in caplog.records if "lacks indexes" in one.message]
-    assert said.startswith(f"{old_server}: collection {collection} lacks indexes for filters")
+    assert said.startswith(f"{old_server}: collection {collection!r} lacks indexes for filters")

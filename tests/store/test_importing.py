@@ -18,7 +18,7 @@ from rag_nodes.store.bm25 import document_vectors
 from rag_nodes.store.importing import ImportFailure, ImportReport, import_collections
 from rag_nodes.store.inside_qdrant import LocalFolder
 from rag_nodes.store.payload import payload_of
-from rag_nodes.store.points import DENSE, SPARSE
+from rag_nodes.store.points import DENSE, SPARSE, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +51,12 @@ def of_two(client: QdrantClient, name: str = "two", count: int = 5) -> None:
         for one in range(1, count + 1)
     ]
     client.upsert(name, points)
+
+
+def of(store: QdrantStore, name: str) -> Any:
+    found = store.engine.collection(name)
+    assert found is not None
+    return found
 
 
 def imported(
@@ -89,7 +95,7 @@ def test_ids_payloads_and_all_vectors_are_there_afterwards(
     assert (best.node.node_id, best.node.text) == (nodes[0].node_id, "the red fox")
     assert best.node.metadata["flag"] is True
     assert best.keyword_score
-    [point] = ours.engine.read(collection, [nodes[0].node_id], ours.engine.layout(collection))
+    [point] = of(ours, collection).read([nodes[0].node_id], vectors=True)
     assert point.named == {"text-heading": pytest.approx([0.6, 0.8])}
     ours.add(collection, [make_node("a third", [1.0, 0.0, 0.0])])
     assert ours.count(collection) == 3
@@ -122,7 +128,7 @@ def test_ids_of_both_kinds_and_points_that_were_written_again_are_there_once(
             client.upsert("two", [point])
 
     assert imported(written(tmp_path, fill), ours) == [ImportReport("two", 2, ())]
-    points = {one.node_id: one.payload for one in ours.engine.read("two", ["1", own])}
+    points = {one.node_id: one.payload for one in of(ours, "two").read(["1", own])}
     assert points == {"1": {"n": 1}, own: {"text": "new"}}
 
 
@@ -134,7 +140,7 @@ def test_times_and_ids_in_payloads_are_stored_as_texts(
     point = rest.PointStruct.model_construct(id=1, vector=[1.0, 0.0], payload=payload)
     monkeypatch.setattr(LocalFolder, "points", lambda *_: iter([point]))
     imported(folder, ours)
-    [stored] = ours.engine.read("two", ["1"])
+    [stored] = of(ours, "two").read(["1"])
     assert stored.payload == {"at": "2026-01-02T00:00:00Z", "id": str(UUID(int=7))}
 
 
@@ -162,11 +168,11 @@ def test_a_collection_that_is_there_already_is_refused_and_the_others_are_import
     assert isinstance(refused, ImportFailure)
     assert "'two' is there already, with 5 points; import into another folder" in str(refused.error)
     assert done == ImportReport("further", 5, ())
-    assert ours.engine.count("two", None) == 5
+    assert of(ours, "two").count(None) == 5
 
 
 def test_an_empty_collection_makes_room(tmp_path: Path, ours: QdrantStore) -> None:
-    ours.engine.create("two", 7)
+    ours.engine.create("two", Layout(7))
     assert imported(written(tmp_path, of_two), ours) == [ImportReport("two", 5, ())]
 
 
@@ -197,6 +203,23 @@ def test_a_collection_that_cannot_be_read_to_its_end_is_not_there_in_part(
     assert isinstance(failed, ImportFailure)
     assert ours.engine.names() == []
     assert imported(folder, ours) == [ImportReport("two", 5, ())]
+
+
+def test_an_import_that_was_killed_is_made_anew(
+    tmp_path: Path, ours: QdrantStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = written(tmp_path, of_two)
+    with monkeypatch.context() as killed:
+        killed.setattr(type(ours.engine), "drop", lambda *_: None)
+
+        def ended(_: object) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            imported(folder, ours, ended)
+    assert of(ours, "two").count(None) == 5
+    assert imported(folder, ours) == [ImportReport("two", 5, ())]
+    assert of(ours, "two").marks() == {}
 
 
 def test_vectors_of_a_model_for_words_that_is_not_ours_are_named_as_left_out(

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.errors import (
-    StoreError,
-)
-from rag_nodes.store import open_store, reading
-from rag_nodes.store.filters import DOCUMENT_ID
+from rag_nodes.errors import StoreError
+from rag_nodes.store import open_store
 from rag_nodes.store.server import rankings
 
 if TYPE_CHECKING:
@@ -18,7 +15,6 @@ if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
 
     from rag_nodes.store import Store
-    from rag_nodes.store.queries import Scope
 
 X, Y, Z = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]
 
@@ -83,34 +79,3 @@ def test_a_closed_store_says_so(collection: str, tmp_path: Path) -> None:
     store.close()
     with pytest.raises(StoreError, match="closed"):
         store.count(collection)
-
-
-@pytest.mark.parametrize("unknown", [False, True])
-def test_a_look_at_every_document_holds_but_a_few_of_them(
-    collection: str,
-    make_node: Callable[..., TextNode],
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    unknown: bool,
-) -> None:
-    with open_store(":memory:") as store:
-        for document in ("a", "b", "c", "d", "e"):
-            store.add(collection, [make_node(f"{n}", [1.0, 0.0], document=document) for n in "xyz"])
-        if unknown:  # as others may write it: then all is looked at together
-            (point,) = store.engine.read(collection, [make_node("x", [], document="a").node_id])
-            payload = {key: one for key, one in point.payload.items() if key != DOCUMENT_ID}
-            store.engine.write(collection, [point._replace(payload=payload, vector=[1.0, 0.0])])
-        expected = store.documents(collection)
-        monkeypatch.setattr(store.engine, "scans", lambda _: False)
-        monkeypatch.setattr(reading, "_DOCUMENTS", 2)
-        sizes: list[int] = []
-        select = store.engine.select
-
-        def spied(name: str, scope: Scope, keys: tuple[str, ...]) -> list[Any]:
-            found = list(select(name, scope, keys))
-            sizes.append(len(found) if len(keys) > 1 else 0)
-            return found
-
-        monkeypatch.setattr(store.engine, "select", spied)
-        assert dict(store.each_document(collection)) == expected
-        assert max(sizes) == (15 if unknown else 6)

@@ -10,13 +10,12 @@ from kept_store import FIXED, HEADING, nodes_of
 from rag_nodes.errors import StoreDamagedError, StoreUnreachableError
 from rag_nodes.ledger import Ledger
 from rag_nodes.store import CopyReport, open_store
+from rag_nodes.store.edge.collection import Collection
 from rag_nodes.upkeep import CopyFailure, Inventory, copied, removed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    from rag_nodes.store import QdrantStore
 
 
 @pytest.fixture
@@ -86,9 +85,7 @@ def test_what_was_pruned_is_not_known_any_more(known: Inventory, target: Invento
 def test_a_collection_that_is_damaged_keeps_no_other_from_being_copied(
     known: Inventory, target: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        known.store.engine, "select", failing(known.store, StoreDamagedError("torn"))
-    )
+    monkeypatch.setattr(Collection, "select", failing(StoreDamagedError("torn")))
     failure, report = copied(known, target, known.collections("tests"))
     assert isinstance(failure, CopyFailure)
     assert (failure.collection, str(failure.error)) == (FIXED, "torn")
@@ -101,20 +98,19 @@ def test_a_collection_that_is_damaged_keeps_no_other_from_being_copied(
 def test_a_store_that_does_not_answer_is_not_asked_for_the_next_collection(
     known: Inventory, target: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gone = failing(known.store, StoreUnreachableError("gone"))
-    monkeypatch.setattr(known.store.engine, "select", gone)
+    monkeypatch.setattr(Collection, "select", failing(StoreUnreachableError("gone")))
     with pytest.raises(StoreUnreachableError, match="gone"):
         copy_all(known, target)
     assert target.store.count(HEADING) == 0
 
 
-def failing(store: QdrantStore, error: Exception) -> Callable[..., Any]:
-    """How a store reads its points of which one collection cannot be read."""
-    select = store.engine.select
+def failing(error: Exception) -> Callable[..., Any]:
+    """How points are read where those of one collection cannot be."""
+    select = Collection.select
 
-    def read(collection: str, *rest: Any) -> Any:
-        if collection == FIXED:
+    def read(self: Collection, *rest: Any, **how: Any) -> Any:
+        if repr(FIXED) in self.where:
             raise error
-        return select(collection, *rest)
+        return select(self, *rest, **how)
 
     return read

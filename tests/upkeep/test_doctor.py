@@ -313,16 +313,6 @@ def test_a_server_that_does_not_answer_is_a_finding() -> None:
     assert (found.kind, found.remedy) == ("unreachable", "check the address")
 
 
-def test_missing_indexes_of_a_server_are_made(
-    store: QdrantStore, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lacking, made = {HEADING: ["doc_id", "source"]}, []
-    monkeypatch.setattr(store.engine, "unfilterable", lambda name: lacking.get(name, []))
-    monkeypatch.setattr(store.engine, "make_filterable", made.append)
-    found = only(list(examined(store.location, lambda: store, lambda _: ledger.path, repair=True)))
-    assert (found.kind, found.mended, made) == ("indexes", True, [HEADING])
-
-
 def test_what_cannot_be_mended_says_why(
     examine: Callable[..., list[Trouble]], store: QdrantStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

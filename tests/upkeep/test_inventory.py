@@ -9,6 +9,7 @@ from kept_store import FIXED, HEADING, NOON, nodes_of
 
 from rag_nodes.ledger import DocumentRow, FileRow
 from rag_nodes.store import collection_name, open_store
+from rag_nodes.store.edge.collection import Collection
 from rag_nodes.upkeep import Inventory, ListedDocument, cleared
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def test_without_a_ledger_the_store_is_asked_and_times_are_unknown(unknown: Inve
 def test_a_ledger_that_agrees_spares_a_look_at_every_point(
     known: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(known.store.engine, "select", None)
+    monkeypatch.setattr(Collection, "select", None)
     found = listed(known)
     assert found["a.md"].pages == 7
     assert (found["a.md"].state, found["b.md"].state) == ("stored", "expired")

@@ -15,12 +15,14 @@ from rag_nodes.store.transfer import CopyStep
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rag_nodes.store.edge.engine import Edge
+    from rag_nodes.store.engine import Engine
     from rag_nodes.store.inside_qdrant import LocalFolder
     from rag_nodes.store.qdrant import QdrantStore
 
 _PAGE = 1_000
 """Points written together."""
+_UNFINISHED = "import"
+"""Mark of a collection of which not all is there yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,8 @@ def import_collections(
 ) -> Iterator[ImportReport | ImportFailure]:
     """Copy every collection of a folder of local mode, with ids, payloads and vectors.
 
-    The folder is only read. Each collection is there as a whole or not at all; one that cannot be
-    imported does not keep the others from it.
+    The folder is only read. One that cannot be imported does not keep the others from it; one of
+    which the import was killed is imported anew.
 
     Args:
         source: to copy from.
@@ -69,52 +71,50 @@ def import_collections(
         ConfigurationError: the store is not one in a folder.
         StoreFullError: the disk has too little space; the collections before are imported.
     """
-    from rag_nodes.store.edge.engine import Edge
-
-    engine = store.engine
-    if not isinstance(engine, Edge) or engine.location == MEMORY:
+    if store.location == MEMORY or "://" in store.location:
         raise ConfigurationError(
             f"{store.location}: collections are imported into a folder; name one with --store"
         )
     for name in source.names:
         try:
-            points, left_out = _imported(name, source, engine, progress or (lambda _: None))
+            yield _imported(name, source, store.engine, progress or (lambda _: None))
         except StoreFullError:
             raise
         except RagNodesError as error:
             yield ImportFailure(name, error)
-        else:
-            yield ImportReport(name, points, left_out)
 
 
 def _imported(
-    name: str, source: LocalFolder, engine: Edge, report: Callable[[CopyStep], None]
-) -> tuple[int, tuple[str, ...]]:
-    """How many points are there now, and which vectors are not."""
+    name: str, source: LocalFolder, engine: Engine, report: Callable[[CopyStep], None]
+) -> ImportReport:
     from rag_nodes.store.server.terms import layout_of
 
     params = source.params(name)
     layout = layout_of(params, f"{source.path}: collection {name!r}")
-    total = source.count(name)
-
-    def pages() -> Iterator[list[Point]]:
-        points, done = (_point(one, layout) for one in source.points(name)), 0
-        while page := list(islice(points, _PAGE)):
-            yield page
-            done += len(page)
-            report(CopyStep("copy", name, done, total))
-
+    points, total, done = source.points(name), source.count(name), 0
     with engine.step(name):
         _make_room(name, engine)
-        engine.take(name, layout, pages())
-        points = engine.count(name, None)
-    dense = params.vectors if isinstance(params.vectors, dict) else {UNNAMED: params.vectors}
-    there = {*dense, *(params.sparse_vectors or ())}
-    return points, tuple(sorted(there - {layout.dense, layout.sparse, *layout.named}))
+        engine.create(name, layout)
+        made = engine.collection(name)
+        assert made  # noqa: S101 -- for the type checker
+        made.mark({_UNFINISHED: name})
+        try:
+            while page := list(islice(points, _PAGE)):
+                made.write([_point(one, layout) for one in page])
+                done += len(page)
+                report(CopyStep("copy", name, done, total))
+        except BaseException:
+            engine.drop(name)
+            raise
+        made.flush()
+        made.mark({_UNFINISHED: None})
+        dense = params.vectors if isinstance(params.vectors, dict) else {UNNAMED: None}
+        left_out = {*dense, *(params.sparse_vectors or ())} - {layout.sparse, *layout.sizes}
+        return ImportReport(name, made.count(None), tuple(sorted(left_out)))
 
 
-def _make_room(name: str, engine: Edge) -> None:
-    """See that nothing is replaced but an empty collection.
+def _make_room(name: str, engine: Engine) -> None:
+    """See that nothing is replaced but an empty collection, or one that is there in part.
 
     Raises:
         StoreError: something is there under that name.
@@ -124,10 +124,10 @@ def _make_room(name: str, engine: Edge) -> None:
             f"{engine.location}: {name!r} is an alias there; remove it with `rag-nodes store alias "
             f"{name} --remove`, or import into another folder"
         )
-    if name in engine.names():
-        if there := engine.count(name, None):
+    if there := engine.collection(name):
+        if (points := there.count(None)) and _UNFINISHED not in there.marks():
             raise StoreError(
-                f"{engine.location}: collection {name!r} is there already, with {there:,} points; "
+                f"{engine.location}: collection {name!r} is there already, with {points:,} points; "
                 "import into another folder"
             )
         engine.drop(name)
@@ -139,11 +139,10 @@ def _point(stored: Any, layout: Layout) -> Point:
 
     vectors = stored.vector if isinstance(stored.vector, dict) else {UNNAMED: stored.vector}
     sparse = vectors.get(layout.sparse) if layout.sparse else None
-    named = {name: vectors[name] for name in layout.named if vectors.get(name) is not None}
     return Point(
         str(stored.id if isinstance(stored.id, int) else UUID(str(stored.id))),
         to_jsonable_python(stored.payload or {}),
         vectors.get(layout.dense),
         (list(sparse.indices), list(sparse.values)) if sparse else ([], []),
-        named,
+        {name: vectors[name] for name in layout.named if vectors.get(name) is not None},
     )

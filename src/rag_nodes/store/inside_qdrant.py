@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _META = "meta.json"
 _COLLECTION = "collection"
 _POINTS = "storage.sqlite"
-_LOCK = ".lock"
 _READ = {
     ("qdrant_client.http.models.models", "PointStruct"),
     ("qdrant_client.http.models.models", "SparseVector"),
@@ -76,6 +75,7 @@ class LocalFolder:
         except (OSError, ValueError, KeyError, TypeError) as error:
             self.close()
             raise _unreadable(path / _META, error) from error
+        self.names = list(self._settings)
 
     def __enter__(self) -> Self:
         """The folder itself."""
@@ -84,11 +84,6 @@ class LocalFolder:
     def __exit__(self, *_: object) -> None:
         """Let others open it."""
         self.close()
-
-    @property
-    def names(self) -> list[str]:
-        """Of its collections."""
-        return list(self._settings)
 
     def params(self, name: str) -> Any:
         """Which vectors a collection has, as qdrant-client tells it of one on a server.
@@ -136,10 +131,9 @@ class LocalFolder:
 
     def _rows(self, name: str, query: str) -> Iterator[tuple[Any, ...]]:
         file = self._file(name)
+        place = f"{file.absolute().as_uri()}?mode=ro"
         try:
-            with closing(
-                sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
-            ) as opened:
+            with closing(sqlite3.connect(place, uri=True)) as opened:
                 yield from opened.execute(query)
         except sqlite3.Error as error:
             raise _unreadable(file, error) from error
@@ -163,7 +157,7 @@ def _held(path: Path) -> Any:
 
     try:
         # Its own program opens the file to write, which would make one where there is none.
-        handle = (path / _LOCK).open("rb")
+        handle = (path / ".lock").open("rb")
     except FileNotFoundError:
         return None
     except OSError as error:

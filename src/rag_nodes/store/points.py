@@ -43,6 +43,11 @@ class Layout(NamedTuple):
         return self._replace(size=found, dense=named(name)) if found else None
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """Length of each embedding by its name."""
+        return {self.dense: self.size, **self.named}
+
+    @property
     def is_ours(self) -> bool:
         """Whether we may write to it."""
         return self.dense == DENSE

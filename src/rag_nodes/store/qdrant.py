@@ -2,34 +2,50 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.store.catalogue import described
+from rag_nodes.errors import (
+    ConfigurationError,
+    DimensionError,
+    StoreError,
+    StoreUnreachableError,
+    VectorMissingError,
+)
+from rag_nodes.metadata import USUAL, VECTORS
+from rag_nodes.store.catalogue import BOOKKEEPING, CollectionInfo, StoredNode, described
 from rag_nodes.store.faults import missing
-from rag_nodes.store.points import DENSE
-from rag_nodes.store.reading import ReadableStore, pages
+from rag_nodes.store.filters import DOCUMENT_ID, Filter
+from rag_nodes.store.hits import Hit, best_hits
+from rag_nodes.store.points import DENSE, Layout, Point, named
+from rag_nodes.store.protocol import Store
+from rag_nodes.store.queries import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from llama_index.core.schema import BaseNode
+    from llama_index.core.schema import BaseNode, TextNode
     from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
-    from rag_nodes.store.engine import Engine
+    from rag_nodes.store.engine import Engine, EngineCollection
     from rag_nodes.store.options import ServerAddress
-    from rag_nodes.store.points import Point
-    from rag_nodes.store.protocol import Store
+    from rag_nodes.store.queries import Query
 
     VectorStores = Callable[[Store, Engine, str], BasePydanticVectorStore]
     """Makes a vector store of LlamaIndex of a store, its engine and a collection."""
 
+logger = logging.getLogger(__name__)
+
 _ALIAS = re.compile(r"[\w.-]{1,100}", re.ASCII)
+_PAGE = 1000
+"""Points per request when reading or deleting many."""
 
 
-class QdrantStore(ReadableStore):
+class QdrantStore(Store):
     """Chunks in Qdrant; one collection per corpus, parser configuration and embedding model.
 
     Safe to share between threads. `open_store` makes one.
@@ -38,6 +54,9 @@ class QdrantStore(ReadableStore):
         engine: the Qdrant behind it.
         address: how another process opens it; None where only one process may.
         vector_stores: makes those of LlamaIndex that `vector_store` gives.
+
+    Attributes:
+        engine: the Qdrant behind it.
     """
 
     def __init__(
@@ -46,12 +65,18 @@ class QdrantStore(ReadableStore):
         address: ServerAddress | None = None,
         vector_stores: VectorStores | None = None,
     ) -> None:
-        super().__init__(engine)
+        self.engine = engine
         self._address = address
         self._kind = vector_stores
         self._closed = False
+        self._without_words: set[str] = set()
         self._vector_stores: dict[str, BasePydanticVectorStore] = {}
         self._lock = threading.Lock()
+
+    @property
+    def location(self) -> str:
+        """Where it is: ":memory:", the resolved folder, or the URL without credentials."""
+        return self.engine.location
 
     @property
     def address(self) -> ServerAddress | None:
@@ -96,48 +121,47 @@ class QdrantStore(ReadableStore):
 
         if not points:
             return
-        with self.engine.step(collection):
-            layout = self.engine.layout(collection)
-            if layout is not None and not layout.is_ours:
+        lengths = [len(point.vector) for point in points if point.vector is not None]
+        further = {name: len(one) for point in points for name, one in point.named.items()}
+        with self._step(collection) as found:
+            if found and not found.layout.is_ours:
                 raise ConfigurationError(
-                    f"{self.location}: collection {collection!r} was written by another program "
-                    f"and has no vector {DENSE!r}; it can be asked, and written to by that "
-                    "program; choose another name for ours"
+                    f"{self._place(collection)} was written by another program and has no vector "
+                    f"{DENSE!r}; it can be asked, and written to by that program; choose another "
+                    "name for ours"
                 )
-            known = layout.size if layout else None
-            lengths = [len(point.vector) for point in points if point.vector is not None]
+            known = found.layout.size if found else None
             length = agreed_length(lengths, known, self._place(collection))
-            further = {name: len(one) for point in points for name, one in point.named.items()}
-            if layout is None:
-                self.engine.create(collection, length, further)
-            else:
-                for name in further.keys() - layout.named.keys():
-                    self.engine.add_vector(collection, name, further[name])
-            self.engine.write(collection, points)
+            if not found:
+                self.engine.create(collection, Layout(length, named=further))
+            there = found or self._there(collection)
+            for name in further.keys() - there.layout.named.keys():
+                there.add_vector(name, further[name])
+            there.write(points)
 
     def delete(self, collection: str, node_ids: Sequence[str]) -> None:
         """Delete chunks by id, some hundred in a request."""
-        for page in pages(node_ids):
+        for page in _pages(node_ids):
             with self.engine.step(collection):
-                self.engine.delete(collection, page)
+                self._there(collection).delete(page)
 
     def flush(self, collection: str) -> None:
         """Have all that was written to a collection on the disk itself."""
-        with self.engine.step(collection):
-            self.engine.flush(collection)
+        with self._step(collection) as found:
+            if found:
+                found.flush()
 
     def marks(self, collection: str) -> dict[str, str]:
         """Which ledgers know a collection as it is: an epoch by writer."""
-        with self.engine.step(collection):
-            return self.engine.marks(collection) if self.engine.layout(collection) else {}
+        with self._step(collection) as found:
+            return found.marks() if found else {}
 
     def mark(self, collection: str, marks: Mapping[str, str | None]) -> bool:
         """Add marks to those of a collection; None removes one, and False says that it is not."""
-        with self.engine.step(collection):
-            if self.engine.layout(collection) is None:
-                return False
-            self.engine.mark(collection, marks)
-            return True
+        with self._step(collection) as found:
+            if found:
+                found.mark(marks)
+            return found is not None
 
     def drop(self, collection: str) -> None:
         """Delete a collection with everything in it; its aliases go with it."""
@@ -185,3 +209,173 @@ class QdrantStore(ReadableStore):
             if alias not in self.engine.aliases():
                 raise missing(self.location, alias)
             self.engine.point_alias(alias, None)
+
+    def foreign(self) -> list[str]:
+        """Names of the collections that other programs made."""
+        with self.engine.step():
+            return sorted(name for name in self.engine.names() if described(name, 0) is None)
+
+    def collections(self) -> list[CollectionInfo]:
+        """Every collection of this package in the store, by name; see `foreign` for the others."""
+        with self.engine.step():
+            known = (described(name, 0) for name in sorted(self.engine.names()))
+            return [self._counted(info) for info in known if info]
+
+    def _counted(self, info: CollectionInfo) -> CollectionInfo:
+        """The same with its chunks; one that cannot be opened must not hide the others."""
+        try:
+            found = self.engine.collection(info.name, remembered=True)
+            return replace(info, points=found.count(DENSE) if found else 0)
+        except StoreUnreachableError:
+            raise
+        except StoreError as error:
+            return replace(info, trouble=str(error))
+
+    def count(self, collection: str) -> int:
+        """Chunks in a collection that a search can find; parents are not counted."""
+        with self._step(collection) as found:
+            return found.count(found.layout.dense) if found else 0
+
+    def stored(self, collection: str, document_id: str) -> dict[str, StoredNode]:
+        """The stored nodes of a document by id."""
+        return self._listed(collection, Filter(document_ids=[document_id])).get(document_id, {})
+
+    def documents(self, collection: str) -> dict[str, dict[str, StoredNode]]:
+        """All stored nodes of a collection, by document and by id."""
+        return self._listed(collection, Filter())
+
+    def _listed(self, collection: str, scope: Filter) -> dict[str, dict[str, StoredNode]]:
+        from rag_nodes.store.payload import VERSION, check_version
+
+        keys = (DOCUMENT_ID, VERSION, *BOOKKEEPING)
+        listed: dict[str, dict[str, StoredNode]] = {}
+        with self._step(collection) as found:
+            for node_id, payload, *_ in found.select(Scope((scope,)), keys) if found else ():
+                check_version(payload, self._place(collection))
+                nodes = listed.setdefault(str(payload.get(DOCUMENT_ID)), {})
+                nodes[node_id] = StoredNode.of(payload)
+        return listed
+
+    def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
+        """The stored nodes with these ids."""
+        with self.engine.step(collection):
+            return self._read(collection, self._there(collection), node_ids) if node_ids else {}
+
+    def vectors(
+        self, collection: str, node_ids: Sequence[str], using: str = USUAL
+    ) -> dict[str, tuple[str, list[float]]]:
+        """What the nodes with these ids were embedded as.
+
+        Vectors have unit length, as Qdrant keeps them for cosine.
+        """
+        from rag_nodes.transforms.further import further_text
+
+        found: dict[str, tuple[str, list[float]]] = {}
+        for page in _pages(node_ids):
+            with self.engine.step(collection):
+                for point in self._there(collection).read(page, vectors=True):
+                    vector = point.vector if using == USUAL else point.named.get(named(using))
+                    text = further_text(self._node_of(collection, point), using)
+                    if vector is not None and text is not None:
+                        found[point.node_id] = text, list(vector)
+        return found
+
+    def vector_names(self, collection: str) -> tuple[str, ...]:
+        """Which embeddings chunks of a collection have, by name, the usual one first."""
+        with self._step(collection) as found:
+            if found is None:
+                return ()
+            # A collection may have a place for what none of its chunks has.
+            further = [
+                name
+                for name in VECTORS
+                if name != USUAL and named(name) in found.layout.named and found.count(named(name))
+            ]
+        return (USUAL, *further)
+
+    def find(self, collection: str, query: Query) -> list[Hit]:
+        """The best chunks for a question."""
+        try:
+            return self._find(collection, query, remembered=True)
+        except StoreUnreachableError:
+            raise
+        except (StoreError, DimensionError):
+            # Others may have dropped the collection and made another of that name.
+            return self._find(collection, query, remembered=False)
+
+    def _find(self, collection: str, query: Query, *, remembered: bool) -> list[Hit]:
+        from rag_nodes.store.payload import check_question
+
+        with self.engine.step(collection):
+            there = self._there(collection, remembered=remembered)
+            if there.layout.sparse is None:
+                query = self._by_meaning(collection, query)
+            used = there.layout.using(query.using)
+            if used is None:
+                raise self._missing_vector(collection, query.using)
+            if query.mode != "sparse":
+                check_question(len(query.vector or ()), used.size, self._place(collection))
+            scores = there.scores(query)
+            if query.using != USUAL and scores.dense is not None and not scores.dense:
+                self._check_vector(collection, query.using)
+            return best_hits(query, scores, lambda ids: self._read(collection, there, ids))
+
+    def _check_vector(self, collection: str, name: str) -> None:
+        if name not in self.vector_names(collection):
+            raise self._missing_vector(collection, name)
+
+    def _missing_vector(self, collection: str, name: str) -> VectorMissingError:
+        there = ", ".join(self.vector_names(collection)) or "none"
+        return VectorMissingError(
+            f"{self._place(collection)} has no vectors {name!r}; it has: {there}. Ask by one of "
+            f"these, or ingest the documents again with --vector {name}"
+        )
+
+    def _by_meaning(self, collection: str, query: Query) -> Query:
+        """A query of a collection without BM25 vectors; said once where another mode was asked."""
+        where = f"{self._place(collection)} has no BM25 vectors of ours"
+        if query.mode == "sparse":
+            raise ConfigurationError(
+                f"{where}, so it cannot be searched by words; ask with mode 'dense', or ingest the "
+                "documents into a collection of ours"
+            )
+        if query.mode == "hybrid" and collection not in self._without_words:
+            self._without_words.add(collection)
+            logger.warning("%s; it is searched by meaning only, as with mode 'dense'", where)
+        return replace(query, mode="dense")
+
+    @contextmanager
+    def _step(self, collection: str) -> Iterator[EngineCollection | None]:
+        """A step with a collection; None while it does not exist."""
+        with self.engine.step(collection):
+            yield self.engine.collection(collection)
+
+    def _there(self, collection: str, *, remembered: bool = True) -> EngineCollection:
+        """A collection that has to exist, within a step."""
+        found = self.engine.collection(collection, remembered=remembered)
+        if found is None:
+            raise missing(self.location, collection)
+        return found
+
+    def _read(
+        self, collection: str, there: EngineCollection, node_ids: Sequence[str]
+    ) -> dict[str, TextNode]:
+        from llama_index.core.schema import TextNode
+
+        points = there.read(node_ids) if node_ids else ()
+        nodes = {point.node_id: self._node_of(collection, point) for point in points}
+        return {one: node for one, node in nodes.items() if isinstance(node, TextNode)}
+
+    def _node_of(self, collection: str, point: Point) -> BaseNode:
+        from rag_nodes.store.payload import node_in
+
+        return node_in(point.payload, point.node_id, self._place(collection))
+
+    def _place(self, collection: str) -> str:
+        return f"{self.location}: collection {collection!r}"
+
+
+def _pages(node_ids: Sequence[str]) -> Iterable[list[str]]:
+    """Ids as many at a time as are read or deleted by one request."""
+    for first in range(0, len(node_ids), _PAGE):
+        yield list(node_ids[first : first + _PAGE])

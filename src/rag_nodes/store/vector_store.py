@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode
     from qdrant_client import QdrantClient
 
-    from rag_nodes.store.engine import Engine
-    from rag_nodes.store.points import Layout, Point
+    from rag_nodes.store.engine import Engine, EngineCollection
+    from rag_nodes.store.points import Point
     from rag_nodes.store.protocol import Store
 
 _MODES: Mapping[str, SearchMode] = {
@@ -63,7 +63,7 @@ class CollectionVectorStore(BasePydanticVectorStore):
     _store: Store = PrivateAttr()
     _engine: Engine = PrivateAttr()
     _of_engine: ClassVar[tuple[str, ...]] = ()
-    """Names of further arguments of a query, for `Engine.scores`."""
+    """Names of further arguments of a query, for `EngineCollection.scores`."""
 
     def __init__(self, store: Store, engine: Engine, collection: str) -> None:
         super().__init__(
@@ -155,17 +155,16 @@ class CollectionVectorStore(BasePydanticVectorStore):
         # An index asks for no nodes where it means all: of a store that keeps texts it knows none.
         also = Scope((Filter(document_ids=query.doc_ids), query.filters), query.node_ids or None)
         with self._engine.step(self.collection):
-            layout = self._checked_layout(asked)
+            there = self._checked(asked)
             if query.mode == VectorStoreQueryMode.MMR:
                 if native:
                     raise ConfigurationError(f"an MMR query takes no {', '.join(native)}")
                 weight = _DIVERSITY if threshold is None else threshold
-                best = self._engine.diverse(self.collection, layout, asked, also, weight)
-                return self._result(dict(best))
-            found = self._engine.scores(self.collection, layout, asked, also, **native)
+                return self._result(there, dict(there.diverse(asked, also, weight)))
+            found = there.scores(asked, also, **native)
             ranking = fuse(found, alpha=alpha)
             best = ranking.pairs[: asked.limit]
-            return self._result({one: ranking.share(score) for one, score in best})
+            return self._result(there, {one: ranking.share(score) for one, score in best})
 
     async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
         """Like `add`, on a thread."""
@@ -199,19 +198,19 @@ class CollectionVectorStore(BasePydanticVectorStore):
     def _place(self) -> str:
         return f"{self.location}: collection {self.collection!r}"
 
-    def _checked_layout(self, asked: Query) -> Layout:
-        """The vectors of the collection, which a query can be answered by."""
-        layout = self._engine.layout(self.collection)
-        if layout is None:
+    def _checked(self, asked: Query) -> EngineCollection:
+        """The collection, which a query can be answered by."""
+        found = self._engine.collection(self.collection)
+        if found is None:
             raise missing(self.location, self.collection)
-        if layout.sparse is None and asked.mode != "dense":
+        if found.layout.sparse is None and asked.mode != "dense":
             raise ConfigurationError(
                 f"{self._place} has no BM25 vectors of ours, so it cannot be searched by words; "
                 "ask in mode 'default'"
             )
         if asked.mode != "sparse":
-            check_question(len(asked.vector or ()), layout.size, self._place)
-        return layout
+            check_question(len(asked.vector or ()), found.layout.size, self._place)
+        return found
 
     def _points(
         self,
@@ -222,11 +221,8 @@ class CollectionVectorStore(BasePydanticVectorStore):
     ) -> list[Point]:
         scope = Scope((filters,), node_ids)
         with self._engine.step(self.collection):
-            layout = self._engine.layout(self.collection)
-            if layout is None:
-                return []
-            vectors = layout if keys is None else None
-            return list(self._engine.select(self.collection, scope, keys, vectors))
+            found = self._engine.collection(self.collection)
+            return list(found.select(scope, keys, vectors=keys is None)) if found else []
 
     def _node(self, point: Point) -> BaseNode:
         node = node_in(point.payload, point.node_id, self._place)
@@ -234,9 +230,11 @@ class CollectionVectorStore(BasePydanticVectorStore):
             node.embedding = list(point.vector)
         return node
 
-    def _result(self, scores: Mapping[str, float]) -> VectorStoreQueryResult:
+    def _result(
+        self, there: EngineCollection, scores: Mapping[str, float]
+    ) -> VectorStoreQueryResult:
         """The nodes with these scores; what was deleted meanwhile is left out."""
-        read = self._engine.read(self.collection, list(scores))
+        read = there.read(list(scores))
         nodes = {point.node_id: self._node(point) for point in read}
         ids = [one for one in scores if isinstance(nodes.get(one), TextNode)]
         return VectorStoreQueryResult(

@@ -35,7 +35,6 @@ FindingKind = Literal[
     "failed",
     "folder",
     "foreign",
-    "indexes",
     "ledger",
     "locked",
     "torn",
@@ -43,7 +42,7 @@ FindingKind = Literal[
     "unreadable",
 ]
 """What it is about: free space, what an ingest could not read or store, permissions of the folder,
-what is none of ours, payload indexes of a server, the ledger, a folder that another process holds,
+what is none of ours, the ledger, a folder that another process holds,
 documents of which not all is there, a server that does not answer, data that cannot be read."""
 
 _KINDS: tuple[tuple[type[Exception], FindingKind], ...] = (
@@ -136,7 +135,7 @@ def _orphans(store: QdrantStore, ledger: Ledger) -> Iterator[Trouble]:
     for name in (one.name for one in ledger.collections() if one.documents):
         try:
             with store.engine.step(name):
-                is_there = store.engine.layout(name) is not None
+                is_there = store.engine.collection(name) is not None
         except RagNodesError:
             continue  # it is there, and cannot be read
         if not is_there:
@@ -170,7 +169,6 @@ class _Examined:
         """All about it; what the ledger says is looked at when the documents are mended."""
         yield from self._torn()
         yield from self._unfindable()
-        yield from self._unfilterable()
         if self._ledger:
             yield from self._unlike(self._ledger)
             yield from self._failed(self._ledger)
@@ -227,23 +225,6 @@ class _Examined:
         if lacking := chunks - self._store.count(self._name):
             what = f"{lacking} of {chunks} chunks have no embedding, and no search finds them"
             yield Trouble("torn", self._name, what, _anew(self._name))
-
-    def _unfilterable(self) -> Iterator[Trouble]:
-        engine = self._store.engine
-        with engine.step(self._name):
-            lacking = engine.unfilterable(self._name)
-        if lacking:
-            yield Trouble(
-                "indexes",
-                self._name,
-                f"the server has no index of {_some(lacking)}: filters by them are slow or refused",
-                "--repair makes them; the key has to allow that",
-                repair=self._make_filterable,
-            )
-
-    def _make_filterable(self) -> None:
-        with self._store.engine.step(self._name):
-            self._store.engine.make_filterable(self._name)
 
     def _unlike(self, ledger: Ledger) -> Iterator[Trouble]:
         """What the ledger says otherwise."""

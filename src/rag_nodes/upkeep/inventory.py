@@ -99,10 +99,9 @@ class Inventory:
         expired = {one for one, of in known.items() if self._is_expired(of[-1])}
         lacking = [one for one in deposits if not is_whole(one, known.get(one.document_id, []))]
         failed = [one for one in lacking if one.error is not None]
-        engine = self.store.engine
-        with engine.step(name):
-            layout = engine.layout(name)
-            size = engine.disk_size(name) if layout else None
+        with self.store.engine.step(name):
+            found = None if trouble else self.store.engine.collection(name)
+            size = found.disk_size() if found else None
         return CollectionStatus(
             name=name,
             corpus=held.corpus,
@@ -110,8 +109,8 @@ class Inventory:
             fingerprint=row.fingerprint if row else None,
             options=row.options if row else None,
             model=row.model if row else held.info.embedding,
-            dimension=layout.size if layout else 0,
-            vectors=self.store.vector_names(name) if layout and not trouble else (),
+            dimension=found.layout.size if found else (row and row.dimension) or 0,
+            vectors=self.store.vector_names(name) if found else (),
             chunks=sum(one.chunks for one in deposits) if trouble else held.info.points,
             parents=sum(one.parents for one in deposits),
             documents=sum(bool(one.nodes) for one in deposits),

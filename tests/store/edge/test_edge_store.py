@@ -20,7 +20,7 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreError, StoreFullError
 from rag_nodes.store import Filter, fusion, open_store
 from rag_nodes.store.edge import collection as collections_
-from rag_nodes.store.edge import shards, shared
+from rag_nodes.store.edge import memory, shards
 from rag_nodes.store.points import Point
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def test_memory_leaves_no_file_behind(
         store.add("c", [make_node("x", [1.0] * 17)])
         assert len(list(tmp_path.glob("rag-nodes-*"))) == 1
     assert not list(tmp_path.glob("rag-nodes-*"))
-    assert 17 not in shared._shards
+    assert 17 not in memory._shards
 
 
 def test_rankings_that_end_at_some_depth_are_those_of_complete_ones(
@@ -335,5 +335,7 @@ def test_numbers_of_any_kind_are_a_vector(
     points = [Point(make_node(f"n {n}", X).node_id, {}, vector) for n, vector in enumerate(kinds)]
     with open_store(tmp_path) as store:
         store.put("c", points)
-        read = store.engine.read("c", [one.node_id for one in points], store.engine.layout("c"))
+        collection = store.engine.collection("c")
+        assert collection is not None
+        read = collection.read([one.node_id for one in points], vectors=True)
     assert [one.vector for one in read] == [pytest.approx([1 / 3, 2 / 3, 2 / 3])] * 3

@@ -37,16 +37,15 @@ import sys, time
 from itertools import count
 from pathlib import Path
 from rag_nodes.store.edge import collection, sealing
-from rag_nodes.store.edge.folder import StorageFolder
+from rag_nodes.store.edge.folder import FolderEdge
 from rag_nodes.store.points import Layout
 from rag_nodes.store.points import Point
 from uuid import UUID
 
 sealing.PART, sealing._LEAST, collection.CHECKPOINT = 40, 1, 20
-folder = StorageFolder(Path(sys.argv[1]))
+folder = FolderEdge(Path(sys.argv[1]))
 folder.create("c", Layout(64))
-vectors = folder.layout("c")
-opened = collection.Collection(folder.load("c"), vectors, "here", folder.path)
+opened = folder.collection("c")
 tidy = sealing.tidy
 def told(shard):
     print("seals", flush=True)
@@ -121,9 +120,7 @@ def stored(store: Store) -> list[Point]:
     """Every point with all that it holds, in the order of ids."""
     engine = store.engine
     with engine.step("c"):
-        layout = engine.layout("c")
-        assert layout is not None
-        points = engine.select("c", EVERYTHING, None, layout)
+        points = engine.collection("c").select(EVERYTHING, None, vectors=True)
         return sorted(points, key=lambda one: one.node_id)
 
 
@@ -182,12 +179,12 @@ def test_a_further_embedding_is_kept_in_parts_that_were_sealed_before_and_after(
     with open_store(tmp_path) as store:
         store.add("c", nodes[:100])
         assert sealed(tmp_path)
-        store.engine.add_vector("c", "more", 2)
+        store.engine.collection("c").add_vector("more", 2)
         store.add("c", nodes[100:])
         points = [one._replace(named={"more": more[one.node_id]}) for one in stored(store)]
         for first in range(0, 200, 50):
             store.put("c", points[first : first + 50])
-        assert store.engine.count("c", "more") == 200
+        assert store.engine.collection("c").count("more") == 200
     with open_store(tmp_path) as store:
         lengths = {one: (first**2 + 1) ** 0.5 for one, (first, _) in more.items()}
         units = [

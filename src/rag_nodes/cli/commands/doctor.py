@@ -19,7 +19,7 @@ def doctor(
         bool,
         typer.Option(
             "--repair",
-            help="Mend what can be mended without a loss: the ledger, payload indexes of a server, "
+            help="Mend what can be mended without a loss: the ledger, "
             "and documents that are not whole, which go so that the next ingest makes them anew.",
         ),
     ] = False,

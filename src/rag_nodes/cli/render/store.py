@@ -25,8 +25,7 @@ def copies_view(copied: Sequence[CopyReport], source: str, target: str) -> Itera
             f"  {counted(one.points, 'point')}: {one.sent:,} sent, {one.unchanged:,} there already"
             f"{gone}, in {seconds(one.seconds)}"
         )
-        same = "equal" if one.exact else "equal but for rounding of vectors"
-        yield plain(f"  both sides are {same}", "dim")
+        yield plain("  both sides hold the same texts and metadata", "dim")
         if one.extra:
             kept = counted(one.extra, "point")
             yield plain(f"  {kept} of other documents stay there; --prune deletes them", "yellow")

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rag_nodes.lazy_imports import lazy_getattr
-from rag_nodes.store.edge.engine import Edge, open_edge
+from rag_nodes.store.edge.engine import Edge
+from rag_nodes.store.edge.folder import open_edge
 
 if TYPE_CHECKING:
     from rag_nodes.store.edge.vector_store import EdgeVectorStore

@@ -10,12 +10,14 @@ import qdrant_edge as edge
 from rag_nodes.errors import StoreFullError
 from rag_nodes.metadata import BREADCRUMB, FILE_NAME
 from rag_nodes.store.conditions import indexes_for
-from rag_nodes.store.edge import sealing, shards
+from rag_nodes.store.edge import files, sealing, shards
 from rag_nodes.store.edge.searches import Searches
 from rag_nodes.store.edge.terms import TENANT, WHOLE, conditions, one_of
+from rag_nodes.store.engine import EngineCollection
 from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, Filter
 from rag_nodes.store.fusion import SAMPLE, Scores, depth_of
 from rag_nodes.store.points import Point
+from rag_nodes.store.queries import EVERYTHING, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from rag_nodes.store.edge.terms import ShardShare
     from rag_nodes.store.filters import IndexKind
     from rag_nodes.store.points import Layout
-    from rag_nodes.store.queries import Query, Scope
+    from rag_nodes.store.queries import Query
 
 INDEXED = 2_000
 """Points from which keys that filters name are indexed: below, looking at all of them takes
@@ -40,14 +42,14 @@ CHECKPOINT = 2_000
 ends the process alone loses nothing that was acknowledged. Parts that are full are sealed then."""
 
 
-class Collection:
+class Collection(EngineCollection):
     """What is stored under one name. The caller sees to it that no two threads are in here.
 
     Args:
         shard: opened.
         layout: of its vectors.
         where: location and name, for messages.
-        disk: folder on the disk it is on.
+        disk: its folder, or one on the disk it is on where it shares a shard.
         share: what of the shard is its own.
     """
 
@@ -59,6 +61,7 @@ class Collection:
         self._unflushed = 0
         self._indexed: frozenset[str] = frozenset()
         self._is_large = False
+        self._marks: dict[str, str] = {}
 
     def write(self, points: Sequence[Point]) -> None:
         """Store points; those of the same id are replaced.
@@ -68,20 +71,15 @@ class Collection:
         """
         shards.write(self.shard, points, self.layout, self.where, self._disk, self._share)
         self._wrote(len(points))
-        self.finds_by_key()
-
-    def finds_by_key(self) -> bool:
-        """Whether filters have indexes, which are made where they are worth it."""
-        if not self._is_large and self._count(self._share.scope(), exact=False) >= INDEXED:
-            self._is_large = True
-            self.find_by(USUAL)
-        return self._is_large
+        self.find_by(USUAL)
 
     def add_vector(self, name: str, size: int) -> None:
         """Let points have a further embedding; fine if another collection of the shard did."""
         distance = edge.Distance.Cosine
         self.shard.update(edge.UpdateOperation.create_dense_vector(name, size, distance))
         self.layout = self.layout._replace(named={**self.layout.named, name: size})
+        if self._share.tenant is None:
+            files.describe(self._disk, self.layout)
 
     def delete(self, node_ids: Sequence[str]) -> None:
         """Delete points; ids that are not there are fine."""
@@ -92,13 +90,10 @@ class Collection:
         """Delete its share of a shared shard."""
         self.shard.update(edge.UpdateOperation.delete_points_by_filter(self._share.corpus))
 
-    def total(self) -> int:
-        """All points, parents too."""
-        return self._count(self._share.scope())
-
-    def count(self, dense: str) -> int:
-        """Points that have the embedding of that name."""
-        return self._count(self._share.scope(edge.HasVectorCondition(vector=dense)))
+    def count(self, vector: str | None) -> int:
+        """Points that have the embedding of that name; None counts those too that have none."""
+        having = edge.HasVectorCondition(vector=vector) if vector is not None else None
+        return self._count(self._share.scope(having))
 
     def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         """Points by id; unknown ones are left out."""
@@ -108,65 +103,29 @@ class Collection:
             found += map(self._point, self.shard.retrieve(page, True, vectors))  # noqa: FBT003 -- by place only
         return found
 
-    def _make_filterable(self, scope: Scope) -> None:
-        """Index what is asked for: words of headings always, else parts of words would match."""
-        for chosen in scope.filters:
-            if isinstance(chosen, Filter) and chosen.heading is not None:
-                self._index({BREADCRUMB: INDEXES[BREADCRUMB]})
-            self.find_by(indexes_for(chosen))
-
-    def find_by(self, keys: Mapping[str, IndexKind]) -> None:
-        """Have filters by some keys answered without a look at every point, from now on.
-
-        The first time that takes 15 milliseconds for a key and 1,000 points. Where the disk has no
-        room for it, a look at every point is what there is.
-
-        Args:
-            keys: and the kind of index of each; one that another kind has keeps it.
-        """
-        if keys and self.finds_by_key():
-            with suppress(StoreFullError):
-                self._index(keys)
-
-    def _index(self, keys: Mapping[str, IndexKind]) -> None:
-        if not keys.keys() <= self._indexed:
-            shards.index(self.shard, keys, self._disk)
-            self._indexed |= keys.keys()
-
     def select(
         self, scope: Scope, keys: Sequence[str] | None, *, vectors: bool = False
     ) -> Iterator[Point]:
-        """All points of a scope, with some keys of their payload; None for all keys."""
-        return self._scrolled(self._share.scope(*self._chosen(scope)), keys, vectors=vectors)
+        """All points of a scope, page by page."""
+        chosen, offset = self._share.scope(*self._chosen(scope)), None
+        while True:
+            request = edge.ScrollRequest(
+                offset=offset,
+                limit=_PAGE,
+                filter=chosen,
+                with_payload=list(keys) if keys else keys is None,
+                with_vector=vectors,
+            )
+            records, offset = self.shard.scroll(request)
+            yield from map(self._point, records)
+            if offset is None:
+                return
 
-    def diverse(
-        self, query: Query, dense: str, also: Scope, weight: float
-    ) -> list[tuple[str, float]]:
-        """Nodes by maximal marginal relevance, see `Engine.diverse`."""
-        scope = self._share.scope(*self._chosen(also.within(query.filter)))
-        return self._searches(query, scope, dense).diverse(dense, weight)
-
-    def _searches(self, query: Query, scope: Any, dense: str) -> Searches:
-        return Searches(self.shard, self.layout, self._share, query, scope, dense)
-
-    def _chosen(self, scope: Scope) -> list[Any]:
-        """What a scope asks, in the engine's terms, from now on answered by indexes."""
-        ids = None if scope.node_ids is None else one_of(self._ids(scope.node_ids))
-        chosen = [one for one in (*map(conditions, scope.filters), ids) if one is not None]
-        self._make_filterable(scope)
-        return chosen
-
-    def scores(self, query: Query, dense: str, also: Scope) -> Scores:
-        """Both rankings; of a hybrid question as far as `depth_of` says, and what is behind it.
-
-        Args:
-            query: what is asked.
-            dense: name of the embedding that is compared.
-            also: what has to hold beside its filter.
-        """
+    def scores(self, query: Query, also: Scope = EVERYTHING, **_: Any) -> Scores:
+        """Both rankings; of a hybrid question as far as `depth_of` says, and what is behind it."""
         chosen = self._chosen(also.within(query.filter))
         scope = self._share.scope(*chosen)
-        searches = self._searches(query, scope, dense)
+        searches = Searches(self.shard, self.layout, self._share, query, scope)
         if query.mode != "hybrid":
             return searches.scores(query.limit)
         # Of all points the engine knows the number; those that pass a filter it has to look at.
@@ -176,13 +135,26 @@ class Collection:
             return searches.scores(depth)
         return searches.scores(depth, every, self._sample(scope))
 
-    def _sample(self, scope: Any) -> frozenset[Any]:
-        """Some of the points in a scope.
+    def diverse(self, query: Query, also: Scope, weight: float) -> list[tuple[str, float]]:
+        """Nodes by maximal marginal relevance."""
+        scope = self._share.scope(*self._chosen(also.within(query.filter)))
+        return Searches(self.shard, self.layout, self._share, query, scope).diverse(weight)
 
-        The first by their ids, which are hashes: as good as drawn, and the same every time.
+    def find_by(self, keys: Mapping[str, IndexKind]) -> None:
+        """Have filters by some keys answered without a look at every point, where there are many.
+
+        The first time that takes 15 milliseconds for a key and 1,000 points. Where the disk has no
+        room for it, a look at every point is what there is.
+
+        Args:
+            keys: and the kind of index of each; one that another kind has keeps it.
         """
-        request = edge.ScrollRequest(limit=SAMPLE, filter=scope, with_payload=False)
-        return frozenset(one.id for one in self.shard.scroll(request)[0])
+        if keys.keys() <= self._indexed:
+            return
+        self._is_large = self._is_large or self._count(self._share.scope(), exact=False) >= INDEXED
+        if self._is_large:
+            with suppress(StoreFullError):
+                self._index(keys)
 
     def flush(self) -> None:
         """Put what was written on the disk itself, and seal parts that are full."""
@@ -191,23 +163,52 @@ class Collection:
         self._unflushed = 0
         sealing.tidy(self.shard)
 
-    def _scrolled(
-        self, scope: Any, keys: Sequence[str] | None, *, vectors: bool
-    ) -> Iterator[Point]:
-        """All points that pass, page by page."""
-        offset = None
-        while True:
-            request = edge.ScrollRequest(
-                offset=offset,
-                limit=_PAGE,
-                filter=scope,
-                with_payload=list(keys) if keys else keys is None,
-                with_vector=vectors,
-            )
-            records, offset = self.shard.scroll(request)
-            yield from map(self._point, records)
-            if offset is None:
-                return
+    def marks(self) -> dict[str, str]:
+        """Who wrote to it last; none where that cannot be read."""
+        return files.marks_in(self._disk) if self._share.tenant is None else dict(self._marks)
+
+    def mark(self, marks: Mapping[str, str | None]) -> None:
+        """Add marks to those that it has, or remove some."""
+        known = {**self.marks(), **marks}
+        self._marks = {one: epoch for one, epoch in known.items() if epoch is not None}
+        if self._share.tenant is None:
+            files.keep_marks(self._disk, self._marks)
+
+    def disk_size(self) -> int | None:
+        """Bytes that it takes: its files have holes, and are shorter than they say."""
+        if self._share.tenant is not None:
+            return None
+        each = [one.stat() for one in self._disk.rglob("*")]
+        return sum(getattr(one, "st_blocks", 0) * 512 or one.st_size for one in each)
+
+    def close(self) -> None:
+        """Close a shard of its own without a loss, and note what its files are."""
+        shards.closed(self.shard)
+        files.keep_manifest(self._disk / files.SHARD)
+
+    def _chosen(self, scope: Scope) -> list[Any]:
+        """What a scope asks, in the engine's terms, from now on answered by indexes."""
+        ids = None if scope.node_ids is None else one_of(self._ids(scope.node_ids))
+        asked = [one for one in (*map(conditions, scope.filters), ids) if one is not None]
+        for chosen in scope.filters:
+            if isinstance(chosen, Filter) and chosen.heading is not None:
+                # Without an index parts of words would match.
+                self._index({BREADCRUMB: INDEXES[BREADCRUMB]})
+            self.find_by(indexes_for(chosen))
+        return asked
+
+    def _index(self, keys: Mapping[str, IndexKind]) -> None:
+        if not keys.keys() <= self._indexed:
+            shards.index(self.shard, keys, self._disk)
+            self._indexed |= keys.keys()
+
+    def _sample(self, scope: Any) -> frozenset[Any]:
+        """Some of the points in a scope.
+
+        The first by their ids, which are hashes: as good as drawn, and the same every time.
+        """
+        request = edge.ScrollRequest(limit=SAMPLE, filter=scope, with_payload=False)
+        return frozenset(one.id for one in self.shard.scroll(request)[0])
 
     def _wrote(self, points: int) -> None:
         self._unflushed += points

@@ -1,4 +1,4 @@
-"""Small files of ours in a storage folder, replaced in one piece: aliases, manifests of shards.
+"""What is written beside the shard of a collection: what it is, its marks, and its manifest.
 
 The engine does not look at its files: it takes a vector file that was cut for a shorter one, and
 deletes a part whose `version.info` is missing. So names and sizes of the files are written down
@@ -15,14 +15,16 @@ import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.store.points import Layout
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-ALIASES = "aliases.json"
-"""In a storage folder."""
+SHARD = "shard"
+ABOUT = "collection.json"
+_MARKS = "marks.json"
 MANIFEST = "manifest.json"
-"""Beside the shard, in the folder of its collection."""
 CHECKED = 1 << 20
 """Bytes up to which a file has a checksum: those that the engine steers by have. Of larger ones,
 with texts, words and vectors, the size is compared: to read them takes longer than a search."""
@@ -40,70 +42,41 @@ def replace_json(file: Path, data: Any) -> None:
     new.replace(file)
 
 
-def remove(file: Path) -> None:
-    """Remove a file, on the disk itself; fine where there is none."""
-    file.unlink(missing_ok=True)
-    with suppress(OSError):  # Windows opens no folders, and needs none of this
-        folder = os.open(file.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+def describe(folder: Path, layout: Layout, name: str | None = None) -> None:
+    """Write down what a collection is, as the engine cannot be asked; None keeps its name."""
+    if name is None:
+        name = read_about(folder)[0]
+    about = {"name": name, **layout._asdict(), "named": dict(layout.named)}
+    replace_json(folder / ABOUT, about)
 
 
-def strings_in(file: Path) -> dict[str, str]:
-    """The texts by name that `replace_json` has kept; none where they cannot be read."""
+def read_about(folder: Path) -> tuple[str, Layout]:
+    """Name of a collection, and its vectors.
+
+    Raises:
+        OSError: a file is lost, or the system does not let it be read.
+        ValueError, KeyError, TypeError: it holds something else.
+    """
+    about = json.loads((folder / ABOUT).read_bytes())
+    named = {str(one): int(size) for one, size in about.get("named", {}).items()}
+    layout = Layout(int(about["size"]), str(about["dense"]), about["sparse"], named)
+    if not (folder / SHARD / "edge_config.json").is_file():
+        raise FileNotFoundError(f"{SHARD}/edge_config.json is lost")
+    return str(about["name"]), layout
+
+
+def marks_in(folder: Path) -> dict[str, str]:
+    """The marks of a collection, see `Store.marks`; none where they cannot be read."""
     try:
-        found = json.loads(file.read_bytes())
+        found = json.loads((folder / _MARKS).read_bytes())
     except (OSError, ValueError):
         return {}
     return {str(one): str(text) for one, text in found.items()} if isinstance(found, dict) else {}
 
 
-class Aliases:
-    """Collections by their other names.
-
-    Args:
-        file: where they are kept; None in memory.
-
-    Raises:
-        ValueError: the file holds something else.
-        OSError: it cannot be read.
-    """
-
-    def __init__(self, file: Path | None = None) -> None:
-        self._file = file
-        self._targets: dict[str, str] = {}
-        if file and file.exists():
-            read = json.loads(file.read_bytes())
-            if not isinstance(read, dict):
-                raise ValueError("it holds no names")
-            self._targets = {str(alias): str(name) for alias, name in read.items()}
-
-    @property
-    def targets(self) -> dict[str, str]:
-        """Collection by alias."""
-        return dict(self._targets)
-
-    def resolved(self, name: str) -> str:
-        """The collection that a name means, be it an alias or its own."""
-        return self._targets.get(name, name)
-
-    def point(self, alias: str, collection: str | None) -> None:
-        """Have an alias mean a collection, from one moment to the next; None removes it."""
-        others = {one: name for one, name in self._targets.items() if one != alias}
-        self._keep(others if collection is None else {**others, alias: collection})
-
-    def forget(self, collection: str) -> None:
-        """Remove the aliases of a collection."""
-        if collection in self._targets.values():
-            others = {one: name for one, name in self._targets.items() if name != collection}
-            self._keep(others)
-
-    def _keep(self, targets: dict[str, str]) -> None:
-        if self._file:
-            replace_json(self._file, targets)
-        self._targets = targets
+def keep_marks(folder: Path, marks: Mapping[str, str]) -> None:
+    """Keep the marks of a collection, all of them."""
+    replace_json(folder / _MARKS, marks)
 
 
 def keep_manifest(shard: Path) -> None:
@@ -112,8 +85,14 @@ def keep_manifest(shard: Path) -> None:
 
 
 def drop_manifest(shard: Path) -> None:
-    """Remove the list: the files are about to change."""
-    remove(shard.parent / MANIFEST)
+    """Remove the list, on the disk itself: the files are about to change."""
+    (shard.parent / MANIFEST).unlink(missing_ok=True)
+    with suppress(OSError):  # Windows opens no folders, and needs none of this
+        folder = os.open(shard.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def check_manifest(shard: Path) -> None:
@@ -122,23 +101,17 @@ def check_manifest(shard: Path) -> None:
     Raises:
         ValueError: they differ; it names one of them.
     """
-    listed = _listed(shard)
-    if listed is None:
+    try:
+        listed = json.loads((shard.parent / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return
+    if not isinstance(listed, dict):
         return
     there = dict(_files(shard))
     for name in sorted(listed.keys() | set(filter(_PART.match, there))):
         known, found = listed.get(name), there.get(name)
         if found != known:
             raise ValueError(f"{name} {_difference(known, found)}")
-
-
-def _listed(shard: Path) -> dict[str, list[int]] | None:
-    """The list; None where there is none that can be read."""
-    try:
-        found = json.loads((shard.parent / MANIFEST).read_bytes())
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _difference(known: list[int] | None, found: list[int] | None) -> str:

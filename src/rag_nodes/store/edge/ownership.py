@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import errno
-import json
 import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import StoreDamagedError, StoreError, StoreForeignError
-from rag_nodes.store.edge.files import ALIASES
+from rag_nodes.store.edge import files
 from rag_nodes.store.inside_qdrant import is_local_mode
-from rag_nodes.store.points import Layout
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rag_nodes.store.points import Layout
+
 MARKER = "store.json"
 """Every folder of ours has it from the moment it is made."""
 COLLECTIONS = "collections"
-ABOUT = "collection.json"
-SHARD = "shard"
+ALIASES = "aliases.json"
 _LOCK = ".lock"
 NOBODYS = {
     *(_LOCK, ".gitignore", ".gitkeep", ".keep", ".DS_Store"),
@@ -39,18 +38,6 @@ _NO_DAMAGE = {
 """What the system may say of files that are whole."""
 _NAMED = 3
 """Entries of a folder that a message names."""
-
-
-class Known(NamedTuple):
-    """A collection.
-
-    Attributes:
-        folder: where it is.
-        layout: of its vectors.
-    """
-
-    folder: Path
-    layout: Layout
 
 
 class FolderLook(NamedTuple):
@@ -95,7 +82,7 @@ def check_ours(path: Path) -> None:
 
 def is_collection(folder: Path) -> bool:
     """Whether a folder is one of ours, be it torn; others may have put theirs beside."""
-    return (folder / ABOUT).exists() or (folder / SHARD).exists()
+    return (folder / files.ABOUT).exists() or (folder / files.SHARD).exists()
 
 
 def looked_at(path: Path) -> FolderLook:
@@ -122,20 +109,15 @@ def looked_at(path: Path) -> FolderLook:
     return FolderLook(tuple(sorted(foreign)), tuple(unread))
 
 
-def known_of(folder: Path) -> tuple[str, Known]:
-    """Name and facts of a collection.
+def known_of(folder: Path) -> tuple[str, Layout]:
+    """Name of a collection, and its vectors.
 
     Raises:
         StoreDamagedError: they cannot be read.
         StoreError: the system does not let them be read, and they may be whole.
     """
     try:
-        about = json.loads((folder / ABOUT).read_bytes())
-        named = {str(one): int(size) for one, size in about.get("named", {}).items()}
-        layout = Layout(int(about["size"]), str(about["dense"]), about["sparse"], named)
-        if not (folder / SHARD / "edge_config.json").is_file():
-            raise FileNotFoundError(f"{SHARD}/edge_config.json is lost")
-        return str(about["name"]), Known(folder, layout)
+        return files.read_about(folder)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise unreadable(folder, error) from error
 

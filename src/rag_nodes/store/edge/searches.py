@@ -28,16 +28,16 @@ class Searches:
         share: of the collection in it.
         query: what is asked; its filter is not looked at.
         scope: conditions of points that may be found; None for all.
-        dense: name of the embedding that is compared.
     """
 
     def __init__(
-        self, shard: Any, layout: Layout, share: ShardShare, query: Query, scope: Any, dense: str
+        self, shard: Any, layout: Layout, share: ShardShare, query: Query, scope: Any
     ) -> None:
         self._shard, self._layout, self._share = shard, layout, share
         self._query, self._scope = query, scope
-        self._each = dict(self._made(dense))
-        self._scopes = {"dense": self._having(dense), "sparse": scope}
+        self._dense = (layout.using(query.using) or layout).dense
+        self._each = dict(self._made())
+        self._scopes = {"dense": self._having(), "sparse": scope}
 
     def scores(self, depth: int, every: int = 0, sample: frozenset[Any] = frozenset()) -> Scores:
         """What each finds, completed by what only the other one found.
@@ -63,10 +63,10 @@ class Searches:
             self._rest(sample, every, known) if sample else None,
         )
 
-    def diverse(self, dense: str, weight: float) -> list[tuple[str, float]]:
-        """See `Engine.diverse`."""
+    def diverse(self, weight: float) -> list[tuple[str, float]]:
+        """See `EngineCollection.diverse`."""
         vector, limit = _numbers(self._query), self._query.limit
-        chosen = edge.Mmr(vector, weight, limit * CANDIDATES, dense)
+        chosen = edge.Mmr(vector, weight, limit * CANDIDATES, self._dense)
         request = edge.QueryRequest(limit=limit, query=chosen, filter=self._scope)
         ids = [one.id for one in self._shard.query(request)]
         similar = self._among("dense", ids)
@@ -85,11 +85,11 @@ class Searches:
             [worded.get(one, 0.0) for one in behind],
         )
 
-    def _made(self, dense: str) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    def _made(self) -> Iterator[tuple[str, tuple[Any, Any]]]:
         """What is asked, and how, by kind; nothing by words where there is none."""
         query = self._query
         if query.mode != "sparse":
-            nearest = edge.Query.Nearest(_numbers(query), dense)
+            nearest = edge.Query.Nearest(_numbers(query), self._dense)
             yield "dense", (nearest, edge.SearchParams(exact=True))
         if query.mode != "dense":
             (indices,), (values,) = query_vectors([query.text or ""])
@@ -99,16 +99,16 @@ class Searches:
                 rarity = edge.IdfParams(corpus=self._share.corpus)
                 yield "sparse", (nearest, edge.SearchParams(idf=rarity))
 
-    def _having(self, dense: str) -> Any:
+    def _having(self) -> Any:
         """The scope of a search by an embedding.
 
         Of a part that was sealed before it had that embedding the engine reads, once it was opened
         again, more than there is, and fails; unless it is told which points have one.
         """
-        if dense == self._layout.dense:
+        if self._dense == self._layout.dense:
             return self._scope
         also = () if self._scope is None else (self._scope,)
-        return edge.Filter(must=[edge.HasVectorCondition(vector=dense), *also])
+        return edge.Filter(must=[edge.HasVectorCondition(vector=self._dense), *also])
 
     def _among(self, kind: str, ids: Iterable[Any]) -> dict[Any, float]:
         """Scores of points by the engine's ids."""

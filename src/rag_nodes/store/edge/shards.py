@@ -59,9 +59,8 @@ def made(folder: Path, layout: Layout, *, durable: bool = True, tenants: bool = 
         StoreFullError: the disk has too little space.
     """
     check_space(folder.parent, temporary=tenants)
-    sizes = {layout.dense: layout.size, **layout.named}
     words = [layout.sparse] if layout.sparse else []
-    config = _config(sizes, words, durable=durable, seals=not tenants)
+    config = _config(layout.sizes, words, durable=durable, seals=not tenants)
     shard = edge.EdgeShard.create(str(folder), config)
     if tenants:
         shard.update(edge.UpdateOperation.create_field_index(TENANT, _TENANTS))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 from llama_index.core.bridge.pydantic import PrivateAttr
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.store.edge.engine import Edge, open_edge
+from rag_nodes.store.edge.engine import Edge
+from rag_nodes.store.edge.folder import open_edge
 from rag_nodes.store.engine import MEMORY
 from rag_nodes.store.qdrant import QdrantStore
 from rag_nodes.store.vector_store import CollectionVectorStore

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
 from contextlib import contextmanager
-from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from qdrant_client.http import models as rest
 
-from rag_nodes.store.engine import Engine
+from rag_nodes.store.engine import Engine, EngineCollection
 from rag_nodes.store.faults import NOT_FOUND, status_of, translated, was_refused
 from rag_nodes.store.filters import INDEXES
 from rag_nodes.store.options import ServerOptions
-from rag_nodes.store.points import DENSE, Layout, Point
+from rag_nodes.store.points import Layout, Point
 from rag_nodes.store.queries import EVERYTHING, Scope
 from rag_nodes.store.server.connection import connected
 from rag_nodes.store.server.rankings import Rankings, diverse, ranked
@@ -31,6 +28,8 @@ from rag_nodes.store.server.terms import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from qdrant_client import QdrantClient
 
     from rag_nodes.store.fusion import Scores
     from rag_nodes.store.queries import Query
@@ -57,23 +56,6 @@ def open_server(url: str, api_key: str | None, options: ServerOptions | None = N
     return Served(connected(url, api_key, chosen), chosen)
 
 
-@dataclass
-class _Seen:
-    """What this connection knows of a collection.
-
-    Attributes:
-        layout: of its vectors.
-        size: chunks in it, about.
-        is_filterable: what filters ask for is indexed, or cannot be.
-        is_prepared: and it is kept as the options say.
-    """
-
-    layout: Layout | None = None
-    size: int | None = None
-    is_filterable: bool = False
-    is_prepared: bool = False
-
-
 class Served(Engine):
     """A Qdrant behind qdrant-client, told what it needs once per collection and connection.
 
@@ -84,7 +66,7 @@ class Served(Engine):
     def __init__(self, reached: Reached, options: ServerOptions) -> None:
         self.location, self.client = reached
         self._options = options
-        self._seen: defaultdict[str, _Seen] = defaultdict(_Seen)
+        self._known: dict[str, ServedCollection] = {}
 
     @contextmanager
     def step(self, collection: str = "") -> Iterator[None]:
@@ -96,47 +78,39 @@ class Served(Engine):
         """Every collection there is."""
         return [found.name for found in self.client.get_collections().collections]
 
-    def layout(self, collection: str, *, remembered: bool = False) -> Layout | None:
-        """Which vectors a collection has; it takes a request."""
-        seen = self._seen[collection]
-        if remembered and seen.layout:
-            return seen.layout
-        seen.size = None
+    def collection(self, name: str, *, remembered: bool = False) -> ServedCollection | None:
+        """A collection by its name or an alias; it takes a request where it is not remembered."""
+        known = self._known.get(name)
+        if remembered and known:
+            return known
         try:
-            info = self.client.get_collection(collection)
+            info = self.client.get_collection(name)
         except Exception as error:
             if status_of(error) != NOT_FOUND:
                 raise
+            self._known.pop(name, None)
             return None
-        found = layout_of(info.config.params, f"{self.location}: collection {collection!r}")
-        seen.layout = found
-        seen.is_filterable = INDEXES.keys() <= info.payload_schema.keys()
-        # Where it is not, others made it anew, or had its alias mean another one.
-        seen.is_prepared = seen.is_prepared and seen.is_filterable
-        return found
+        where = f"{self.location}: collection {name!r}"
+        layout = layout_of(info.config.params, where)
+        known = self._known.setdefault(
+            name, ServedCollection(self.client, name, where, self._options, layout)
+        )
+        known.look(layout, info.payload_schema)
+        return known
 
-    def create(
-        self, collection: str, size: int, named: Mapping[str, int] = MappingProxyType({})
-    ) -> None:
+    def create(self, name: str, layout: Layout) -> None:
         """Make a collection of ours."""
         try:
-            sizes = {DENSE: size, **named}
-            self.client.create_collection(collection, **kept(self._options, sizes))
+            self.client.create_collection(name, **kept(self._options, layout.sizes))
         except Exception as error:
             # Whoever came first made the same.
             if "already exists" not in str(error):
                 raise
-        self._seen.pop(collection, None)
+        self._known.pop(name, None)
 
-    def add_vector(self, collection: str, name: str, size: int) -> None:
-        """Let the points of a collection have a further embedding."""
-        dense = rest.DenseVectorConfig(size=size, distance=rest.Distance.COSINE)
-        self.client.create_vector_name(collection, name, rest.DenseVectorNameConfig(dense=dense))
-        self._seen[collection].layout = None
-
-    def drop(self, collection: str) -> None:
+    def drop(self, name: str) -> None:
         """Delete a collection with everything in it."""
-        self.client.delete_collection(collection)
+        self.client.delete_collection(name)
 
     def aliases(self) -> dict[str, str]:
         """Collection by alias."""
@@ -151,198 +125,210 @@ class Served(Engine):
             made = rest.CreateAlias(alias_name=alias, collection_name=collection)
             change = rest.CreateAliasOperation(create_alias=made)
         self.client.update_collection_aliases([change])
-        self._seen.pop(alias, None)
+        self._known.pop(alias, None)
 
-    def marks(self, collection: str) -> dict[str, str]:
-        """The marks of a collection, of its metadata; none where the server is too old for any."""
-        known = self.client.get_collection(collection).config.metadata or {}
+    def close(self) -> None:
+        """Close the connection."""
+        self.client.close()
+
+
+class ServedCollection(EngineCollection):
+    """A collection on a server.
+
+    Args:
+        client: asks the server.
+        name: of it, or an alias.
+        where: location and name, for messages.
+        options: how it is kept.
+        layout: of its vectors.
+    """
+
+    def __init__(
+        self,
+        client: QdrantClient,
+        name: str,
+        where: str,
+        options: ServerOptions,
+        layout: Layout,
+    ) -> None:
+        self._client, self._name, self._where = client, name, where
+        self._options, self.layout = options, layout
+        self._size: int | None = None
+        self._is_filterable = self._is_prepared = False
+
+    def look(self, layout: Layout, indexed: Mapping[str, Any]) -> None:
+        """Note how it is now: its vectors, and what the server has an index of."""
+        self.layout, self._size = layout, None
+        self._is_filterable = INDEXES.keys() <= indexed.keys()
+        # Where it is not, others made it anew, or had its alias mean another one.
+        self._is_prepared = self._is_prepared and self._is_filterable
+
+    def add_vector(self, name: str, size: int) -> None:
+        """Let points have a further embedding."""
+        dense = rest.DenseVectorConfig(size=size, distance=rest.Distance.COSINE)
+        self._client.create_vector_name(self._name, name, rest.DenseVectorNameConfig(dense=dense))
+        self.layout = self.layout._replace(named={**self.layout.named, name: size})
+
+    def marks(self) -> dict[str, str]:
+        """The marks of its metadata; none where the server is too old for any."""
+        known = self._client.get_collection(self._name).config.metadata or {}
         return {
             key.removeprefix(_MARK): str(epoch)
             for key, epoch in known.items()
             if key.startswith(_MARK) and epoch is not None
         }
 
-    def mark(self, collection: str, marks: Mapping[str, str | None]) -> None:
-        """Add marks to those of a collection; the server merges metadata, and null removes a key.
+    def mark(self, marks: Mapping[str, str | None]) -> None:
+        """Add marks to those that it has; the server merges metadata, and null removes a key.
 
         With a key that may not change a collection nothing is kept, and every ingest looks at it.
         """
         metadata = {f"{_MARK}{writer}": epoch for writer, epoch in marks.items()}
         try:
-            self.client.update_collection(collection, metadata=metadata)
+            self._client.update_collection(self._name, metadata=metadata)
         except Exception as error:
             if not was_refused(error):
                 raise
             logger.warning(
-                "%s: this key may not change collection %s, so that every ingest into it looks at "
-                "all that is stored; use a key that may",
-                self.location,
-                collection,
+                "%s: this key may not change it, so that every ingest into it looks at all that is "
+                "stored; use a key that may",
+                self._where,
             )
 
-    def write(self, collection: str, points: Sequence[Point]) -> None:
+    def write(self, points: Sequence[Point]) -> None:
         """Store points, some hundred in a request."""
-        self._prepare(collection)
+        self._prepare()
         for batch in requests_of(points):
-            self.client.upsert(collection, points=batch, wait=True)
+            self._client.upsert(self._name, points=batch, wait=True)
 
-    def delete(self, collection: str, node_ids: Sequence[str]) -> None:
+    def delete(self, node_ids: Sequence[str]) -> None:
         """Delete points by id."""
         chosen = rest.PointIdsList(points=list(node_ids))
-        self.client.delete(collection, points_selector=chosen, wait=True)
+        self._client.delete(self._name, points_selector=chosen, wait=True)
 
-    def count(self, collection: str, dense: str | None) -> int:
+    def count(self, vector: str | None) -> int:
         """Points that have the embedding of that name; None for all points."""
-        ranked = rest.Filter(must=[rest.HasVectorCondition(has_vector=dense)]) if dense else None
-        return int(self.client.count(collection, count_filter=ranked, exact=True).count)
+        chosen = None
+        if vector is not None:
+            chosen = rest.Filter(must=[rest.HasVectorCondition(has_vector=vector)])
+        return int(self._client.count(self._name, count_filter=chosen, exact=True).count)
 
-    def read(
-        self, collection: str, node_ids: Sequence[str], vectors: Layout | None = None
-    ) -> list[Point]:
+    def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         """Points by id."""
-        records = self.client.retrieve(
-            collection,
-            ids=point_ids(node_ids),
-            with_payload=True,
-            with_vectors=vectors is not None,
+        records = self._client.retrieve(
+            self._name, ids=point_ids(node_ids), with_payload=True, with_vectors=vectors
         )
-        return [point_in(record, vectors) for record in records]
-
-    def scans(self, collection: str) -> bool:  # noqa: ARG002
-        """Documents are indexed."""
-        return False
+        return [point_in(record, self.layout if vectors else None) for record in records]
 
     def select(
-        self,
-        collection: str,
-        scope: Scope,
-        keys: Sequence[str] | None,
-        vectors: Layout | None = None,
+        self, scope: Scope, keys: Sequence[str] | None, *, vectors: bool = False
     ) -> Iterator[Point]:
         """All points of a scope, page by page."""
-        chosen = self._chosen(collection, scope)
+        chosen = self._chosen(scope)
         offset = None
         while True:
-            records, offset = self.client.scroll(
-                collection,
+            records, offset = self._client.scroll(
+                self._name,
                 scroll_filter=rest.Filter(must=chosen) if chosen else None,
                 limit=_PAGE,
                 offset=offset,
                 with_payload=list(keys) if keys else keys is None,
-                with_vectors=vectors is not None,
+                with_vectors=vectors,
             )
-            yield from (point_in(record, vectors) for record in records)
+            yield from (point_in(one, self.layout if vectors else None) for one in records)
             if offset is None:
                 return
 
-    def _chosen(self, collection: str, scope: Scope) -> list[Any]:
+    def _chosen(self, scope: Scope) -> list[Any]:
         """What a scope asks, in Qdrant's terms."""
         if not scope.is_all:
-            self.make_filterable(collection)
+            self._make_filterable()
         return scoped(scope)
 
-    def scores(
-        self,
-        collection: str,
-        layout: Layout,
-        query: Query,
-        also: Scope = EVERYTHING,
-        **native: Any,
-    ) -> Scores:
+    def _asked(self, query: Query) -> Layout:
+        """The layout with the embedding that a query compares."""
+        return self.layout.using(query.using) or self.layout
+
+    def scores(self, query: Query, also: Scope = EVERYTHING, **native: Any) -> Scores:
         """Rankings to some depth, in one request; and one that counts what a filter lets pass.
 
         How many chunks there are in all is remembered, as it changes what is usual by little.
 
         Args:
-            collection: to ask.
-            layout: its vectors.
             query: what is asked.
             also: what chunks have to pass beside the query's filter.
             native: `qdrant_filters`, a filter of Qdrant in place of both, and `search_params` of
                 the searches in place of ours.
         """
-        chosen = self._chosen(collection, also.within(query.filter))
+        layout, chosen = self._asked(query), self._chosen(also.within(query.filter))
         if given := native.get("qdrant_filters"):
             chosen = [given]
         given = native.get("search_params")
         params = rest.SearchParams(**dict(given)) if given else None
         rankings = Rankings(layout, query, chosen, params)
         if rankings.requests:
-            rankings.take(self.client.query_batch_points(collection, requests=rankings.requests))
+            rankings.take(self._client.query_batch_points(self._name, requests=rankings.requests))
         if rankings.is_whole:
             return rankings.scores()
-        return rankings.scores(self._every(collection, layout, chosen))
+        return rankings.scores(self._every(layout, chosen))
 
-    def diverse(
-        self, collection: str, layout: Layout, query: Query, also: Scope, weight: float
-    ) -> list[tuple[str, float]]:
+    def diverse(self, query: Query, also: Scope, weight: float) -> list[tuple[str, float]]:
         """Nodes by maximal marginal relevance, which are also asked for their similarity."""
-        asked = diverse(layout, query, self._chosen(collection, also.within(query.filter)), weight)
-        best, similar = self.client.query_batch_points(collection, requests=asked)
+        chosen = self._chosen(also.within(query.filter))
+        asked = diverse(self._asked(query), query, chosen, weight)
+        best, similar = self._client.query_batch_points(self._name, requests=asked)
         scores = {point.id: float(point.score) for point in similar.points}
         return [(str(one.id), scores[one.id]) for one in best.points if one.id in scores]
 
-    def _every(self, collection: str, layout: Layout, chosen: Sequence[Any]) -> int:
+    def _every(self, layout: Layout, chosen: Sequence[Any]) -> int:
         """How many chunks pass a filter, about."""
-        seen = self._seen[collection]
-        if not chosen and seen.size is not None:
-            return seen.size
+        if not chosen and self._size is not None:
+            return self._size
         scope = ranked(layout, chosen)
-        found = int(self.client.count(collection, count_filter=scope, exact=False).count)
+        found = int(self._client.count(self._name, count_filter=scope, exact=False).count)
         if not chosen:
-            seen.size = found
+            self._size = found
         return found
 
-    def unfilterable(self, collection: str) -> list[str]:
-        """Keys of the payload that the server has no index of."""
-        present = self.client.get_collection(collection).payload_schema
-        return [key for key in INDEXES if key not in present]
-
-    def make_filterable(self, collection: str) -> None:
+    def _make_filterable(self) -> None:
         """Have the server index what filters ask for; asked once per collection and connection.
 
         Collections that another program made lack some. A key that may only read cannot add
         them, and the server decides by itself whether it filters without.
         """
-        if not self._seen[collection].is_filterable:
-            self._index(collection, self.client.get_collection(collection).payload_schema)
+        if not self._is_filterable:
+            self._index(self._client.get_collection(self._name).payload_schema)
 
-    def _prepare(self, collection: str) -> None:
-        """Have a collection kept as the options say, and filterable; asked once, as above."""
-        if self._seen[collection].is_prepared:
+    def _prepare(self) -> None:
+        """Have it kept as the options say, and filterable; asked once, as above."""
+        if self._is_prepared:
             return
-        info = self.client.get_collection(collection)
+        info = self._client.get_collection(self._name)
         arguments = changed(self._options, info.config)
         if self._options.shards not in {None, info.config.params.shard_number}:
             logger.warning(
-                "%s: collection %s keeps its number of shards, which nothing changes; ingest into "
-                "another corpus for another one",
-                self.location,
-                collection,
+                "%s keeps its number of shards, which nothing changes; ingest into another corpus "
+                "for another one",
+                self._where,
             )
         if arguments:
-            self.client.update_collection(collection, **arguments)
-        self._index(collection, info.payload_schema)
-        self._seen[collection].is_prepared = True
+            self._client.update_collection(self._name, **arguments)
+        self._index(info.payload_schema)
+        self._is_prepared = True
 
-    def _index(self, collection: str, present: Mapping[str, Any]) -> None:
+    def _index(self, present: Mapping[str, Any]) -> None:
         try:
             for key, kind in INDEXES.items():
                 if key not in present:
-                    self.client.create_payload_index(
-                        collection, key, field_schema=rest.PayloadSchemaType(kind)
+                    self._client.create_payload_index(
+                        self._name, key, field_schema=rest.PayloadSchemaType(kind)
                     )
         except Exception as error:
             if not was_refused(error):
                 raise
             logger.warning(
-                "%s: collection %s lacks indexes for filters, and this key may not add them; "
-                "ingest once with a key that may write",
-                self.location,
-                collection,
+                "%s lacks indexes for filters, and this key may not add them; ingest once with a "
+                "key that may write",
+                self._where,
             )
-        self._seen[collection].is_filterable = True
-
-    def close(self) -> None:
-        """Close the connection."""
-        self.client.close()
+        self._is_filterable = True

@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.store.edge import shards
 from rag_nodes.store.edge.collection import Collection
-from rag_nodes.store.edge.files import Aliases
+from rag_nodes.store.edge.engine import Edge
 from rag_nodes.store.edge.terms import ShardShare
+from rag_nodes.store.engine import MEMORY
 
 if TYPE_CHECKING:
     from rag_nodes.store.points import Layout
 
-lock = threading.RLock()
+_guard = threading.RLock()
 """Held around every call to a shared shard."""
 _numbers = count(1)
 _shards: dict[Hashable, _Shared] = {}
@@ -59,54 +60,36 @@ class _Shared:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class MemoryCollections:
-    """The collections of one store in memory, as a `StorageFolder` has those of a folder."""
+class MemoryEdge(Edge):
+    """The collections of one store in memory."""
 
     def __init__(self) -> None:
-        self.guard = lock
-        self.aliases = Aliases()
-        self._known: dict[str, Collection] = {}
-        self._marks: dict[str, dict[str, str]] = {}
+        super().__init__(MEMORY, _guard)
 
-    @property
     def names(self) -> list[str]:
-        """Of the collections."""
-        return list(self._known)
+        """Every collection there is."""
+        return list(self._open)
 
-    def layout(self, name: str) -> Layout | None:
-        """Which vectors a collection has; None while it does not exist."""
-        return self._known[name].layout if name in self._known else None
+    def _opened(self, _: str) -> None:
+        """All that there are are open."""
+        return
 
-    def create(self, name: str, layout: Layout, fill: None = None) -> None:  # noqa: ARG002
+    def create(self, name: str, layout: Layout) -> None:
         """Make a collection; fine if it is there."""
-        if name in self._known:
+        if name in self._open:
             return
-        shared = _shards.get(_key(layout))
+        key = layout.size, *sorted(layout.named.items())
+        shared = _shards.get(key)
         if shared is None or shared.process != os.getpid():
-            shared = _shards[_key(layout)] = _Shared(layout)
+            shared = _shards[key] = _Shared(layout)
         shared.collections += 1
-        self._known[name] = Collection(
-            shared.shard,
-            shared.layout,
-            f":memory:: collection {name!r}",
-            shared.folder,
-            ShardShare(f"{next(_numbers)}", secrets.randbits(128)),
-        )
+        share = ShardShare(f"{next(_numbers)}", secrets.randbits(128))
+        where = f"{MEMORY}: collection {name!r}"
+        self._open[name] = Collection(shared.shard, shared.layout, where, shared.folder, share)
 
-    def opened(self, name: str) -> Collection:
-        """A collection, which is always open."""
-        return self._known[name]
-
-    def note(self, name: str, layout: Layout) -> None:
-        """Nothing: a collection knows its layout."""
-
-    def shut(self, name: str, collection: Collection) -> None:
-        """Nothing: it goes when all do."""
-
-    def drop(self, name: str, _: Collection | None = None) -> None:
+    def _remove(self, name: str) -> None:
         """Remove a collection, and the shard with the last one in it."""
-        collection = self._known.pop(name)
-        self._marks.pop(name, None)
+        collection = self._open.pop(name)
         for key, shared in list(_shards.items()):
             if shared.shard is not collection.shard:
                 continue
@@ -117,27 +100,12 @@ class MemoryCollections:
                 del _shards[key]
                 shared.close()
 
-    def marks(self, name: str) -> dict[str, str]:
-        """The marks of a collection."""
-        return dict(self._marks.get(name, {}))
-
-    def mark(self, name: str, marks: dict[str, str]) -> None:
-        """Keep the marks of a collection, all of them."""
-        self._marks[name] = marks
-
-    def disk_size(self, _: str) -> None:
-        """It takes none that outlives it."""
-        return
-
     def close(self) -> None:
         """Remove all collections."""
-        for name in self.names:
-            self.drop(name)
-
-
-def _key(layout: Layout) -> Hashable:
-    """What collections that share a shard have in common."""
-    return layout.size, *sorted(layout.named.items())
+        with self.guard:
+            self._is_closed = True
+            for name in self.names():
+                self._remove(name)
 
 
 @atexit.register
