@@ -250,14 +250,6 @@ def test_a_closure_is_what_it_was_given_and_what_it_does(
             "=4",
         ),
         (
-            (
-                "import own_thing\ndef in_3(text): return text[:3]\n"
-                "def thing(text): return getattr(own_thing, 'in' + '_3')(text)"
-            ),
-            "[:3]",
-            "[:4]",
-        ),
-        (
             "def even(n): return n and odd(n - 1)\ndef odd(n): return even(n - 1)\nthing = even",
             "return even",
             "return not even",
@@ -334,7 +326,6 @@ def test_every_process_finds_the_same(
         ("thing = (lambda it: lambda text: next(it))(x for x in 'ab')", "generator"),
         ("def thing(text): return eval(text)", "thing"),
         ("import importlib\ndef thing(text): return importlib.import_module('a').f(text)", "thing"),
-        ("import sys\ndef thing(text): return getattr(sys.modules['a'], 'b')(text)", "thing"),
         (("class A:\n def __reduce_ex__(self, _): raise OSError\nA.held = A()\n"
          "def thing(text): return A.held"), "A"),
     ],

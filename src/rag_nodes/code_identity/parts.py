@@ -16,9 +16,10 @@ import weakref
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from importlib.util import find_spec, resolve_name
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from rag_nodes.code_identity.distributions import OWN, distribution_of
+from rag_nodes.code_identity.distributions import distribution_of
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 COMPILED = (
@@ -29,17 +30,18 @@ COMPILED = (
 WEAK = (
     *(weakref.ref, weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet),
     *(type(threading.Lock()), type(threading.RLock()), threading.local, contextvars.ContextVar),
-    *(types.MemberDescriptorType, types.GetSetDescriptorType),
+    *(types.MemberDescriptorType, types.GetSetDescriptorType, types.ModuleType),
 )
-"""What serves caches, threads and attributes, and decides nothing."""
+"""What serves caches, threads and attributes and decides nothing; and modules that are passed
+around, as code that reads a module names it."""
 UNHEEDED = re.compile(
     r"(^|_)(api_?key|secret|password|credentials?)$|^(callback_manager|_abc_impl)$", re.IGNORECASE
 )
 """Names of what may be a key, and of what decides nothing."""
-MAKES_CODE = frozenset({"eval", "exec", "globals", "__import__"})
-"""Builtins with which code reaches what nobody sees in it."""
-LOOKS_UP = frozenset({"getattr", "vars", "__dict__"})
-"""Names with which code reads any name of a module."""
+MAKES_CODE = frozenset({"eval", "exec", "__import__", "import_module"})
+"""Names with which code reaches what nobody sees in it."""
+_OURS = str(Path(__file__).resolve().parent.parent) + os.sep
+"""The folder of this package."""
 _LARGEST = 1 << 26
 """Bytes of an array that are hashed."""
 
@@ -58,30 +60,18 @@ class UntoldError(Exception):
 
 
 class Import(NamedTuple):
-    """An import inside of a function.
+    """An import inside of a function, of a module or of names out of one."""
 
-    Attributes:
-        level: dots before the name, of a relative one.
-        name: of the module.
-        wanted: names that are taken out of it; none where the module itself is.
-    """
-
-    level: int
+    level: int  # dots before the name, of a relative one
     name: str
     wanted: tuple[str, ...]
 
 
 class Reads(NamedTuple):
-    """What code reads outside of itself.
-
-    Attributes:
-        variables: names of globals.
-        names: those and the names of all attributes.
-        imports: what it imports when it runs.
-    """
+    """What code reads outside of itself."""
 
     variables: set[str]
-    names: set[str]
+    names: set[str]  # those and the names of all attributes
     imports: list[Import]
 
     @classmethod
@@ -139,16 +129,10 @@ def wrapped(thing: Any) -> list[object]:
 
 def attributes(thing: object) -> dict[str, object]:
     """What an object holds, by name."""
-    found = dict(getattr(thing, "__dict__", None) or {})
-    found |= getattr(thing, "__pydantic_private__", None) or {}
-    for kind in type(thing).__mro__:
-        slots = vars(kind).get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else tuple(slots):
-            if isinstance(vars(kind).get(name), types.MemberDescriptorType) and hasattr(
-                thing, name
-            ):
-                found[name] = getattr(thing, name)
-    return found
+    return {
+        **(getattr(thing, "__dict__", None) or {}),
+        **(getattr(thing, "__pydantic_private__", None) or {}),
+    }
 
 
 def members_of(kind: type) -> Iterator[tuple[str, object]]:
@@ -158,13 +142,6 @@ def members_of(kind: type) -> Iterator[tuple[str, object]]:
         is_made = name.startswith("__") and not isinstance(value, routines)
         if not (is_made or name.startswith("__annotate")):
             yield name, value
-
-
-def names_read(module: types.ModuleType, names: set[str]) -> list[str]:
-    """Of the names in a module those that code reads which has these names in it."""
-    if names & LOOKS_UP:
-        return sorted(name for name in vars(module) if not name.startswith("__"))
-    return sorted(names & vars(module).keys())
 
 
 def declared_in(kind: Any) -> Iterator[list[object]]:
@@ -245,4 +222,4 @@ def is_owned(file: str | None) -> bool:
 
 def is_ours(file: str) -> bool:
     """Whether a file is of this package, which its version says."""
-    return file.startswith(OWN + os.sep)
+    return file.startswith(_OURS)

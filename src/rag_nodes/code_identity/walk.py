@@ -19,7 +19,6 @@ from rag_nodes.code_identity.distributions import distribution_of
 from rag_nodes.code_identity.parts import (
     COLLECTIONS,
     COMPILED,
-    LOOKS_UP,
     MAKES_CODE,
     PLAIN,
     UNHEEDED,
@@ -32,11 +31,9 @@ from rag_nodes.code_identity.parts import (
     file_of_module,
     filled,
     imported,
-    is_installed,
     is_ours,
     is_owned,
     members_of,
-    names_read,
     path_of,
     reduced,
     shown,
@@ -176,11 +173,6 @@ class _Walk:
         self._look(thing.func, data=data)
         self._look_at_items([thing.args, thing.keywords], data=True)
 
-    def _look_at_whole_module(self, module: types.ModuleType, *, data: bool) -> None:
-        """Look at a module that is passed around like an object."""
-        if data or not is_installed(module):
-            self._look_at_module(module, set(LOOKS_UP))
-
     def _look_at_object(self, thing: Any) -> None:
         """Look at an object for code, in its class and in what it holds."""
         self._look_at_class(type(thing), data=False)
@@ -220,8 +212,7 @@ class _Walk:
         """Look at what code reads outside of itself."""
         known = function.__globals__
         reads = Reads.of(function.__code__)
-        made = reads.variables & MAKES_CODE - known.keys()
-        if made or "import_module" in reads.names or {"sys", "modules"} <= reads.names:
+        if reads.names & MAKES_CODE - known.keys():
             raise UntoldError(f"{path_of(function)} runs code that it makes or looks up by name")
         for name in sorted(reads.variables & known.keys()):
             if not UNHEEDED.search(name):
@@ -245,7 +236,7 @@ class _Walk:
         if is_owned(file):
             self._say_owner(file, module)
             return
-        read = names_read(module, names)
+        read = sorted(names & vars(module).keys())
         if self._is_known(module, *read, data=True):
             return
         self.is_own = True
@@ -336,7 +327,6 @@ _LOOKS: tuple[tuple[Any, Any], ...] = (
     (types.FunctionType, _Walk._look_at_function),  # noqa: SLF001 -- of the class above
     (COMPILED, _Walk._look_at_compiled),  # noqa: SLF001
     (type, _Walk._look_at_class),  # noqa: SLF001
-    (types.ModuleType, _Walk._look_at_whole_module),  # noqa: SLF001
     (functools.partial, _Walk._look_at_partial),  # noqa: SLF001
     (COLLECTIONS, _Walk._look_at_collection),  # noqa: SLF001
 )
