@@ -230,7 +230,7 @@ def test_a_full_disk_is_told_once_and_not_of_every_collection(
     def full(*_: object) -> list[Trouble]:
         return [Trouble.of(StoreFullError("full; free some"), HEADING, "unreadable")]
 
-    monkeypatch.setattr(doctor, "examined_contents", full)
+    monkeypatch.setattr(doctor, "_contents", full)
     assert only(examine()).where == HEADING
     usage = shutil.disk_usage("/")
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=100 << 20))

@@ -10,27 +10,34 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import ExitStack
-from dataclasses import replace
+from collections import Counter, defaultdict
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.errors import (
     LedgerDamagedError,
     LedgerError,
     RagNodesError,
+    StoreDamagedError,
     StoreError,
     StoreForeignError,
+    StoreFullError,
+    StoreLockedError,
+    StoreUnreachableError,
+    command,
 )
-from rag_nodes.ledger import FILE_NAME, Ledger
-from rag_nodes.upkeep.contents import Trouble, examined_contents
+from rag_nodes.ledger import FILE_NAME, Ledger, utc_time
+from rag_nodes.store import is_complete
+from rag_nodes.upkeep.inventory import is_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from rag_nodes.store import QdrantStore
-    from rag_nodes.upkeep.contents import FindingKind
+    from rag_nodes.ledger import FileRow, StoredDocument
+    from rag_nodes.store import QdrantStore, StoredNode
 
 SPACE = 1 << 30
 """Bytes that should be free on the disk of a folder; below a quarter of it nothing is written."""
@@ -38,6 +45,72 @@ _SIDES = ("", "-wal", "-shm")
 """Endings of the files of a ledger."""
 _ASIDE = ".damaged"
 """After the name of a file that cannot be read and was put aside."""
+_SHOWN = 5
+"""Names that are listed of many."""
+
+FindingKind = Literal[
+    "disk",
+    "failed",
+    "folder",
+    "foreign",
+    "ledger",
+    "locked",
+    "torn",
+    "unreachable",
+    "unreadable",
+]
+"""What it is about: free space, what an ingest could not read or store, permissions of the folder,
+what is none of ours, the ledger, documents of which not all is there, a folder that another process
+holds, a server that does not answer, data that cannot be read."""
+
+_KINDS: tuple[tuple[type[Exception], FindingKind], ...] = (
+    (StoreLockedError, "locked"),
+    (StoreUnreachableError, "unreachable"),
+    (StoreDamagedError, "unreadable"),
+    (StoreFullError, "disk"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One thing that was found.
+
+    Attributes:
+        kind: what it is about.
+        where: the folder, collection, document or file.
+        what: what is wrong with it.
+        remedy: what to do.
+        is_wrong: something has to be done; else it is only worth knowing.
+        repair: mends it without a loss; None where a person has to decide.
+        mended: it was.
+    """
+
+    kind: FindingKind
+    where: str
+    what: str
+    remedy: str
+    is_wrong: bool = True
+    repair: Callable[[], None] | None = field(default=None, compare=False)
+    mended: bool = False
+
+    @classmethod
+    def of(cls, error: Exception, where: str, otherwise: FindingKind, remedy: str = "") -> Trouble:
+        """What an error tells: what is wrong and, behind a semicolon, what to do about it.
+
+        Args:
+            error: that was raised.
+            where: at what.
+            otherwise: its kind where the error has none.
+            remedy: a better one than the error's.
+        """
+        kinds = (kind for of, kind in _KINDS if isinstance(error, of))
+        what, _, said = str(error).partition("; ")
+        return cls(next(kinds, otherwise), where, what, remedy or said or "see what it says")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        said = {one: getattr(self, one) for one in ("kind", "where", "what", "remedy", "is_wrong")}
+        return {**said, "can_be_repaired": self.repair is not None, "mended": self.mended}
 
 
 def examined(
@@ -56,16 +129,15 @@ def examined(
         repair: mend what can be mended without a loss.
     """
     for finding in _findings(location, opened, ledger_path):
-        yield _mended(finding) if repair and finding.repair else finding
-
-
-def _mended(finding: Trouble) -> Trouble:
-    assert finding.repair is not None  # noqa: S101 -- for the type checker
-    try:
-        finding.repair()
-    except (RagNodesError, OSError) as error:
-        return replace(finding, what=f"{finding.what}; it could not be mended: {error}")
-    return replace(finding, mended=True)
+        if not (repair and finding.repair):
+            yield finding
+            continue
+        try:
+            finding.repair()
+        except (RagNodesError, OSError) as error:
+            yield replace(finding, what=f"{finding.what}; it could not be mended: {error}")
+        else:
+            yield replace(finding, mended=True)
 
 
 def _findings(
@@ -88,6 +160,37 @@ def _findings(
     yield from (one for one in inside if one.kind != "disk" or "disk" not in outside)
 
 
+def _folder(path: Path) -> Iterator[Trouble]:
+    """What can be seen without opening it."""
+    from rag_nodes.store.edge.ownership import looked_at
+    from rag_nodes.transforms import WRITTEN_FILE
+
+    where = str(path)
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        remedy = "give it to the user who runs this, with the right to read and to write"
+        yield Trouble("folder", where, "it cannot be written to", remedy)
+        return
+    free = shutil.disk_usage(path).free
+    if free < SPACE:
+        remedy = f"free some space; below {SPACE >> 22} MB nothing is written"
+        yield Trouble("disk", where, f"{free >> 20} MB are free on its disk", remedy)
+    try:
+        look = looked_at(path)
+    except StoreForeignError as error:
+        yield Trouble.of(error, where, "foreign")
+        return
+    for unread in look.unread:
+        yield Trouble.of(unread, where, "unreadable")
+    put_aside = {f"{FILE_NAME}{side}{_ASIDE}" for side in _SIDES}
+    if kept := sorted(put_aside.intersection(look.foreign)):
+        what = f"a damaged ledger was put aside: {', '.join(kept)}"
+        yield Trouble("ledger", where, what, "delete it", is_wrong=False)
+    ours = {WRITTEN_FILE, *put_aside, *(f"{FILE_NAME}{side}" for side in _SIDES)}
+    if foreign := [name for name in look.foreign if name not in ours]:
+        what = f"files that are none of ours: {', '.join(foreign)}"
+        yield Trouble("foreign", where, what, "keep them elsewhere", is_wrong=False)
+
+
 def _inside(store: QdrantStore, path: Path | None) -> Iterator[Trouble]:
     """What can be seen of an open store, and of its ledger."""
     ledger = None
@@ -100,47 +203,13 @@ def _inside(store: QdrantStore, path: Path | None) -> Iterator[Trouble]:
                 cleanup.close()
                 is_torn = isinstance(error, LedgerDamagedError)
                 mend = partial(_put_aside, path) if is_torn else None
-                yield Trouble.of(error, str(path), "ledger", repair=mend)
+                yield replace(Trouble.of(error, str(path), "ledger"), repair=mend)
             else:
                 ledger = found
-        yield from examined_contents(store, ledger)
+        yield from _contents(store, ledger)
     if path and not path.is_file() and store.collections():
         what = "there is no ledger, so that an ingest opens every file"
         yield Trouble("ledger", str(path), what, "the next ingest makes one", is_wrong=False)
-
-
-def _folder(path: Path) -> Iterator[Trouble]:
-    """What can be seen without opening it."""
-    from rag_nodes.store.edge.ownership import looked_at
-    from rag_nodes.transforms import WRITTEN_FILE
-
-    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        remedy = "give it to the user who runs this, with the right to read and to write"
-        yield Trouble("folder", str(path), "it cannot be written to", remedy)
-        return
-    free = shutil.disk_usage(path).free
-    if free < SPACE:
-        yield Trouble(
-            "disk",
-            str(path),
-            f"{free >> 20} MB are free on its disk",
-            f"free some space; below {SPACE >> 22} MB nothing is written",
-        )
-    try:
-        look = looked_at(path)
-    except StoreForeignError as error:
-        yield Trouble.of(error, str(path), "foreign")
-        return
-    for unread in look.unread:
-        yield Trouble.of(unread, str(path), "unreadable")
-    put_aside = {f"{FILE_NAME}{side}{_ASIDE}" for side in _SIDES}
-    if kept := sorted(put_aside.intersection(look.foreign)):
-        what = f"a damaged ledger was put aside: {', '.join(kept)}"
-        yield Trouble("ledger", str(path), what, "delete it", is_wrong=False)
-    ours = {WRITTEN_FILE, *put_aside, *(f"{FILE_NAME}{side}" for side in _SIDES)}
-    if foreign := [name for name in look.foreign if name not in ours]:
-        what = f"files that are none of ours: {', '.join(foreign)}"
-        yield Trouble("foreign", str(path), what, "keep them elsewhere", is_wrong=False)
 
 
 def _put_aside(path: Path) -> None:
@@ -149,3 +218,196 @@ def _put_aside(path: Path) -> None:
         file = path.with_name(path.name + side)
         if file.exists():
             file.replace(file.with_name(f"{file.name}{_ASIDE}"))
+
+
+def _contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Trouble]:
+    """Look at every collection, and at what the ledger says of them."""
+    names = [info.name for info in store.collections()]
+    if foreign := store.foreign():
+        what = f"collections of other programs: {_some(foreign)}"
+        remedy = "nothing has to be done; ours are not touched by them"
+        yield Trouble("foreign", store.location, what, remedy, is_wrong=False)
+    for name in names:
+        try:
+            yield from _collection(store, ledger, name)
+        except RagNodesError as error:
+            remedy = _anew(name) if isinstance(error, StoreDamagedError) else ""
+            yield Trouble.of(error, name, "unreadable", remedy)
+    if ledger:
+        yield from _orphans(store, ledger, names)
+        yield from _failed(ledger)
+
+
+def _orphans(store: QdrantStore, ledger: Ledger, names: Collection[str]) -> Iterator[Trouble]:
+    """Collections that are gone, for which nothing is counted and no error raised."""
+    for one in ledger.collections():
+        with suppress(RagNodesError):
+            if one.documents and one.name not in names and not store.count(one.name):
+                yield Trouble(
+                    "ledger",
+                    one.name,
+                    "the ledger knows this collection, and the store has it no more",
+                    "--repair forgets it; ingest its documents again if it should be there",
+                    repair=partial(ledger.forget_collection, one.name),
+                )
+
+
+def _failed(ledger: Ledger) -> Iterator[Trouble]:
+    """What could not be read or stored, as the ingest said."""
+    unread, failed = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    for file in ledger.unread():
+        unread[file.corpus].append(_failure(file.path, file))
+    for collection in ledger.collections():
+        rows = ledger.stored(collection.name).values()
+        lacking = [row for row in rows if row.error is not None]
+        known = ledger.documents(collection.corpus, [row.document_id for row in lacking])
+        for row in lacking:
+            documents = known.get(row.document_id, [])
+            if not is_whole(row, documents):
+                name = documents[-1].name if documents else row.document_id
+                failed[collection.corpus].append(_failure(name, row))
+    for what, state, of in (("files", "failed", unread), ("documents", "incomplete", failed)):
+        for corpus, said in of.items():
+            remedy = f"see to that, and ingest again; {command(f'list --state {state}', corpus)}"
+            yield Trouble(
+                "failed",
+                f"corpus {corpus}",
+                f"{what} that could not be {'read' if of is unread else 'stored'}: {_some(said)}",
+                f"{remedy} shows them",
+                is_wrong=False,
+            )
+
+
+def _collection(store: QdrantStore, ledger: Ledger | None, name: str) -> Iterator[Trouble]:
+    """All about one collection; what the ledger says is looked at when documents are mended."""
+    stored = store.documents(name)
+    yield from _torn(store, ledger, name, stored)
+    chunks = sum(not node.is_parent for nodes in stored.values() for node in nodes.values())
+    if lacking := chunks - store.count(name):
+        what = f"{lacking} of {chunks} chunks have no embedding, and no search finds them"
+        yield Trouble("torn", name, what, _anew(name))
+    if ledger and name not in {one.name for one in ledger.collections()}:
+        what = "the ledger does not know this collection: it was written elsewhere"
+        remedy = "the next ingest into it makes it known"
+        yield Trouble("ledger", name, what, remedy, is_wrong=False)
+    elif ledger and (different := _different(ledger, name, stored)):
+        yield Trouble(
+            "ledger",
+            name,
+            f"the ledger says something else of {_documents(different)}: {_some(different)}",
+            "--repair makes it say what is stored, as the next ingest does by itself",
+            repair=partial(_adopt, store, ledger, name),
+        )
+
+
+def _torn(
+    store: QdrantStore, ledger: Ledger | None, name: str, stored: dict[str, dict[str, StoredNode]]
+) -> Iterator[Trouble]:
+    """Documents that are not whole, and are looked at again when they were mended."""
+    rows = ledger.stored(name) if ledger else {}
+    # What failed the next ingest completes with what is there, which may have been paid for.
+    failed = {one for one, row in rows.items() if row.error is not None}
+    foreign = [one for one, of in stored.items() if not any(n.source_hash for n in of.values())]
+    for document in [one for one in stored if one not in failed.union(foreign)]:
+        if what := what_is_torn(stored[document]):
+            yield Trouble(
+                "torn",
+                f"{name}: document {document}",
+                what,
+                "ingest it again, or repeat the push that was interrupted; --repair removes what "
+                "is not whole, so that it becomes due",
+                repair=partial(_mend, store, ledger, name, document, stored[document]),
+            )
+            stored[document] = store.stored(name, document)
+    if foreign:
+        what = f"{_documents(foreign)} that no ingest wrote: {_some(foreign)}"
+        remedy = "nothing has to be done where you wrote them yourself"
+        yield Trouble("foreign", name, what, remedy, is_wrong=False)
+
+
+def _different(
+    ledger: Ledger, name: str, stored: Mapping[str, Mapping[str, StoredNode]]
+) -> list[str]:
+    """Documents that are whole in another version than a ledger says, or have points it lacks."""
+    there = {one: whole_version(nodes) for one, nodes in stored.items()}
+    said = {one: row.version for one, row in ledger.stored(name).items()}
+    listed = ledger.listed_ids(name, list(stored))
+    return [
+        one
+        for one in dict.fromkeys([*there, *said])
+        if said.get(one, "") != there.get(one, "")
+        or not stored.get(one, {}).keys() <= {*listed.get(one, ())}
+    ]
+
+
+def _mend(
+    store: QdrantStore,
+    ledger: Ledger | None,
+    name: str,
+    document: str,
+    nodes: Mapping[str, StoredNode],
+) -> None:
+    """Keep the version that is whole, if there is one, and delete the rest."""
+    from rag_nodes.pipeline.collections import stored_row  # it loads LlamaIndex
+
+    versions: dict[str, dict[str, StoredNode]] = {}
+    for one, node in nodes.items():
+        versions.setdefault(node.source_hash, {})[one] = node
+    whole = [found for found in versions.values() if not what_is_torn(found)]
+    kept = max(whole, key=len, default={})
+    if ledger:
+        ledger.intend(name, {document: nodes})
+    store.delete(name, [one for one in nodes if one not in kept])
+    if ledger and kept:
+        ledger.settle([stored_row(name, document, kept)], {document: kept})
+    elif ledger:
+        ledger.forget_stored(name, [document])
+
+
+def _adopt(store: QdrantStore, ledger: Ledger, name: str) -> None:
+    from rag_nodes.pipeline.collections import stored_row
+
+    documents = store.documents(name).items()
+    ledger.adopt(name, ((stored_row(name, one, nodes), nodes) for one, nodes in documents))
+
+
+def what_is_torn(nodes: Mapping[str, StoredNode]) -> str:
+    """What is not whole about the stored nodes of a document; "" where all of it is."""
+    hashes = Counter(node.source_hash for node in nodes.values())
+    if len(hashes) > 1:
+        return f"chunks of {len(hashes)} versions of it are mixed"
+    lost = {one.parent for one in nodes.values() if one.parent} - nodes.keys()
+    if lost:
+        return f"{len(lost)} parents are missing, and their children are there"
+    parents = {one for one, node in nodes.items() if node.is_parent}
+    if childless := parents - {node.parent for node in nodes.values()}:
+        return f"{len(childless)} parents have none of their children"
+    if not is_complete(nodes, next(iter(hashes))):
+        chunks = [node for node in nodes.values() if not node.is_parent]
+        return f"{len(chunks)} of {max(one.total_chunks for one in chunks)} chunks are there"
+    return ""
+
+
+def whole_version(nodes: Mapping[str, StoredNode]) -> str:
+    """The version that is stored of a document, if all of it is, and of no other one."""
+    return "" if not nodes or what_is_torn(nodes) else next(iter(nodes.values())).source_hash
+
+
+def _documents(names: Sequence[str]) -> str:
+    return "1 document" if len(names) == 1 else f"{len(names):,} documents"
+
+
+def _some(names: Sequence[str]) -> str:
+    rest = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _failure(name: str, row: StoredDocument | FileRow) -> str:
+    since = utc_time(row.failed_at)
+    said = (row.error or "").removeprefix(f"{name}: ")
+    return f"{name} ({f'since {since}: ' if since else ''}{said})"
+
+
+def _anew(collection: str) -> str:
+    clear = f"`rag-nodes clear --parser {collection} --yes`"
+    return f"{clear} deletes it; then ingest again, or restore a copy"

@@ -4,23 +4,146 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.ledger import StoredDocument, source_hash_of
 from rag_nodes.metadata import SOURCE, TOTAL_PAGES, display_name
-from rag_nodes.store import described
-from rag_nodes.upkeep.rows import CollectionStatus, HeldCollection, ListedDocument
+from rag_nodes.store import described, is_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from rag_nodes.ledger import DocumentRow, FileRow, Ledger
-    from rag_nodes.store import QdrantStore
-    from rag_nodes.upkeep.rows import DocumentState
+    from rag_nodes.ledger import CollectionRow, DocumentRow, FileRow, Ledger
+    from rag_nodes.store import CollectionInfo, QdrantStore
 
 _PORTION = 500
 """Nodes that are fetched at once."""
+
+DocumentState = Literal["stored", "incomplete", "expired", "failed"]
+"""Of a document: whole in every collection of its corpus that has it; not whole in one; whole, but
+due to be read again; or of a file that could not be read, whatever is stored of it from before."""
+
+
+class HeldCollection(NamedTuple):
+    """A collection that a store has.
+
+    Attributes:
+        info: what its name says, and how many chunks a search can find in it.
+        row: what the ledger knows of it; None where it does not.
+    """
+
+    info: CollectionInfo
+    row: CollectionRow | None
+
+    @property
+    def corpus(self) -> str:
+        """Name of the document set; its readable form where there is no ledger to ask."""
+        return self.row.corpus if self.row else self.info.corpus
+
+    @property
+    def parser(self) -> str:
+        """Class name of the parser."""
+        return self.row.parser if self.row else self.info.parser
+
+    def is_of(self, corpus: str) -> bool:
+        """Whether it belongs to a document set."""
+        return self.row.corpus == corpus if self.row else is_of(self.info, corpus)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionStatus:
+    """What is stored in a collection.
+
+    Attributes:
+        name: as the store knows it.
+        corpus: name of the document set.
+        parser: class name of the parser.
+        fingerprint: of its configuration; None where no ledger knows it, as for all that follow
+            with None.
+        options: that configuration as JSON; None where unknown.
+        model: name of the embedding model.
+        dimension: length of its embeddings.
+        vectors: names of the embeddings that its chunks have, the usual one first; empty where it
+            cannot be opened.
+        chunks: that a search can find.
+        parents: nodes above them.
+        documents: of which something is stored.
+        incomplete: documents that are not stored whole, or not as they were last read.
+        expired: documents that are due to be read again.
+        size: bytes on disk; None for a server.
+        first_used: of the first ingest, in seconds since 1970; None where unknown.
+        last_used: of the last one.
+        aliases: its other names.
+        trouble: why it cannot be opened, with the remedy; numbers are then those of the ledger. ""
+            where it can.
+        failed: of the incomplete ones those of which the ingest said why.
+        error: why, of most of these; None where there are none.
+        failed_at: since when, of the first of these, in seconds since 1970; None where unknown.
+    """
+
+    name: str
+    corpus: str
+    parser: str
+    fingerprint: str | None
+    options: str | None
+    model: str
+    dimension: int
+    vectors: tuple[str, ...]
+    chunks: int
+    parents: int
+    documents: int
+    incomplete: int
+    expired: int
+    size: int | None
+    first_used: float | None
+    last_used: float | None
+    aliases: tuple[str, ...] = ()
+    trouble: str = ""
+    failed: int = 0
+    error: str | None = None
+    failed_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """A document and what is stored of it.
+
+    Attributes:
+        id: of the document; "" for a file that failed and became none.
+        corpus: name of the document set.
+        name: what to call it.
+        path: canonical, of its file; None where no ledger knows it.
+        source: where its text came from, path or URL; None where unknown.
+        pages: None for formats without pages.
+        chunks: stored of it, by collection.
+        stored_at: when it was last stored, in seconds since 1970; None where unknown.
+        state: whether it is stored whole.
+        error: what is wrong with it; None where nothing is known to be.
+        errors: what the ingest said of it, by collection.
+        failed_at: since when, in seconds since 1970; None where nothing failed, or it is unknown.
+    """
+
+    id: str
+    corpus: str
+    name: str
+    path: str | None = None
+    source: str | None = None
+    pages: int | None = None
+    chunks: dict[str, int] = field(default_factory=dict)
+    stored_at: float | None = None
+    state: DocumentState = "stored"
+    error: str | None = None
+    errors: dict[str, str] = field(default_factory=dict)
+    failed_at: float | None = None
+
+
+class _Facts(NamedTuple):
+    """What a document is called, where it is from, and how many pages it has."""
+
+    name: str
+    source: str | None = None
+    pages: int | None = None
 
 
 class Inventory:
@@ -42,7 +165,6 @@ class Inventory:
         self.store = store
         self.ledger = ledger
         self.clock = clock
-        self._facts_told: dict[str, dict[str, dict[str, Any]]] = {}
 
     def collections(self, corpus: str | None = None) -> list[HeldCollection]:
         """The collections of a corpus, or of all of them, by name."""
@@ -52,40 +174,51 @@ class Inventory:
 
     def never_stored(self, corpus: str | None = None) -> list[HeldCollection]:
         """Collections that are not there, as all documents failed that were to be in them."""
-        there = {one.info.name for one in self.collections()}
-        rows = self.ledger.collections(corpus or "") if self.ledger else []
-        infos = ((described(row.name, 0), row) for row in rows if row.name not in there)
+        if not self.ledger:
+            return []
+        there = {info.name for info in self.store.collections()}
         return [
-            HeldCollection(info, row) for info, row in infos if info and self._failures(row.name)
+            HeldCollection(info, row)
+            for row in self.ledger.collections(corpus or "")
+            if row.name not in there
+            and (info := described(row.name, 0))
+            and any(one.error is not None for one in self.ledger.stored(row.name).values())
         ]
 
-    def deposits(self, held: HeldCollection) -> dict[str, StoredDocument]:
+    def stored(self, held: HeldCollection) -> dict[str, StoredDocument]:
         """What a collection holds of each document, by the document's id.
 
         The ledger is believed where it is that of this state of the store, and has to be where the
         collection cannot be opened; else the store is read.
         """
-        name = held.info.name
+        name, count = held.info.name, held.info.points
         known = self.ledger.stored(name) if self.ledger else {}
-        if held.info.trouble or (self.ledger and self._is_known(name, known, held.info.points)):
+        if held.info.trouble:
             return known
+        if self.ledger and self.ledger.covers(name, self.store.marks(name), count):
+            lacking = [one for one, row in known.items() if not row.version]
+            asked = self.ledger.listed_ids(name, lacking)  # of the others there is nothing
+            found = {**known, **self._asked(name, {one: known[one] for one in asked})}
+            if sum(row.chunks for row in found.values()) == count:
+                return found
+        return self._asked(name, known, whole=True)
+
+    def _asked(
+        self, name: str, known: Mapping[str, StoredDocument], *, whole: bool = False
+    ) -> dict[str, StoredDocument]:
+        """What the store says of some documents, or of the whole collection; errors stay known."""
         from rag_nodes.pipeline.collections import stored_row  # it loads LlamaIndex
 
-        found = self.store.each_document(name)
-        there = {one: stored_row(name, one, nodes) for one, nodes in found}
+        if whole:
+            found = self.store.documents(name)
+        else:
+            found = {one: self.store.stored(name, one) for one in known}
+        there = {one: stored_row(name, one, nodes) for one, nodes in found.items()}
         for one, row in known.items():
             if row.error is not None:
-                held_row = there.get(one, StoredDocument(name, one, ""))
-                there[one] = held_row._replace(error=row.error, failed_at=row.failed_at)
+                said = there.get(one, StoredDocument(name, one, ""))
+                there[one] = said._replace(error=row.error, failed_at=row.failed_at)
         return there
-
-    def _is_known(self, name: str, known: dict[str, StoredDocument], count: int) -> bool:
-        """Whether a ledger says exactly what a collection holds."""
-        if not self.ledger or not self.ledger.covers(name, self.store.marks(name), count):
-            return False
-        unsettled = [one for one, row in known.items() if not row.version]
-        chunks = sum(row.chunks for row in known.values())
-        return chunks == count and not self.ledger.listed_ids(name, unsettled)
 
     def unread(self, corpus: str | None = None) -> list[FileRow]:
         """The files that could not be read, or a document in them; None for all corpora."""
@@ -94,10 +227,9 @@ class Inventory:
     def status(self, held: HeldCollection) -> CollectionStatus:
         """What is in a collection."""
         name, row, trouble = held.info.name, held.row, held.info.trouble
-        deposits = list(self.deposits(held).values())
+        stored = list(self.stored(held).values())
         known = self._known(held.corpus)
-        expired = {one for one, of in known.items() if self._is_expired(of[-1])}
-        lacking = [one for one in deposits if not is_whole(one, known.get(one.document_id, []))]
+        lacking = [one for one in stored if not is_whole(one, known.get(one.document_id, ()))]
         failed = [one for one in lacking if one.error is not None]
         with self.store.engine.step(name):
             found = None if trouble else self.store.engine.collection(name)
@@ -111,11 +243,11 @@ class Inventory:
             model=row.model if row else held.info.embedding,
             dimension=found.layout.size if found else (row and row.dimension) or 0,
             vectors=self.store.vector_names(name) if found else (),
-            chunks=sum(one.chunks for one in deposits) if trouble else held.info.points,
-            parents=sum(one.parents for one in deposits),
-            documents=sum(bool(one.nodes) for one in deposits),
+            chunks=sum(one.chunks for one in stored) if trouble else held.info.points,
+            parents=sum(one.parents for one in stored),
+            documents=sum(bool(one.nodes) for one in stored),
             incomplete=len(lacking),
-            expired=sum(one.document_id in expired for one in deposits),
+            expired=sum(self._is_expired(known.get(one.document_id, ())) for one in stored),
             size=size,
             first_used=row.first_used if row else None,
             last_used=row.last_used if row else None,
@@ -133,73 +265,67 @@ class Inventory:
         """
         chosen, known = list(collections), self._known(corpus)
         found: dict[str, dict[str, StoredDocument]] = {}
-        for held in chosen:
-            for one, deposit in self.deposits(held).items():
-                found.setdefault(one, {})[held.info.name] = deposit
-        if {*chosen} >= {*self.collections(corpus)}:
-            failed: dict[str, dict[str, StoredDocument]] = {}
-            for held in self.never_stored(corpus):
-                for row in self._failures(held.info.name):
-                    failed.setdefault(row.document_id, {})[row.collection] = row
+        is_all = {*chosen} >= {*self.collections(corpus)}
+        for held in [*chosen, *self.never_stored(corpus)] if is_all else chosen:
+            for one, row in self.stored(held).items():
+                found.setdefault(one, {})[held.info.name] = row
+        if is_all:
             for one, rows in known.items():
-                if any(row.source_hash for row in rows):
-                    found.setdefault(one, failed.get(one, {}))
+                if rows[-1].source_hash:
+                    found.setdefault(one, {})
+        told: dict[str, _Facts] = {}
+        for held in chosen:
+            told |= self._told(held.info.name, found.keys() - known.keys() - told.keys())
         unread = {one.path: one for one in self.unread(corpus)}
         listed = [
-            self._listed(corpus, known.get(one, []), one, of, unread) for one, of in found.items()
+            self._listed(corpus, one, known.get(one, []), of, told.get(one), unread)
+            for one, of in found.items()
         ]
         listed.sort(key=lambda one: (one.name, one.id))
         paths = {one.path for one in listed}
         others = (one for one in unread.values() if one.documents or one.path not in paths)
         return [*listed, *map(_failed, others)]
 
-    def _failures(self, collection: str) -> list[StoredDocument]:
-        if not self.ledger:
-            return []
-        rows = [row for row in self.ledger.stored(collection).values() if row.error is not None]
-        corpus = next(one.corpus for one in self.ledger.collections() if one.name == collection)
-        known = self.ledger.documents(corpus, [row.document_id for row in rows])
-        return [row for row in rows if not is_whole(row, known.get(row.document_id, []))]
-
     def _known(self, corpus: str) -> dict[str, list[DocumentRow]]:
-        """What the ledger knows of documents, by id: those without a hash first."""
         return self.ledger.documents(corpus) if self.ledger else {}
 
-    def _is_expired(self, row: DocumentRow) -> bool:
-        return row.expires_at is not None and row.expires_at <= self.clock()
+    def _is_expired(self, rows: Sequence[DocumentRow]) -> bool:
+        at = rows[-1].expires_at if rows else None
+        return at is not None and at <= self.clock()
 
     def _listed(
         self,
         corpus: str,
-        known: list[DocumentRow],
         document_id: str,
-        found: dict[str, StoredDocument],
-        unread: dict[str, FileRow],
+        known: Sequence[DocumentRow],
+        stored: Mapping[str, StoredDocument],
+        told: _Facts | None,
+        unread: Mapping[str, FileRow],
     ) -> ListedDocument:
-        row = known[-1] if known else None
-        lacking = {name: one for name, one in found.items() if not is_whole(one, known)}
+        lacking = {name: one for name, one in stored.items() if not is_whole(one, known)}
         errors = {name: one.error for name, one in lacking.items() if one.error is not None}
+        there = {name: one for name, one in stored.items() if one.error is None or one.nodes}
         state: DocumentState = "stored"
         error, since = None, _first(lacking.values())
-        file = unread.get(row.path) if row else None
+        path = known[-1].path if known else None
+        file = unread.get(path or "")
         if file and not file.documents:
             state, error, since = "failed", file.error, file.failed_at
-        elif lacking or not found:
-            error = "; ".join(dict.fromkeys(one for one in errors.values() if one))
+        elif lacking or not stored:
             state = "incomplete"
+            error = "; ".join(dict.fromkeys(one for one in errors.values() if one))
             error = error or f"{_lack(lacking.values())}; ingest it again"
-        elif row and self._is_expired(row):
+        elif self._is_expired(known):
             state = "expired"
-        name, source, pages = self._facts(row, document_id, found)
-        there = {of: one for of, one in found.items() if one.error is None or one.nodes}
+        facts = _Facts(*known[-1][4:7]) if known else told or _Facts(document_id)
         return ListedDocument(
-            id=document_id,
-            corpus=corpus,
-            name=name,
-            path=row.path if row else None,
-            source=source,
-            pages=pages,
-            chunks={collection: one.chunks for collection, one in there.items()},
+            document_id,
+            corpus,
+            facts.name or document_id,
+            path,
+            facts.source,
+            facts.pages,
+            chunks={name: one.chunks for name, one in there.items()},
             stored_at=max((one.stored_at or 0 for one in there.values()), default=0) or None,
             state=state,
             error=error,
@@ -207,35 +333,32 @@ class Inventory:
             failed_at=since,
         )
 
-    def _facts(
-        self, row: DocumentRow | None, document_id: str, found: dict[str, StoredDocument]
-    ) -> tuple[str, str | None, int | None]:
-        """Name, source and pages; asked of one of its nodes where no ledger knows them."""
-        if row:
-            return row.name, row.source, row.pages
-        facts = next((known for one in found if (known := self._told(one).get(document_id))), {})
-        return display_name(facts) or document_id, facts.get(SOURCE), facts.get(TOTAL_PAGES)
-
-    def _told(self, collection: str) -> dict[str, dict[str, Any]]:
-        """What one node of each document of a collection says of it, by the document's id."""
-        if collection not in self._facts_told:
-            documents = self.store.each_document(collection)
-            first = {next(iter(nodes)): one for one, nodes in documents}
-            ids = list(first)
-            told: dict[str, dict[str, Any]] = {}
-            for start in range(0, len(ids), _PORTION):
-                nodes = self.store.fetch(collection, ids[start : start + _PORTION])
-                told |= {first[one]: node.metadata for one, node in nodes.items()}
-            self._facts_told[collection] = told
-        return self._facts_told[collection]
+    def _told(self, collection: str, unknown: Collection[str]) -> dict[str, _Facts]:
+        """What one of its nodes says of each document that no ledger knows."""
+        if not unknown:
+            return {}
+        stored = self.store.documents(collection)
+        first = {next(iter(stored[one])): one for one in unknown if one in stored}
+        ids, told = list(first), dict[str, _Facts]()
+        for start in range(0, len(ids), _PORTION):
+            for one, node in self.store.fetch(collection, ids[start : start + _PORTION]).items():
+                facts = node.metadata
+                name, pages = display_name(facts), facts.get(TOTAL_PAGES)
+                told[first[one]] = _Facts(name, facts.get(SOURCE), pages)
+        return told
 
 
-def is_whole(deposit: StoredDocument, known: list[DocumentRow]) -> bool:
-    """Whether all of a document is stored, in the version that was read last."""
+def is_whole(stored: StoredDocument, known: Iterable[DocumentRow]) -> bool:
+    """Whether all of a document is stored, in the version that was read last.
+
+    Args:
+        stored: what a collection holds of it.
+        known: the document as each file has it.
+    """
     wanted = {row.source_hash for row in known if row.source_hash}
     if not wanted:  # nobody knows what was read
-        return bool(deposit.version) and deposit.error is None
-    return source_hash_of(deposit.version) in wanted
+        return bool(stored.version) and stored.error is None
+    return source_hash_of(stored.version) in wanted
 
 
 def _first(failed: Iterable[StoredDocument]) -> float | None:
@@ -252,6 +375,13 @@ def _lack(lacking: Collection[StoredDocument]) -> str:
 
 
 def _failed(file: FileRow) -> ListedDocument:
-    name = file.path.replace("\\", "/").rsplit("/", maxsplit=1)[-1]
-    row = ListedDocument("", file.corpus, name, file.path, file.path, state="failed")
-    return replace(row, error=file.error, failed_at=file.failed_at)
+    return ListedDocument(
+        id="",
+        corpus=file.corpus,
+        name=file.path.replace("\\", "/").rsplit("/", maxsplit=1)[-1],
+        path=file.path,
+        source=file.path,
+        state="failed",
+        error=file.error,
+        failed_at=file.failed_at,
+    )

@@ -19,8 +19,8 @@ def doctor(
         bool,
         typer.Option(
             "--repair",
-            help="Mend what can be mended without a loss: the ledger, "
-            "and documents that are not whole, which go so that the next ingest makes them anew.",
+            help="Mend what can be mended without a loss: the ledger, and "
+            "documents that are not whole, which go so that the next ingest makes them anew.",
         ),
     ] = False,
 ) -> None:

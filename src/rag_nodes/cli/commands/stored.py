@@ -179,7 +179,7 @@ def _planned(
     ids = {one.id for one in documents}
     rows = []
     for one in collections:
-        known = held.deposits(one).items()
+        known = held.stored(one).items()
         sizes = [row.chunks + row.parents for document, row in known if document in ids]
         sizes = [size for size in sizes if size]
         rows.append({"collection": one.info.name, "documents": len(sizes), "nodes": sum(sizes)})

@@ -1,4 +1,4 @@
-"""Documents and collections taken out of a store, and out of its ledger."""
+"""What is stored taken out, or copied to another store, with what the ledgers know of it."""
 
 from __future__ import annotations
 
@@ -6,26 +6,41 @@ import difflib
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import (
     AmbiguousDocumentError,
     CollectionMissingError,
+    CredentialsError,
     DocumentMissingError,
+    LedgerError,
+    RagNodesError,
+    StoreFullError,
+    StoreLockedError,
+    StoreUnreachableError,
     command,
 )
 from rag_nodes.pipeline.pruning import Removed, taken_out
+from rag_nodes.store import copy_collection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from rag_nodes.upkeep.inventory import Inventory
-    from rag_nodes.upkeep.rows import HeldCollection, ListedDocument
+    from rag_nodes.store import CopyReport, CopyStep
+    from rag_nodes.upkeep.inventory import HeldCollection, Inventory, ListedDocument
 
 _NEAR = 3
 """Names that are suggested where none fits."""
 _CANDIDATES = 10
 """Documents that are listed where several fit."""
+_ENDS_ALL = (
+    CredentialsError,
+    LedgerError,
+    StoreFullError,
+    StoreLockedError,
+    StoreUnreachableError,
+)
+"""Errors by which the next collection could not be copied either."""
 
 
 def documents_named(
@@ -80,7 +95,7 @@ def cleared(inventory: Inventory, collections: Iterable[HeldCollection]) -> list
     chosen, ledger = list(collections), inventory.ledger
     gone: list[Removed] = []
     for held in chosen:
-        sizes = [row.chunks + row.parents for row in inventory.deposits(held).values()]
+        sizes = [row.nodes for row in inventory.stored(held).values()]
         gone.append(Removed(held.info.name, sum(map(bool, sizes)), sum(sizes)))
     names = dict.fromkeys(held.info.name for held in chosen)
     for corpus in {held.corpus for held in chosen}:
@@ -93,6 +108,62 @@ def cleared(inventory: Inventory, collections: Iterable[HeldCollection]) -> list
         with suppress(CollectionMissingError):  # the ledger alone knew it
             inventory.store.drop(name)
     return gone
+
+
+class CopyFailure(NamedTuple):
+    """A collection that could not be copied; a run that is repeated goes on with it.
+
+    Attributes:
+        collection: its name.
+        error: why, with the remedy.
+    """
+
+    collection: str
+    error: RagNodesError
+
+
+def copied(
+    source: Inventory,
+    target: Inventory,
+    collections: Iterable[HeldCollection],
+    progress: Callable[[CopyStep], None] | None = None,
+    *,
+    prune: bool = False,
+) -> Iterator[CopyReport | CopyFailure]:
+    """Copy collections one after another; see `rag_nodes.store.copy_collection`.
+
+    One that is damaged, or is something else in the target, does not keep the others from it.
+
+    Where both stores have a ledger, an ingest into the target then knows the files as one into the
+    source does, and opens none that did not change.
+
+    Args:
+        source: where they are.
+        target: where they go.
+        collections: of the source.
+        progress: called after every page.
+        prune: delete the documents that only the target has.
+
+    Raises:
+        StoreError: what no collection can be copied by: a store is full, locked or does not
+            answer, or a ledger cannot be read or written.
+        CredentialsError: the key of a server is wrong.
+    """
+    ledger = source.ledger
+    for held in collections:
+        name, store = held.info.name, source.store
+        try:
+            is_true = ledger and ledger.covers(name, store.marks(name), store.count(name))
+            report = copy_collection(name, store, target.store, progress, prune=prune)
+            if ledger and is_true and target.ledger and held.row:
+                target.ledger.use(held.row)
+                for file in ledger.known(held.row.corpus).values():
+                    target.ledger.record(*file)
+            yield report
+        except _ENDS_ALL:
+            raise
+        except RagNodesError as error:
+            yield CopyFailure(name, error)
 
 
 def _meant(corpus: str, word: str, listed: Sequence[ListedDocument]) -> list[ListedDocument]:
