@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from llama_index.core import Document
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset
-from rag_nodes.evaluation.importers import load_dataset, own
+from rag_nodes.evaluation.importers import load_dataset, read_labels
+from rag_nodes.evaluation.importers.rows import plain_of
 
 TEXT = "Green tea takes eighty degrees. Black tea takes boiling water. Mate is a matter of taste."
 TEA = Document(text=TEXT, id_="tea", metadata={"file_name": "tea.md", "source": "tea.md"})
@@ -85,7 +88,7 @@ def test_of_several_passages_one_that_is_marked_makes_the_question_a_draft(tmp_p
 def test_what_is_written_down_is_read_again_as_it_was(tmp_path: Path) -> None:
     rows = [{"question": "How hot?", "gold": [{"text": "eighty degrees"}], "within": ["tea.md"]}]
     dataset = load_dataset(write(tmp_path / "a" / "q.json", rows), [TEA])
-    again = load_dataset(write(tmp_path / "b" / "q.json", own.plain_of(dataset)), [TEA])
+    again = load_dataset(write(tmp_path / "b" / "q.json", plain_of(dataset)), [TEA])
     assert again == dataset
 
 
@@ -142,28 +145,6 @@ CMRC = [
         "qas": [{"query_id": "a", "query_text": "How hot?", "answers": ["eighty degrees"]}],
     }
 ]
-QASPER = {
-    "1234.5678": {
-        "title": "On tea",
-        "abstract": "We drink.",
-        "full_text": [
-            {"section_name": "Methods", "paragraphs": ["Green tea takes eighty degrees."]},
-            {"section_name": "Methods ::: Mate", "paragraphs": ["Mate is a matter of taste."]},
-        ],
-        "qas": [
-            {
-                "question": "How hot?",
-                "question_id": "x",
-                "answers": [
-                    {"answer": {"evidence": ["Green tea takes eighty degrees."],
-                                "highlighted_evidence": []}},
-                    {"answer": {"unanswerable": True, "evidence": []}},
-                    {"answer": {"evidence": ["FLOAT SELECTED: Table 1"]}},
-                ],
-            }
-        ],
-    }
-}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -171,7 +152,6 @@ QASPER = {
     [
         (SQUAD, [[["eighty degrees"], ["eighty"]]], "Tea"),
         (CMRC, [[["eighty degrees"]]], "T1"),
-        (QASPER, [[["Green tea takes eighty degrees."]]], "1234.5678"),
     ],
 )
 def test_files_that_bring_their_texts_need_no_documents(
@@ -181,11 +161,6 @@ def test_files_that_bring_their_texts_need_no_documents(
     assert gold(dataset) == answers
     assert dataset.names[dataset.questions[0].document] == title
     assert not dataset.unplaced
-
-
-def test_sections_of_a_paper_are_headings(tmp_path: Path) -> None:
-    dataset = load_dataset(write(tmp_path / "papers.json", QASPER))
-    assert dataset.documents[0].text.split("\n\n")[2:5:2] == ["## Methods", "### Mate"]
 
 
 def test_a_folder_of_beir_has_passages_of_one_title_in_one_document(tmp_path: Path) -> None:
@@ -202,32 +177,289 @@ def test_a_folder_of_beir_has_passages_of_one_title_in_one_document(tmp_path: Pa
     assert len(dataset.documents) == 2
 
 
-def test_snippets_of_legalbench_lie_in_files_of_the_corpus_and_nowhere_else(tmp_path: Path) -> None:
-    write(tmp_path / "corpus" / "deals" / "tea.txt", TEXT)
-    write(tmp_path / "secret.txt", "Not in the corpus.")
-    tests = [
-        {"query": "How hot?", "tags": ["fact"],
-         "snippets": [{"file_path": "deals/tea.txt", "span": [16, 30]}]},
-        {"query": "Who?", "snippets": [{"file_path": "../secret.txt", "span": [0, 3]}]},
-    ]  # fmt: skip
-    dataset = load_dataset(write(tmp_path / "benchmarks" / "deals.json", {"tests": tests}))
-    assert gold(dataset) == [[["eighty degrees"]]]
+# Each as its publisher's documentation has it, the texts apart.
+OF_TOOLS: dict[str, tuple[str, object]] = {
+    "LlamaIndex's LabelledRagDataset": (
+        "rag_dataset.json",
+        {
+            "examples": [
+                {
+                    "query": "How hot?",
+                    "query_by": {"model_name": "gpt-4", "type": "ai"},
+                    "reference_contexts": ["Green tea takes eighty degrees."],
+                    "reference_answer": "It takes 80 degrees.",
+                    "reference_answer_by": {"model_name": "gpt-4", "type": "ai"},
+                }
+            ]
+        },
+    ),
+    "LlamaIndex's EmbeddingQAFinetuneDataset": (
+        "pairs.json",
+        {
+            "queries": {"q-1": "How hot?"},
+            "corpus": {"node-1": "Green tea takes eighty degrees.", "node-2": "Black tea"},
+            "relevant_docs": {"q-1": ["node-1"]},
+            "mode": "text",
+        },
+    ),
+    "RAGAS": (
+        "testset.jsonl",
+        json.dumps(
+            {
+                "user_input": "How hot?",
+                "reference_contexts": ["Green tea takes eighty degrees."],
+                "reference": "It takes 80 degrees.",
+                "synthesizer_name": "single_hop_specific_query_synthesizer",
+            }
+        ),
+    ),
+    "RAGAS, as pandas writes it": (
+        "testset.csv",
+        (
+            "user_input,reference_contexts,reference,synthesizer_name\n"
+            "How hot?,\"['Green tea takes eighty degrees.']\",80 degrees.,single_hop\n"
+        ),
+    ),
+    "RAGAS 0.1": (
+        "old.csv",
+        (
+            "question,contexts,ground_truth,evolution_type,metadata,episode_done\n"
+            "How hot?,\"['Green tea takes eighty degrees.']\",80 degrees.,simple,[{}],True\n"
+        ),
+    ),
+    "TruLens": (
+        "golden.json",
+        [
+            {
+                "query": "How hot?",
+                "query_id": "1",
+                "expected_response": "80 degrees.",
+                "expected_chunks": [
+                    {"text": "Green tea takes eighty degrees.", "title": "Tea", "expected_score": 1}
+                ],
+            }
+        ],
+    ),
+    "TruLens, as pandas writes it": (
+        "golden.json",
+        {
+            "query": {"0": "How hot?"},
+            "expected_chunks": {"0": ["Green tea takes eighty degrees."]},
+        },
+    ),
+    "LangSmith": (
+        "examples.jsonl",
+        json.dumps(
+            {
+                "id": "0a3f",
+                "inputs": {"question": "How hot?"},
+                "outputs": {"answer": "Green tea takes eighty degrees."},
+                "metadata": {"dataset_split": ["base"]},
+            }
+        ),
+    ),
+    "promptfoo": (
+        "promptfooconfig.yaml",
+        (
+            "prompts: ['{{query}}']\nproviders: [openai:gpt-5-mini]\ntests:\n"
+            "  - vars:\n      query: How hot?\n    assert:\n"
+            "      - type: context-recall\n        threshold: 0.9\n"
+            "        value: Green tea takes eighty degrees.\n"
+            "      - type: latency\n        threshold: 200\n"
+        ),
+    ),
+    "a sheet of promptfoo": (
+        "tests.csv",
+        (
+            "question,__expected,__expected2\n"
+            "How hot?,contains: Green tea takes eighty degrees.,latency(100)\n"
+        ),
+    ),
+    "LegalBench-RAG": (
+        "deals.json",
+        {
+            "tests": [
+                {
+                    "query": "How hot?",
+                    "tags": ["tea"],
+                    "snippets": [
+                        {
+                            "file_path": "corpus/tea.md",
+                            "span": [0, 31],
+                            "answer": "Green tea takes eighty degrees.",
+                        }
+                    ],
+                }
+            ]
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("tool", OF_TOOLS)
+def test_questions_of_a_tool_are_read_as_it_writes_them(tmp_path: Path, tool: str) -> None:
+    name, content = OF_TOOLS[tool]
+    path = write(tmp_path / name, content)
+    dataset = load_dataset(path, [TEA])
+    assert gold(dataset) == [[["Green tea takes eighty degrees."]]]
+    assert [one.text for one in dataset.questions] == ["How hot?"]
+    assert read_labels(path).form in tool.replace("a sheet of ", "")
+
+
+def test_what_a_system_answered_is_no_gold(tmp_path: Path) -> None:
+    row = {"question": "How hot?", "answer": "Black tea takes boiling water.", "contexts": ["?"]}
+    truth = {**row, "ground_truth": "Green tea takes eighty degrees."}
+    assert gold(load_dataset(write(tmp_path / "q.json", [truth]), [TEA])) == [
+        [["Green tea takes eighty degrees."]]
+    ]
+
+
+def test_of_assertions_any_of_which_holds_each_is_an_answer(tmp_path: Path) -> None:
+    either = {"type": "contains-any", "value": ["eighty degrees", "boiling water"]}
+    test = {"vars": {"question": "How hot?"}, "assert": [either]}
+    path = write(tmp_path / "tests.json", {"tests": [test]})
+    assert gold(load_dataset(path, [TEA])) == [[["eighty degrees"], ["boiling water"]]]
+
+
+SQUAD_LINES = [
+    {"id": "a", "title": "Tea", "context": TEXT, "question": "How hot?",
+     "answers": {"text": ["eighty degrees"], "answer_start": [16]}},
+    {"id": "b", "title": "Tea", "context": TEXT, "question": "And mate?",
+     "answers": {"text": ["a matter of taste"], "answer_start": [71]}},
+    {"id": "c", "title": "Tea", "context": TEXT, "question": "Why?",
+     "answers": {"text": [], "answer_start": []}},
+]  # fmt: skip
+
+
+def test_squad_a_question_a_line_has_each_paragraph_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "squad.jsonl", "\n".join(map(json.dumps, SQUAD_LINES)))
+    dataset = load_dataset(path)
+    assert gold(dataset) == [[["eighty degrees"]], [["a matter of taste"]]]
     assert [one.text for one in dataset.documents] == [TEXT]
-    assert len(dataset.unplaced) == 1
 
 
-def test_chunklabs_snippets_are_all_wanted_and_a_list_among_them_is_a_choice(
+@pytest.mark.parametrize("content", [SQUAD, SQUAD_LINES])
+def test_questions_without_an_answer_are_counted(tmp_path: Path, content: object) -> None:
+    dataset = load_dataset(write(tmp_path / "squad.json", content))
+    assert dataset.left_out == {"marked as having no answer in its text": 1}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Frage;Antwort;Datei", "Pregunta;Respuesta;Archivo", "Question;Réponse;Fichier",
+        "Domanda;Citazione;File", "Вопрос;Цитата;Файл", "質問;引用;ファイル", "问题;答案;文件",
+    ],
+)  # fmt: skip
+def test_a_sheet_may_be_headed_in_a_language_of_ours(tmp_path: Path, header: str) -> None:
+    path = write(tmp_path / "q.csv", f"{header}\nHow hot?;eighty degrees;tea.md\n")
+    dataset = load_dataset(path, [TEA, Document(text=TEXT, id_="other")])
+    assert gold(dataset) == [[["eighty degrees"]]]
+
+
+def test_a_workbook_is_a_sheet(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (["Question", "Quote", "Page", "Draft"], ["How hot?", "eighty degrees", 1, True]):
+        book.active.append(row)
+    book.save(tmp_path / "q.xlsx")
+    dataset = load_dataset(tmp_path / "q.xlsx", [TEA])
+    assert gold(dataset) == [[["eighty degrees"]]]
+    assert dataset.questions[0].draft
+
+
+def test_a_workbook_that_unpacks_to_more_than_memory_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "q.xlsx", "w", zipfile.ZIP_DEFLATED) as book:
+        book.writestr("xl/sharedStrings.xml", bytes(101_000_000))
+    with pytest.raises(DatasetError, match="unpacks to over 100 MB"):
+        load_dataset(tmp_path / "q.xlsx", [TEA])
+
+
+PAGED = Document(
+    text="Cover\n\nTea takes 131 degrees.\n\nMate takes 131 degrees, too.",
+    id_="paged",
+    metadata={"file_name": "tea.pdf", "page_starts": [0, 7, 31]},
+)
+
+
+@pytest.mark.parametrize("page", [2, "2", "p. 2", [2]])
+def test_a_page_alone_is_what_answers(tmp_path: Path, page: object) -> None:
+    row = {"question": "How hot is tea?", "file": "tea.pdf", "page": page}
+    dataset = load_dataset(write(tmp_path / "q.json", [row]), [PAGED, TEA])
+    assert gold(dataset) == [[["Tea takes 131 degrees."]]]
+
+
+def test_several_pages_are_one_answer(tmp_path: Path) -> None:
+    sheet = "question,file,page\nHow hot?,tea.pdf,2-3\n"
+    dataset = load_dataset(write(tmp_path / "q.csv", sheet), [PAGED])
+    assert gold(dataset) == [[[PAGED.text[7:]]]]
+
+
+def test_of_places_of_a_quote_the_one_on_its_page_is_meant(tmp_path: Path) -> None:
+    rows = [{"question": "?", "gold": "131 degrees", "page": 3}]
+    dataset = load_dataset(write(tmp_path / "q.json", rows), [PAGED])
+    assert [one[0].span.start for one in dataset.questions[0].gold] == [42]
+
+
+def test_a_quote_on_another_page_than_its_label_says_is_kept(tmp_path: Path) -> None:
+    rows = [{"question": "?", "gold": "Tea takes 131 degrees", "page": 17}]
+    assert gold(load_dataset(write(tmp_path / "q.json", rows), [PAGED])) == [
+        [["Tea takes 131 degrees"]]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"page": 2}, "name the file"),
+        ({"file": "tea.pdf", "page": 9}, "no text on page 9"),
+        ({"file": "tea.md", "page": 1}, "no text on page 1"),
+    ],
+)
+def test_a_page_that_says_nothing_is_listed(
+    tmp_path: Path, row: dict[str, object], reason: str
+) -> None:
+    path = write(tmp_path / "q.json", [{"question": "How hot?", **row}])
+    (unplaced,) = load_dataset(path, [PAGED, TEA]).unplaced
+    assert reason in unplaced.reason
+
+
+@pytest.mark.parametrize("mark", ["…", " ... ", " […] ", " [. . .] ", " (...) "])
+def test_words_that_a_quote_leaves_out_lie_between_passages_that_are_wanted_together(
+    tmp_path: Path, mark: str
+) -> None:
+    rows = [{"question": "?", "gold": f"Green tea takes eighty{mark}boiling water."}]
+    assert gold(load_dataset(write(tmp_path / "q.json", rows), [TEA])) == [
+        [["Green tea takes eighty", "boiling water."]]
+    ]
+
+
+def test_of_places_of_a_shortened_quote_those_close_together_are_meant(tmp_path: Path) -> None:
+    text = "Tea is old. Much is said of it here. Tea is old. It takes boiling water. Tea is old."
+    rows = [{"question": "?", "gold": "Tea is old … boiling water"}]
+    path = write(tmp_path / "q.json", rows)
+    (question,) = load_dataset(path, [Document(text=text, id_="t")]).questions
+    assert question.gold[0][0].span.start == 37
+
+
+def test_an_ellipsis_that_is_in_the_text_or_at_an_end_is_none_of_the_quoters(
     tmp_path: Path,
 ) -> None:
-    yaml = (
-        "questions:\n- id: a\n  query: How hot?\n  reviewed: false\n  gold_snippets:\n"
-        "  - eighty degrees\n  - [boiling water, matter of taste]\n"
-    )
-    dataset = load_dataset(write(tmp_path / "questions.yaml", yaml), [TEA])
-    assert gold(dataset) == [
-        [["eighty degrees", "boiling water"], ["eighty degrees", "matter of taste"]]
+    text = "Tea takes ... time. Then it is ready."
+    rows = [
+        {"question": "?", "gold": "Tea takes ... time."},
+        {"question": "!", "gold": "…it is ready…"},
     ]
-    assert dataset.questions[0].draft
+    path = write(tmp_path / "q.json", rows)
+    assert gold(load_dataset(path, [Document(text=text, id_="t")])) == [
+        [["Tea takes ... time."]],
+        [["it is ready"]],
+    ]
+
+
+def test_parts_of_a_quote_in_another_order_are_not_guessed(tmp_path: Path) -> None:
+    rows = [{"question": "?", "gold": "boiling water … Green tea takes"}]
+    (unplaced,) = load_dataset(write(tmp_path / "q.json", rows), [TEA]).unplaced
+    assert "around the ellipsis" in unplaced.reason
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -243,12 +475,14 @@ def test_a_sheet_has_questions_quotes_and_files(tmp_path: Path, delimiter: str) 
     ("name", "content", "message"),
     [
         ("q.json", "{", "not valid JSON"),
-        ("q.json", '{"something": 1}', "no known format"),
+        ("q.json", '{"something": 1}', "no known format.*\nquestion,quote\n"),
+        ("q.json", [{"question": "a"}], "no known format"),
         ("q.jsonl", '{"question": "a", "gold": "b"}\nnot json', "line 2"),
-        ("q.csv", "a,b\n1,2\n", "no column 'question'"),
-        ("q.yaml", "questions: 3", "a list `questions`"),
+        ("q.csv", "a,b\n1,2\n", r"\(it has: a, b\). Questions are read from a sheet"),
+        ("q.yaml", "questions: 3", "no known format"),
         ("q.yaml", "a: [", "not valid YAML"),
-        ("q.xlsx", "x", "save a sheet as CSV"),
+        ("q.xlsx", "x", "save the sheet as CSV"),
+        ("q.odt", "x", "is of no kind that has questions"),
         ("q.json", {"data": [{"paragraphs": [{"qas": []}]}]}, "looks like SQuAD"),
         ("q.json", [{"question": "a", "gold": "b"}], "name the files they are about"),
     ],
@@ -287,7 +521,6 @@ def test_aliases_of_yaml_which_can_stand_for_any_amount_are_refused(tmp_path: Pa
         ("q.json", "[" * 200_000),
         ("q.json", [{"question": "How hot?", "gold": "tea", "alternatives": 5}]),
         ("q.json", {"data": [{"paragraphs": [{"context": "a", "qas": 5}]}]}),
-        ("q.yaml", "questions:\n- {query: How hot, gold_snippets: 5}\n"),
     ],
 )
 def test_what_does_not_belong_into_a_file_is_an_error_of_ours(
@@ -311,7 +544,7 @@ def test_two_documents_of_one_name_are_told_apart_when_questions_are_read_again(
     other = Document(text="Another text.", id_="two", metadata={"file_name": "tea.md"})
     row = {"question": "How hot?", "gold": [{"text": "eighty degrees"}]}
     dataset = load_dataset(write(tmp_path / "q.json", [row]), [first, other])
-    plain = own.plain_of(dataset)
+    plain = plain_of(dataset)
     assert plain["questions"][0]["gold"][0]["document"] == "one"
     again = load_dataset(write(tmp_path / "again.json", plain), [first, other])
     assert again.questions == dataset.questions

@@ -10,7 +10,8 @@ from llama_index.core import Document
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question
-from rag_nodes.evaluation.importers import load_dataset, own
+from rag_nodes.evaluation.importers import load_dataset
+from rag_nodes.evaluation.importers.rows import plain_of
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
 
@@ -54,7 +55,7 @@ def test_halves_of_surrogate_pairs_are_replaced_so_that_a_report_can_be_written(
     row = r'{"id": "\udc00", "question": "quiet \ud800?", "gold": "' + QUOTE + '"}'
     dataset = loaded(tmp_path, "q.json", f"[{row}]")
     assert [(one.id, one.text) for one in dataset.questions] == [("\ufffd", "quiet \ufffd?")]
-    json.dumps(own.plain_of(dataset), ensure_ascii=False).encode()
+    json.dumps(plain_of(dataset), ensure_ascii=False).encode()
 
 
 def test_escaped_pairs_stay_the_characters_they_are(tmp_path: Path) -> None:
@@ -146,7 +147,7 @@ def test_documents_of_one_name_are_told_apart_in_what_is_written_down(tmp_path: 
     ]  # fmt: skip
     rows = [{"question": "Where?", "gold": f"{QUOTE} at pier 2", "within": ["/2/readme.md"]}]
     dataset = loaded(tmp_path, "q.json", json.dumps(rows), *twins)
-    again = loaded(tmp_path, "q.json", json.dumps(own.plain_of(dataset)), *twins)
+    again = loaded(tmp_path, "q.json", json.dumps(plain_of(dataset)), *twins)
     assert again == dataset
     assert again.questions[0].document == "d2"
 

@@ -173,8 +173,11 @@ def test_of_many_questions_only_every_hundredth_of_the_way_is_told(client: httpx
         ("q.csv", "question,quote\nHow often?,Rinse the pump weekly\n", "sheet"),
         (
             "q.yaml",
-            "questions:\n- {query: How often, gold_snippets: [Rinse the pump weekly]}\n",
-            "chunklab's YAML",
+            (
+                "tests:\n- vars: {query: How often}\n"
+                "  assert: [{type: contains, value: Rinse the pump weekly}]\n"
+            ),
+            "promptfoo",
         ),
     ],
 )
@@ -291,7 +294,7 @@ def test_more_than_somebody_can_wait_for_is_refused_with_the_numbers(
         ("q.csv", "question,quote\n" + "How often?,Rinse\n" * 5001, 413, "5,001 quotes"),
         ("q.yaml", "#" * 500_001, 413, "over 0.5 MB"),
         ("q.json", "{", 422, "q.json"),
-        ("q.exe", "MZ", 422, ".csv"),
+        ("q.exe", "MZ", 422, "CSV"),
         ("../../etc/passwd", "root", 422, "passwd"),
     ],
 )

@@ -150,6 +150,7 @@ def described(dataset: Dataset) -> dict[str, Any]:
         "unaccepted": dataset.unaccepted,
         "overlap": mean_leakage(dataset),
         "unplaced": [asdict(one) for one in dataset.unplaced],
+        "left_out": dict(dataset.left_out),
     }
 
 

@@ -83,6 +83,7 @@ class Dataset:
         questions: each with gold in these documents.
         unplaced: questions that were left out, and why.
         unaccepted: how many drafts were left out because other questions are accepted.
+        left_out: how many entries of a file were no question to measure with, by reason.
 
     Raises:
         DatasetError: gold lies outside its document, or two questions or documents have one id.
@@ -93,6 +94,7 @@ class Dataset:
     questions: tuple[Question, ...]
     unplaced: tuple[Unplaced, ...] = field(default=())
     unaccepted: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what could not be measured with."""

@@ -11,8 +11,8 @@ from llama_index.core import Document
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.checks import check_dataset
 from rag_nodes.evaluation.drafts import DRAFT_KINDS, draft_questions
-from rag_nodes.evaluation.importers.own import plain_of, read_own
 from rag_nodes.evaluation.importers.placing import place
+from rag_nodes.evaluation.importers.rows import plain_of, read_rows
 
 MANUAL = """\
 # Tea machine
@@ -289,7 +289,7 @@ def test_questions_are_in_the_language_of_the_document_or_keywords(
 
 def test_drafts_survive_our_own_format() -> None:
     dataset = draft_questions([manual()])
-    read = place(read_own(plain_of(dataset)), dataset.documents, "again")
+    read = place(read_rows(plain_of(dataset)), dataset.documents, "again")
     assert read.questions == dataset.questions
 
 

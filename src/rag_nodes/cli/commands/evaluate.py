@@ -56,9 +56,9 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
         Path | None,
         typer.Option(
             "--questions",
-            help="Labelled questions: our JSON, a sheet (CSV) of questions and quotes, SQuAD, "
-            "QASPER, BEIR, LegalBench-RAG, Chroma's CSV or chunklab's YAML. Drafts where none are "
-            "given.",
+            help="Labelled questions: a sheet (CSV, XLSX) of questions and quotes or pages, our "
+            "JSON, or files of LlamaIndex, RAGAS, TruLens, LangSmith, promptfoo, SQuAD and BEIR. "
+            "Drafts where none are given.",
             show_default=False,
         ),
     ] = None,

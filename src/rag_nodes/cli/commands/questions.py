@@ -238,6 +238,8 @@ def dataset_of(
         if paths and not documents:
             raise DatasetError("none of the documents could be read; see above")
         dataset = load_dataset(questions, documents)
+    for reason, count in dataset.left_out.items():
+        cli.complain(f"{counted(count, 'question')} left out: {reason}")
     if dataset.unplaced:
         count = len(dataset.unplaced)
         cli.complain(
@@ -260,7 +262,7 @@ def _some_documents(
 
 
 def _write(dataset: "Dataset", output: Path) -> None:
-    from rag_nodes.evaluation.importers.own import plain_of
+    from rag_nodes.evaluation.importers.rows import plain_of
 
     write_text(output, json.dumps(plain_of(dataset), ensure_ascii=False, indent=1))
 

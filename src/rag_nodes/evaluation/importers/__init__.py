@@ -9,36 +9,45 @@ from typing import TYPE_CHECKING, Any
 from llama_index.core.schema import Document
 
 from rag_nodes.errors import DatasetError
-from rag_nodes.evaluation.dataset import Dataset
-from rag_nodes.evaluation.importers import (
-    beir,
-    chroma,
-    chunklab,
-    legalbench,
-    own,
-    qasper,
-    sheet,
-    squad,
+from rag_nodes.evaluation.importers import corpora
+from rag_nodes.evaluation.importers.labels import (
+    Labels,
+    read_any_text,
+    read_json,
+    read_yaml,
 )
-from rag_nodes.evaluation.importers.labels import Labels, read_any_text, read_json, read_text
 from rag_nodes.evaluation.importers.placing import place
+from rag_nodes.evaluation.importers.rows import is_rows, read_rows
+from rag_nodes.evaluation.importers.sheet import rows_of_text, rows_of_workbook
 from rag_nodes.metadata import FILE_NAME, SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["documents_of", "load_dataset", "read_labels"]
+    from rag_nodes.evaluation.dataset import Dataset
 
+__all__ = ["FORMATS", "documents_of", "load_dataset", "read_labels"]
+
+FORMATS = (
+    "a sheet (CSV, TSV, XLSX), our JSON, LlamaIndex's LabelledRagDataset and "
+    "EmbeddingQAFinetuneDataset, RAGAS, TruLens, LangSmith, promptfoo, SQuAD, BEIR, "
+    "LegalBench-RAG, Chroma's CSV"
+)
+"""What questions are read from, for people."""
+_SIMPLEST = (
+    f"Questions are read from {FORMATS}. The simplest is a sheet of two columns:\n"
+    "question,quote\n"
+    "When do quiet hours begin?,Quiet hours last from ten in the evening"
+)
 _NAMESPACE = uuid.UUID("5f3c86f6-8a55-5a3e-9d0c-0e9b3c2f6d41")
 
 
 def load_dataset(path: Path, documents: Sequence[Document] = ()) -> Dataset:
     """A dataset out of a file or folder of labelled questions; the format is found out.
 
-    Known are our own JSON and JSON lines, a sheet (CSV or TSV) of questions and quotes, Chroma's
-    CSV, SQuAD and its like (XQuAD, CMRC 2018, COVID-QA), QASPER, BEIR with passages,
-    LegalBench-RAG and the YAML of chunklab.
+    Known are `FORMATS`, as JSON, JSON lines, YAML or a sheet, whichever of these a tool writes;
+    BEIR is a folder.
 
     Args:
         path: the questions.
@@ -64,6 +73,7 @@ def read_labels(path: Path) -> Labels:
 
     Raises:
         DatasetError: the file cannot be read, or its format is unknown.
+        MissingExtraError: it is a workbook, and openpyxl is not installed.
     """
     try:
         return _read(path)
@@ -78,39 +88,44 @@ def read_labels(path: Path) -> Labels:
 
 def _read(path: Path) -> Labels:
     if path.is_dir():
-        if beir.is_beir(path):
-            return beir.read_beir(path)
-        raise DatasetError(f"{path} is a folder, but not one of BEIR; name a file of questions")
+        if corpora.is_beir(path):
+            return corpora.read_beir(path)
+        raise DatasetError(f"{path} is a folder, but not one of BEIR. {_SIMPLEST}")
     suffix = path.suffix.lower()
     if suffix in (".json", ".jsonl"):
-        return _of_json(read_json(path), path)
+        return _of_plain(read_json(path), path)
     if suffix in (".yaml", ".yml"):
-        return chunklab.read_chunklab(read_text(path), path)
+        return _of_plain(read_yaml(path), path)
     if suffix in (".csv", ".tsv"):
         text, guessed = read_any_text(path)
-        rows = sheet.read_rows(text, path)
-        if rows and rows[0].keys() >= chroma.COLUMNS:
-            return chroma.read_chroma(rows, path)
-        labels = sheet.read_sheet(rows, path)
+        labels = _of_sheet(rows_of_text(text, path), path)
         return replace(labels, form=f"{labels.form}, {guessed}") if guessed else labels
-    raise DatasetError(
-        f"{path}: questions are read from .json, .jsonl, .csv, .tsv and .yaml files; "
-        "save a sheet as CSV"
-    )
+    if suffix == ".xlsx":
+        return _of_sheet(rows_of_workbook(path), path)
+    raise DatasetError(f"{path} is of no kind that has questions. {_SIMPLEST}")
 
 
-def _of_json(plain: Any, path: Path) -> Labels:
-    if own.is_own(plain):
-        return own.read_own(plain, str(path))
-    if squad.is_squad(plain):
-        return squad.read_squad(plain)
-    if legalbench.is_legalbench(plain):
-        return legalbench.read_legalbench(plain, path)
-    if qasper.is_qasper(plain):
-        return qasper.read_qasper(plain)
+def _of_plain(plain: Any, path: Path) -> Labels:
+    if corpora.is_squad(plain):
+        return corpora.read_squad(plain)
+    if corpora.is_pairs(plain):
+        return corpora.read_pairs(plain)
+    if is_rows(plain):
+        return read_rows(plain, str(path))
+    raise DatasetError(f"{path} is of no known format. {_SIMPLEST}")
+
+
+def _of_sheet(rows: Sequence[dict[str, str]], path: Path) -> Labels:
+    if not rows:
+        raise DatasetError(f"{path} has no row under its header; write a question in each")
+    if rows[0].keys() >= corpora.CHROMA:
+        return corpora.read_chroma(rows, path)
+    if is_rows(rows):
+        return read_rows(rows, str(path), sheet=True)
+    columns = ", ".join(rows[0]) or "none"
     raise DatasetError(
-        f"{path} is JSON of no known format; our own has a list of questions, each with question "
-        "and gold"
+        f"{path} has no columns for a question and the words that answer it (it has: {columns}). "
+        f"{_SIMPLEST}"
     )
 
 

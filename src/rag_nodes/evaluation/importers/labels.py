@@ -11,7 +11,7 @@ from rag_nodes.readers.plain import decode_file
 from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 _HALF = "\\ud"
@@ -23,16 +23,18 @@ class Quote:
     """A passage of a document as somebody wrote it down.
 
     Attributes:
-        text: its characters; "" where only offsets are given.
+        text: its characters; "" where only offsets or pages are given.
         document: what the file calls its document; None where it does not say.
         start: first character; None where only the text is given.
         end: behind the last character; None where only the text is given.
+        pages: first and last page that it is on, counted from 1; None where the file does not say.
     """
 
     text: str
     document: str | None = None
     start: int | None = None
     end: int | None = None
+    pages: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,13 @@ class Labels:
         questions: in the order of the file.
         texts: text by name of the documents that come with the questions; empty where the
             questions are about files of their own.
+        left_out: how many entries of the file are no question to measure with, by reason.
     """
 
     form: str
     questions: tuple[Labelled, ...]
-    texts: dict[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_text(path: Path) -> str:
@@ -111,6 +115,24 @@ def read_json(path: Path) -> Any:
     if path.suffix.lower() == ".jsonl":
         return list(read_lines(path, text))
     return _parsed(text, str(path))
+
+
+def read_yaml(path: Path) -> Any:
+    """The content of a YAML file.
+
+    Raises:
+        DatasetError: it cannot be read, is no YAML, or has aliases: a few aliases of aliases are a
+            list that no memory holds.
+    """
+    import yaml  # comes with llama-index-core
+
+    text = read_text(path)
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
+            raise DatasetError(f"{path} has aliases (*name); write out what they stand for")
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise DatasetError(f"{path} is not valid YAML: {error}") from error
 
 
 def read_lines(path: Path, text: str) -> Iterable[Any]:

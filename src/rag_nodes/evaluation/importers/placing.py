@@ -6,8 +6,9 @@ and never guessed.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import PurePosixPath
@@ -15,10 +16,12 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import MissingExtraError
 from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced, reachable, trimmed_passage
+from rag_nodes.evaluation.importers.labels import Quote
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.metadata import FILE_NAME, SOURCE, TITLE, display_name
 from rag_nodes.parsers.foreign.placing import Visible
 from rag_nodes.processes import current_interrupt
+from rag_nodes.text.pages import PageMap
 from rag_nodes.text.spans import Span, trimmed
 
 if TYPE_CHECKING:
@@ -26,10 +29,16 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
-    from rag_nodes.evaluation.importers.labels import Labelled, Labels, Quote
+    from rag_nodes.evaluation.importers.labels import Labelled, Labels
 
 MOST_PLACES = 5
 """Places of one quote that count as alternatives; in more it is a phrase and no answer."""
+_MOST_LOOKED_AT = 1000
+"""Places of one quote, or of a part of it, among which the right one is looked for."""
+_ELLIPSIS = re.compile(r"\s*[\[(]?\s*(?:…|\.\s?\.\s?\.)[.…]*\s*[\])]?\s*")
+"""What stands where somebody left words of a quote out."""
+_LEAST_PART = 3
+"""Visible characters of a part of a quote between two ellipses."""
 LIKE = 0.85
 """Share of a quote's characters that must be in the text, in order, for it to be found nearly."""
 _FEWEST = 20
@@ -75,7 +84,8 @@ def place(labels: Labels, documents: Sequence[Document], name: str) -> Dataset:
         except Unknown as reason:
             quote = next((quote.text for answer in one.gold for quote in answer), "")
             unplaced.append(Unplaced(one.id, one.text, _shown(quote), str(reason)))
-    return Dataset(name, tuple(documents), tuple(questions), tuple(unplaced))
+    left_out = dict(labels.left_out)
+    return Dataset(name, tuple(documents), tuple(questions), tuple(unplaced), left_out=left_out)
 
 
 def _placed(one: Labelled, library: _Library) -> Question:
@@ -110,7 +120,7 @@ def _placed(one: Labelled, library: _Library) -> Question:
 
 def _answers(quotes: Sequence[Quote], library: _Library) -> list[list[PlacedQuote]]:
     """The answers that some quotes stand for: each place of a single quote is one of its own."""
-    places = [library.places(quote) for quote in quotes]
+    places = [library.places(part) for quote in quotes for part in library.parts(quote)]
     if len(places) == 1:
         return [[found] for found in places[0]]
     return [[found[0] for found in places]]
@@ -138,25 +148,47 @@ class _Library:
             raise Unknown(f"{which} called {name!r}; name the file as it is")
         return self._books[next(iter(found))].document
 
+    def parts(self, quote: Quote) -> list[Quote]:
+        """A quote, or what stands around its ellipses where nothing is written as it is."""
+        parts = [
+            one for one in _ELLIPSIS.split(quote.text) if len("".join(one.split())) >= _LEAST_PART
+        ]
+        if parts in ([], [quote.text]) or next(self._as_written(quote, self._asked(quote)), None):
+            return [quote]
+        if len(parts) == 1:
+            return [replace(quote, text=parts[0], start=None, end=None)]
+        chains = [chain for book in self._asked(quote) if (chain := book.in_order(parts))]
+        if not chains:
+            raise Unknown(
+                "the parts of it around the ellipsis do not stand in this order in one document; "
+                "quote one passage without leaving words out"
+            )
+        # What somebody shortened stands close together.
+        nearest = min(chains, key=_length)
+        return [Quote("", one.passage.document, *one.passage.span, pages=None) for one in nearest]
+
     def places(self, quote: Quote) -> list[PlacedQuote]:
-        """Where a quote stands, best first.
+        """Where a quote stands, best first; a page alone is a place.
 
         Raises:
             Unknown: nowhere, or in too many places.
         """
-        books = [*self._books.values()]
-        if quote.document is not None:
-            books = [self._books[self.named(quote.document).id_]]
+        books = self._asked(quote)
         if quote.start is not None and quote.end is not None and len(books) == 1:
             claimed = books[0].claimed(quote)
             if claimed:
                 return [claimed]
         if not quote.text.strip():
-            raise Unknown("offsets alone say nothing outside the document; quote the words")
-        found = list(islice(self._found(quote, books), MOST_PLACES + 1))
+            return [_page(quote, books)]
+        most = _MOST_LOOKED_AT if quote.pages else MOST_PLACES + 1
+        found = list(islice(self._found(quote, books), most))
+        if quote.pages:
+            # Numbers that are printed on pages may be others: what is on none of them is kept.
+            found = [one for one in found if self._is_on(one, quote.pages)] or found
         if len(found) > MOST_PLACES:
             raise Unknown(
-                f"it stands in more than {MOST_PLACES} places; quote more words or name the file"
+                f"it stands in more than {MOST_PLACES} places; quote more words, or name the file "
+                "or the page"
             )
         if not found:
             raise Unknown("it is not in the documents, nor anything like it; was the text changed?")
@@ -165,16 +197,45 @@ class _Library:
             return [min(found, key=lambda one: abs(one.passage.span.start - start))]
         return found
 
+    def _asked(self, quote: Quote) -> list[_Book]:
+        if quote.document is None:
+            return [*self._books.values()]
+        return [self._books[self.named(quote.document).id_]]
+
+    def _is_on(self, placed: PlacedQuote, pages: tuple[int, int]) -> bool:
+        span = self._books[placed.passage.document].pages(*pages)
+        own = placed.passage.span
+        return span is not None and span.start < own.end and own.start < span.end
+
     def _found(self, quote: Quote, books: Sequence[_Book]) -> Iterator[PlacedQuote]:
-        """Places word for word, no more than tell that it is a phrase; else the one nearly so."""
-        for way in (_Book.exact, _Book.loosely):
-            places = (one for book in books for one in way(book, quote.text))
-            found = list(islice(places, MOST_PLACES + 1))
-            if found:
-                yield from found
-                return
+        """Places word for word; where there are none, the one that is nearest to it."""
+        first = next(written := self._as_written(quote, books), None)
+        if first is not None:
+            yield first
+            yield from written
+            return
         nearly = [one for book in books if (one := book.nearly(quote.text))]
         yield from sorted(nearly, key=lambda one: -one.confidence)[:1]
+
+    def _as_written(self, quote: Quote, books: Sequence[_Book]) -> Iterator[PlacedQuote]:
+        for way in (_Book.exact, _Book.loosely):
+            places = (one for book in books for one in way(book, quote.text))
+            if (first := next(places, None)) is not None:
+                yield first
+                yield from places
+                return
+
+
+def _page(quote: Quote, books: Sequence[_Book]) -> PlacedQuote:
+    """The pages that are named, as an answer."""
+    if quote.pages is None:
+        raise Unknown("offsets alone say nothing outside the document; quote the words")
+    if len(books) != 1:
+        raise Unknown("a page alone may be one of any document; name the file")
+    span = books[0].pages(*quote.pages)
+    if span is None or not span.of(books[0].document.text).strip():
+        raise Unknown(f"there is no text on page {quote.pages[0]} of its document; quote the words")
+    return books[0].at(span)
 
 
 class _Book:
@@ -191,14 +252,42 @@ class _Book:
             return None
         if quote.text and quote.text.strip() != span.of(text).strip():
             return None
-        return self._at(span, 1.0)
+        return self.at(span)
+
+    def pages(self, first: int, last: int) -> Span | None:
+        """The text of some pages; None for a document without them."""
+        known = PageMap.of(self.document.metadata)
+        return known.span(first, last, len(self.document.text)) if known else None
+
+    def in_order(self, parts: Sequence[str]) -> list[PlacedQuote] | None:
+        """Places of parts of a quote, one behind the other and close together; None if not."""
+        best: list[PlacedQuote] | None = None
+        for first in islice(self._written(parts[0]), _MOST_LOOKED_AT):
+            chain = [first]
+            for part in parts[1:]:
+                end = chain[-1].passage.span.end
+                behind = (one for one in self._written(part) if one.passage.span.start >= end)
+                if (found := next(behind, None)) is None:
+                    return best  # nor behind any later place of the first
+                chain.append(found)
+            if best is None or _length(chain) < _length(best):
+                best = chain
+        return best
+
+    def _written(self, words: str) -> Iterator[PlacedQuote]:
+        first = next(places := self.exact(words), None)
+        if first is None:
+            yield from self.loosely(words)
+            return
+        yield first
+        yield from places
 
     def exact(self, words: str) -> Iterator[PlacedQuote]:
         """Every place word for word."""
         text, words = self.document.text, words.strip()
         start = text.find(words)
         while start >= 0:
-            yield self._at(Span(start, start + len(words)), 1.0)
+            yield self.at(Span(start, start + len(words)))
             start = text.find(words, start + len(words))
 
     def loosely(self, words: str) -> Iterator[PlacedQuote]:
@@ -210,7 +299,7 @@ class _Book:
         start = letters.find(wanted)
         while start >= 0:
             span = self._visible.span(Span(start, start + len(wanted)), words)
-            yield self._at(span, 1.0)
+            yield self.at(span)
             start = letters.find(wanted, start + len(wanted))
 
     def nearly(self, words: str) -> PlacedQuote | None:
@@ -227,9 +316,10 @@ class _Book:
         if found is None or found.dest_end <= found.dest_start or len(self._letters) < len(wanted):
             return None
         span = self._visible.span(Span(found.dest_start, found.dest_end), words)
-        return self._at(_whole_words(self.document.text, span), found.score / 100)
+        return self.at(_whole_words(self.document.text, span), found.score / 100)
 
-    def _at(self, span: Span, confidence: float) -> PlacedQuote:
+    def at(self, span: Span, confidence: float = 1.0) -> PlacedQuote:
+        """A place in this document, without blank space at its ends."""
         passage = Passage(self.document.id_, span)
         return PlacedQuote(trimmed_passage(passage, self.document.text), confidence)
 
@@ -240,6 +330,10 @@ class _Book:
     @cached_property
     def _letters(self) -> str:
         return _folded(self._visible.letters)
+
+
+def _length(chain: Sequence[PlacedQuote]) -> int:
+    return chain[-1].passage.span.end - chain[0].passage.span.start
 
 
 def _folded(text: str) -> str:

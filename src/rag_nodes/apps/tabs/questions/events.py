@@ -21,7 +21,7 @@ from rag_nodes.apps.visitors import session_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.evaluation.checks import DRAFTED
 from rag_nodes.evaluation.drafts import draft_questions
-from rag_nodes.evaluation.importers.own import plain_of
+from rag_nodes.evaluation.importers.rows import plain_of
 from rag_nodes.workspace.options import MOST_QUESTION
 from rag_nodes.workspace.questions import read_questions
 

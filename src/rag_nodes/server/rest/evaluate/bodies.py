@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from rag_nodes.evaluation.drafts import COUNT, DRAFT_KINDS, DraftKind
-from rag_nodes.evaluation.importers.own import read_own
+from rag_nodes.evaluation.importers.rows import read_rows
 from rag_nodes.evaluation.plan import BUDGETS, SIZES, TARGET, EvaluationPlan
 from rag_nodes.parsers import COMPARED
 from rag_nodes.parsers.offer import LEAST_CHUNK
@@ -220,4 +220,4 @@ def labels_of(questions: Sequence[LabelledQuestion] | None) -> Labels | None:
     """Questions as a file of ours holds them; None for None."""
     if questions is None:
         return None
-    return read_own([one.model_dump(exclude_none=True) for one in questions])
+    return read_rows([one.model_dump(exclude_none=True) for one in questions])

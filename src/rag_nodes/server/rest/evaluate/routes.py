@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.checks import check_dataset
 from rag_nodes.evaluation.drafts import draft_questions
-from rag_nodes.evaluation.importers.own import plain_of
+from rag_nodes.evaluation.importers.rows import plain_of
 from rag_nodes.evaluation.page import html_of
 from rag_nodes.server.failures import ApiError
 from rag_nodes.server.gate import ended_by_leaving
@@ -66,8 +66,9 @@ _FORM = {
                         "questions": {
                             "type": "string",
                             "format": "binary",
-                            "description": "Our JSON, a sheet (CSV) of questions and quotes, "
-                            "SQuAD, QASPER, LegalBench-RAG, Chroma's CSV or chunklab's YAML.",
+                            "description": "A sheet (CSV, XLSX) of questions and quotes or pages, "
+                            "our JSON, or a file of LlamaIndex, RAGAS, TruLens, LangSmith, "
+                            "promptfoo or SQuAD.",
                         }
                     },
                 }
