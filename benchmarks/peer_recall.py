@@ -131,8 +131,8 @@ def cells(report: EvaluationReport, role: str) -> dict[str, str]:
     for one in report.contrasts:
         if ours in (one.left, one.right) and {one.left, one.right} <= rows.keys():
             sign, name = (1, one.left) if one.right == ours else (-1, one.right)
-            low, high = sorted((sign * one.gap.low, sign * one.gap.high))
-            gap = f"{100 * sign * one.gap.mean:+.1f}: {100 * low:+.1f} to {100 * high:+.1f}"
+            low, high = sorted((sign * one.these.low, sign * one.these.high))
+            gap = f"{100 * sign * one.these.mean:+.1f}: {100 * low:+.1f} to {100 * high:+.1f}"
             found[rows[name].column] += f" ({gap})"
     return found
 

@@ -19,7 +19,7 @@ SLOW = (
     "store/contract",
     # Files that start processes or servers, or take more than about two seconds.
     "documentation/test_workflow.py",
-    "evaluation/test_bootstrap.py",
+    "evaluation/test_leads.py",
     "evaluation/test_evaluate.py",
     "evaluation/test_page.py",
     "executors/test_executors.py",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from measuring import markdown_table
 
-from rag_nodes.evaluation.bootstrap import Bootstrap, Interval
+from rag_nodes.evaluation.leads import Swaps
 from results.kept import Kept
+from results.summary import in_points, words
 
 HEADINGS = "headings (the default)"
 TEXT_ALONE = "text alone"
@@ -43,6 +44,5 @@ def _cell(kept: Kept, step: str, name: str) -> str:
     if name == HEADINGS:
         return shown
     usual = np.array(found[HEADINGS]["recall"][str(BUDGET)], float)
-    gap = Bootstrap(kept.documents, seed=0).gap(own - usual)
-    points = Interval(100 * gap.mean, 100 * gap.low, 100 * gap.high)
-    return f"{shown}, {points.mean:+.1f} ({points.low:+.1f} to {points.high:+.1f})"
+    gap = Swaps(np.stack([own, usual], axis=1), [(0, 1)], kept.documents).intervals[0]
+    return f"{shown}, {words(in_points(gap))}"

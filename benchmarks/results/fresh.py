@@ -7,9 +7,9 @@ from collections import defaultdict
 import numpy as np
 from measuring import markdown_table
 
-from rag_nodes.evaluation.bootstrap import Bootstrap, Interval
+from rag_nodes.evaluation.leads import Interval, Swaps
 from results.kept import Kept
-from results.summary import Floats, Named, Summary, words
+from results.summary import Floats, Named, Summary, in_points, words
 
 LADDER: Named = ("ladder", "ladder")
 BUDGET = 1000
@@ -87,6 +87,5 @@ def _recalls(kept: Kept, system: Named) -> Floats:
 
 
 def _gap(kept: Kept, left: Named, right: Named) -> Interval:
-    drawn = Bootstrap(kept.documents, seed=0)
-    found = drawn.gap(_recalls(kept, left) - _recalls(kept, right))
-    return Interval(100 * found.mean, 100 * found.low, 100 * found.high)
+    table = np.stack([_recalls(kept, left), _recalls(kept, right)], axis=1)
+    return in_points(Swaps(table, [(0, 1)], kept.documents).intervals[0])

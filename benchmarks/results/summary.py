@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
+from math import sqrt
 
 import numpy as np
 from labelled_sets import LANGUAGES, SETS, half_of
 
-from rag_nodes.evaluation.bootstrap import Bootstrap, Interval
+from rag_nodes.evaluation.leads import Interval, Swaps
 from results.kept import Kept
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -37,6 +38,8 @@ LEVELS = (500, 1000, 2000)
 """Budgets by which tables are named; see `SHORT_LEVELS` for XQuAD."""
 SHORT_LEVELS = (200, 200, 400)
 TUNED, CONFIRMED = 0, 1
+_REACH = 1.96
+"""Standard errors of a mean over sets that luck reaches in 5 %."""
 Named = tuple[str, str]
 """A step and a system in it."""
 
@@ -117,34 +120,28 @@ class Summary:
         }
 
     def gap(self, left: Named, right: Named, name: str, level: int) -> Interval:
-        """Left less right in a set, in points."""
-        return self._differences(left, right, PARTS[name], level).gap()
+        """Left less right in a set and in documents like its own, in points."""
+        return in_points(self._swaps(left, right, PARTS[name], level).intervals[0])
 
     def gap_in_part(self, left: Named, right: Named, part: str, level: int) -> Interval:
         """Left less right in one language, or a set that has no parts, in points."""
-        return self._differences(left, right, (part,), level).gap()
+        return in_points(self._swaps(left, right, (part,), level).intervals[0])
 
     def mean_gap(self, left: Named, right: Named, level: int) -> Interval:
-        """Left less right on average over the sets, in points; sets are drawn independently."""
-        drawn, means = [], []
-        for number, name in enumerate(self.sets):
-            one = self._differences(left, right, PARTS[name], level, seed=number)
-            mean = float(one.values.mean())
-            means.append(mean)
-            spread = one.bootstrap.means(one.values[:, None])[:, 0] - mean
-            drawn.append(mean + one.bootstrap.stretch * spread)
-        low, high = np.quantile(np.mean(drawn, axis=0), (0.025, 0.975))
-        return Interval(100 * float(np.mean(means)), 100 * float(low), 100 * float(high))
+        """Left less right on average over the sets, in points; their errors are independent."""
+        found = [self._swaps(left, right, PARTS[name], level) for name in self.sets]
+        mean = float(np.mean([one.intervals[0].mean for one in found]))
+        margin = _REACH * sqrt(sum(one.errors[0] ** 2 for one in found)) / len(found)
+        return in_points(Interval(mean, mean - margin, mean + margin))
 
-    def _differences(
-        self, left: Named, right: Named, parts: Sequence[str], level: int, *, seed: int = 0
-    ) -> _Differences:
-        """Question by question; the languages of an article are drawn together."""
-        values, documents = [], []
-        for part in parts:
-            values.append(self.recalls(left, part, level) - self.recalls(right, part, level))
-            documents += [self.kept[part].documents[at] for at in self.chosen(part)]
-        return _Differences(np.concatenate(values), _bootstrap(tuple(documents), seed))
+    def _swaps(self, left: Named, right: Named, parts: Sequence[str], level: int) -> Swaps:
+        """Swaps of whole documents; the languages of an article are one document."""
+        columns = [
+            np.concatenate([self.recalls(system, part, level) for part in parts])
+            for system in (left, right)
+        ]
+        documents = [self.kept[part].documents[at] for part in parts for at in self.chosen(part)]
+        return Swaps(np.stack(columns, axis=1), [(0, 1)], documents)
 
 
 @cache
@@ -154,19 +151,9 @@ def _chosen(
     return np.flatnonzero([half is None or half_of(name) == half for name in documents])
 
 
-@lru_cache(maxsize=10)  # the five sets, each alone and as one of several
-def _bootstrap(documents: tuple[str, ...], seed: int) -> Bootstrap:
-    return Bootstrap(documents, seed=seed)
-
-
-@dataclass(frozen=True)
-class _Differences:
-    values: Floats
-    bootstrap: Bootstrap
-
-    def gap(self) -> Interval:
-        found = self.bootstrap.gap(self.values)
-        return Interval(100 * found.mean, 100 * found.low, 100 * found.high)
+def in_points(gap: Interval) -> Interval:
+    """An interval in points of a hundred."""
+    return Interval(100 * gap.mean, 100 * gap.low, 100 * gap.high)
 
 
 def words(gap: Interval) -> str:

@@ -41,7 +41,7 @@ def test_the_verdict_on_the_shipped_manual_is_that_the_gap_is_size(
     )  # fmt: skip
     assert ended.code == 0, ended.stderr
     assert "points of semantic over token-overlap are size" in ended.stdout
-    assert "at equal size no difference is shown" in ended.stdout
+    assert "At equal size: semantic leads token-overlap by " in ended.stdout
     assert "46 questions about one document" in ended.stdout
     assert "<svg" in page.read_text("utf-8")
     assert json.loads(run.read_text("utf-8"))["dataset"]["questions"] == 46
@@ -154,7 +154,11 @@ def test_a_drop_that_the_questions_cannot_exclude_exits_with_5_and_one_that_is_s
     ended = command(*asked, "--baseline", run)
     assert ended.code == 5
     said = " ".join(ended.stdout.split())
-    assert "heading: cannot tell: recall@40 -50.0 (-50.0 to +0.0)" in said
+    assert (
+        "heading: cannot tell: recall@40 -50.0 (-100.0 to +100.0) over 2 questions; about" in said
+    )
+    assert "a drop" not in said
+    assert command(*asked, "--baseline", run, "--tolerance", "1").code == 0
     both = command(*asked, "--baseline", run, "--fail-under", "precision@40=0.99", "--json")
     assert both.code == 4
     assert [(one["row"], one["outcome"]) for one in both.json["gates"]] == [

@@ -10,8 +10,8 @@ import pytest
 from llama_index.core import Document
 from tests.evaluation.labelled import corpus
 
-from rag_nodes.evaluation.bootstrap import Interval
 from rag_nodes.evaluation.dataset import Dataset, Question
+from rag_nodes.evaluation.leads import Interval
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.evaluation.page import html_of, interval_plot, size_curve, told_apart
 from rag_nodes.evaluation.plan import EvaluationPlan
@@ -116,7 +116,7 @@ def test_without_sizes_there_is_no_curve_and_the_page_still_stands() -> None:
     found = evaluate(corpus(1), columns, plan=replace(PLAN, sizes=(), target=None))
     page = html_of(found)
     assert str(size_curve(found)) == ""
-    assert "one document" in page
+    assert "about one document were asked" in page
 
 
 def test_a_column_that_failed_is_shown_with_its_error() -> None:
@@ -136,8 +136,8 @@ def cells_of(page: str) -> list[list[str]]:
 
 def test_of_many_pairs_those_without_a_difference_are_folded(report: EvaluationReport) -> None:
     (one,) = report.contrasts[:1]
-    none = [replace(one, words=f"Nothing {n}.", gap=Interval(0.0, -0.1, 0.1)) for n in range(3)]
-    some = replace(one, words="One is better.", gap=Interval(0.1, 0.05, 0.2))
+    none = [replace(one, words=f"Nothing {n}.", these=Interval(0.0, -0.1, 0.1)) for n in range(3)]
+    some = replace(one, words="One is better.", these=Interval(0.1, 0.05, 0.2))
     assert told_apart(none) == (none, [])
     assert told_apart([*none, some]) == ([some], none)
     page = html_of(replace(report, contrasts=(*none, some)))

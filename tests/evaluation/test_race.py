@@ -51,7 +51,7 @@ def simulated(seed: int, levels: list[float]) -> list[np.ndarray]:
 
 
 def race_of_simulated() -> Race:
-    return Race([f"d{at // EACH}" for at in range(DOCUMENTS * EACH)], MEASURE)
+    return Race(DOCUMENTS * EACH, MEASURE)
 
 
 def test_any_first_part_has_its_share_of_every_document() -> None:
@@ -98,7 +98,7 @@ def test_equals_are_never_stopped() -> None:
 
 
 def test_nobody_is_stopped_by_a_handful_of_questions() -> None:
-    race = Race([f"d{at}" for at in range(LEAST)], MEASURE)
+    race = Race(LEAST, MEASURE)
     run(race, "best", np.ones(LEAST))
     assert run(race, "worst", np.zeros(LEAST)) == LEAST
 

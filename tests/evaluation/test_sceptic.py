@@ -118,13 +118,12 @@ def test_another_seed_moves_intervals_by_less_than_a_point_and_no_verdict(
     )
     for row, twin in zip(first.rows, other.rows, strict=True):
         assert (row.means, row.outcomes) == (twin.means, twin.outcomes)
-        assert row.interval is not None
-        assert twin.interval is not None
-        assert row.interval.mean == twin.interval.mean
-        assert row.interval.low == pytest.approx(twin.interval.low, abs=0.01)
-        assert row.interval.high == pytest.approx(twin.interval.high, abs=0.01)
+        assert row.interval == twin.interval
+    for one, twin in zip(first.contrasts, other.contrasts, strict=True):
+        assert one.these.low == pytest.approx(twin.these.low, abs=0.01)
+        assert one.these.high == pytest.approx(twin.these.high, abs=0.01)
     assert first.to_json() != other.to_json()
-    named = [[(one.left, one.right, one.gap.shows_a_gap) for one in run.contrasts]
+    named = [[(one.left, one.right, one.these.shows_a_gap) for one in run.contrasts]
              for run in (first, other)]  # fmt: skip
     assert named[0] == named[1]
 
@@ -160,6 +159,6 @@ def test_who_comes_first_changes_no_number(dataset: Dataset, report: EvaluationR
     found = evaluate(turned, dict(reversed(columns().items())), plan=PLAN)
     for row in report.rows[:-1]:
         assert found.row(row.name).means == pytest.approx(row.means)
-    gaps = [{frozenset((one.left, one.right)): one.gap.mean for one in run.contrasts}
+    gaps = [{frozenset((one.left, one.right)): one.these.mean for one in run.contrasts}
             for run in (report, found)]  # fmt: skip
     assert gaps[0] == pytest.approx(gaps[1])

@@ -23,18 +23,25 @@ class Gates:
         plan: what is measured.
         baseline: the run that was kept; None to compare with none.
         limits: each MEASURE=VALUE.
+        tolerance: a drop that is surely smaller holds.
 
     Raises:
         ConfigurationError: a limit cannot be read, or the file is not there.
         DatasetError: the file is no report, or one of other budgets.
     """
 
-    def __init__(self, plan: EvaluationPlan, baseline: Path | None, limits: Sequence[str]) -> None:
+    def __init__(
+        self,
+        plan: EvaluationPlan,
+        baseline: Path | None,
+        limits: Sequence[str],
+        tolerance: float,
+    ) -> None:
         from rag_nodes.evaluation.gates import check_measured, limit_of
         from rag_nodes.evaluation.report import EvaluationReport
 
         self._before: EvaluationReport | None = None
-        self._limits = limits
+        self._limits, self._tolerance = limits, tolerance
         if baseline is not None:
             check_there([baseline])
             self._before = EvaluationReport.load(baseline)
@@ -57,5 +64,6 @@ class Gates:
         """A result per row and gate."""
         from rag_nodes.evaluation.gates import against_baseline, under
 
-        found = against_baseline(report, self._before) if self._before else []
+        before = self._before
+        found = against_baseline(report, before, tolerance=self._tolerance) if before else []
         return [*found, *(one for limit in self._limits for one in under(report, limit))]

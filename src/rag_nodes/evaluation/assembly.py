@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag_nodes.evaluation.bootstrap import Bootstrap
 from rag_nodes.evaluation.checks import mean_leakage
+from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import UNNAMED, EvaluationReport, Row
 from rag_nodes.evaluation.sizes import TOLERANCE
 from rag_nodes.evaluation.verdicts import (
@@ -22,17 +22,22 @@ from rag_nodes.evaluation.verdicts import (
     Judge,
     basis,
     by_drafts,
-    contrasts_of,
+    control_of,
     drafts_left_out,
+    pairs_of,
     shares_of,
     summary,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
     from rag_nodes.evaluation.dataset import Dataset, Question
     from rag_nodes.evaluation.judging import Judgement
     from rag_nodes.evaluation.plan import EvaluationPlan
-    from rag_nodes.evaluation.report import LeftOut
+    from rag_nodes.evaluation.report import Control, LeftOut
     from rag_nodes.models import Models
 
 _CONTEXT = 300
@@ -60,21 +65,16 @@ def assemble(
     }
     about = described(dataset)
     facts: dict[str, Any] = {"contrasts": (), "sizes": (), "control": None, "verdict": ()}
-    bootstrap = Bootstrap(
-        [question.document for question in dataset.questions], draws=plan.draws, seed=plan.seed
-    )
-    if values:
-        judge = Judge(values, bootstrap)
-        rows = _judged(rows, judge, ranked=not dataset.by_drafts)
-        asked = len({question.document for question in dataset.questions})
-        if dataset.by_drafts:
-            facts["verdict"] = (by_drafts(STANDING), basis(len(dataset.questions), asked))
-        else:
-            facts = _facts(rows, judge, asked)
-            facts["verdict"] += tuple(drafts_left_out(dataset.unaccepted))
+    rows = [row if row.error else replace(row, interval=own_mean(values[row.name])) for row in rows]
+    documents = [question.document for question in dataset.questions]
+    if values and dataset.by_drafts:
+        facts["verdict"] = (by_drafts(STANDING), basis(len(documents), len({*documents})))
+    elif values:
+        facts = _facts(rows, values, documents, plan)
+        facts["verdict"] += tuple(drafts_left_out(dataset.unaccepted))
     return EvaluationReport(
         dataset=about,
-        settings=settings_of(plan, models, bootstrap.unit),
+        settings=settings_of(plan, models),
         documents=tuple(
             {"id": one.id_, "name": dataset.names[one.id_], "characters": len(one.text)}
             for one in dataset.documents
@@ -88,31 +88,27 @@ def assemble(
     )
 
 
-def _judged(rows: Sequence[Row], judge: Judge, *, ranked: bool) -> list[Row]:
-    """The rows with intervals and, where they are ranked, with the chance of being best."""
-    chances: dict[str, float] = {}
-    good = [row for row in rows if not row.error and ranked]
-    for among in ([row for row in good if row.role == "own"], equal_rows(good)):
-        chances |= judge.chances([row.name for row in among]) if among else {}
-    return [
-        row
-        if row.error
-        else replace(row, interval=judge.interval(row.name), chance=chances.get(row.name))
-        for row in rows
-    ]
-
-
-def _facts(rows: Sequence[Row], judge: Judge, documents: int) -> dict[str, Any]:
+def _facts(
+    rows: Sequence[Row],
+    values: Mapping[str, NDArray[np.float64]],
+    documents: Sequence[str],
+    plan: EvaluationPlan,
+) -> dict[str, Any]:
     good = [row for row in rows if not row.error]
     own = [row for row in good if row.role == "own"]
     equal = equal_rows(good)
-    contrasts = contrasts_of(judge, own) + contrasts_of(judge, equal)
-    questions = len(good[0].outcomes)
+    compared = {row.name: row for row in (*own, *equal)}
+    swaps = {"draws": plan.draws, "seed": plan.seed}
+    # One family: a report that looks in two ways has twice the luck.
+    pairs = pairs_of(own) + pairs_of(equal)
+    judge = Judge({name: values[name] for name in compared}, pairs, documents, **swaps)
+    contrasts = judge.contrasts(compared)
+    matched = {row.column: row.name for row in equal}
     return {
         "contrasts": tuple(contrasts),
-        "sizes": tuple(shares_of(judge, own, {row.column: row.name for row in equal})),
-        "control": _control(good, own, judge),
-        "verdict": tuple(summary(own, equal, contrasts, questions, documents)),
+        "sizes": tuple(shares_of(values, judge, own, matched, **swaps)),
+        "control": _control(good, own, values),
+        "verdict": tuple(summary(own, equal, contrasts, len(documents), len({*documents}))),
     }
 
 
@@ -129,14 +125,12 @@ def equal_rows(rows: Sequence[Row]) -> list[Row]:
     return [row for row in matched if abs(row.chunks["mean"] / middle - 1) <= 2 * TOLERANCE]
 
 
-def _control(rows: Sequence[Row], own: Sequence[Row], judge: Judge) -> Any:
+def _control(
+    rows: Sequence[Row], own: Sequence[Row], values: Mapping[str, NDArray[np.float64]]
+) -> Control | None:
     twin = next((row for row in rows if row.role == "control"), None)
     column = next((row for row in own if twin and row.parser == twin.parser), None)
-    if twin is None or column is None:
-        return None
-    best = sorted(own, key=lambda row: -(row.interval.mean if row.interval else 0.0))[:2]
-    pair = (best[0].name, best[1].name) if len(best) > 1 else None
-    return judge.control(twin.name, column.name, pair)
+    return control_of(values, column.name, twin.name) if twin and column else None
 
 
 def described(dataset: Dataset) -> dict[str, Any]:
@@ -154,13 +148,12 @@ def described(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def settings_of(plan: EvaluationPlan, models: Models, unit: str) -> dict[str, Any]:
+def settings_of(plan: EvaluationPlan, models: Models) -> dict[str, Any]:
     """Everything that has to be equal to get the same numbers from the same data.
 
     Args:
         plan: what is measured.
         models: what embeds.
-        unit: what is drawn for the intervals.
     """
     return {
         "measure": plan.main,
@@ -174,7 +167,6 @@ def settings_of(plan: EvaluationPlan, models: Models, unit: str) -> dict[str, An
         "granularity": plan.options.granularity or "chunks",
         "draws": plan.draws,
         "seed": plan.seed,
-        "resampled": unit,
         "models": models.describe(),
         "python": platform.python_version(),
         "versions": {name: version(name) for name in _PACKAGES},

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from rag_nodes.errors import ConfigurationError, DatasetError
-from rag_nodes.evaluation.bootstrap import Bootstrap, Interval
 from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
+from rag_nodes.evaluation.leads import Interval, Swaps
 from rag_nodes.evaluation.plan import shares
-from rag_nodes.evaluation.verdicts import points, upright
+from rag_nodes.evaluation.verdicts import about, more_of, points, turned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
+
+    from numpy.typing import NDArray
 
     from rag_nodes.evaluation.dataset import Question
     from rag_nodes.evaluation.report import EvaluationReport, Row
@@ -23,12 +25,11 @@ if TYPE_CHECKING:
 _LIMIT = re.compile(r"(?P<measure>[a-z]+(?:@k?\d+)?)\s*=\s*(?P<value>\d*\.?\d+)")
 _FEWEST = 2
 """Questions that both runs must have asked."""
-ALLOWED = 0.05
+TOLERANCE = 0.05
 """A drop of fewer points of a hundred holds; one of as many must lie outside the interval."""
 Outcome = Literal["holds", "fell", "cannot tell", "not compared"]
-"""No drop of `ALLOWED` or more, or the limit is reached; a drop is shown, the limit is not reached
-or the column failed; the data exclude neither; only the baseline has the column."""
-_LARGE = f"{100 * ALLOWED:.0f} points"
+"""No drop beyond the tolerance, or the limit is reached; a drop is shown, the limit is not reached
+or the column failed; the questions exclude neither; only the baseline has the column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +53,21 @@ class GateResult:
         return asdict(self)
 
 
-def against_baseline(report: EvaluationReport, baseline: EvaluationReport) -> list[GateResult]:
+def against_baseline(
+    report: EvaluationReport, baseline: EvaluationReport, *, tolerance: float = TOLERANCE
+) -> list[GateResult]:
     """Whether a row is as good as it was, worse, or the questions cannot tell.
 
-    A row holds where no question changed, or where the interval of the paired differences excludes
-    a drop of `ALLOWED`; it fell where the interval lies below 0. Questions are compared one by one,
-    as far as both runs asked them in the same words; so a baseline outlives new questions. Where
-    all questions are drafts, nothing can be told.
+    A row holds where no question changed, or where the interval of its change excludes a drop of
+    `tolerance`; it fell where the interval lies below 0. All rows are judged at once, by swaps of
+    questions, since a build always has the same documents. Questions are compared one by one, as
+    far as both runs asked them in the same words; so a baseline outlives new questions. Where all
+    questions are drafts, nothing can be told.
 
     Args:
         report: now.
         baseline: then.
+        tolerance: a drop of less holds, from 0 to 1; 0 for none.
 
     Returns:
         A result per row at its own options that both have, in the order of the report; then those
@@ -80,8 +85,8 @@ def against_baseline(report: EvaluationReport, baseline: EvaluationReport) -> li
     if report.by_drafts:
         return [*map(_undecided, rows), *map(_gone, gone)]
     both = shared_questions(baseline, {one["id"]: one["text"] for one in report.questions})
-    asked = [one for one in report.questions if one["id"] in both]
-    found = [_drop(row, baseline.row(row.name), measure, asked, report) for row in rows]
+    told = _changes(report, baseline, [row.name for row in rows if not row.error], both, tolerance)
+    found = [_failed(row) if row.error else told[row.name] for row in rows]
     return [*found, *map(_gone, gone)]
 
 
@@ -222,45 +227,58 @@ def _gone(name: str) -> GateResult:
     return GateResult(name, "not compared", words)
 
 
-def _drop(
-    row: Row,
-    before: Row,
-    measure: str,
-    asked: Iterable[dict[str, object]],
+def _changes(
     report: EvaluationReport,
-) -> GateResult:
-    if row.error:
-        return _failed(row)
-    now = {one.question: one.scores for one in row.outcomes}
-    then = {one.question: one.scores for one in before.outcomes}
-    both = [one for one in asked if measure in then.get(str(one["id"]), ())]
-    if len(both) < _FEWEST:
+    baseline: EvaluationReport,
+    names: Iterable[str],
+    both: Container[str],
+    tolerance: float,
+) -> dict[str, GateResult]:
+    """What became of each row, by the questions that all of them were asked both times."""
+    measure, names = report.measure, list(names)
+    if not names:
+        return {}
+    runs = [_scores(run.row(name), measure) for run in (report, baseline) for name in names]
+    asked = [str(one["id"]) for one in report.questions if one["id"] in both]
+    asked = [one for one in asked if all(one in scores for scores in runs)]
+    if len(asked) < _FEWEST:
         raise DatasetError(f"the baseline did not measure {measure}; use the same budgets")
-    ids = [str(one["id"]) for one in both]
-    gaps = np.array([now[one][measure] - then[one][measure] for one in ids])
-    bootstrap = Bootstrap(
-        [str(one["document"]) for one in both],
-        draws=int(report.settings["draws"]),
-        seed=int(report.settings["seed"]),
-    )
-    return _told(row.name, measure, bootstrap.gap(gaps), len(ids), changed=bool(gaps.any()))
+    table = np.array([[scores[one] for scores in runs] for one in asked])
+    pairs = [(at, at + len(names)) for at in range(len(names))]
+    settings = report.settings
+    swaps = Swaps(table, pairs, draws=int(settings["draws"]), seed=int(settings["seed"]))
+    return {
+        name: _told(name, measure, swaps, at, tolerance, changed=_differ(table, *pairs[at]))
+        for at, name in enumerate(names)
+    }
 
 
-def _told(name: str, measure: str, gap: Interval, count: int, *, changed: bool) -> GateResult:
+def _scores(row: Row, measure: str) -> dict[str, float]:
+    return {one.question: one.scores[measure] for one in row.outcomes if measure in one.scores}
+
+
+def _differ(table: NDArray[np.float64], now: int, then: int) -> bool:
+    return bool((table[:, now] != table[:, then]).any())
+
+
+def _told(
+    name: str, measure: str, swaps: Swaps, at: int, tolerance: float, *, changed: bool
+) -> GateResult:
     """What an interval of now minus then says."""
+    gap, count = swaps.intervals[at], round(swaps.effective)
     over = f"over {count} questions"
     signed = f"{100 * gap.mean:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
+    large = f"{100 * tolerance:g} points"
     if not changed:
         words = f"{name} holds: {measure} is the same for each of {count} questions"
         return GateResult(name, "holds", words, gap)
-    if gap.low >= -ALLOWED:
-        drop = f"a drop of less than {_LARGE}" if gap.high < 0 else f"no drop of {_LARGE} or more"
+    if gap.low >= -tolerance:
+        drop = f"a drop of less than {large}" if gap.high < 0 else f"no drop of {large} or more"
         return GateResult(name, "holds", f"{name} holds: {measure} {signed}, {drop}, {over}", gap)
     if gap.high < 0:
-        words = f"{name} fell by {points(upright(gap))}: {measure} {over}"
+        words = f"{name} fell by {points(turned(gap))}: {measure} {over}"
         return GateResult(name, "fell", words, gap)
     words = (
-        f"{name}: cannot tell: {measure} {signed} {over}; a drop of {_LARGE} or more is not "
-        "excluded, and more questions, about more documents, could exclude it"
+        f"{name}: cannot tell: {measure} {signed} {over}; {about(more_of(swaps, at) or 1)} could"
     )
     return GateResult(name, "cannot tell", words, gap)

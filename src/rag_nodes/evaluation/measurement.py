@@ -213,7 +213,7 @@ class Measurement:
     def _key(self, variant: Variant) -> bytes | None:
         known = [(document.id_, document.metadata) for document in self.dataset.documents]
         settings = [
-            settings_of(self.plan, self.models, ""),
+            settings_of(self.plan, self.models),
             # A function among them has an address, which makes it one of this process alone.
             repr(self._examiner.options),
             self.plan.explain,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.evaluation.bootstrap import DRAWS
+from rag_nodes.evaluation.leads import DRAWS
 from rag_nodes.query import QueryOptions
 
 BUDGETS = (500, 1000, 2000)
@@ -49,8 +49,8 @@ class EvaluationPlan:
         target: mean size of the comparison at equal size, in tokens; None for none.
         options: how is searched; budget and number of chunks are set here.
         measure: the main measure; "" for recall at the middle budget.
-        draws: of the bootstrap.
-        seed: of the bootstrap.
+        draws: random swaps that intervals come from.
+        seed: of the swaps.
         explain: say why an answer was missed, for which more is searched.
     """
 

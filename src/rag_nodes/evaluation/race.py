@@ -2,7 +2,7 @@
 
 A candidate is asked a growing share of the questions. After each share it is compared with the
 leader, which has been asked all of them, on the questions that both have answered; where it is
-behind by far more than chance makes of so few, it is asked no more.
+behind by far more than luck makes of so few, it is asked no more.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rag_nodes.evaluation.bootstrap import Bootstrap, Interval
+from rag_nodes.evaluation.leads import Interval, Swaps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,9 +29,9 @@ SHARES = (0.125, 0.25, 0.5)
 """Of the questions, after which a candidate may be stopped."""
 LEAST = 16
 """Questions before which none is stopped."""
-CAUTION = 1.7
-"""How many times as wide as usual the interval is that a candidate must lie below: 3.3 standard
-errors. There are several looks at many candidates, and who is stopped has no second chance."""
+LEVEL = 0.999
+"""Of the interval that a candidate must lie below: there are several looks at many candidates, and
+who is stopped has no second chance."""
 _DRAWS = 2_000
 
 
@@ -86,9 +86,9 @@ class Race:
     """Who leads, and who has been stopped.
 
     Args:
-        documents: of each question, in the order they are asked, the document it is about.
+        questions: how many there are.
         measure: the one that decides.
-        seed: of the draws.
+        seed: of the swaps.
         lead: who leads already; None for nobody.
 
     Attributes:
@@ -98,7 +98,7 @@ class Race:
 
     def __init__(
         self,
-        documents: Sequence[str],
+        questions: int,
         measure: str,
         *,
         seed: int = 0,
@@ -106,14 +106,14 @@ class Race:
     ) -> None:
         self.leader = lead.name if lead else ""
         self.stops: dict[str, Stop] = {}
-        self._documents, self._measure, self._seed = list(documents), measure, seed
+        self._questions, self._measure, self._seed = questions, measure, seed
         self._best: NDArray[np.float64] = np.array(lead.values if lead else [])
-        count = len(documents)
-        self._looks = {max(LEAST, ceil(share * count)) for share in SHARES} - {count}
+        looks = {max(LEAST, ceil(share * questions)) for share in SHARES}
+        self._looks = looks - {questions}
 
     def __len__(self) -> int:
         """Questions there are."""
-        return len(self._documents)
+        return self._questions
 
     @property
     def lead(self) -> Lead | None:
@@ -131,8 +131,9 @@ class Race:
         if asked not in self._looks or asked >= len(self) or not self.leader:
             return False
         values = self._values(outcomes)
-        bootstrap = Bootstrap(self._documents[:asked], draws=_DRAWS, seed=self._seed)
-        gap = widened(bootstrap.gap(self._best[:asked] - values), CAUTION)
+        table = np.stack([self._best[:asked], values], axis=1)
+        swaps = Swaps(table, [(0, 1)], level=LEVEL, draws=_DRAWS, seed=self._seed)
+        (gap,) = swaps.intervals
         if gap.low > 0:
             self.stops[name] = Stop(asked, self.leader, gap)
         return gap.low > 0
@@ -145,9 +146,3 @@ class Race:
 
     def _values(self, outcomes: Sequence[Outcome]) -> NDArray[np.float64]:
         return np.array([one.scores[self._measure] for one in outcomes])
-
-
-def widened(gap: Interval, times: float) -> Interval:
-    """An interval so many times as wide on both sides of its mean."""
-    low = gap.mean + times * (gap.low - gap.mean)
-    return Interval(gap.mean, low, gap.mean + times * (gap.high - gap.mean))

@@ -47,7 +47,6 @@ def row_of_examined(variant: Variant, found: Examined) -> Row:
         cost=found.cost,
         means=means_of(found.outcomes),
         interval=None,
-        chance=None,
         reasons=reasons_of(found.outcomes),
         outcomes=found.outcomes,
     )
@@ -61,7 +60,6 @@ def failed_row(variant: Variant, error: Exception) -> Row:
         cost={},
         means={},
         interval=None,
-        chance=None,
         reasons={},
         outcomes=(),
         error=str(error) or type(error).__name__,

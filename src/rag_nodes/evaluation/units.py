@@ -94,8 +94,8 @@ def measure(given: PickledRecipe, unit: SweepUnit) -> Examined | SizeFound | Ref
             found = matched(parser, recipe.data.documents, unit.target)
             return SizeFound(found.size, found.mean)
         recipe.examiner.drawn = unit.drawn
-        documents = [one.document for one in recipe.data.questions]
-        race = Race(documents, recipe.plan.main, seed=recipe.plan.seed, lead=unit.lead)
+        asked = len(recipe.data.questions)
+        race = Race(asked, recipe.plan.main, seed=recipe.plan.seed, lead=unit.lead)
         variant = Variant(parser=parser, **unit.variant)
         return examined(recipe.examiner.examine(variant, recipe.store, race.is_hopeless))
     except Exception as error:  # noqa: BLE001 -- one row must never take the others down

@@ -1,15 +1,16 @@
-"""Intervals to sentences; nothing is called better that the draws do not agree about."""
+"""Leads to sentences; nothing is called better that luck makes as well."""
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
-from math import inf
+from math import floor, log10
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_nodes.evaluation.bootstrap import Bootstrap, Interval, chances, questions_for
 from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
+from rag_nodes.evaluation.leads import DRAWS, Interval, Swaps
 from rag_nodes.evaluation.report import Contrast, Control, Row, SizeShare
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
@@ -21,101 +22,198 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 VISIBLE = 0.03
-"""A gap that is worth seeing: three points of a hundred."""
-FEW = 10
-"""Documents below which drawing them says little: some draws hold hardly any of them."""
-_SAME = 1e-9
-"""A difference of means that is none."""
+"""A lead that is worth showing: three points of a hundred."""
+LEGEND = (
+    "All intervals of differences hold together in 95 % of reports; that of one column holds for "
+    "it alone, in these documents, and is not to be compared by eye"
+)
+"""What has to be known to read intervals; said once."""
 STANDING = f"the preset {DEFAULT_PARSER} (recursive, 200 tokens) stands"
 """What an evaluation by drafts ends with."""
-TRIES = 200
-"""How often columns change places to count false alarms."""
+_SAME = 1e-9
+"""A difference of means that is none."""
+_FEW = 6
+"""Questions that differ of which fewer show nothing."""
+_MOST = 10_000
+"""Questions that nobody labels."""
 
 
 class Judge:
-    """All that the draws say about the rows of one measure.
+    """Leads between the rows of one measure, all judged at once.
 
     Args:
-        values: of the main measure: one array over the questions per row.
-        bootstrap: made from the same questions.
+        values: of the measure: one array over the questions per row.
+        pairs: names of the two rows of each lead.
+        documents: of each question, the document it is about.
+        draws: how often signs are swapped.
+        seed: of the swaps.
     """
 
-    def __init__(self, values: Mapping[str, Floats], bootstrap: Bootstrap) -> None:
-        self._values, self._bootstrap = dict(values), bootstrap
-        self._names = list(values)
-        self._drawn = bootstrap.means(np.stack([values[name] for name in self._names], axis=1))
+    def __init__(
+        self,
+        values: Mapping[str, Floats],
+        pairs: Sequence[tuple[str, str]],
+        documents: Sequence[str],
+        *,
+        draws: int = DRAWS,
+        seed: int = 0,
+    ) -> None:
+        self._values, self._documents = values, Counter(documents)
+        self._pairs = [self._better_first(*pair) for pair in pairs]
+        places = {name: at for at, name in enumerate(values)}
+        table = np.array([*values.values()]).reshape(len(values), len(documents)).T
+        led = [(places[left], places[right]) for left, right in self._pairs]
+        self.questions = Swaps(table, led, draws=draws, seed=seed)
+        self.documents = Swaps(table, led, documents, draws=draws, seed=seed)
 
-    def interval(self, name: str) -> Interval:
-        """Where the mean of a row may lie."""
-        return self._bootstrap.interval(self._values[name], self._column(name))
-
-    def gap(self, left: str, right: str) -> Interval:
-        """Where the difference of two rows may lie, left minus right."""
-        drawn = self._column(left) - self._column(right)
-        return self._bootstrap.gap(self._differences(left, right), drawn)
-
-    def chances(self, names: Sequence[str]) -> dict[str, float]:
-        """How often each of some rows is the best of them."""
-        drawn = np.stack([self._column(name) for name in names], axis=1)
-        return dict(zip(names, chances(drawn), strict=True))
-
-    def contrast(self, one: Row, other: Row) -> Contrast:
-        """Two rows, the better one first."""
-        left, right = sorted((one, other), key=lambda row: -self._values[row.name].mean())
-        gap = self.gap(left.name, right.name)
-        asked = len(self._values[left.name])
-        needed = self._needed(left.name, right.name)
-        return Contrast(
-            left=left.name,
-            right=right.name,
-            role=left.role,
-            gap=gap,
-            needed=needed or 0,
-            words=_contrast(left, right, gap, needed - asked if needed is not None else None),
-        )
-
-    def share(self, one: str, other: str, matched: Mapping[str, str]) -> SizeShare:
-        """How much of the gap between two columns is size.
+    def contrasts(self, rows: Mapping[str, Row]) -> list[Contrast]:
+        """Every lead with what it says, in the order of the pairs.
 
         Args:
-            one: name of a column, which is that of its row at its own options.
-            other: another.
-            matched: name of the row at equal size by column.
+            rows: by name.
         """
-        left, right = sorted((one, other), key=lambda name: -self._values[name].mean())
-        own = self.gap(left, right)
-        equal = self.gap(matched[left], matched[right])
-        return SizeShare(left, right, own, equal, _share(left, right, own, equal))
+        found = []
+        for at, (left, right) in enumerate(self._pairs):
+            these, like_these = self.questions.intervals[at], self._like_these(at)
+            more = more_of(self.questions, at)
+            further = more_of(self.documents, at) if like_these else None
+            names = (rows[left].column, rows[right].column)
+            words = self._words(names, self._differing(left, right), these, like_these, more)
+            found.append(
+                Contrast(left, right, rows[left].role, these, like_these, more, further, words)
+            )
+        return found
 
-    def control(self, twin: str, column: str, best: tuple[str, str] | None) -> Control:
-        """What these draws say of one column run twice, and of two whose names are shuffled."""
-        pair = best or (column, twin)
-        alarms = self._bootstrap.false_alarms(self._differences(*pair), tries=TRIES)
-        return Control(column, self.gap(column, twin), alarms, TRIES)
+    def lead(self, left: str, right: str) -> Interval:
+        """One of the leads, left minus right, in these documents."""
+        if (left, right) in self._pairs:
+            return self.questions.intervals[self._pairs.index((left, right))]
+        return turned(self.questions.intervals[self._pairs.index((right, left))])
 
-    def _needed(self, left: str, right: str) -> int | None:
-        """Questions with which a visible gap would be seen; None where nothing can be said."""
-        if self._bootstrap.stretch == inf:
+    def _better_first(self, one: str, other: str) -> tuple[str, str]:
+        is_ordered = self._values[one].mean() >= self._values[other].mean()
+        return (one, other) if is_ordered else (other, one)
+
+    def _differing(self, left: str, right: str) -> int:
+        """Questions that two rows do not answer alike."""
+        return int((np.abs(self._values[left] - self._values[right]) > _SAME).sum())
+
+    def _like_these(self, at: int) -> Interval | None:
+        """A lead in documents like these; None where nothing can be said of others.
+
+        It is shown only where it is shown in these documents.
+        """
+        if not self.documents.can_show:
             return None
-        error = float((self._column(left) - self._column(right)).std()) * self._bootstrap.stretch
-        return questions_for(VISIBLE, error, len(self._values[left]))
+        found = self.documents.intervals[at]
+        if self.questions.intervals[at].shows_a_gap:
+            return found
+        return Interval(found.mean, min(found.low, 0.0), max(found.high, 0.0))
 
-    def _column(self, name: str) -> Floats:
-        return self._drawn[:, self._names.index(name)]
+    def _words(
+        self,
+        names: tuple[str, str],
+        differing: int,
+        these: Interval,
+        like_these: Interval | None,
+        more: int,
+    ) -> str:
+        left, right = names
+        asked = self._documents.total()
+        if asked < _FEW:
+            return f"{_counted(asked, 'question')} cannot tell {left} from {right}."
+        if these.shows_a_gap:
+            start = f"{left} is better than {right} by {points(these)} in these documents"
+            return f"{start}{self._of_others(like_these)}."
+        if not differing:
+            return (
+                f"{left} and {right} answer every question alike; up to {100 * these.high:.1f} "
+                f"points either way are left open by {asked} questions."
+            )
+        few = f" on {_counted(differing, 'question')} only" if differing < _FEW else ""
+        if these.mean < _SAME:
+            return f"{left} and {right} are level, {points(these)}{few}; {would_show(0, more)}."
+        start = f"{left} leads {right} by {points(these)}{few}, which luck makes as well"
+        return f"{start}; {would_show(these.mean, more)}."
 
-    def _differences(self, left: str, right: str) -> Floats:
-        return self._values[left] - self._values[right]
+    def _of_others(self, like_these: Interval | None) -> str:
+        """What is known of a lead in other documents, to go on with."""
+        count = len(self._documents)
+        if like_these is None:
+            most = max(self._documents.values())
+            if count == 1 or not self._is_uneven:
+                say = "documents say" if count > 1 else "document says"
+                return f"; {count} {say} nothing about others"
+            return (
+                f"; {most:,} of the {self._documents.total():,} questions are about one document, "
+                "which says nothing about others"
+            )
+        if like_these.shows_a_gap:
+            return f", and in documents like these ({ends(like_these)})"
+        return f"; {count} documents do not show it of others ({ends(like_these)})"
+
+    @property
+    def _is_uneven(self) -> bool:
+        """Whether there are enough documents, but few have most of the questions."""
+        return len(self._documents) >= _FEW
 
 
-def contrasts_of(judge: Judge, rows: Sequence[Row]) -> list[Contrast]:
-    """Every pair of rows of one role."""
-    return [judge.contrast(one, other) for one, other in combinations(rows, 2)]
+def more_of(swaps: Swaps, at: int) -> int:
+    """About how many units beyond those there are would show a lead in 80 of 100 tries.
+
+    Or one of three points, where it is smaller; 0 where it is shown.
+    """
+    found = swaps.intervals[at]
+    if found.shows_a_gap:
+        return 0
+    lead = max(abs(found.mean), VISIBLE)
+    return _roughly(max(0.0, swaps.needed(swaps.errors[at], lead) - swaps.effective))
 
 
-def shares_of(judge: Judge, own: Sequence[Row], matched: Mapping[str, str]) -> list[SizeShare]:
-    """Of each pair of columns that could be matched how much of their gap is size."""
-    names = [row.column for row in own if row.column in matched]
-    return [judge.share(one, other, matched) for one, other in combinations(names, 2)]
+def pairs_of(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """The names of every two rows."""
+    return [(one.name, other.name) for one, other in combinations(rows, 2)]
+
+
+def shares_of(
+    values: Mapping[str, Floats],
+    judge: Judge,
+    own: Sequence[Row],
+    matched: Mapping[str, str],
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> list[SizeShare]:
+    """How much of the gap of each two columns is size: a family of leads of its own.
+
+    Args:
+        values: of the main measure by row.
+        judge: of the same rows.
+        own: rows at their own options.
+        matched: name of the row at equal size by column.
+        draws: how often signs are swapped.
+        seed: of the swaps.
+    """
+    rows = sorted((row for row in own if row.column in matched), key=lambda r: -_mean(r))
+    pairs = [*combinations(range(len(rows)), 2)]
+    if not pairs:
+        return []
+    parts = [values[row.name] - values[matched[row.column]] for row in rows]
+    swaps = Swaps(np.stack(parts, axis=1), pairs, draws=draws, seed=seed, widest=2.0)
+    found = []
+    for (one, other), size in zip(pairs, swaps.intervals, strict=True):
+        left, right = rows[one], rows[other]
+        gap = judge.lead(left.name, right.name)
+        equal = judge.lead(matched[left.column], matched[right.column])
+        words = _share(left.column, right.column, gap, size)
+        found.append(SizeShare(left.column, right.column, gap, equal, size, words))
+    return found
+
+
+def control_of(values: Mapping[str, Floats], column: str, twin: str) -> Control:
+    """What is said of one column that was run twice."""
+    table = np.stack([values[column], values[twin]], axis=1)
+    return Control(column, Swaps(table, [(0, 1)]).intervals[0])
 
 
 def summary(
@@ -179,55 +277,47 @@ def basis(questions: int, documents: int) -> str:
         questions: how many were asked.
         documents: how many they are about.
     """
-    asked = f"{questions} questions" if questions > 1 else "1 question"
     was = "were" if questions > 1 else "was"
-    if documents == 1:
-        return (
-            f"{asked} about one document {was} asked: this says nothing about others, "
-            "as only the questions could be drawn anew."
-        )
-    few = f" {documents} are few: ask about more of them." if documents < FEW else ""
-    return f"{asked} about {documents} documents {was} asked.{few}"
+    about_them = "one document" if documents == 1 else f"{documents:,} documents"
+    return f"{_counted(questions, 'question')} about {about_them} {was} asked."
 
 
 def _best(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
-    """Which row is best, or which ones cannot be told from the best."""
-    first = max(rows, key=_mean)
-    own = [one for one in contrasts if first.name in (one.left, one.right)]
-    if len(own) == 1:
-        return own[0].words
-    other = {one.right if one.left == first.name else one.left: one for one in own}
-    shown = [name for name, one in other.items() if one.gap.shows_a_gap]
-    if len(shown) == len(own):
-        second = min(shown, key=lambda name: other[name].gap.mean)
+    """Which row is best, which ones may be, or that none is shown to be."""
+    if len(contrasts) == 1:
+        return contrasts[0].words
+    ranked = sorted(rows, key=lambda row: -_mean(row))
+    columns = {row.name: row.column for row in rows}
+    shown = [one for one in contrasts if one.shows_a_gap]
+    behind = {one.right for one in shown}
+    first = ranked[0]
+    if not shown:
+        level = [row.column for row in ranked if _mean(first) - _mean(row) < _SAME]
+        leads = "leads" if len(level) == 1 else "lead"
         return (
-            f"{first.column} is better than every other; next is {_column_of(second, rows)}, "
-            f"by {points(other[second].gap)}."
+            "No column is shown to be better than another; "
+            f"{_all(level)} {leads} with {100 * _mean(first):.1f}."
         )
-    level = [row.column for row in rows if row is first or _is_level(other[row.name].gap)]
-    close = [
-        row.column
-        for row in rows
-        if row is not first and row.name not in shown and row.column not in level
-    ]
-    behind = f" {len(shown)} other{'s are' if len(shown) > 1 else ' is'} behind." if shown else ""
-    lead = f"{_all(level)} {'are' if len(level) > 1 else 'is'}"
-    found = points(first.interval)
-    if not close:
-        return f"{lead} level with {found}.{behind}"
-    return f"{lead} ahead with {found}, but no difference to {_all(close)} is shown.{behind}"
-
-
-def _is_level(gap: Interval) -> bool:
-    return abs(gap.mean) < _SAME and not gap.shows_a_gap
+    may_be = [row.column for row in ranked if row.name not in behind]
+    if len(may_be) > 1:
+        are = "is" if len(behind) == 1 else "are"
+        others = _all([row.column for row in ranked if row.name in behind])
+        return f"{_all(may_be)} may each be the best; {others} {are} behind."
+    won = [one for one in contrasts if one.left == first.name]
+    following = min(won, key=lambda one: one.these.mean)
+    next_one = f"next is {columns[following.right]}, by {points(following.these)}"
+    if not all(one.shows_a_gap for one in won):
+        return (
+            f"{first.column} is the best in these documents, as every other column is behind it "
+            f"or behind another; {next_one}."
+        )
+    others_too = all(one.like_these and one.like_these.shows_a_gap for one in won)
+    where = "in these documents" + (", and in documents like these" if others_too else "")
+    return f"{first.column} is better than every other column {where}; {next_one}."
 
 
 def _mean(row: Row) -> float:
     return row.interval.mean if row.interval else 0.0
-
-
-def _column_of(name: str, rows: Sequence[Row]) -> str:
-    return next(row.column for row in rows if row.name == name)
 
 
 def _all(names: Sequence[str]) -> str:
@@ -236,45 +326,77 @@ def _all(names: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _contrast(left: Row, right: Row, gap: Interval, more: int | None) -> str:
-    if gap.shows_a_gap:
-        return f"{left.column} is better than {right.column} by {points(gap)}."
-    size = f"a gap of {VISIBLE * 100:.0f} points"
-    if more is None:
-        enough = "one question says nothing"
-    elif more > 0:
-        are = "question is" if more == 1 else "questions are"
-        enough = f"to see {size} about {more:,} more {are} needed"
-    else:
-        enough = f"{size} would have been seen"
-    return f"No difference shown between {left.column} and {right.column}; {enough}."
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
-def _share(left: str, right: str, own: Interval, equal: Interval) -> str:
-    if not own.shows_a_gap and not equal.shows_a_gap:
-        return f"{left} and {right}: no difference shown, at their own options or at equal size."
-    gap, size = round(own.mean * 100), round((own.mean - equal.mean) * 100)
-    if not own.shows_a_gap:
-        split = f"{left} and {right}: no difference shown at their own options"
-    elif gap and 0 <= size <= gap:
-        are = "is" if size == 1 else "are"
-        split = f"{size or 'none'} of the {gap} points of {left} over {right} {are} size"
-    else:
-        split = f"{left} is better than {right} by {points(own)} at its own options"
-    if equal.shows_a_gap:
-        ahead = left if equal.mean > 0 else right
-        return f"{split}; at equal size {ahead} is better by {points(upright(equal))}."
-    return f"{split}; at equal size no difference is shown."
+def would_show(lead: float, more: int) -> str:
+    """What it takes to show a lead, or one that is worth showing where it is smaller.
+
+    Args:
+        lead: how large it is.
+        more: questions, see `more_of`.
+    """
+    if lead >= VISIBLE:
+        return f"if the lead is real, {about(more or 1)} would show it"
+    size = f"a lead of {100 * VISIBLE:.0f} points"
+    return f"to show {size} takes {about(more)}" if more else f"{size} would have been shown"
+
+
+def about(more: int) -> str:
+    """How many questions are missing."""
+    if more > _MOST:
+        return "more questions than anyone labels"
+    return f"about {more:,} more question{'s' if more > 1 else ''}"
+
+
+def _roughly(number: float) -> int:
+    """A number of units with two significant digits, as single samples scatter."""
+    if number < 1:
+        return round(number)
+    return int(round(number, 1 - floor(log10(number))))
+
+
+def _share(left: str, right: str, own: Interval, size: Interval) -> str:
+    low, high = (f"{100 * one:.0f}" for one in (size.low, size.high))
+    of = f"the {100 * own.mean:.0f} points of {left} over {right}"
+    if not size.shows_a_gap:
+        return f"How much of {of} is size cannot be told ({low} to {high})."
+    part = f"{100 * size.mean:.0f} ({low} to {high})"
+    if size.mean < 0:
+        return f"Of {of}, size makes {part}: at equal size {left} is farther ahead."
+    if size.mean > own.mean:
+        return f"Of {of}, size makes more than all, {part}: at equal size {left} is not ahead."
+    return f"{part} of {of} are size."
+
+
+def turned(gap: Interval) -> Interval:
+    """A difference taken the other way round."""
+    return Interval(-gap.mean, -gap.high, -gap.low)
 
 
 def upright(gap: Interval) -> Interval:
     """A gap without its sign."""
-    return gap if gap.mean >= 0 else Interval(-gap.mean, -gap.high, -gap.low)
+    return gap if gap.mean >= 0 else turned(gap)
 
 
 def points(interval: Interval | None) -> str:
     """An interval in points of a hundred."""
     if interval is None:
         return "nothing"
-    mean, low, high = (100 * one for one in (interval.mean, interval.low, interval.high))
-    return f"{mean:.1f} ({low:.1f} to {high:.1f})"
+    return f"{100 * interval.mean:.1f} ({ends(interval)})"
+
+
+def ends(interval: Interval) -> str:
+    """Where an interval begins and ends, in points; one that excludes 0 is not said to begin there.
+
+    Example:
+        >>> ends(Interval(0.11, 0.0001, 0.23))
+        'over 0 to 23.0'
+    """
+    low, high = f"{100 * interval.low:.1f}", f"{100 * interval.high:.1f}"
+    if interval.low > 0 and low == "0.0":
+        low = "over 0"
+    if interval.high < 0 and high == "-0.0":
+        high = "under 0"
+    return f"{low} to {high}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rag_nodes.evaluation.bootstrap import Interval
+from rag_nodes.evaluation.leads import Interval
 from rag_nodes.evaluation.race import Stop
 from rag_nodes.evaluation.recommendation import PLAN, Trial
 from rag_nodes.evaluation.recommendation.choice import Chosen
@@ -20,11 +20,11 @@ def trial(name: str, recall: float, size: int, gap: Interval, state: Any = "leve
     )  # fmt: skip
 
 
-def reasons(*trials: Trial, chosen: str, told: bool = True, needed: int = 0) -> Reasons:
+def reasons(*trials: Trial, chosen: str, told: bool = True, more: int = 0) -> Reasons:
     dataset = {"questions": 100, "documents": 20, "drafts": 0, "unaccepted": 0}
     leader = max(trials, key=lambda one: one.means["recall@1000"]).name
     named = {one.name: one for one in trials}
-    return Reasons(named, Chosen(chosen, told, needed), leader, "standard", PLAN, dataset)
+    return Reasons(named, Chosen(chosen, told, 0.02, more), leader, "standard", PLAN, dataset)
 
 
 BEST = trial("best", 0.80, 2000, Interval(0.0, 0.0, 0.0))
@@ -62,11 +62,11 @@ def test_what_would_have_to_be_true_to_take_another_is_cost_or_space() -> None:
 
 
 def test_where_the_data_cannot_tell_the_best_is_named_as_not_shown_and_nothing_smaller() -> None:
-    found = reasons(BEST, STANDARD, CHEAP, chosen="standard", told=False, needed=450)
+    found = reasons(BEST, STANDARD, CHEAP, chosen="standard", told=False, more=350)
     assert next(iter(found.verdict())) == (
         "The data cannot tell: none of 3 candidates is shown to be worse than the best; take "
-        "standard, which over many corpora is never far from the best. To see a gap of 3 points "
-        "about 350 more are needed."
+        "standard, which over many corpora is never far from the best. To show a lead of 3 "
+        "points takes about 350 more questions."
     )
     assert list(found.otherwise([])) == [
         (

@@ -147,7 +147,9 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
             rich_help_panel=_JUDGED,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draws.", rich_help_panel=_MEASURED)] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of the random swaps.", rich_help_panel=_MEASURED)
+    ] = 0,
     html: Annotated[
         Path | None, typer.Option(help="Write the report as one HTML file, with the places.")
     ] = None,
@@ -165,10 +167,19 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
         Path | None,
         typer.Option(
             help="Exit with 4 where a column fell below this run, and with 5 where the questions "
-            "cannot exclude a drop of 5 points.",
+            "cannot exclude a drop of --tolerance.",
             rich_help_panel=_GATES,
         ),
     ] = None,
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            help="A drop below --baseline that is surely smaller holds, as a share from 0 to 1.",
+            rich_help_panel=_GATES,
+        ),
+    ] = 0.05,
     fail_under: Annotated[
         list[str] | None,
         typer.Option(
@@ -194,7 +205,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
 
     selection = select(parser or (), changes or ())
     plan = _plan(cli, budget, sizes, equal_size, granularity, vector, seed)
-    gates = Gates(plan, baseline, fail_under or ())
+    gates = Gates(plan, baseline, fail_under or (), tolerance)
     chosen = engine_of(workers, engine, ray_address)
     for written in (html, output):
         if written:

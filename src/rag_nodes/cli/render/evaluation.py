@@ -55,8 +55,7 @@ def _numbers(report: EvaluationReport) -> Table:
     budgets = [f"recall@{budget}" for budget in report.settings["budgets"]]
     # In two lines, or the names have no room on a terminal of 80 characters.
     shares = [name.replace("@", "\n@") for name in budgets]
-    best = [] if report.by_drafts else ["best"]
-    right = ["mean", "read", *shares, "95 %", *best, "MRR"]
+    right = ["mean", "read", *shares, "95 %", "MRR"]
     rows = table("Column", *right, right=right)
     rows.columns[0].min_width = len("  at equal size")
     for row in report.rows:
@@ -72,7 +71,6 @@ def _numbers(report: EvaluationReport) -> Table:
             f"{row.means['tokens@' + str(report.settings['budget'])]:.0f}",
             *(f"{100 * row.means[name]:.1f}" for name in budgets),
             f"{100 * interval.low:.0f}-{100 * interval.high:.0f}" if interval else "",
-            *(f"{row.chance:.0%}" if row.chance is not None else "" for _ in best),
             f"{row.means['mrr']:.2f}",
         )
     return rows
@@ -145,12 +143,13 @@ def _rated(rating: Rating, scale: float, words: str) -> tuple[str, str]:
 
 def _procedure(report: EvaluationReport) -> str:
     """What the intervals rest on."""
+    from rag_nodes.evaluation.verdicts import LEGEND
+
     settings = report.settings
-    draws = f"{settings['draws']:,} paired draws of {settings['resampled']}"
-    words = (
-        f"{settings['models']}, {settings['mode']} search; mean and read are tokens; intervals "
-        f"of {settings['measure']} from {draws}, seed {settings['seed']}."
-    )
+    words = f"{settings['models']}, {settings['mode']} search; mean and read are tokens; "
+    words += f"intervals of {settings['measure']}."
+    if not report.by_drafts:
+        words += f" {LEGEND}; {settings['draws']:,} random swaps, seed {settings['seed']}."
     if report.control:
         words += (
             f" Control: {report.control.column} run twice differs by "

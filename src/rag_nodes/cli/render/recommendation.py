@@ -28,8 +28,8 @@ def recommendation_view(found: Recommendation) -> Iterator[RenderableType]:
     yield plain(
         f"{settings['models']}, {settings['mode']} search; mean tokens of a chunk, kB of vectors "
         f"and texts; behind is {settings['measure']} of the best minus that of the candidate, with "
-        f"intervals that hold for all at once, from {settings['draws']:,} paired draws of "
-        f"{settings['resampled']}, seed {settings['seed']}.",
+        f"intervals that hold for all at once, in these documents; {settings['draws']:,} random "
+        f"swaps, seed {settings['seed']}.",
         "dim",
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rag_nodes.evaluation.bootstrap import Bootstrap, Interval
+from rag_nodes.evaluation.leads import Interval, Swaps, own_mean
 from rag_nodes.models.prices import dollars
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Rating:
     """One measure over the questions it could be judged for.
 
     Attributes:
-        interval: mean with where 95 % of the draws put it; None where nothing was judged.
+        interval: mean with where the true one may lie; None where nothing was judged.
         judged: questions behind it.
         not_judged: questions whose judgement could not be read, or that have no answer.
     """
@@ -84,7 +84,8 @@ class JudgedPair:
         ties: questions for which neither is, or both answers are the same.
         inconsistent: questions for which the judge contradicted itself when the order changed.
         not_judged: questions without two answers, or whose judgement could not be read.
-        gap: wins less losses over the questions that were judged; None where none was.
+        gap: wins less losses, as a share of the questions of which any pair was judged, with an
+            interval that holds for all pairs at once; None where no answer of this one was.
         words: what this says, for people.
     """
 
@@ -141,47 +142,40 @@ class Judgement:
         )
 
 
-class Draws:
-    """Intervals of what was judged, by the same draws of documents as everything else.
+def judged_column(name: str, answers: Sequence[JudgedAnswer]) -> JudgedColumn:
+    """What the answers of a column are worth."""
+    span = BEST - WORST
+    correct = _rated(
+        [None if one.correct is None else (one.correct - WORST) / span for one in answers]
+    )
+    if correct.interval:
+        ends = correct.interval
+        graded = (WORST + span * one for one in (ends.mean, ends.low, ends.high))
+        correct = Rating(Interval(*graded), correct.judged, correct.not_judged)
+    return JudgedColumn(name, _rated([one.faithful for one in answers]), correct)
+
+
+def judged_pairs(
+    said: Mapping[tuple[str, str], Sequence[Preference | None]], *, draws: int, seed: int
+) -> list[JudgedPair]:
+    """Whose answers are better, all pairs of columns judged at once.
 
     Args:
-        documents: of each question that was drawn, by its id.
-        draws: how many sets of documents are drawn.
-        seed: of the draws.
+        said: by pair, what was said of each question.
+        draws: how often signs are swapped.
+        seed: of the swaps.
     """
-
-    def __init__(self, documents: Mapping[str, str], *, draws: int, seed: int) -> None:
-        self._documents = dict(documents)
-        self._draws, self._seed = draws, seed
-
-    def column(self, name: str, answers: Sequence[JudgedAnswer]) -> JudgedColumn:
-        """What the answers of a column are worth."""
-        faithful = {one.question: one.faithful for one in answers}
-        span = BEST - WORST
-        grades = {
-            one.question: None if one.correct is None else (one.correct - WORST) / span
-            for one in answers
-        }
-        correct = self._rating(grades)
-        if correct.interval:
-            ends = correct.interval
-            graded = (WORST + span * one for one in (ends.mean, ends.low, ends.high))
-            correct = Rating(Interval(*graded), correct.judged, correct.not_judged)
-        return JudgedColumn(name, self._rating(faithful), correct)
-
-    def pair(self, left: str, right: str, said: Mapping[str, Preference | None]) -> JudgedPair:
-        """Whose answers are better.
-
-        Args:
-            left: name of a column.
-            right: name of another.
-            said: by question.
-        """
-        counts = Counter(said.values())
-        worth = {"left": 1.0, "right": -1.0}
-        values = {name: worth.get(one, 0.0) for name, one in said.items() if one is not None}
-        gap = self._bootstrap(values).gap(np.array([*values.values()])) if values else None
-        return JudgedPair(
+    worth = {"left": 1.0, "right": -1.0}
+    asked = [one for one in zip(*said.values(), strict=True) if any(one)]
+    # Beside a column of zeros, each pair is the lead of its own column.
+    table = np.array([[*(worth.get(one or "", 0.0) for one in row), 0.0] for row in asked])
+    leads = [(at, len(said)) for at in range(len(said))]
+    gaps = Swaps(table, leads, draws=draws, seed=seed).intervals if asked else []
+    found = []
+    for at, ((left, right), each) in enumerate(said.items()):
+        counts = Counter(each)
+        gap = gaps[at] if any(each) else None
+        pair = JudgedPair(
             left,
             right,
             wins=counts["left"],
@@ -192,18 +186,14 @@ class Draws:
             gap=gap,
             words=_words(left, right, gap, counts),
         )
+        found.append(pair)
+    return found
 
-    def _rating(self, values: Mapping[str, float | None]) -> Rating:
-        known = {name: one for name, one in values.items() if one is not None}
-        left_out = len(values) - len(known)
-        if not known:
-            return Rating(None, 0, left_out)
-        interval = self._bootstrap(known).interval(np.array([*known.values()]))
-        return Rating(interval, len(known), left_out)
 
-    def _bootstrap(self, values: Mapping[str, float]) -> Bootstrap:
-        documents = [self._documents[name] for name in values]
-        return Bootstrap(documents, draws=self._draws, seed=self._seed)
+def _rated(values: Sequence[float | None]) -> Rating:
+    known = [one for one in values if one is not None]
+    interval = own_mean(np.array(known)) if known else None
+    return Rating(interval, len(known), len(values) - len(known))
 
 
 def judgement_of(plain: Mapping[str, Any]) -> Judgement:

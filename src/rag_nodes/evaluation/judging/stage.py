@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.judging.evaluators import Evaluators, Scored
-from rag_nodes.evaluation.judging.judgement import Draws, JudgedAnswer, Judgement
+from rag_nodes.evaluation.judging.judgement import (
+    JudgedAnswer,
+    Judgement,
+    judged_column,
+    judged_pairs,
+)
 from rag_nodes.evaluation.judging.replies import RecordedLLM
 from rag_nodes.models.asking import UnansweredError, awaited
 from rag_nodes.models.inside import is_mock
@@ -154,20 +159,13 @@ class Stage:
         if not any(one.text for one in self._judged.values()):
             return self._result(error=f"{self._llm.name} answered nothing: {self._llm.failure}")
         await self._all(self._compare(pair, one) for pair, one in comparing)
-        draws = Draws(
-            {one.id: one.document for one in self.questions},
-            draws=self._plan.draws,
-            seed=self._plan.seed,
-        )
         answers = tuple(self._judged[name, one.id] for name, one in answering)
+        said = {pair: [self._preferred[pair][one.id] for one in self.questions] for pair in pairs}
         return self._result(
             columns=tuple(
-                draws.column(name, [one for one in answers if one.column == name]) for name in read
+                judged_column(name, [one for one in answers if one.column == name]) for name in read
             ),
-            pairs=tuple(
-                draws.pair(*pair, {one.id: self._preferred[pair][one.id] for one in self.questions})
-                for pair in pairs
-            ),
+            pairs=tuple(judged_pairs(said, draws=self._plan.draws, seed=self._plan.seed)),
             answers=answers,
         )
 

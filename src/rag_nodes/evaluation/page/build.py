@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.page.plots import colour_of, interval_plot, size_curve
 from rag_nodes.evaluation.scoring import FOUND
+from rag_nodes.evaluation.verdicts import LEGEND
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -73,6 +74,7 @@ def html_of(report: EvaluationReport) -> str:
         curve=size_curve(report),
         intervals={role: interval_plot(report, role) for role in ("matched", "own")},
         counted=counted,
+        legend=LEGEND,
         told_apart=told_apart,
         colour=lambda column: colour_of(report, column),
         cell=lambda row, question: cell_of(report, outcomes[row.name][question["id"]], question),

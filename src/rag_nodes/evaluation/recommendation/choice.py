@@ -1,20 +1,18 @@
 """Which candidate to take: the cheapest that is as good as the best, or the standard.
 
-All differences are judged at once, since the best of many is partly the luckiest: the joint draws
-say how far apart any two of so many candidates come to lie by chance (Tukey's range, by bootstrap;
-Westfall and Young, "Resampling-Based Multiple Testing", 1993, section 2.3).
+All candidates are judged at once, since the best of many is partly the luckiest.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_nodes.evaluation.bootstrap import FEWEST, Bootstrap, Interval, questions_for
-from rag_nodes.evaluation.verdicts import VISIBLE
+from rag_nodes.evaluation.leads import DRAWS, Interval, Swaps
+from rag_nodes.evaluation.verdicts import VISIBLE, more_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,11 +25,8 @@ TOLERANCE = 0.01
 """By how much the mean of a cheaper candidate may be below that of the leader: one point, or one
 standard error of their difference (Breiman et al., "Classification and Regression Trees", 1984,
 section 3.4.3), but no more than `VISIBLE`."""
-_CONFIDENCE = 0.95
 _ALIKE = 1.05
 """Costs within a twentieth are the same."""
-_LEAST = 1e-12
-"""A standard error that is none: two candidates that answer alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +35,16 @@ class Standing:
 
     Attributes:
         leader: name of the one with the highest mean.
-        gaps: leader minus each, with intervals that hold for all pairs at once in 95 % of tries.
+        gaps: leader minus each, in these documents, with intervals that hold for all pairs of
+            candidates at once; best first, the leader itself on top.
         errors: standard error of each of these gaps.
+        more: about how many more questions would show each of them.
     """
 
     leader: str
     gaps: dict[str, Interval]
     errors: dict[str, float]
+    more: dict[str, int]
 
     @property
     def behind(self) -> list[str]:
@@ -61,35 +59,36 @@ class Chosen:
     Attributes:
         chosen: name of the candidate.
         told: whether the data say so, or the standard stands.
-        needed: questions with which a gap of `VISIBLE` between the leader and the standard, or
-            the next, would be seen in 80 of 100 tries; 0 where nothing can be said.
+        lead: of the leader over the standard or, where that leads, over the next.
+        more_questions: about how many more would show this lead, or one of `VISIBLE` where it is
+            smaller, in 80 of 100 tries; 0 where it is shown, or there is one candidate.
     """
 
     chosen: str
     told: bool
-    needed: int
+    lead: float
+    more_questions: int
 
 
-def standing(values: Mapping[str, Floats], bootstrap: Bootstrap) -> Standing:
+def standing(values: Mapping[str, Floats], *, draws: int = DRAWS, seed: int = 0) -> Standing:
     """Where candidates stand, judged together.
 
     Args:
         values: of the main measure: one array over the questions per candidate.
-        bootstrap: made from the same questions.
+        draws: how often signs are swapped.
+        seed: of the swaps.
     """
-    names = list(values)
-    table = np.stack([values[name] for name in names], axis=1)
-    means = table.mean(0)
-    best = int(means.argmax())
-    drawn = bootstrap.means(table)
-    reach = _reach(drawn - drawn.mean(0))
-    gaps, errors = {}, {}
-    for at, name in enumerate(names):
-        differences = table[:, best] - table[:, at]
-        error = float((drawn[:, best] - drawn[:, at]).std()) * bootstrap.stretch
-        errors[name] = 0.0 if at == best else error
-        gaps[name] = _gap(differences, 0.0 if at == best else reach * error)
-    return Standing(names[best], gaps, errors)
+    leader, *others = sorted(values, key=lambda name: -values[name].mean())
+    table = np.stack([values[name] for name in (leader, *others)], axis=1)
+    pairs = [*combinations(range(len(values)), 2)]
+    # The first pairs are those of the leader.
+    swaps = Swaps(table, pairs, draws=draws, seed=seed)
+    return Standing(
+        leader,
+        {leader: Interval(0.0, 0.0, 0.0), **dict(zip(others, swaps.intervals, strict=False))},
+        {leader: 0.0, **dict(zip(others, swaps.errors, strict=False))},
+        {leader: 0, **{name: more_of(swaps, at) for at, name in enumerate(others)}},
+    )
 
 
 def decide(
@@ -99,7 +98,6 @@ def decide(
     *,
     standard: str,
     stopped: Sequence[str],
-    asked: int,
 ) -> Chosen:
     """The candidate to take.
 
@@ -111,14 +109,15 @@ def decide(
         costs: of having each in a store.
         standard: name of the candidate that stands where the data cannot tell.
         stopped: names of those that were stopped as hopeless.
-        asked: how many questions.
     """
+    leader, *others = standing.gaps
     known = standard in standing.gaps
     behind = standing.behind
-    needed = _needed(standing, standard if known else "", asked)
-    told = bool(behind or stopped)
-    if not told:
-        return Chosen(standard if known else standing.leader, told=False, needed=needed)
+    rival = standard if standard in others else others[0] if others else leader
+    lead = standing.gaps[rival].mean
+    if not behind and not stopped:
+        stands = standard if known else leader
+        return Chosen(stands, told=False, lead=lead, more_questions=standing.more[rival])
     good = [
         name
         for name in standing.gaps
@@ -129,34 +128,4 @@ def decide(
     least = min(costs[name] for name in good)
     cheap = [name for name in good if costs[name] <= _ALIKE * least]
     chosen = standard if standard in cheap else max(cheap, key=lambda name: means[name])
-    return Chosen(chosen, told=True, needed=needed)
-
-
-def _reach(centred: Floats) -> float:
-    """Standard errors within which all pairs stay in 95 % of the draws."""
-    farthest = np.zeros(len(centred))
-    for at in range(centred.shape[1] - 1):
-        pairs = centred[:, at : at + 1] - centred[:, at + 1 :]
-        errors = pairs.std(0)
-        told = errors > _LEAST
-        if told.any():
-            farthest = np.maximum(farthest, np.abs(pairs[:, told] / errors[told]).max(1))
-    return float(np.quantile(farthest, _CONFIDENCE))
-
-
-def _gap(differences: Floats, margin: float) -> Interval:
-    mean = float(differences.mean())
-    if margin == inf or np.isnan(margin):
-        return Interval(mean, -1.0, 1.0)
-    low, high = max(-1.0, mean - margin), min(1.0, mean + margin)
-    if np.count_nonzero(differences) < FEWEST:
-        low, high = min(low, 0.0), max(high, 0.0)
-    return Interval(mean, low, high)
-
-
-def _needed(standing: Standing, standard: str, asked: int) -> int:
-    others = [name for name in standing.gaps if name != standing.leader]
-    if standard and standard != standing.leader:
-        others = [standard]
-    errors = [standing.errors[name] for name in others if 0 < standing.errors[name] < inf]
-    return questions_for(VISIBLE, min(errors), asked) if errors else 0
+    return Chosen(chosen, told=True, lead=lead, more_questions=standing.more[rival])

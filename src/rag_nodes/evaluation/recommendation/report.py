@@ -11,11 +11,11 @@ from rag_nodes.parsers.preset_files import QUERY_KEYS
 from rag_nodes.query import QueryOptions
 
 if TYPE_CHECKING:
-    from rag_nodes.evaluation.bootstrap import Interval
+    from rag_nodes.evaluation.leads import Interval
     from rag_nodes.evaluation.recommendation.candidates import Candidate
     from rag_nodes.parsers import Preset, SpanNodeParser
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the recommendation as JSON; raised when a field changes its meaning or goes."""
 State = Literal["level", "behind", "stopped", "failed"]
 """Not shown to be worse than the leader; shown to be; asked no more since it was far behind; it
@@ -80,8 +80,8 @@ class Recommendation:
         leader: name of the one that found most.
         chosen: name of the one to take.
         told: the data say so; False where they cannot tell and the standard stands.
-        needed: questions with which a gap of three points would be seen in 80 of 100 tries; 0
-            where nothing can be said about that.
+        more_questions: about how many more would show the lead of the leader over the standard, or
+            one of three points where it is smaller; 0 where it is shown.
         verdict: what to take and why, in sentences, the most important first.
         otherwise: what would have to be true to take another.
         candidate: the one to take, ready to be used.
@@ -93,7 +93,7 @@ class Recommendation:
     leader: str
     chosen: str
     told: bool
-    needed: int
+    more_questions: int
     verdict: tuple[str, ...]
     otherwise: tuple[str, ...]
     candidate: Candidate = field(repr=False)
@@ -158,7 +158,7 @@ class Recommendation:
             "leader": self.leader,
             "chosen": self.chosen,
             "told": self.told,
-            "needed": self.needed,
+            "more_questions": self.more_questions,
             "verdict": list(self.verdict),
             "otherwise": list(self.otherwise),
             "front": [one.name for one in self.front],

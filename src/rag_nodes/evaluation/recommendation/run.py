@@ -11,8 +11,8 @@ import numpy as np
 
 from rag_nodes.errors import RagNodesError
 from rag_nodes.evaluation.assembly import described, settings_of
-from rag_nodes.evaluation.bootstrap import Bootstrap
 from rag_nodes.evaluation.cache import EvaluationCache, uncached
+from rag_nodes.evaluation.leads import Interval, Swaps, own_mean
 from rag_nodes.evaluation.measurement import Measurement
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.race import Race, in_turns
@@ -25,7 +25,7 @@ from rag_nodes.evaluation.recommendation.candidates import (
     with_overlap,
     with_vectors,
 )
-from rag_nodes.evaluation.recommendation.choice import decide, standing
+from rag_nodes.evaluation.recommendation.choice import Standing, decide, standing
 from rag_nodes.evaluation.recommendation.report import Recommendation, Trial
 from rag_nodes.evaluation.recommendation.words import AtBudget, Reasons, why_stopped
 from rag_nodes.evaluation.sweep import kept_in, swept_by
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from numpy.typing import NDArray
 
-    from rag_nodes.evaluation.bootstrap import Interval
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.plan import Step
     from rag_nodes.evaluation.race import Stop
@@ -120,7 +119,7 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
     dataset = dataset.decisive()
     plan = replace(plan, explain=False)
     dataset = replace(dataset, questions=tuple(in_turns(dataset.questions, plan.seed)))
-    race = Race([one.document for one in dataset.questions], plan.main, seed=plan.seed)
+    race = Race(len(dataset.questions), plan.main, seed=plan.seed)
     chosen = settled(models, embed_model)
     given = {} if dataset.by_drafts else parsers or {name: get_parser(name) for name in SWEPT}
     for said in uncached(given.values(), chosen) if cache else ():
@@ -216,11 +215,7 @@ def _judged(
     if not finished:
         errors = {row.error for row in sweep.rows.values() if row.error}
         raise RagNodesError(f"no candidate could be measured: {'; '.join(sorted(errors))}")
-    bootstrap = Bootstrap(
-        [one.document for one in dataset.questions], draws=plan.draws, seed=plan.seed
-    )
-    values = _values(finished, plan.main)
-    stands = standing(values, bootstrap)
+    stands = _standing(finished, plan, plan.main)
     about, usual = described(dataset), standard(plan.options).name
     decision = decide(
         stands,
@@ -228,9 +223,8 @@ def _judged(
         {name: float(row.cost["bytes"] or 0) for name, row in finished.items()},
         standard=usual,
         stopped=list(sweep.race.stops),
-        asked=len(dataset.questions),
     )
-    trials = tuple(_trials(sweep, plan, bootstrap, stands.gaps))
+    trials = tuple(_trials(sweep, plan, stands.gaps))
     reasons = Reasons(
         trials={one.name: one for one in trials},
         decision=decision,
@@ -241,14 +235,14 @@ def _judged(
     )
     return Recommendation(
         dataset=about,
-        settings={**settings_of(plan, models, bootstrap.unit), "standard": usual},
+        settings={**settings_of(plan, models), "standard": usual},
         trials=trials,
         leader=stands.leader,
         chosen=decision.chosen,
         told=decision.told,
-        needed=decision.needed,
+        more_questions=decision.more_questions,
         verdict=tuple(reasons.verdict()),
-        otherwise=tuple(reasons.otherwise(_at_budgets(finished, plan, bootstrap, decision.chosen))),
+        otherwise=tuple(reasons.otherwise(_at_budgets(finished, plan, decision.chosen))),
         candidate=sweep.candidates[decision.chosen],
     )
 
@@ -259,22 +253,23 @@ def _values(rows: Mapping[str, Row], measure: str) -> dict[str, NDArray[np.float
     }
 
 
-def _at_budgets(
-    rows: Mapping[str, Row], plan: EvaluationPlan, bootstrap: Bootstrap, chosen: str
-) -> Iterator[AtBudget]:
+def _standing(rows: Mapping[str, Row], plan: EvaluationPlan, measure: str) -> Standing:
+    return standing(_values(rows, measure), draws=plan.draws, seed=plan.seed)
+
+
+def _at_budgets(rows: Mapping[str, Row], plan: EvaluationPlan, chosen: str) -> Iterator[AtBudget]:
     """What is known about each other budget."""
     usual = _values(rows, f"recall@{plan.budget}")[chosen]
     for budget in plan.budgets:
         if budget != plan.budget:
-            values = _values(rows, f"recall@{budget}")
-            there = standing(values, bootstrap)
-            change = bootstrap.gap(values[chosen] - usual)
+            there = _standing(rows, plan, f"recall@{budget}")
+            values = _values(rows, f"recall@{budget}")[chosen]
+            table = np.stack([values, usual], axis=1)
+            (change,) = Swaps(table, [(0, 1)], draws=plan.draws, seed=plan.seed).intervals
             yield AtBudget(budget, there.leader, there.gaps[chosen], change)
 
 
-def _trials(
-    sweep: _Sweep, plan: EvaluationPlan, bootstrap: Bootstrap, gaps: Mapping[str, Interval]
-) -> Iterator[Trial]:
+def _trials(sweep: _Sweep, plan: EvaluationPlan, gaps: Mapping[str, Interval]) -> Iterator[Trial]:
     for name, row in sweep.rows.items():
         candidate, stop = sweep.candidates[name], sweep.race.stops.get(name)
         state = _state(row, stop, gaps.get(name))
@@ -290,7 +285,7 @@ def _trials(
             state=state,
             asked=len(row.outcomes),
             means=row.means,
-            interval=bootstrap.interval(values) if state in ("level", "behind") else None,
+            interval=own_mean(values) if state in ("level", "behind") else None,
             gap=stop.gap if stop else gaps.get(name),
             chunks=row.chunks,
             cost=row.cost,

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.evaluation.recommendation.report import pareto
 from rag_nodes.evaluation.verdicts import (
-    VISIBLE,
     basis,
     by_drafts,
     drafts_left_out,
     points,
     upright,
+    would_show,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rag_nodes.evaluation.bootstrap import Interval
+    from rag_nodes.evaluation.leads import Interval
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.evaluation.race import Stop
     from rag_nodes.evaluation.recommendation.choice import Chosen
@@ -29,8 +29,6 @@ _SMALLER = 0.8
 """Share of the costs of another candidate from which saving is worth a sentence."""
 _ALIKE = 0.05
 """A difference of costs that is none."""
-_MANY = 100
-"""Questions from which a number of them is rounded."""
 
 
 class AtBudget(NamedTuple):
@@ -84,7 +82,7 @@ class Reasons:
             )
             yield from self._why(chosen)
         else:
-            yield f"The data cannot tell: {self._untold(chosen)} {self._more_questions()}"
+            yield f"The data cannot tell: {self._untold(chosen)}"
         if worse := self._worse():
             yield worse
         yield from drafts_left_out(self.dataset["unaccepted"])
@@ -160,17 +158,14 @@ class Reasons:
         some = [one for one in self.trials.values() if one.state == "level"]
         if len(some) == 1:
             return f"there is one candidate; {stands}."
-        return f"none of {len(some)} candidates is shown to be worse than the best; {stands}."
+        return (
+            f"none of {len(some)} candidates is shown to be worse than the best; {stands}. "
+            f"{self._more_questions()}"
+        )
 
     def _more_questions(self) -> str:
-        needed, asked = self.decision.needed, self.dataset["questions"]
-        gap = f"a gap of {VISIBLE * 100:.0f} points"
-        if not needed:
-            return "So few questions say nothing about how many are needed."
-        if needed <= asked:
-            return f"{gap.capitalize()} would have been seen."
-        more = needed - asked
-        return f"To see {gap} about {round(more, -1) if more > _MANY else more:,} more are needed."
+        said = would_show(self.decision.lead, self.decision.more_questions)
+        return f"{said[0].upper()}{said[1:]}."
 
     def _worse(self) -> str:
         behind = [one for one in self.trials.values() if one.state == "behind"]

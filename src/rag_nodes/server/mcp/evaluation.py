@@ -49,8 +49,8 @@ class Found(BaseModel):
     name: str = Field(description="Of the parser, and at which size.")
     mean_tokens: float | None = Field(description="Of its chunks; null where it failed.")
     recall: dict[str, float] = Field(description="Points of 100 of the answers read, by budget.")
-    low: float | None = Field(description="2.5 % of the draws of the main measure lie below.")
-    high: float | None = Field(description="2.5 % of the draws of the main measure lie above.")
+    low: float | None = Field(description="Where the main measure may begin, in these texts.")
+    high: float | None = Field(description="Where it may end.")
     error: str | None = Field(default=None, description="Why it failed.")
 
 
@@ -138,7 +138,7 @@ class EvaluationTools(Calls):
         """Find out which parser's chunks hold the answers to questions about a text.
 
         Send each question with the exact words that answer it. Differences are named only where
-        they are more than chance; ask 50 questions or more to see small ones.
+        they are more than luck makes; ask 50 questions or more to see small ones.
         """
         tell = _telling(context)
 

@@ -10,6 +10,7 @@ from rag_nodes.apps.view.html import Html, drawn, name_of, tag
 from rag_nodes.apps.view.parts import bones, colour_of, count, empty, swatch
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.page import interval_plot, size_curve, told_apart
+from rag_nodes.evaluation.verdicts import LEGEND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -95,10 +96,7 @@ def _how(report: EvaluationReport) -> str:
     searched = f"{report.measure}, {settings['mode']} search"
     if report.by_drafts:
         return f"{searched}."
-    said = (
-        f"{searched}; intervals: 95 %, {settings['draws']:,} paired draws of "
-        f"{settings['resampled']}."
-    )
+    said = f"{searched}. {LEGEND}; {settings['draws']:,} random swaps."
     if control:
         said += f" Control: {control.column} run twice differs by {100 * control.gap.mean:.1f}."
     return said
@@ -157,8 +155,7 @@ def _listed(pairs: Sequence[Pair]) -> Html:
 
 def _numbers(report: EvaluationReport, strategies: Mapping[str, str]) -> Html:
     budgets = [f"recall@{budget}" for budget in report.settings["budgets"]]
-    best = () if report.by_drafts else ("Best of all",)
-    names = ("Parser", "Mean tokens", "Tokens read", *budgets, *best, "Chunks", "Embedded")
+    names = ("Parser", "Mean tokens", "Tokens read", *budgets, "Chunks", "Embedded")
     control = () if report.by_drafts else ("control",)
     rows = [row for role in ("own", "matched", "size", *control) for row in report.of_role(role)]
     return tag(
@@ -167,8 +164,7 @@ def _numbers(report: EvaluationReport, strategies: Mapping[str, str]) -> Html:
         _table(names, [_number_row(report, row, budgets, strategies) for row in rows]),
         *(tag("p", name_of(one.words), cls="rn-quiet") for one in report.left_out),
         tag("p", "Recall is the share of the answers' characters that were read, in percent; "
-            + ("best of all is the chance of being so among its kind; " if best else "")
-            + "embedded are tokens.",
+            "embedded are tokens.",
             cls="rn-quiet"),
     )  # fmt: skip
 
@@ -179,13 +175,11 @@ def _number_row(
     note = tag("small", name_of(row.note)) if row.note else None
     head = tag("th", _swatch(row, strategies), name_of(row.name), note, scope="row")
     if row.error:
-        return tag("tr", head, tag("td", name_of(row.error), colspan=5 + len(budgets)))
-    chance = f"{100 * row.chance:.0f} %" if row.chance is not None else ""
+        return tag("tr", head, tag("td", name_of(row.error), colspan=4 + len(budgets)))
     values = (
         f"{row.chunks['mean']:,.0f}",
         f"{row.means['tokens@' + str(report.settings['budget'])]:,.0f}",
         *(f"{100 * row.means[one]:.1f}" for one in budgets),
-        *(() if report.by_drafts else (chance,)),
         f"{row.cost['chunks']:,.0f}",
         f"{row.cost['embedded']:,.0f}",
     )
