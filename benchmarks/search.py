@@ -47,8 +47,9 @@ from qdrant_client import QdrantClient
 from rag_nodes.metadata import ALSO_AT, FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START
 from rag_nodes.store import open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
-from rag_nodes.store.edge import EdgeVectorStore, collection, sealing
+from rag_nodes.store.edge import collection, sealing
 from rag_nodes.store.filters import INDEXES
+from rag_nodes.store.vector_store import RagNodesVectorStore
 
 DIMENSION = 384
 WORDS = 130
@@ -112,7 +113,7 @@ def stock(folder: str) -> BasePydanticVectorStore:
 
 def ours(folder: str) -> BasePydanticVectorStore:
     """The engine in process."""
-    return EdgeVectorStore(folder, "chunks")
+    return RagNodesVectorStore(folder, "chunks")
 
 
 SIDES: dict[str, Callable[[str], BasePydanticVectorStore]] = {"stock": stock, "ours": ours}

@@ -15,7 +15,7 @@ from stored_nodes import fill, found
 
 from rag_nodes.store import open_store
 from rag_nodes.store.filters import INDEXES, Filter
-from rag_nodes.store.server.terms import conditions
+from rag_nodes.store.server.terms import TERMS
 
 if TYPE_CHECKING:
     from qdrant_client.http.models import FieldCondition
@@ -34,13 +34,13 @@ EVERYTHING: dict[str, Any] = {
 
 
 def test_a_filter_without_conditions_is_none() -> None:
-    assert conditions(Filter()) is None
+    assert TERMS.conditions(Filter()) is None
 
 
 def test_every_key_that_a_filter_names_has_an_index_of_the_right_kind() -> None:
     assert set(EVERYTHING) == {field.name for field in fields(Filter)}, "a field without a value"
     for name, value in EVERYTHING.items():
-        scope = conditions(Filter(**{name: value}))
+        scope = TERMS.conditions(Filter(**{name: value}))
         assert scope is not None
         named: Any = scope.must
         for condition in (one for part in named for one in getattr(part, "should", [part])):

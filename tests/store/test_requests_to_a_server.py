@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from rag_nodes.errors import CollectionMissingError, DimensionError
 from rag_nodes.store import Filter, Query, open_store
-from rag_nodes.store.payload import points_of
 from rag_nodes.store.points import DENSE, Layout
-from rag_nodes.store.server import rankings, terms
-from rag_nodes.store.server.rankings import Rankings
-from rag_nodes.store.server.terms import struct
+from rag_nodes.store.server import engine, rankings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -131,7 +127,7 @@ def test_a_collection_that_others_made_anew_is_looked_at_anew(
 
 def test_what_small_copies_of_embeddings_find_is_scored_by_the_whole_ones() -> None:
     layout = Layout(3)
-    requests = Rankings(layout, Query(X, "zebra", 5)).requests
+    requests = rankings.requests_for(layout, Query(X, "zebra", 5), ()).values()
     dense = [one.params for one in requests if one.using == DENSE]
     assert dense
     for params in dense:
@@ -147,15 +143,8 @@ def test_points_are_sent_in_requests_that_a_server_takes(
     make_node: Callable[..., TextNode],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(terms, "MOST_BYTES", 20_000)
-    long = "a very long page " * 300
-    pages = [make_node(f"page {number} {long}", X) for number in range(9)]
-    sizes = [len(json.dumps(struct(point).payload)) for point in points_of(pages)]
-    assert 20_000 < sum(sizes) < 60_000
+    monkeypatch.setattr(engine, "_WRITTEN", 4)
     requests.clear()
-    served.add(collection, pages)
-    assert 3 <= requests.count("PUT ") <= 5
+    served.add(collection, [make_node(f"page {number}", X) for number in range(9)])
+    assert requests.count("PUT ") == 3
     assert served.count(collection) == 11
-    requests.clear()
-    served.add(collection, [make_node(f"page {long * 10}", Y)])  # alone, whatever it is
-    assert requests.count("PUT ") == 1

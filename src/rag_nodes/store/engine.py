@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
-
-from rag_nodes.store.queries import EVERYTHING, Scope
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -13,10 +11,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.store.fusion import Scores
     from rag_nodes.store.points import Layout, Point
-    from rag_nodes.store.queries import Query
+    from rag_nodes.store.queries import Query, Scope
 
-CANDIDATES = 4
-"""Candidates per chunk wanted, from which `EngineCollection.diverse` chooses."""
 MEMORY = ":memory:"
 """Location of a store that ends with the process."""
 
@@ -116,25 +112,10 @@ class EngineCollection(ABC):
         """All points of a scope, with some keys of their payload; None for all keys."""
 
     @abstractmethod
-    def scores(self, query: Query, also: Scope = EVERYTHING, **native: Any) -> Scores:
+    def scores(self, query: Query) -> Scores:
         """What both searches of a question find, each chunk with its score in both.
 
         An engine may stop at some depth, which is `query.limit` or more.
-
-        Args:
-            query: what is asked.
-            also: what has to hold beside the query's filter.
-            native: arguments of that engine alone.
-        """
-
-    @abstractmethod
-    def diverse(self, query: Query, also: Scope, weight: float) -> list[tuple[str, float]]:
-        """Nodes by maximal marginal relevance, with their similarity to the question.
-
-        Args:
-            query: dense, with its embedding.
-            also: what has to hold beside the query's filter.
-            weight: of similarity to the question against novelty, from 0 to 1.
         """
 
     @abstractmethod

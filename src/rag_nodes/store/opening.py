@@ -13,11 +13,7 @@ from rag_nodes.store.qdrant import QdrantStore
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from llama_index.core.vector_stores.types import BasePydanticVectorStore
-
-    from rag_nodes.store.engine import Engine
     from rag_nodes.store.options import ServerOptions
-    from rag_nodes.store.protocol import Store
 
 
 def open_store(
@@ -57,21 +53,11 @@ def open_store(
         from rag_nodes.store.server import open_server
 
         address = ServerAddress.of(place, api_key, options)
-        return QdrantStore(open_server(place, api_key, options), address, _vector_store)
+        return QdrantStore(open_server(place, api_key, options), address)
     _require_edge()
     from rag_nodes.store.edge import open_edge
 
-    return QdrantStore(open_edge(place), vector_stores=_vector_store)
-
-
-def _vector_store(store: Store, engine: Engine, collection: str) -> BasePydanticVectorStore:
-    if store.address is None:
-        from rag_nodes.store.edge import EdgeVectorStore
-
-        return EdgeVectorStore(collection=collection, store=store)
-    from rag_nodes.store.vector_store import HybridVectorStore
-
-    return HybridVectorStore(store, engine, collection)
+    return QdrantStore(open_edge(place))
 
 
 def _require_edge() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import threading
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -26,17 +25,14 @@ from rag_nodes.store.protocol import Store
 from rag_nodes.store.queries import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llama_index.core.schema import BaseNode, TextNode
-    from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
     from rag_nodes.store.engine import Engine, EngineCollection
     from rag_nodes.store.options import ServerAddress
     from rag_nodes.store.queries import Query
-
-    VectorStores = Callable[[Store, Engine, str], BasePydanticVectorStore]
-    """Makes a vector store of LlamaIndex of a store, its engine and a collection."""
+    from rag_nodes.store.vector_store import RagNodesVectorStore
 
 logger = logging.getLogger(__name__)
 
@@ -53,25 +49,16 @@ class QdrantStore(Store):
     Args:
         engine: the Qdrant behind it.
         address: how another process opens it; None where only one process may.
-        vector_stores: makes those of LlamaIndex that `vector_store` gives.
 
     Attributes:
         engine: the Qdrant behind it.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        address: ServerAddress | None = None,
-        vector_stores: VectorStores | None = None,
-    ) -> None:
+    def __init__(self, engine: Engine, address: ServerAddress | None = None) -> None:
         self.engine = engine
         self._address = address
-        self._kind = vector_stores
         self._closed = False
         self._without_words: set[str] = set()
-        self._vector_stores: dict[str, BasePydanticVectorStore] = {}
-        self._lock = threading.Lock()
 
     @property
     def location(self) -> str:
@@ -89,15 +76,11 @@ class QdrantStore(Store):
             self._closed = True
             self.engine.close()
 
-    def vector_store(self, collection: str) -> BasePydanticVectorStore:
+    def vector_store(self, collection: str) -> RagNodesVectorStore:
         """The collection as a LlamaIndex vector store, sync and async, created on first write."""
-        from rag_nodes.store.vector_store import CollectionVectorStore
+        from rag_nodes.store.vector_store import RagNodesVectorStore
 
-        made = self._kind or CollectionVectorStore
-        with self._lock:
-            if collection not in self._vector_stores:
-                self._vector_stores[collection] = made(self, self.engine, collection)
-            return self._vector_stores[collection]
+        return RagNodesVectorStore(collection=collection, store=self)
 
     def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:
         """Store nodes with their embeddings, and BM25 vectors of their texts.

@@ -38,10 +38,6 @@ class Scope(NamedTuple):
         """Whether every point is meant."""
         return self.node_ids is None and all(one in (None, Filter()) for one in self.filters)
 
-    def within(self, chosen: Filter) -> Scope:
-        """Those of them that pass a further filter."""
-        return self._replace(filters=(*self.filters, chosen))
-
 
 EVERYTHING = Scope()
 
@@ -59,6 +55,7 @@ class Query:
         fusion: how a hybrid search joins its rankings, see `rag_nodes.store.fusion`.
         using: name of the embedding that is compared, see `rag_nodes.FurtherVectors`.
         alpha: weight of the dense ranking in the fusion "score", from 0 to 1; None for half.
+        also: what has to hold beside the filter.
 
     Raises:
         ConfigurationError: mode, fusion or `using` is unknown, the limit is below 1, `alpha` is no
@@ -73,6 +70,7 @@ class Query:
     fusion: Fusion = "score"
     using: str = USUAL
     alpha: float | None = None
+    also: Scope = EVERYTHING
 
     def __post_init__(self) -> None:
         """Check that the mode has what it needs."""
@@ -89,6 +87,11 @@ class Query:
             )
         if self.alpha is not None:
             check_share("alpha", self.alpha)
+
+    @property
+    def scope(self) -> Scope:
+        """Which points may be found."""
+        return self.also._replace(filters=(self.filter, *self.also.filters))
 
 
 def check_share(name: str, value: object) -> None:

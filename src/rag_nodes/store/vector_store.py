@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import fields, replace
-from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from llama_index.core.bridge.pydantic import PrivateAttr
-from llama_index.core.schema import TextNode
+from llama_index.core.indices.query.embedding_utils import get_top_k_mmr_embeddings
 from llama_index.core.vector_stores.types import (
     BasePydanticVectorStore,
     MetadataFilters,
@@ -18,21 +18,21 @@ from llama_index.core.vector_stores.types import (
 )
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.store.faults import missing
+from rag_nodes.store.engine import MEMORY
 from rag_nodes.store.filters import Filter
-from rag_nodes.store.fusion import fuse
-from rag_nodes.store.payload import check_question, node_in
-from rag_nodes.store.queries import Query, Scope, SearchMode
+from rag_nodes.store.opening import open_store
+from rag_nodes.store.payload import node_in
+from rag_nodes.store.queries import Query, Scope, SearchMode, check_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from llama_index.core.schema import BaseNode
-    from qdrant_client import QdrantClient
 
-    from rag_nodes.store.engine import Engine, EngineCollection
+    from rag_nodes.store.hits import Hit
     from rag_nodes.store.points import Point
-    from rag_nodes.store.protocol import Store
+    from rag_nodes.store.qdrant import QdrantStore
 
 _MODES: Mapping[str, SearchMode] = {
     VectorStoreQueryMode.DEFAULT: "dense",
@@ -42,17 +42,33 @@ _MODES: Mapping[str, SearchMode] = {
     VectorStoreQueryMode.HYBRID: "hybrid",
     VectorStoreQueryMode.SEMANTIC_HYBRID: "hybrid",
 }
-_DIVERSITY = 0.5
-"""Weight of similarity to the question against novelty, from 0 to 1, where none is given."""
-_ARGUMENTS = frozenset(one.name for one in fields(VectorStoreQuery))
+_CANDIDATES = 4
+"""Nodes per node wanted, from which an MMR query chooses."""
 
 
-class CollectionVectorStore(BasePydanticVectorStore):
-    """A collection as a vector store of LlamaIndex.
+class RagNodesVectorStore(BasePydanticVectorStore):
+    """A collection as a vector store of LlamaIndex, in a folder, in memory or on a server.
 
     Dense, sparse (BM25), hybrid and MMR queries, all metadata filters, nodes by id, sync and async.
     A node with children can be read by id (`get_nodes`), but is never ranked against its own
     children. What is written goes the way of `QdrantStore.add`.
+
+    Args:
+        location: what `open_store` takes; a store that needs a key or options is opened by that.
+        collection: name of the collection; made by the first `add`.
+        store: an open store to be part of, instead of a location; then it is the owner's to close.
+
+    Raises:
+        StoreError: the store cannot be opened, see `open_store`.
+
+    Example:
+        >>> from llama_index.core.schema import TextNode
+        >>> from llama_index.core.vector_stores import VectorStoreQuery
+        >>> chunks = RagNodesVectorStore()
+        >>> ids = chunks.add([TextNode(text="Dogs travel free.", embedding=[1.0, 0.0])])
+        >>> chunks.query(VectorStoreQuery(query_embedding=[1.0, 0.0])).nodes[0].text
+        'Dogs travel free.'
+        >>> chunks.close()
     """
 
     stores_text: bool = True
@@ -60,23 +76,51 @@ class CollectionVectorStore(BasePydanticVectorStore):
     location: str
     collection: str
 
-    _store: Store = PrivateAttr()
-    _engine: Engine = PrivateAttr()
-    _of_engine: ClassVar[tuple[str, ...]] = ()
-    """Names of further arguments of a query, for `EngineCollection.scores`."""
+    _store: QdrantStore = PrivateAttr()
+    _owned: bool = PrivateAttr()
 
-    def __init__(self, store: Store, engine: Engine, collection: str) -> None:
-        super().__init__(
-            location=store.location,  # type: ignore[call-arg] # ours
-            collection=collection,
-            stores_text=True,
-        )
-        self._store, self._engine = store, engine
+    def __init__(
+        self,
+        location: str | Path = MEMORY,
+        collection: str = "documents",
+        *,
+        store: QdrantStore | None = None,
+    ) -> None:
+        opened = store or open_store(location)
+        super().__init__(location=opened.location, collection=collection, stores_text=True)  # type: ignore[call-arg] # ours
+        self._store, self._owned = opened, store is None
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Name under which LlamaIndex files this class."""
+        return "RagNodesVectorStore"
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
+        """The store in a folder that `to_dict` was asked of, opened anew.
+
+        Raises:
+            ConfigurationError: it was in memory, which no dictionary outlives, or on a server, of
+                which a dictionary holds no key.
+        """
+        location, collection = (({**data, **kwargs})[name] for name in ("location", "collection"))
+        if location == MEMORY or "://" in location:
+            raise ConfigurationError(
+                f"collection {collection!r} at {location} is not made anew from a dictionary, "
+                "which holds neither chunks nor a key; store it in a folder, or open it with "
+                f"open_store(URL, api_key=KEY).vector_store({collection!r})"
+            )
+        return cls(location, collection)
+
+    def close(self) -> None:
+        """Give the store back, unless it is another's."""
+        if self._owned:
+            self._store.close()
 
     @property
     def client(self) -> Any:
-        """The store that the collection is in."""
-        return self._store
+        """The client of qdrant-client that asks a server; else the store."""
+        return getattr(self._store.engine, "client", self._store)
 
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
         """Store nodes with their embeddings; a node of the same id is replaced.
@@ -118,27 +162,34 @@ class CollectionVectorStore(BasePydanticVectorStore):
 
         Each has its embedding, of unit length as Qdrant keeps it for cosine; parents have none.
         """
-        points = self._points(node_ids, filters, keys=None)
-        return [self._node(one) for one in points[:limit]]
+        nodes = []
+        for point in self._points(node_ids, filters, keys=None)[:limit]:
+            where = f"{self.location}: collection {self.collection!r}"
+            node = node_in(point.payload, point.node_id, where)
+            node.embedding = None if point.vector is None else list(point.vector)
+            nodes.append(node)
+        return nodes
 
     def clear(self) -> None:
         """Delete the collection with everything in it; fine while it does not exist."""
-        with self._engine.step(self.collection):
-            if self.collection in self._engine.names():
-                self._engine.drop(self.collection)
+        engine = self._store.engine
+        with engine.step(self.collection):
+            if self.collection in engine.names():
+                engine.drop(self.collection)
 
     def query(self, query: VectorStoreQuery, **arguments: Any) -> VectorStoreQueryResult:
         """The best nodes for a question.
 
         `alpha` of a hybrid query weighs embeddings (1) against words (0); None weighs both alike.
         `mmr_threshold` of an MMR query weighs similarity to the question (1) against novelty (0).
+        No `doc_ids` are no documents; no `node_ids` are all, as an index asks for those.
 
         Args:
             query: what is asked.
             arguments: fields of the query by name, which go before its own.
 
         Returns:
-            Nodes with what `rag_nodes.store.hits.Hit.score` is; by MMR with their similarity.
+            Nodes with what `rag_nodes.store.hits.Hit.score` is.
 
         Raises:
             CollectionMissingError: nothing was stored.
@@ -148,23 +199,20 @@ class CollectionVectorStore(BasePydanticVectorStore):
             DimensionError: the embedding has another length than those of the collection.
             StoreError: the store does not answer or refused.
         """
-        native = {name: arguments.pop(name) for name in self._of_engine if name in arguments}
-        query = _with_arguments(query, arguments)
-        asked, alpha = _asked(query)
-        threshold = _fraction("mmr_threshold", query.mmr_threshold)
-        # An index asks for no nodes where it means all: of a store that keeps texts it knows none.
-        also = Scope((Filter(document_ids=query.doc_ids), query.filters), query.node_ids or None)
-        with self._engine.step(self.collection):
-            there = self._checked(asked)
-            if query.mode == VectorStoreQueryMode.MMR:
-                if native:
-                    raise ConfigurationError(f"an MMR query takes no {', '.join(native)}")
-                weight = _DIVERSITY if threshold is None else threshold
-                return self._result(there, dict(there.diverse(asked, also, weight)))
-            found = there.scores(asked, also, **native)
-            ranking = fuse(found, alpha=alpha)
-            best = ranking.pairs[: asked.limit]
-            return self._result(there, {one: ranking.share(score) for one, score in best})
+        try:
+            query = replace(query, **arguments)
+        except TypeError as error:
+            raise ConfigurationError(
+                f"a query takes the fields of VectorStoreQuery: {error}"
+            ) from error
+        hits = self._store.find(self.collection, _asked(query))
+        if query.mode == VectorStoreQueryMode.MMR:
+            hits = self._diverse(query, hits)
+        return VectorStoreQueryResult(
+            nodes=[hit.node for hit in hits],
+            similarities=[hit.score for hit in hits],
+            ids=[hit.node.node_id for hit in hits],
+        )
 
     async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
         """Like `add`, on a thread."""
@@ -194,24 +242,6 @@ class CollectionVectorStore(BasePydanticVectorStore):
         """Put what was written on the disk itself; it is in its store already."""
         self._store.flush(self.collection)
 
-    @property
-    def _place(self) -> str:
-        return f"{self.location}: collection {self.collection!r}"
-
-    def _checked(self, asked: Query) -> EngineCollection:
-        """The collection, which a query can be answered by."""
-        found = self._engine.collection(self.collection)
-        if found is None:
-            raise missing(self.location, self.collection)
-        if found.layout.sparse is None and asked.mode != "dense":
-            raise ConfigurationError(
-                f"{self._place} has no BM25 vectors of ours, so it cannot be searched by words; "
-                "ask in mode 'default'"
-            )
-        if asked.mode != "sparse":
-            check_question(len(asked.vector or ()), found.layout.size, self._place)
-        return found
-
     def _points(
         self,
         node_ids: Sequence[str] | None,
@@ -219,104 +249,49 @@ class CollectionVectorStore(BasePydanticVectorStore):
         *,
         keys: Sequence[str] | None,
     ) -> list[Point]:
-        scope = Scope((filters,), node_ids)
-        with self._engine.step(self.collection):
-            found = self._engine.collection(self.collection)
+        with self._store.engine.step(self.collection):
+            found = self._store.engine.collection(self.collection)
+            scope = Scope((filters,), node_ids)
             return list(found.select(scope, keys, vectors=keys is None)) if found else []
 
-    def _node(self, point: Point) -> BaseNode:
-        node = node_in(point.payload, point.node_id, self._place)
-        if point.vector is not None:
-            node.embedding = list(point.vector)
-        return node
-
-    def _result(
-        self, there: EngineCollection, scores: Mapping[str, float]
-    ) -> VectorStoreQueryResult:
-        """The nodes with these scores; what was deleted meanwhile is left out."""
-        read = there.read(list(scores))
-        nodes = {point.node_id: self._node(point) for point in read}
-        ids = [one for one in scores if isinstance(nodes.get(one), TextNode)]
-        return VectorStoreQueryResult(
-            nodes=[nodes[one] for one in ids],
-            similarities=[scores[one] for one in ids],
-            ids=ids,
+    def _diverse(self, query: VectorStoreQuery, hits: Sequence[Hit]) -> list[Hit]:
+        """Those that LlamaIndex chooses by maximal marginal relevance."""
+        vectors = self._store.vectors(self.collection, [hit.node.node_id for hit in hits])
+        known = [hit for hit in hits if hit.node.node_id in vectors]
+        _, best = get_top_k_mmr_embeddings(
+            np.asarray(query.query_embedding),  # type: ignore[arg-type] # it computes with arrays
+            [np.asarray(vectors[hit.node.node_id][1]) for hit in known],  # type: ignore[misc]
+            similarity_top_k=query.similarity_top_k,
+            mmr_threshold=query.mmr_threshold,
         )
+        return [known[place] for place in best]
 
 
-class HybridVectorStore(CollectionVectorStore):
-    """A collection on a server, as LlamaIndex reads and writes one.
-
-    A query also takes what is Qdrant's: `qdrant_filters`, its own filter in place of those of the
-    query, and `search_params`. An MMR query takes neither.
-    """
-
-    _of_engine: ClassVar[tuple[str, ...]] = ("qdrant_filters", "search_params")
-
-    def __init__(self, store: Store, engine: Engine, collection: str) -> None:
-        super().__init__(store, engine, collection)
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Name under which LlamaIndex files this class."""
-        return "HybridVectorStore"
-
-    @property
-    def client(self) -> QdrantClient:
-        """What asks the server."""
-        client: QdrantClient = self._engine.client  # type: ignore[attr-defined] # one on a server
-        return client
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any], **_: Any) -> NoReturn:
-        """Refused: what `to_dict` gives holds no key.
-
-        Raises:
-            ConfigurationError: always.
-        """
-        raise ConfigurationError(
-            "a vector store on a server is not made from a dictionary, which holds no key; open "
-            f"it with open_store(URL, api_key=KEY).vector_store({data.get('collection')!r})"
-        )
-
-
-def _with_arguments(query: VectorStoreQuery, arguments: Mapping[str, Any]) -> VectorStoreQuery:
-    """The query with what was given by keyword, such as `mmr_threshold`, in place of its own."""
-    if unknown := sorted(arguments.keys() - _ARGUMENTS):
-        raise ConfigurationError(
-            f"this store has no query argument {unknown[0]!r}; it takes those of VectorStoreQuery: "
-            f"{', '.join(sorted(_ARGUMENTS))}"
-        )
-    return replace(query, **arguments)
-
-
-def _asked(query: VectorStoreQuery) -> tuple[Query, float | None]:
-    """What a query asks, and the weight of its dense ranking; None for the usual one.
+def _asked(query: VectorStoreQuery) -> Query:
+    """What a query asks.
 
     As in LlamaIndex, `alpha` 1 is dense search alone and 0 is search by words alone; that is what
     they are made here, to the last score.
     """
     mode = _MODES.get(query.mode)
     if mode is None:
-        known = ", ".join(sorted({str(one.value) for one in VectorStoreQueryMode} & {*_MODES}))
+        known = ", ".join(sorted(str(one.value) for one in map(VectorStoreQueryMode, _MODES)))
         raise ConfigurationError(
             f"this store has no query mode {str(query.mode)!r}; choose one of {known}"
         )
-    alpha, limit = None, query.similarity_top_k
-    if mode == "hybrid":
-        alpha = _fraction("alpha", query.alpha)
-        alone: dict[float | None, SearchMode] = {0: "sparse", 1: "dense"}
-        mode, limit = alone.get(alpha, mode), query.hybrid_top_k or limit
+    limit, alpha = query.similarity_top_k, None
+    if query.mode == VectorStoreQueryMode.MMR:
+        limit *= _CANDIDATES
+        if query.mmr_threshold is not None:
+            check_share("mmr_threshold", query.mmr_threshold)
     elif mode == "sparse":
         limit = query.sparse_top_k or limit
-    return Query(query.query_embedding, query.query_str, limit, mode), alpha
-
-
-def _fraction(name: str, value: Any) -> float | None:
-    """A number from 0 to 1; None where none was given."""
-    if value is None:
-        return None
-    given = float(value) if isinstance(value, Real) and not isinstance(value, bool) else -1.0
-    if not 0 <= given <= 1:
-        raise ConfigurationError(f"{name} is a number from 0 to 1, not {value!r}")
-    return given
+    elif mode == "hybrid":
+        limit, alpha = query.hybrid_top_k or limit, query.alpha
+        if alpha is not None:
+            check_share("alpha", alpha)
+            alone: dict[float, SearchMode] = {0: "sparse", 1: "dense"}
+            mode = alone.get(alpha, mode)
+    filters = (Filter(document_ids=query.doc_ids), query.filters)
+    also = Scope(filters, query.node_ids or None)
+    return Query(query.query_embedding, query.query_str, limit, mode, alpha=alpha, also=also)

@@ -102,6 +102,17 @@ def test_a_question_of_unknown_words_or_no_direction_scores_nothing(
     assert {(hit.similarity, hit.keyword_score) for hit in hits} == {(0.0, 0.0)}
 
 
+def test_breadcrumbs_are_embedded_but_stay_out_of_bm25(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    node = make_node("grass is green", [1.0, 0.0], Heading="Zebra > Food")
+    assert node.get_content(metadata_mode="embed").startswith("Heading: Zebra > Food")  # type: ignore[arg-type]
+    store.add(collection, [node])
+    for text, found in (("grass", 1), ("zebra food heading", 0)):
+        hits = store.search(collection, vector=None, text=text, limit=1, mode="sparse")
+        assert len(hits) == found
+
+
 def test_a_reopened_folder_ranks_by_direction_and_not_by_length(
     collection: str, make_node: Callable[..., TextNode], tmp_path: Path
 ) -> None:

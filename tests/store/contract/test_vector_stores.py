@@ -1,13 +1,19 @@
-"""What LlamaIndex counts on of a vector store: ours in process, ours on a server, and its own."""
+"""What LlamaIndex counts on of a vector store: ours in every kind of store, and its own."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import random
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from llama_index.core import StorageContext, VectorStoreIndex
+from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.core.embeddings import MockEmbedding
+from llama_index.core.ingestion import IngestionPipeline
+from llama_index.core.llms import MockLLM
+from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.types import (
     BasePydanticVectorStore,
@@ -17,20 +23,23 @@ from llama_index.core.vector_stores.types import (
     MetadataFilters,
     VectorStoreQuery,
     VectorStoreQueryMode,
+    VectorStoreQueryResult,
 )
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
 
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, DimensionError
+from rag_nodes.models import get_embedding
+from rag_nodes.parsers import get_parser
 from rag_nodes.store import open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
-from rag_nodes.store.edge import EdgeVectorStore
-from rag_nodes.store.vector_store import HybridVectorStore
+from rag_nodes.store.vector_store import RagNodesVectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+MODE = VectorStoreQueryMode
 ABOUT = {
     "red fox": {"year": 2020, "kind": "mammal", "tags": ["wild", "red"], "weight": 6.5},
     "blue whale": {"year": 2021, "kind": "mammal", "tags": ["sea"], "weight": 150000.0},
@@ -44,13 +53,34 @@ VECTORS = {
     "green parrot": [0.0, 1.0, 0.2],
     "grey stone": [0.0, 0.0, 1.0],
 }
+OURS = pytest.mark.parametrize("vectors", ["memory", "folder", "server"], indirect=True)
+IN_PROCESS = pytest.mark.parametrize("vectors", ["memory", "folder"], indirect=True)
 
 
-def node_of(text: str) -> TextNode:
-    node = TextNode(text=text, metadata=ABOUT[text], embedding=VECTORS[text])
-    document = "animals" if "kind" in ABOUT[text] else "things"
+def node_of(text: str, about: dict[str, Any], vector: list[float], document: str) -> TextNode:
+    node = TextNode(text=text, metadata=about, embedding=vector)
     node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=document)
     return node
+
+
+def animals() -> list[TextNode]:
+    return [
+        node_of(text, about, VECTORS[text], "animals" if "kind" in about else "things")
+        for text, about in ABOUT.items()
+    ]
+
+
+@pytest.fixture
+def many() -> list[TextNode]:
+    """More of them than are ever asked for, which words and embeddings rank differently."""
+    drawn = random.Random(7)  # noqa: S311 -- no secret
+    made = []
+    for number in range(40):
+        words = " ".join(drawn.choices(("zebra", "lion", "grass"), (1, 3, 20), k=12 + number))
+        vector = [drawn.gauss(0, 1) for _ in range(3)]
+        made.append(node_of(words, {}, vector, f"d{number % 2}"))
+        made[-1].id_ = f"00000000-0000-0000-0000-{number:012}"
+    return made
 
 
 @pytest.fixture(params=["memory", "folder", "server", "stock"])
@@ -69,23 +99,23 @@ def vectors(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BasePyda
         with open_store(request.getfixturevalue("server_url")) as store:
             yield store.vector_store("c")
     else:
-        own = EdgeVectorStore(":memory:" if request.param == "memory" else tmp_path, "c")
-        yield own
-        own.close()
+        place = ":memory:" if request.param == "memory" else tmp_path
+        with closing(RagNodesVectorStore(place, "c")) as own:
+            yield own
 
 
 @pytest.fixture
 def filled(vectors: BasePydanticVectorStore) -> BasePydanticVectorStore:
-    nodes = [node_of(text) for text in ABOUT]
+    nodes = animals()
     assert vectors.add(nodes) == [node.node_id for node in nodes]
-    _index(vectors)
+    index(vectors, KINDS)
     return vectors
 
 
-def _index(vectors: BasePydanticVectorStore) -> None:
+def index(vectors: BasePydanticVectorStore, kinds: dict[str, str]) -> None:
     """A server in strict mode filters by no key that it has no index of."""
-    if isinstance(vectors, HybridVectorStore):
-        for key, kind in KINDS.items():
+    if isinstance(vectors, RagNodesVectorStore) and isinstance(vectors.client, QdrantClient):
+        for key, kind in kinds.items():
             vectors.client.create_payload_index("c", key, field_schema=kind)
 
 
@@ -96,6 +126,21 @@ def texts(result: Any) -> list[str]:
 def asked(vectors: BasePydanticVectorStore, **options: Any) -> list[str]:
     known = {"query_embedding": [1.0, 0.1, 0.0], "query_str": "red", "similarity_top_k": 4}
     return texts(vectors.query(VectorStoreQuery(**{**known, **options})))
+
+
+def question(**given: Any) -> VectorStoreQuery:
+    known = {"query_embedding": [1.0, 0.0, 0.0], "query_str": "zebra lion"}
+    return VectorStoreQuery(**{"similarity_top_k": 5, "mode": MODE.HYBRID, **known, **given})
+
+
+def ranked(vectors: BasePydanticVectorStore, **given: Any) -> VectorStoreQueryResult:
+    return vectors.query(question(**given))
+
+
+def one(key: str, value: Any, operator: str = "==") -> MetadataFilters:
+    return MetadataFilters(
+        filters=[MetadataFilter(key=key, value=value, operator=FilterOperator(operator))]
+    )
 
 
 def test_a_dense_query_ranks_by_cosine_and_gives_whole_nodes(
@@ -111,18 +156,11 @@ def test_a_dense_query_ranks_by_cosine_and_gives_whole_nodes(
 
 
 def test_sparse_and_hybrid_queries_go_by_words_too(filled: BasePydanticVectorStore) -> None:
-    mode = VectorStoreQueryMode
-    found = asked(filled, mode=mode.SPARSE, query_str="grey", sparse_top_k=2)
+    found = asked(filled, mode=MODE.SPARSE, query_str="grey", sparse_top_k=2)
     assert found[:1] == ["grey stone"]
-    hybrid = asked(filled, mode=mode.HYBRID, query_str="parrot", hybrid_top_k=2, sparse_top_k=4)
+    hybrid = asked(filled, mode=MODE.HYBRID, query_str="parrot", hybrid_top_k=2, sparse_top_k=4)
     assert "green parrot" in hybrid
     assert len(hybrid) == 2
-
-
-def one(key: str, value: Any, operator: str = "==") -> MetadataFilters:
-    return MetadataFilters(
-        filters=[MetadataFilter(key=key, value=value, operator=FilterOperator(operator))]
-    )
 
 
 FILTERS: list[tuple[MetadataFilters, set[str]]] = [
@@ -149,39 +187,54 @@ FILTERS: list[tuple[MetadataFilters, set[str]]] = [
         MetadataFilters(filters=one("kind", "mammal").filters, condition=FilterCondition.NOT),
         {"green parrot", "grey stone"},
     ),
-    (
-        MetadataFilters(filters=[one("kind", "mammal"), one("year", 2020)]),
-        {"red fox"},
-    ),
+    (MetadataFilters(filters=[one("kind", "mammal"), one("year", 2020)]), {"red fox"}),
     (MetadataFilters(filters=[]), set(ABOUT)),
+]
+MORE_FILTERS: list[tuple[MetadataFilters, set[str]]] = [
+    (one("tags", ["wild", "red"], "all"), {"red fox"}),
+    (one("tags", ["sea", "red"], "any"), {"red fox", "blue whale"}),
+    (one("tags", "sea", "contains"), {"blue whale"}),
+    (one("kind", "bird", "text_match"), {"green parrot"}),
+    (one("kind", "BIRD", "text_match_insensitive"), {"green parrot"}),
 ]
 
 
-@pytest.mark.parametrize(("filters", "expected"), FILTERS)
-def test_filters_let_the_same_nodes_pass_in_every_store(
-    filled: BasePydanticVectorStore, filters: MetadataFilters, expected: set[str]
+def test_filters_let_the_same_nodes_pass_in_every_store(filled: BasePydanticVectorStore) -> None:
+    for filters, expected in FILTERS:
+        assert set(asked(filled, filters=filters)) == expected, filters
+        if filters.filters:
+            found = {node.get_content() for node in filled.get_nodes(filters=filters)}
+            assert found == expected, filters
+
+
+@IN_PROCESS
+def test_operators_that_other_stores_leave_out_are_known_in_process(
+    filled: RagNodesVectorStore,
 ) -> None:
-    assert set(asked(filled, filters=filters)) == expected
-    if filters.filters:
-        assert {node.get_content() for node in filled.get_nodes(filters=filters)} == expected
+    for filters, expected in MORE_FILTERS:
+        assert set(asked(filled, filters=filters)) == expected, filters
 
 
-def test_only_some_documents_are_searched_where_they_are_named(
+def test_only_some_documents_and_nodes_are_searched_where_they_are_named(
     filled: BasePydanticVectorStore,
 ) -> None:
     assert asked(filled, doc_ids=["things"]) == ["grey stone"]
-
-
-def test_only_some_nodes_are_searched_where_they_are_named(
-    filled: BasePydanticVectorStore,
-) -> None:
     known = {node.get_content(): node.node_id for node in filled.get_nodes()}
     some = [known["green parrot"], known["grey stone"]]
-    for mode in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID):
+    for mode in (MODE.DEFAULT, MODE.HYBRID):
         options = {"mode": mode, "hybrid_top_k": 4, "sparse_top_k": 4}
         assert set(asked(filled, node_ids=some, **options)) == {"green parrot", "grey stone"}
         found = asked(filled, node_ids=some, filters=one("kind", "bird"), **options)
         assert found == ["green parrot"]
+
+
+@OURS
+def test_no_documents_are_none_and_no_nodes_are_all_as_an_index_asks_for_all(
+    filled: RagNodesVectorStore,
+) -> None:
+    for mode in (MODE.DEFAULT, MODE.SPARSE, MODE.HYBRID):
+        assert asked(filled, mode=mode, doc_ids=[]) == []
+        assert asked(filled, mode=mode, node_ids=[])
 
 
 def test_nodes_are_read_and_deleted_by_id_by_filter_and_by_document(
@@ -206,74 +259,211 @@ def test_a_node_of_the_same_id_is_replaced(filled: BasePydanticVectorStore) -> N
     assert "red fox" not in found
 
 
-async def test_async_calls_do_the_same(vectors: BasePydanticVectorStore) -> None:
-    if isinstance(vectors, QdrantVectorStore) and vectors._aclient is None:
-        # Stock, on a client in memory, has no async face.
-        assert type(vectors) is QdrantVectorStore
-        return
-    await vectors.async_add([node_of(text) for text in ABOUT])
-    _index(vectors)
-    asked_for = VectorStoreQuery(query_embedding=[1.0, 0.1, 0.0], similarity_top_k=1)
-    assert texts(await vectors.aquery(asked_for)) == ["red fox"]
+@OURS
+def test_nodes_come_with_their_embeddings(filled: RagNodesVectorStore) -> None:
+    node = TextNode(text="unit", embedding=[0.0, 3.0, 4.0])
+    filled.add([node])
+    [found] = filled.get_nodes([node.node_id])
+    assert found.embedding == pytest.approx([0.0, 0.6, 0.8])
+    assert all(node.embedding for node in filled.get_nodes())
+    assert len(filled.get_nodes(limit=2)) == 2
+
+
+@OURS
+async def test_async_calls_do_the_same(vectors: RagNodesVectorStore) -> None:
+    await vectors.async_add(animals())
+    index(vectors, KINDS)
+    assert texts(await vectors.aquery(VectorStoreQuery([1.0, 0.1, 0.0], 1))) == ["red fox"]
     [fox] = await vectors.aget_nodes(filters=one("year", 2020))
     await vectors.adelete_nodes([fox.node_id])
     await vectors.adelete("things")
-    found = await vectors.aquery(VectorStoreQuery(query_embedding=[1.0, 0, 0], similarity_top_k=9))
+    found = await vectors.aquery(VectorStoreQuery([1.0, 0, 0], 9))
     assert set(texts(found)) == {"blue whale", "green parrot"}
     await vectors.aclear()
 
 
 def test_an_index_is_built_asked_and_changed(vectors: BasePydanticVectorStore) -> None:
     storage = StorageContext.from_defaults(vector_store=vectors)
-    index = VectorStoreIndex(
+    made = VectorStoreIndex(
         [TextNode(text="one"), TextNode(text="two")],
         storage_context=storage,
         embed_model=MockEmbedding(3),
     )
-    index.insert_nodes([TextNode(text="three")])
+    made.insert_nodes([TextNode(text="three")])
     again = VectorStoreIndex.from_vector_store(vectors, embed_model=MockEmbedding(3))
     found = again.as_retriever(similarity_top_k=9).retrieve("which?")
     assert {one.node.get_content() for one in found} == {"one", "two", "three"}
 
 
-@pytest.mark.parametrize("vectors", ["memory", "folder"], indirect=True)
-def test_what_other_stores_leave_out_is_there_in_process(
-    filled: EdgeVectorStore,
+@OURS
+async def test_stock_pipelines_write_it_and_stock_retrievers_read_it(
+    vectors: RagNodesVectorStore,
 ) -> None:
-    every = one("tags", ["wild", "red"], "all")
-    assert asked(filled, filters=every) == ["red fox"]
-    assert set(asked(filled, filters=one("tags", ["sea", "red"], "any"))) == {
-        "red fox",
-        "blue whale",
-    }
-    assert asked(filled, filters=one("tags", "sea", "contains")) == ["blue whale"]
-    assert asked(filled, filters=one("kind", "bird", "text_match")) == ["green parrot"]
-    loud = one("kind", "BIRD", "text_match_insensitive")
-    assert asked(filled, filters=loud) == ["green parrot"]
-    near = asked(filled, similarity_top_k=2)
-    diverse = asked(filled, mode=VectorStoreQueryMode.MMR, mmr_threshold=0.1, similarity_top_k=2)
-    assert near == ["red fox", "blue whale"]
-    assert diverse[0] == "red fox"
-    assert diverse[1] != "blue whale"
-    with pytest.raises(ConfigurationError, match="no query mode"):
-        asked(filled, mode=VectorStoreQueryMode.SVM)
+    text = "# Zebra\n\nThe zebra eats grass.\n\n# Lion\n\nThe lion eats zebras, no grass.\n"
+    model = get_embedding("lexical")
+    pipeline = IngestionPipeline(
+        transformations=[get_parser("heading", chunk_size=50, min_chunk_size=1), model],
+        vector_store=vectors,
+        disable_cache=True,
+    )
+    nodes = pipeline.run(documents=[Document(text=text, id_="animals")])
+    runs = (pipeline.arun(documents=[Document(text=text, id_="animals")]) for _ in range(4))
+    await asyncio.gather(*runs)
+    assert len(vectors.get_nodes()) == len(nodes) > 1
+    made = VectorStoreIndex.from_vector_store(vectors, embed_model=model)
+    retrievers: list[Any] = [
+        made.as_retriever(similarity_top_k=1, sparse_top_k=1, vector_store_query_mode=mode)
+        for mode in ("default", "hybrid", "sparse")
+    ]
+    fused = QueryFusionRetriever(
+        retrievers, num_queries=1, llm=MockLLM(), similarity_top_k=1, use_async=True
+    )
+    for retriever in (*retrievers, fused):
+        [later] = await retriever.aretrieve("What does the lion eat?")
+        assert "lion eats" in later.node.get_content()
+    [hit] = retrievers[1].retrieve("What does the lion eat?")
+    assert hit.node.node_id == later.node.node_id
+
+
+@OURS
+def test_alpha_leads_from_the_order_of_the_words_to_the_dense_one(
+    vectors: RagNodesVectorStore, many: list[TextNode]
+) -> None:
+    vectors.add(many)
+    dense = ranked(vectors, mode=MODE.DEFAULT).ids
+    words = ranked(vectors, mode=MODE.SPARSE).ids
+    assert dense != words
+    assert ranked(vectors, alpha=1, query_str=None).ids == dense
+    assert ranked(vectors, alpha=0.0, query_embedding=None).ids == words
+    assert ranked(vectors, alpha=0.999999).ids == dense
+    assert ranked(vectors, alpha=0.000001).ids == words
+    usual, half = ranked(vectors), ranked(vectors, alpha=0.5)
+    assert (half.ids, half.similarities) == (usual.ids, pytest.approx(usual.similarities))
+    assert len({tuple(ranked(vectors, alpha=one).ids or ()) for one in (0, 0.3, 0.5, 0.7, 1)}) > 3
+
+
+def test_every_store_gives_the_same_nodes_and_scores_in_every_mode(
+    tmp_path: Path, server_url: str, many: list[TextNode]
+) -> None:
+    modes: list[dict[str, Any]] = [
+        {"mode": mode} for mode in (MODE.DEFAULT, MODE.SPARSE, MODE.TEXT_SEARCH, MODE.MMR)
+    ]
+    modes += [{"alpha": one} for one in (None, 0, 0.25, 0.5, 0.9, 1)]
+    with open_store(tmp_path) as here, open_store(server_url) as there:
+        for store in (here, there):
+            store.vector_store("c").add(many)
+        for way in modes:
+            for only in (None, ["d1"]):
+                one, other = (
+                    ranked(store.vector_store("c"), doc_ids=only, **way) for store in (here, there)
+                )
+                assert len(one.ids or ()) == 5
+                assert one.ids == other.ids, way
+                assert one.similarities == pytest.approx(other.similarities, rel=1e-4), way
+
+
+@OURS
+async def test_arguments_by_keyword_go_before_those_of_the_query(
+    vectors: RagNodesVectorStore, many: list[TextNode]
+) -> None:
+    vectors.add(many)
+    query = question(alpha=0.5)
+    assert vectors.query(query, alpha=1).ids == ranked(vectors, alpha=1).ids
+    assert (await vectors.aquery(query, alpha=0)).ids == ranked(vectors, alpha=0).ids
+    assert query.alpha == 0.5
+    near, diverse = (
+        vectors.query(question(mode=MODE.MMR), mmr_threshold=one).ids for one in (1.0, 0.05)
+    )
+    assert near == ranked(vectors, mode=MODE.DEFAULT).ids != diverse
+    assert diverse == ranked(vectors, mode=MODE.MMR, mmr_threshold=0.05).ids
+    made = VectorStoreIndex.from_vector_store(vectors, embed_model=MockEmbedding(3))
+    options: dict[str, Any] = {"vector_store_query_mode": "hybrid", "similarity_top_k": 5}
+    engine = made.as_query_engine(llm=MockLLM(), **options, alpha=0.0)
+    words = ranked(vectors, alpha=0).ids
+    assert [one.node.node_id for one in engine.query("zebra lion").source_nodes] == words
+
+
+@OURS
+def test_what_a_query_lacks_or_has_wrong_is_told(filled: RagNodesVectorStore) -> None:
+    hybrid, mmr = {"mode": MODE.HYBRID}, {"mode": MODE.MMR}
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"mode": MODE.SVM}, "no query mode"),
+        ({"query_embedding": None}, "embedding"),
+        *(({**hybrid, "alpha": n}, "alpha is a number") for n in (-0.1, 1.1, float("nan"), True)),
+        ({**mmr, "mmr_threshold": 7}, "mmr_threshold is a number from 0 to 1"),
+        *(
+            ({"filters": one("year", value, operator)}, "nan is no finite number")
+            for operator, value in (("==", float("nan")), ("in", [float("nan")]))
+        ),
+        ({"filters": one("year", [2020], ">")}, "cannot compare"),
+    ]
+    for given, said in wrong:
+        with pytest.raises(ConfigurationError, match=said):
+            asked(filled, **given)
+    with pytest.raises(ConfigurationError, match="'alfa'"):
+        filled.query(question(), alfa=1)
     with pytest.raises(DimensionError):
         asked(filled, query_embedding=[1.0])
-    with pytest.raises(ConfigurationError, match="embedding"):
-        asked(filled, query_embedding=None)
     with pytest.raises(ConfigurationError, match=r"clear\(\)"):
         filled.delete_nodes()
     filled.clear()
-    assert filled.get_nodes(filters=every) == []
+    assert filled.get_nodes() == []
     with pytest.raises(CollectionMissingError):
         asked(filled)
 
 
-def test_a_folder_is_there_again_after_it_was_closed(tmp_path: Path) -> None:
-    first = EdgeVectorStore(tmp_path, "c")
-    first.add([node_of(text) for text in ABOUT])
-    first.persist("")
-    first.close()
-    again = EdgeVectorStore(tmp_path, "c")
-    assert asked(again, similarity_top_k=1) == ["red fox"]
-    again.close()
+SIZES = {"two": 2, "two and a bit": 2.5, "also two": 2.0, "word": "2", "list": [2, 7.5]}
+COMPARED: list[tuple[str, Any, set[str]]] = [
+    ("==", 2, {"two", "also two", "list"}),
+    ("==", 2.0, {"two", "also two", "list"}),
+    ("!=", 2.5, {"two", "also two", "word", "list"}),
+    ("!=", 2, {"two and a bit", "word"}),
+    ("!=", 2.0, {"two and a bit", "word"}),
+    ("in", [2.5, 9.5], {"two and a bit"}),
+    ("in", [2.0, 2.5], {"two", "two and a bit", "also two", "list"}),
+    ("in", [2, 9], {"two", "also two", "list"}),
+    ("nin", [2.0, 2.5], {"word"}),
+    ("nin", [2, 3], {"two and a bit", "word"}),
+    ("nin", [7.5, 2.0], {"two and a bit", "word"}),
+]
+
+
+@OURS
+def test_numbers_are_compared_as_in_python_whether_whole_or_not(
+    vectors: RagNodesVectorStore,
+) -> None:
+    made = [
+        TextNode(text=text, metadata={"size": size}, embedding=[1.0, 0.0])
+        for text, size in SIZES.items()
+    ]
+    vectors.add([*made, TextNode(text="without", embedding=[1.0, 0.0])])
+    index(vectors, {"size": "float"})
+    for operator, value, expected in COMPARED:
+        filters = one("size", value, operator)
+        found = {node.get_content() for node in vectors.get_nodes(filters=filters)}
+        assert found == expected, filters
+        assert set(asked(vectors, filters=filters, query_embedding=[1.0, 0.0])) <= expected
+
+
+def test_a_folder_is_there_again_after_it_was_closed_also_by_its_dictionary(tmp_path: Path) -> None:
+    with closing(RagNodesVectorStore(tmp_path, "c")) as first:
+        first.add(animals())
+        first.persist("")
+        plain = json.loads(json.dumps(first.to_dict()))
+    with closing(RagNodesVectorStore.from_dict(plain)) as again:
+        assert asked(again, similarity_top_k=1) == ["red fox"]
+        with closing(RagNodesVectorStore.from_json(again.to_json())) as third:
+            assert third.collection == "c"
+
+
+def test_what_no_dictionary_can_hold_is_told(serve: Any) -> None:
+    with (
+        serve(api_key="canary-key-1") as double,
+        open_store(double.url, api_key="canary-key-1") as store,
+        closing(RagNodesVectorStore()) as memory,
+    ):
+        served = store.vector_store("c")
+        assert "canary" not in json.dumps(served.to_dict(), default=str)
+        for vectors in (served, memory):
+            with pytest.raises(ConfigurationError, match="neither chunks nor a key"):
+                RagNodesVectorStore.from_dict(vectors.to_dict())

@@ -17,10 +17,11 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError, StoreFullError
 from rag_nodes.store import Filter, open_store
 from rag_nodes.store.conditions import indexes_for
-from rag_nodes.store.edge import EdgeVectorStore, shards
 from rag_nodes.store.edge import collection as collections_
+from rag_nodes.store.edge import shards
 from rag_nodes.store.edge.collection import USUAL
 from rag_nodes.store.filters import DOCUMENT_ID, INDEXES
+from rag_nodes.store.vector_store import RagNodesVectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,7 +99,7 @@ def test_filters_of_llamaindex_have_indexes_where_whole_texts_are_compared(
             ),
         ],
     )
-    chunks = EdgeVectorStore(collection="c")
+    chunks = RagNodesVectorStore(collection="c")
     nodes = [make_node(f"{n}", X, team="blue" if n % 2 else 7, size=n) for n in range(8)]
     chunks.add(nodes)
     found = chunks.query(VectorStoreQuery(X, filters=asked, similarity_top_k=9))
@@ -125,7 +126,7 @@ def test_filters_of_llamaindex_find_the_same_whatever_was_asked_before(
         for value in [*values, ["a", "b"], ["2025-01-01"], [1, 2]]
     ]
     asked.append(MetadataFilter(key="no path", value="a"))
-    plain, large = EdgeVectorStore(collection="c"), EdgeVectorStore(tmp_path, "c")
+    plain, large = RagNodesVectorStore(collection="c"), RagNodesVectorStore(tmp_path, "c")
     large.add(nodes)
     large.get_nodes(filters=MetadataFilters(filters=[MetadataFilter(key=key, value="a")]))
     assert key in indexed(large.client)

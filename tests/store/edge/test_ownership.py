@@ -12,8 +12,8 @@ from qdrant_client.http import models as rest
 
 from rag_nodes.errors import StoreForeignError
 from rag_nodes.store import open_store
-from rag_nodes.store.edge import EdgeVectorStore
 from rag_nodes.store.edge.ownership import looked_at
+from rag_nodes.store.vector_store import RagNodesVectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
-OPENING = [open_store, EdgeVectorStore, looked_at]
-WAYS = ["open_store", "EdgeVectorStore", "a look from outside"]
+OPENING = [open_store, RagNodesVectorStore, looked_at]
+WAYS = ["open_store", "RagNodesVectorStore", "a look from outside"]
 
 
 def content(folder: Path) -> dict[str, str]:

@@ -17,7 +17,6 @@ from rag_nodes.store.engine import EngineCollection
 from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, Filter
 from rag_nodes.store.fusion import SAMPLE, Scores, depth_of
 from rag_nodes.store.points import Point
-from rag_nodes.store.queries import EVERYTHING, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from rag_nodes.store.edge.terms import ShardShare
     from rag_nodes.store.filters import IndexKind
     from rag_nodes.store.points import Layout
-    from rag_nodes.store.queries import Query
+    from rag_nodes.store.queries import Query, Scope
 
 INDEXED = 2_000
 """Points from which keys that filters name are indexed: below, looking at all of them takes
@@ -121,9 +120,9 @@ class Collection(EngineCollection):
             if offset is None:
                 return
 
-    def scores(self, query: Query, also: Scope = EVERYTHING, **_: Any) -> Scores:
+    def scores(self, query: Query) -> Scores:
         """Both rankings; of a hybrid question as far as `depth_of` says, and what is behind it."""
-        chosen = self._chosen(also.within(query.filter))
+        chosen = self._chosen(query.scope)
         scope = self._share.scope(*chosen)
         searches = Searches(self.shard, self.layout, self._share, query, scope)
         if query.mode != "hybrid":
@@ -134,11 +133,6 @@ class Collection(EngineCollection):
         if depth >= every:
             return searches.scores(depth)
         return searches.scores(depth, every, self._sample(scope))
-
-    def diverse(self, query: Query, also: Scope, weight: float) -> list[tuple[str, float]]:
-        """Nodes by maximal marginal relevance."""
-        scope = self._share.scope(*self._chosen(also.within(query.filter)))
-        return Searches(self.shard, self.layout, self._share, query, scope).diverse(weight)
 
     def find_by(self, keys: Mapping[str, IndexKind]) -> None:
         """Have filters by some keys answered without a look at every point, where there are many.

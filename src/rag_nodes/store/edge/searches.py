@@ -8,7 +8,6 @@ import qdrant_edge as edge
 
 from rag_nodes.store.bm25 import query_vectors
 from rag_nodes.store.edge.terms import one_of
-from rag_nodes.store.engine import CANDIDATES
 from rag_nodes.store.fusion import Rest, Scores
 
 if TYPE_CHECKING:
@@ -62,15 +61,6 @@ class Searches:
             None if self._query.mode == "dense" else worded,
             self._rest(sample, every, known) if sample else None,
         )
-
-    def diverse(self, weight: float) -> list[tuple[str, float]]:
-        """See `EngineCollection.diverse`."""
-        vector, limit = _numbers(self._query), self._query.limit
-        chosen = edge.Mmr(vector, weight, limit * CANDIDATES, self._dense)
-        request = edge.QueryRequest(limit=limit, query=chosen, filter=self._scope)
-        ids = [one.id for one in self._shard.query(request)]
-        similar = self._among("dense", ids)
-        return [(self._share.node_id(one), similar[one]) for one in ids]
 
     def _rest(self, sample: frozenset[Any], every: int, known: Mapping[Any, None]) -> Rest:
         """What chunks score that no ranking reached, by some of them."""

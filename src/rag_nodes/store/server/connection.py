@@ -10,8 +10,9 @@ import json
 import math
 import random
 import warnings
+from contextlib import closing
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from httpx import ConnectError, TimeoutException
@@ -46,19 +47,7 @@ _GRPC_BUFFER = 64 * 1024 * 1024
 """Bytes of a call that gRPC keeps for a repetition; it does not repeat larger ones."""
 
 
-class Reached(NamedTuple):
-    """A server that answers, and what asks it.
-
-    Attributes:
-        location: its URL without credentials.
-        client: asks it.
-    """
-
-    location: str
-    client: QdrantClient
-
-
-def connected(url: str, api_key: str | None, options: ServerOptions) -> Reached:
+def connected(url: str, api_key: str | None, options: ServerOptions) -> QdrantClient:
     """Connect to a server.
 
     Raises:
@@ -69,7 +58,6 @@ def connected(url: str, api_key: str | None, options: ServerOptions) -> Reached:
         StoreError: the server refused the key.
     """
     _check_key(url, api_key, options)
-    retries = Retries(options.retries)
     given: dict[str, Any] = {
         "url": url,
         "api_key": api_key,
@@ -83,21 +71,17 @@ def connected(url: str, api_key: str | None, options: ServerOptions) -> Reached:
     # `_check_key` has said what is to be said about it.
     warnings.filterwarnings("ignore", message="Api key is used with an insecure connection")
     with translated(url):
-        _probe(given, options.retries)
+        # Where nobody listens, whoever mistyped the URL is told at once.
+        probe = QdrantClient(**given, grpc_options=_grpc_retries(0), timeout=PROBE_SECONDS)
+        probe.http.client.add_middleware(_retrying(options.retries, TimeoutException, ConnectError))
+        with closing(probe):
+            probe.get_collections()
+        retries = _grpc_retries(options.retries)
         given["timeout"] = math.ceil(options.timeout)
-        client = QdrantClient(**given, grpc_options=retries.of_grpc())
-        client.http.client.add_middleware(retries.middleware)
-    return Reached(shown(url), client)
-
-
-def _probe(given: dict[str, Any], times: int) -> None:
-    """Ask for a sign of life; where nobody listens, whoever mistyped the URL is told at once."""
-    probe = QdrantClient(**given, grpc_options=Retries(0).of_grpc(), timeout=PROBE_SECONDS)
-    probe.http.client.add_middleware(Retries(times, patient=False).middleware)
-    try:
-        probe.get_collections()
-    finally:
-        probe.close()
+        client = QdrantClient(**given, grpc_options=retries)
+        # A request that was slow would be slow again; a server that was there restarts.
+        client.http.client.add_middleware(_retrying(options.retries, TimeoutException))
+    return client
 
 
 def _check_key(url: str, api_key: str | None, options: ServerOptions) -> None:
@@ -122,65 +106,49 @@ def _is_this_machine(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-class Retries:
-    """What repeats the requests of a client.
+def _retrying(times: int, *final: type[Exception]) -> Callable[..., Response]:
+    """What sends a request as often as it takes, unless whoever asks is ended while it waits.
 
     Args:
         times: repetitions of one request, at most.
-        patient: repeat refused connections too: the server has answered before, and restarts.
+        final: what is not repeated.
     """
 
-    def __init__(self, times: int, *, patient: bool = True) -> None:
-        self._times = times
-        self._stands = TimeoutException if patient else (TimeoutException, ConnectError)
-
-    def middleware(self, request: Request, send: Callable[[Request], Response]) -> Response:
-        """Send a request as often as it takes, unless whoever asks is ended while it waits."""
-        for turn in range(self._times):
+    def middleware(request: Request, send: Callable[[Request], Response]) -> Response:
+        for turn in range(times):
+            # Shortened at random, so that many clients do not come back as one.
+            wait = min(LONGEST_WAIT, FIRST_WAIT * 2.0**turn) * random.uniform(0.5, 1)  # noqa: S311 -- no secret
             try:
                 answer = send(request)
             except ResponseHandlingException as error:
-                wait = self._after_error(error, turn)
-                if wait is None:
+                if isinstance(error.source, final):
                     raise
             else:
-                wait = _after_answer(answer, turn)
-                if wait is None:
+                if answer.status_code not in {_FULL, *_FAULTS}:
                     return answer
+                asked = answer.headers.get("Retry-After", "")
+                if answer.status_code == _FULL and asked.isdecimal():
+                    wait = min(float(asked), LONGEST_ASKED)
             pause(wait)
         return send(request)
 
-    def of_grpc(self) -> dict[str, Any]:
-        """The same for calls by gRPC, which repeats by itself once it is told."""
-        if not self._times:
-            return {"grpc.enable_retries": 0}
-        policy = {
-            "maxAttempts": min(self._times + 1, _GRPC_TRIES),
-            "initialBackoff": f"{FIRST_WAIT}s",
-            "maxBackoff": f"{LONGEST_WAIT}s",
-            "backoffMultiplier": 2,
-            "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED", "INTERNAL"],
-        }
-        config = {"methodConfig": [{"name": [{}], "retryPolicy": policy}]}
-        return {
-            "grpc.enable_retries": 1,
-            "grpc.service_config": json.dumps(config),
-            "grpc.per_rpc_retry_buffer_size": _GRPC_BUFFER,
-        }
-
-    def _after_error(self, error: ResponseHandlingException, turn: int) -> float | None:
-        """Seconds to wait; None for a request that was slow, as it would be again."""
-        return None if isinstance(error.source, self._stands) else _backoff(turn)
+    return middleware
 
 
-def _after_answer(answer: Response, turn: int) -> float | None:
-    """Seconds to wait; None for an answer that stands."""
-    if answer.status_code == _FULL:
-        asked = answer.headers.get("Retry-After", "")
-        return min(float(asked), LONGEST_ASKED) if asked.isdecimal() else _backoff(turn)
-    return _backoff(turn) if answer.status_code in _FAULTS else None
-
-
-def _backoff(turn: int) -> float:
-    """Twice as long each time, shortened at random so that many clients do not come back as one."""
-    return min(LONGEST_WAIT, FIRST_WAIT * 2.0**turn) * random.uniform(0.5, 1)  # noqa: S311 -- no secret
+def _grpc_retries(times: int) -> dict[str, Any]:
+    """The same for calls by gRPC, which repeats by itself once it is told."""
+    if not times:
+        return {"grpc.enable_retries": 0}
+    policy = {
+        "maxAttempts": min(times + 1, _GRPC_TRIES),
+        "initialBackoff": f"{FIRST_WAIT}s",
+        "maxBackoff": f"{LONGEST_WAIT}s",
+        "backoffMultiplier": 2,
+        "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED", "INTERNAL"],
+    }
+    config = {"methodConfig": [{"name": [{}], "retryPolicy": policy}]}
+    return {
+        "grpc.enable_retries": 1,
+        "grpc.service_config": json.dumps(config),
+        "grpc.per_rpc_retry_buffer_size": _GRPC_BUFFER,
+    }

@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING, Any
 from qdrant_client.http import models as rest
 
 from rag_nodes.store.engine import Engine, EngineCollection
-from rag_nodes.store.faults import NOT_FOUND, status_of, translated, was_refused
+from rag_nodes.store.faults import NOT_FOUND, shown, status_of, translated, was_refused
 from rag_nodes.store.filters import INDEXES
 from rag_nodes.store.options import ServerOptions
 from rag_nodes.store.points import Layout, Point
-from rag_nodes.store.queries import EVERYTHING, Scope
 from rag_nodes.store.server.connection import connected
-from rag_nodes.store.server.rankings import Rankings, diverse, ranked
+from rag_nodes.store.server.rankings import ranked, requests_for, scores_of
 from rag_nodes.store.server.terms import (
     changed,
     kept,
     layout_of,
     point_ids,
     point_in,
-    requests_of,
     scoped,
+    struct,
 )
 
 if TYPE_CHECKING:
@@ -32,15 +31,16 @@ if TYPE_CHECKING:
     from qdrant_client import QdrantClient
 
     from rag_nodes.store.fusion import Scores
-    from rag_nodes.store.queries import Query
-    from rag_nodes.store.server.connection import Reached
+    from rag_nodes.store.queries import Query, Scope
 
 logger = logging.getLogger(__name__)
 
 _MARK = "rag_nodes_writer_"
 """Before the name of a writer, in a collection's metadata."""
-_PAGE = 1000
-"""Points per request when reading many."""
+_WRITTEN = 100
+"""Points per request when writing: a fifth of the 32 MB that a server takes, if they are long."""
+_READ = 1000
+"""Points per request when reading."""
 
 
 def open_server(url: str, api_key: str | None, options: ServerOptions | None = None) -> Served:
@@ -53,19 +53,18 @@ def open_server(url: str, api_key: str | None, options: ServerOptions | None = N
         StoreError: the server refused the key.
     """
     chosen = options or ServerOptions()
-    return Served(connected(url, api_key, chosen), chosen)
+    return Served(shown(url), connected(url, api_key, chosen), chosen)
 
 
 class Served(Engine):
-    """A Qdrant behind qdrant-client, told what it needs once per collection and connection.
+    """A Qdrant behind qdrant-client.
 
     Attributes:
         client: asks it.
     """
 
-    def __init__(self, reached: Reached, options: ServerOptions) -> None:
-        self.location, self.client = reached
-        self._options = options
+    def __init__(self, location: str, client: QdrantClient, options: ServerOptions) -> None:
+        self.location, self.client, self._options = location, client, options
         self._known: dict[str, ServedCollection] = {}
 
     @contextmanager
@@ -80,9 +79,8 @@ class Served(Engine):
 
     def collection(self, name: str, *, remembered: bool = False) -> ServedCollection | None:
         """A collection by its name or an alias; it takes a request where it is not remembered."""
-        known = self._known.get(name)
-        if remembered and known:
-            return known
+        if remembered and name in self._known:
+            return self._known[name]
         try:
             info = self.client.get_collection(name)
         except Exception as error:
@@ -91,12 +89,9 @@ class Served(Engine):
             self._known.pop(name, None)
             return None
         where = f"{self.location}: collection {name!r}"
-        layout = layout_of(info.config.params, where)
-        known = self._known.setdefault(
-            name, ServedCollection(self.client, name, where, self._options, layout)
-        )
-        known.look(layout, info.payload_schema)
-        return known
+        found = ServedCollection(self.client, name, where, self._options, info)
+        self._known[name] = found
+        return found
 
     def create(self, name: str, layout: Layout) -> None:
         """Make a collection of ours."""
@@ -139,29 +134,19 @@ class ServedCollection(EngineCollection):
         client: asks the server.
         name: of it, or an alias.
         where: location and name, for messages.
-        options: how it is kept.
-        layout: of its vectors.
+        options: how it is to be kept, from the first write on.
+        info: what the server says of it.
     """
 
     def __init__(
-        self,
-        client: QdrantClient,
-        name: str,
-        where: str,
-        options: ServerOptions,
-        layout: Layout,
+        self, client: QdrantClient, name: str, where: str, options: ServerOptions, info: Any
     ) -> None:
-        self._client, self._name, self._where = client, name, where
-        self._options, self.layout = options, layout
+        self._client, self._name, self._where, self._options = client, name, where, options
+        self.layout = layout_of(info.config.params, where)
+        self._config = info.config
+        self._lacks = [key for key in INDEXES if key not in info.payload_schema]
+        self._is_prepared = False
         self._size: int | None = None
-        self._is_filterable = self._is_prepared = False
-
-    def look(self, layout: Layout, indexed: Mapping[str, Any]) -> None:
-        """Note how it is now: its vectors, and what the server has an index of."""
-        self.layout, self._size = layout, None
-        self._is_filterable = INDEXES.keys() <= indexed.keys()
-        # Where it is not, others made it anew, or had its alias mean another one.
-        self._is_prepared = self._is_prepared and self._is_filterable
 
     def add_vector(self, name: str, size: int) -> None:
         """Let points have a further embedding."""
@@ -196,14 +181,19 @@ class ServedCollection(EngineCollection):
             )
 
     def write(self, points: Sequence[Point]) -> None:
-        """Store points, some hundred in a request."""
-        self._prepare()
-        for batch in requests_of(points):
+        """Store points, a hundred in a request, in a collection that is kept as the options say."""
+        if not self._is_prepared:
+            if arguments := changed(self._options, self._config):
+                self._client.update_collection(self._name, **arguments)
+            self._index()
+            self._is_prepared = True
+        for first in range(0, len(points), _WRITTEN):
+            batch = [struct(point) for point in points[first : first + _WRITTEN]]
             self._client.upsert(self._name, points=batch, wait=True)
 
     def delete(self, node_ids: Sequence[str]) -> None:
         """Delete points by id."""
-        chosen = rest.PointIdsList(points=list(node_ids))
+        chosen = rest.PointIdsList(points=point_ids(node_ids))
         self._client.delete(self._name, points_selector=chosen, wait=True)
 
     def count(self, vector: str | None) -> int:
@@ -218,7 +208,7 @@ class ServedCollection(EngineCollection):
         records = self._client.retrieve(
             self._name, ids=point_ids(node_ids), with_payload=True, with_vectors=vectors
         )
-        return [point_in(record, self.layout if vectors else None) for record in records]
+        return [point_in(record, self.layout) for record in records]
 
     def select(
         self, scope: Scope, keys: Sequence[str] | None, *, vectors: bool = False
@@ -230,99 +220,53 @@ class ServedCollection(EngineCollection):
             records, offset = self._client.scroll(
                 self._name,
                 scroll_filter=rest.Filter(must=chosen) if chosen else None,
-                limit=_PAGE,
+                limit=_READ,
                 offset=offset,
                 with_payload=list(keys) if keys else keys is None,
                 with_vectors=vectors,
             )
-            yield from (point_in(one, self.layout if vectors else None) for one in records)
+            yield from (point_in(record, self.layout) for record in records)
             if offset is None:
                 return
 
-    def _chosen(self, scope: Scope) -> list[Any]:
-        """What a scope asks, in Qdrant's terms."""
-        if not scope.is_all:
-            self._make_filterable()
-        return scoped(scope)
+    def scores(self, query: Query) -> Scores:
+        """Rankings to some depth, in one request; and one that counts what a filter lets pass."""
+        layout, chosen = self.layout.using(query.using) or self.layout, self._chosen(query.scope)
+        asked = requests_for(layout, query, chosen)
+        requests = list(asked.values())
+        answers = self._client.query_batch_points(self._name, requests=requests) if asked else []
+        found = dict(zip(asked, answers, strict=True))
+        return scores_of(query, found, lambda: self._every(ranked(layout, chosen), chosen))
 
-    def _asked(self, query: Query) -> Layout:
-        """The layout with the embedding that a query compares."""
-        return self.layout.using(query.using) or self.layout
+    def _every(self, scope: rest.Filter, chosen: Sequence[Any]) -> int:
+        """How many chunks pass a filter, about.
 
-    def scores(self, query: Query, also: Scope = EVERYTHING, **native: Any) -> Scores:
-        """Rankings to some depth, in one request; and one that counts what a filter lets pass.
-
-        How many chunks there are in all is remembered, as it changes what is usual by little.
-
-        Args:
-            query: what is asked.
-            also: what chunks have to pass beside the query's filter.
-            native: `qdrant_filters`, a filter of Qdrant in place of both, and `search_params` of
-                the searches in place of ours.
+        Without one it is remembered, as it changes what is usual by little.
         """
-        layout, chosen = self._asked(query), self._chosen(also.within(query.filter))
-        if given := native.get("qdrant_filters"):
-            chosen = [given]
-        given = native.get("search_params")
-        params = rest.SearchParams(**dict(given)) if given else None
-        rankings = Rankings(layout, query, chosen, params)
-        if rankings.requests:
-            rankings.take(self._client.query_batch_points(self._name, requests=rankings.requests))
-        if rankings.is_whole:
-            return rankings.scores()
-        return rankings.scores(self._every(layout, chosen))
-
-    def diverse(self, query: Query, also: Scope, weight: float) -> list[tuple[str, float]]:
-        """Nodes by maximal marginal relevance, which are also asked for their similarity."""
-        chosen = self._chosen(also.within(query.filter))
-        asked = diverse(self._asked(query), query, chosen, weight)
-        best, similar = self._client.query_batch_points(self._name, requests=asked)
-        scores = {point.id: float(point.score) for point in similar.points}
-        return [(str(one.id), scores[one.id]) for one in best.points if one.id in scores]
-
-    def _every(self, layout: Layout, chosen: Sequence[Any]) -> int:
-        """How many chunks pass a filter, about."""
         if not chosen and self._size is not None:
             return self._size
-        scope = ranked(layout, chosen)
         found = int(self._client.count(self._name, count_filter=scope, exact=False).count)
         if not chosen:
             self._size = found
         return found
 
-    def _make_filterable(self) -> None:
-        """Have the server index what filters ask for; asked once per collection and connection.
+    def _chosen(self, scope: Scope) -> list[Any]:
+        """What a scope asks, in Qdrant's terms, from now on answered by indexes."""
+        if not scope.is_all:
+            self._index()
+        return scoped(scope)
+
+    def _index(self) -> None:
+        """Have the server index what filters ask for, where it does not; asked once.
 
         Collections that another program made lack some. A key that may only read cannot add
         them, and the server decides by itself whether it filters without.
         """
-        if not self._is_filterable:
-            self._index(self._client.get_collection(self._name).payload_schema)
-
-    def _prepare(self) -> None:
-        """Have it kept as the options say, and filterable; asked once, as above."""
-        if self._is_prepared:
-            return
-        info = self._client.get_collection(self._name)
-        arguments = changed(self._options, info.config)
-        if self._options.shards not in {None, info.config.params.shard_number}:
-            logger.warning(
-                "%s keeps its number of shards, which nothing changes; ingest into another corpus "
-                "for another one",
-                self._where,
-            )
-        if arguments:
-            self._client.update_collection(self._name, **arguments)
-        self._index(info.payload_schema)
-        self._is_prepared = True
-
-    def _index(self, present: Mapping[str, Any]) -> None:
+        lacking, self._lacks = self._lacks, []
         try:
-            for key, kind in INDEXES.items():
-                if key not in present:
-                    self._client.create_payload_index(
-                        self._name, key, field_schema=rest.PayloadSchemaType(kind)
-                    )
+            for key in lacking:
+                kind = rest.PayloadSchemaType(INDEXES[key])
+                self._client.create_payload_index(self._name, key, field_schema=kind)
         except Exception as error:
             if not was_refused(error):
                 raise
@@ -331,4 +275,3 @@ class ServedCollection(EngineCollection):
                 "key that may write",
                 self._where,
             )
-        self._is_filterable = True

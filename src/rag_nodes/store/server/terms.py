@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from qdrant_client.http import models as rest
@@ -12,18 +11,10 @@ from rag_nodes.store.conditions import FilterTerms
 from rag_nodes.store.points import DENSE, SPARSE, UNNAMED, Layout, Point
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from rag_nodes.store.options import ServerOptions
     from rag_nodes.store.queries import Scope
-
-
-BATCH = 256
-"""Points written in one request,"""
-MOST_BYTES = 16_000_000
-"""and their bytes, about: a server refuses 32 MB, unless it is told otherwise."""
-_NUMBER = 22
-"""Bytes of a number of an embedding as JSON."""
 
 TERMS = FilterTerms(
     rest,
@@ -31,7 +22,27 @@ TERMS = FilterTerms(
     times=rest.DatetimeRange,
     empty=lambda key: rest.IsEmptyCondition(is_empty=rest.PayloadField(key=key)),
 )
-conditions = TERMS.conditions
+_PARAMETERS = {
+    "shards": "shard_number",
+    "replicas": "replication_factor",
+    "write_consistency": "write_consistency_factor",
+    "payload_on_disk": "on_disk_payload",
+}
+"""What Qdrant calls an option that it takes as it is."""
+_GRAPH = {"hnsw_m": "m", "hnsw_ef_construct": "ef_construct"}
+"""The same of options of the search graph."""
+_QUANTIZATIONS: dict[str, Any] = {
+    "scalar": rest.ScalarQuantization(
+        scalar=rest.ScalarQuantizationConfig(type=rest.ScalarType.INT8, always_ram=True)
+    ),
+    "product": rest.ProductQuantization(
+        product=rest.ProductQuantizationConfig(
+            compression=rest.CompressionRatio.X16, always_ram=True
+        )
+    ),
+    "binary": rest.BinaryQuantization(binary=rest.BinaryQuantizationConfig(always_ram=True)),
+}
+"""The small copies stay in memory: what is exact is read from where the embeddings are."""
 
 
 def scoped(scope: Scope) -> list[Any]:
@@ -39,7 +50,7 @@ def scoped(scope: Scope) -> list[Any]:
     ids = None
     if scope.node_ids is not None:
         ids = rest.HasIdCondition(has_id=point_ids(scope.node_ids))
-    return [one for one in (*map(conditions, scope.filters), ids) if one is not None]
+    return [one for one in (*map(TERMS.conditions, scope.filters), ids) if one is not None]
 
 
 def point_ids(node_ids: Sequence[str]) -> list[Any]:
@@ -61,7 +72,7 @@ def layout_of(params: Any, where: str) -> Layout:
             f"of them {DENSE!r}; ingest the documents into a collection of ours"
         )
     found = vectors[known[0]]
-    if found.distance != "Cosine" or found.multivector_config is not None:
+    if not _is_cosine(found):
         kind = "several per chunk" if found.multivector_config else f"by {found.distance.value}"
         raise ConfigurationError(
             f"{where} compares vectors {kind}, and rankings here go by cosine, one per chunk; "
@@ -70,13 +81,12 @@ def layout_of(params: Any, where: str) -> Layout:
     # One that Qdrant does not weigh by document frequency is no BM25 of ours.
     words = (params.sparse_vectors or {}).get(SPARSE)
     sparse = SPARSE if words is not None and words.modifier == "idf" else None
-    others = {name: one for name, one in vectors.items() if name != known[0]}
-    named = {
-        name: int(one.size)
-        for name, one in others.items()
-        if one.distance == "Cosine" and one.multivector_config is None
-    }
+    named = {n: int(one.size) for n, one in vectors.items() if n != known[0] and _is_cosine(one)}
     return Layout(int(found.size), known[0], sparse, named)
+
+
+def _is_cosine(vector: Any) -> bool:
+    return vector.distance == "Cosine" and vector.multivector_config is None
 
 
 def kept(options: ServerOptions, sizes: Mapping[str, int]) -> dict[str, Any]:
@@ -95,27 +105,29 @@ def kept(options: ServerOptions, sizes: Mapping[str, int]) -> dict[str, Any]:
         "vectors_config": {n: rest.VectorParams(size=s, **common) for n, s in sizes.items()},
         # Qdrant weighs our words by how rare they are.
         "sparse_vectors_config": {SPARSE: rest.SparseVectorParams(modifier=rest.Modifier.IDF)},
-        **{theirs: given[ours] for ours, theirs in _PARAMETERS.items() if ours in given},
-        **_search_structures(given),
+        **_renamed(given, _PARAMETERS),
+        **_structures(given),
     }
 
 
 def changed(options: ServerOptions, config: Any) -> dict[str, Any]:
-    """What has to change of a collection, as arguments of `update_collection`.
+    """What has to change of a collection of ours, as arguments of `update_collection`.
 
     Args:
         options: what is wanted.
-        config: what it has.
-
-    Returns:
-        None where all is as wanted. How many shards it has is fixed.
+        config: what it has. How many shards it has is fixed.
     """
-    has = _options_of(config)
+    quantization = config.quantization_config
+    has = {
+        **{ours: getattr(config.params, theirs) for ours, theirs in _PARAMETERS.items()},
+        **{ours: getattr(config.hnsw_config, theirs) for ours, theirs in _GRAPH.items()},
+        "vectors_on_disk": bool(config.params.vectors[DENSE].on_disk),
+        "quantization": next((k for k in _QUANTIZATIONS if hasattr(quantization, k)), None),
+    }
     wanted = options.model_dump(exclude_none=True, include=has.keys() - {"shards"})
     given = {name: value for name, value in wanted.items() if value != has[name]}
-    params = {_PARAMETERS[one]: given[one] for one in _PARAMETERS if one in given}
-    arguments = _search_structures(given)
-    if params:
+    arguments = _structures(given)
+    if params := _renamed(given, _PARAMETERS):
         arguments["collection_params"] = rest.CollectionParamsDiff(**params)
     if "vectors_on_disk" in given:
         diff = rest.VectorParamsDiff(on_disk=given["vectors_on_disk"])
@@ -123,69 +135,17 @@ def changed(options: ServerOptions, config: Any) -> dict[str, Any]:
     return arguments
 
 
-_PARAMETERS = {
-    "shards": "shard_number",
-    "replicas": "replication_factor",
-    "write_consistency": "write_consistency_factor",
-    "payload_on_disk": "on_disk_payload",
-}
-"""What Qdrant calls an option that it takes as it is."""
-_QUANTIZATIONS: dict[str, Any] = {
-    "scalar": rest.ScalarQuantization(
-        scalar=rest.ScalarQuantizationConfig(type=rest.ScalarType.INT8, always_ram=True)
-    ),
-    "product": rest.ProductQuantization(
-        product=rest.ProductQuantizationConfig(
-            compression=rest.CompressionRatio.X16, always_ram=True
-        )
-    ),
-    "binary": rest.BinaryQuantization(binary=rest.BinaryQuantizationConfig(always_ram=True)),
-}
-"""The small copies stay in memory: what is exact is read from where the embeddings are."""
-
-
-def _search_structures(given: Mapping[str, Any]) -> dict[str, Any]:
-    graph = {"m": given.get("hnsw_m"), "ef_construct": given.get("hnsw_ef_construct")}
-    graph = {name: value for name, value in graph.items() if value is not None}
+def _structures(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of what is searched by, as both calls take them."""
+    graph = _renamed(given, _GRAPH)
     structures: dict[str, Any] = {"hnsw_config": rest.HnswConfigDiff(**graph)} if graph else {}
     if "quantization" in given:
         structures["quantization_config"] = _QUANTIZATIONS[given["quantization"]]
     return structures
 
 
-def _options_of(config: Any) -> dict[str, Any]:
-    """What a collection of ours was made with, by our names."""
-    quantization = config.quantization_config
-    return {
-        **{ours: getattr(config.params, theirs) for ours, theirs in _PARAMETERS.items()},
-        "vectors_on_disk": bool(config.params.vectors[DENSE].on_disk),
-        "hnsw_m": config.hnsw_config.m,
-        "hnsw_ef_construct": config.hnsw_config.ef_construct,
-        "quantization": next((k for k in _QUANTIZATIONS if hasattr(quantization, k)), None),
-    }
-
-
-def requests_of(points: Sequence[Point]) -> Iterator[list[rest.PointStruct]]:
-    """Points as they are sent, as many in a request as one should hold."""
-    batch: list[rest.PointStruct] = []
-    size = 0
-    for point in points:
-        more = _bytes_of(point)
-        if batch and (len(batch) == BATCH or size + more > MOST_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(struct(point))
-        size += more
-    if batch:
-        yield batch
-
-
-def _bytes_of(point: Point) -> int:
-    """How long a point is as JSON, about: vectors and what was read with the chunk decide."""
-    numbers = (
-        len(point.vector or ()) + 2 * len(point.words[0]) + sum(map(len, point.named.values()))
-    )
-    return _NUMBER * numbers + len(json.dumps(point.payload, default=str))
+def _renamed(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {theirs: given[ours] for ours, theirs in names.items() if ours in given}
 
 
 def struct(point: Point) -> rest.PointStruct:
@@ -199,17 +159,16 @@ def struct(point: Point) -> rest.PointStruct:
     return rest.PointStruct.model_construct(id=point.node_id, payload=point.payload, vector=vector)
 
 
-def point_in(record: Any, layout: Layout | None) -> Point:
-    """A record as a point, with its vectors where the layout of the collection is given."""
+def point_in(record: Any, layout: Layout) -> Point:
+    """A record as a point, with its vectors where they were asked for."""
     found = Point(str(record.id), record.payload or {})
-    if layout is None or record.vector is None:
+    if record.vector is None:
         return found
     given = record.vector if isinstance(record.vector, dict) else {UNNAMED: record.vector}
     words = given.get(layout.sparse or "") if layout.sparse else None
-    vectors = {name: list(one) for name in layout.named if (one := given.get(name)) is not None}
     dense = given.get(layout.dense)
     return found._replace(
         vector=None if dense is None else list(dense),
         words=(list(words.indices), list(words.values)) if words else ([], []),
-        named=vectors,
+        named={name: list(given[name]) for name in layout.named if name in given},
     )
