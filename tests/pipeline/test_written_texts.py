@@ -18,7 +18,7 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
-from rag_nodes.transforms import FurtherVectors, PromptKey, SectionSummary, TextJournal
+from rag_nodes.transforms import FurtherVectors, SectionSummary, TextJournal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -228,16 +228,3 @@ def test_a_dry_run_prices_what_would_be_written_and_not_what_was(
         unpriced = ingest([file], PARSERS, kept, dry_run=True, **{**options, "prices": {}})
         assert [one.cost for one in unpriced.writers] == [None, None]
     assert asked_of(paid) == 6
-
-
-def test_two_processes_may_keep_what_they_were_told_in_one_file(tmp_path: Path) -> None:
-    keys = [PromptKey.of("m", name) for name in "abcd"]
-    one, two = TextJournal(tmp_path / "w.jsonl"), TextJournal(tmp_path / "w.jsonl")
-    for journal, key, name in zip((one, two, one, two), keys, "abcd", strict=True):
-        journal.add(key, f"about {name}")
-    for journal in (one, two):
-        assert [journal.get(key) for key in keys] == [f"about {name}" for name in "abcd"]
-    both = TextJournal(tmp_path / "w.jsonl", frozen=True)
-    both.add(PromptKey.of("m", "e"), "about e")
-    assert [both.get(key) for key in keys] == [f"about {name}" for name in "abcd"]
-    assert len((tmp_path / "w.jsonl").read_bytes().splitlines()) == 4

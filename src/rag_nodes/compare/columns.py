@@ -14,7 +14,7 @@ from rag_nodes.parsers import PRESETS, as_parser
 from rag_nodes.pipeline import ParserOutcome
 from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesQueryEngine
 from rag_nodes.store import parser_collection
-from rag_nodes.transforms import with_vector
+from rag_nodes.transforms import FurtherVectors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,9 +78,7 @@ class ColumnEngines:
             granularity=chosen.granularity or "chunks",
         )
         self.asked_by = tuple(dict.fromkeys(vectors)) or (self.options.vector,)
-        self.transformations = list(transformations)
-        for vector in self.asked_by:
-            self.transformations = with_vector(vector, self.transformations)
+        self.transformations = [*transformations, FurtherVectors(*self.asked_by)]
         self.vectors = QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
         self.prompt = prompt
         self.statistics: dict[str, ParserOutcome] = {}

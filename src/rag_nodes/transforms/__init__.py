@@ -6,7 +6,6 @@ from rag_nodes.transforms.further import (
     further_text,
     unwritten,
     vector_steps,
-    with_vector,
 )
 from rag_nodes.transforms.guard import EmbeddingGuard
 from rag_nodes.transforms.identity import identity_of
@@ -32,5 +31,4 @@ __all__ = [
     "identity_of",
     "unwritten",
     "vector_steps",
-    "with_vector",
 ]

@@ -112,20 +112,6 @@ def unwritten(names: Iterable[str], given: Iterable[TransformComponent] = ()) ->
     return [name for name in names if name in _WRITTEN and _WRITTEN[name] not in there]
 
 
-def with_vector(
-    name: str, transformations: Sequence[TransformComponent] = ()
-) -> list[TransformComponent]:
-    """Transformations of an ingest whose chunks are to be asked by an embedding.
-
-    Args:
-        name: of the embedding.
-        transformations: that there are anyway.
-    """
-    if name == USUAL or name in further_names(transformations):
-        return list(transformations)
-    return [*transformations, FurtherVectors(name)]
-
-
 def further_names(transformations: Iterable[object]) -> list[str]:
     """Names of the embeddings that transformations ask for beside the usual one."""
     marked = (step.names for step in transformations if isinstance(step, FurtherVectors))
