@@ -13,8 +13,6 @@ from rag_nodes.errors import ModelRequestError
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.parent_child import parents_first
 from rag_nodes.pipeline import ingest_documents
-from rag_nodes.pipeline.column import is_kept
-from rag_nodes.store.catalogue import StoredNode
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -122,15 +120,6 @@ def test_each_parent_comes_right_before_its_first_child() -> None:
         if NodeRelationship.CHILD in before.relationships:
             assert node.parent_node is not None
             assert node.parent_node.node_id == before.node_id
-
-
-def test_a_chunk_that_became_a_parent_is_stored_anew() -> None:
-    (parent, *_), (child, *_) = levels(document())
-    for node, is_parent in ((parent, True), (child, False)):
-        for stored_as_parent in (True, False):
-            known = {node.node_id: StoredNode("hash", 1, 9, is_parent=stored_as_parent)}
-            kept = is_kept(node, known, "hash")
-            assert kept == (stored_as_parent == is_parent)
 
 
 def test_a_request_that_is_refused_costs_no_parent_of_another_document(

@@ -2,39 +2,33 @@
 
 For each result: ids are written down, points are stored, what they replace is deleted; and every
 few thousand points the store is flushed and the ledger says what is stored whole. A run that is
-killed is completed by the next one, see `rag_nodes.pipeline.collections`.
+killed is completed by the next one, see `rag_nodes.pipeline.columns`.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from functools import partial
-from typing import TYPE_CHECKING
+from array import array
+from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.errors import ReaderCrashedError
+from rag_nodes.errors import LedgerError, ReaderCrashedError, StoreError
 from rag_nodes.executors import Inline, LostUnit
-from rag_nodes.hashed import HashedKeys
-from rag_nodes.ledger import DocumentRow
 from rag_nodes.metadata import USUAL
-from rag_nodes.pipeline.deposit import Deposit
-from rag_nodes.pipeline.due import LeftDocument, concluded
-from rag_nodes.pipeline.known import Asked
-from rag_nodes.pipeline.outcomes import failed_row, left_row, read_row, unopened_row
-from rag_nodes.pipeline.units import DocumentRead, FileUnit, Unread
+from rag_nodes.pipeline.due import UnchangedDocument, concluded
+from rag_nodes.pipeline.report import FileColumn
+from rag_nodes.pipeline.units import DocumentRead, DocumentResult, FileUnit, Known
 from rag_nodes.pipeline.work import work
-from rag_nodes.pipeline.writer import ColumnWriter
-from rag_nodes.readers import document_id
+from rag_nodes.readers import COLLECTIONS, document_id, read_listed
 from rag_nodes.transforms import ChunkWriter, TextJournal, further_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rag_nodes.executors import Executor, PickledRecipe
-    from rag_nodes.ledger import FileRow, Ledger
-    from rag_nodes.pipeline.collections import IngestCollection
+    from rag_nodes.ledger import DocumentRow, FileRow, Ledger, StoredDocument
+    from rag_nodes.pipeline.columns import IngestColumn
     from rag_nodes.pipeline.recipe import IngestRecipe
-    from rag_nodes.pipeline.totals import Totals
-    from rag_nodes.pipeline.units import DueFile, FoundDocument, Result
+    from rag_nodes.pipeline.report_builder import ReportBuilder
+    from rag_nodes.pipeline.units import DueFile, Result
 
 MOST_FILES = 32
 """Files of a unit."""
@@ -45,8 +39,30 @@ MOST_BYTES_PAID = 200_000
 CHECKPOINT = 2_000
 """Points and documents after which the store is flushed and the ledger settled."""
 
-_FileReads = list[tuple["DueFile", list[DocumentRead]]]
-"""Files of a unit, and what became of their documents."""
+
+class _Known(Known):
+    """What is stored, asked when it is needed: as each unit is made when the last one is stored."""
+
+    def __init__(self, columns: Sequence[IngestColumn]) -> None:
+        super().__init__(dimensions=[one.dimension for one in columns])
+        self._columns = columns
+
+    def document(self, column: int, document_id: str) -> StoredDocument | None:
+        return self._columns[column].whole([document_id]).get(document_id)
+
+    def vectors(
+        self, column: int, document_ids: Sequence[str], name: str
+    ) -> Mapping[str, Sequence[float]]:
+        return self._columns[column].vectors(document_ids, name)
+
+
+class _FileRead(NamedTuple):
+    """A file that was read: its documents, and what columns made of them, in order."""
+
+    file: DueFile
+    reads: Sequence[DocumentRead]
+    columns: Sequence[Mapping[str, DocumentResult]]
+    is_complete: bool
 
 
 class Driver:
@@ -54,44 +70,36 @@ class Driver:
 
     Args:
         recipe: parsers and models.
-        collections: one for each parser, in order.
+        columns: one for each parser, in order.
         ledger: of the store, or one for this run alone.
-        totals: counts what is done, and tells it.
+        report: counts what is done, and tells it.
         corpus: name of the document set.
         keeps_files: the ledger knows files, too.
         ttl: hours after which a web page is due again; 0 for never.
-        dry_run: store nothing, and write nothing down.
     """
 
     def __init__(
         self,
         recipe: IngestRecipe,
-        collections: Sequence[IngestCollection],
+        columns: Sequence[IngestColumn],
         ledger: Ledger,
-        totals: Totals,
+        report: ReportBuilder,
         *,
         corpus: str,
         keeps_files: bool,
         ttl: float,
-        dry_run: bool,
     ) -> None:
-        self._recipe, self._collections, self._ledger = recipe, collections, ledger
-        self._totals, self._corpus, self._dry_run = totals, corpus, dry_run
-        self._keeps_files, self._ttl = keeps_files and not dry_run, ttl
-        self._names = list(recipe.parsers)
-        self._writers = [
-            ColumnWriter(number, name, one, totals, partial(self._stop, name), dry_run=dry_run)
-            for number, (name, one) in enumerate(zip(self._names, collections, strict=True))
-        ]
-        self._again: deque[DueFile] = deque()
-        self._redone: set[int] = set()
-        self._taken, self._touched = HashedKeys(), HashedKeys()
-        self._files: list[tuple[FileRow, list[DocumentRow]]] = []
+        self._recipe, self._columns, self._ledger = recipe, columns, ledger
+        self._report, self._corpus, self._ttl = report, corpus, ttl
+        self._dry_run = recipe.dry_run
+        self._keeps_files = keeps_files and not recipe.dry_run
+        self._is_here = True
+        self._pending: list[_FileRead] = []
         self._unsettled = 0
 
     def run(
         self,
-        items: Iterable[DueFile | LeftDocument],
+        items: Iterable[DueFile | UnchangedDocument],
         executor: Executor,
         recipe: IngestRecipe | PickledRecipe,
     ) -> None:
@@ -107,141 +115,142 @@ class Driver:
             EngineError: see `Executor`.
             LedgerError: the ledger cannot be read or written.
         """
-        is_here = isinstance(executor, Inline)
-        paid = not (is_here and self._recipe.models.offline)
-        most = MOST_BYTES_PAID if paid else MOST_BYTES
+        self._is_here = isinstance(executor, Inline)
         self._recipe.prepare()
         try:
-            units = self._units(items, most, in_order=is_here)
-            self._do(executor.run(work, recipe, units), is_told=is_here)
-            for unit in self._outdated():
-                self._do(executor.run(work, recipe, [unit]), is_told=is_here)
+            for unit, result in executor.run(work, recipe, self._units(items)):
+                if isinstance(result, LostUnit):
+                    self._lose(unit, result)
+                    continue
+                self._report.take(result)
+                self._apply(unit, result)
+                if result.broken:
+                    raise result.broken
         finally:
             self._checkpoint()
-        for one in self._writers:
+        for one in self._columns:
             one.conclude()
 
-    def _do(self, done: Iterable[tuple[FileUnit, Result | LostUnit]], *, is_told: bool) -> None:
-        for unit, result in done:
-            if isinstance(result, LostUnit):
-                self._lose(unit, result)
-                continue
-            self._totals.take(result, is_told=is_told)
-            self._apply(unit, result)
-            if result.broken:
-                raise result.broken
+    # What is due.
 
-    def _units(
-        self, items: Iterable[DueFile | LeftDocument], most: int, *, in_order: bool
-    ) -> Iterator[FileUnit]:
-        """The files that are due, a few at a time; the others are counted.
-
-        Args:
-            items: all files.
-            most: bytes of a unit.
-            in_order: each unit is stored before the next one is asked for.
-        """
+    def _units(self, items: Iterable[DueFile | UnchangedDocument]) -> Iterator[FileUnit]:
+        """The files that are due, a few at a time; the others are counted."""
+        is_free = self._is_here and self._recipe.models.offline
+        most = MOST_BYTES if is_free else MOST_BYTES_PAID
         files: list[DueFile] = []
         size = 0
         for one in items:
-            if isinstance(one, LeftDocument):
+            if isinstance(one, UnchangedDocument):
                 self._leave(one)
                 continue
             if files and (len(files) == MOST_FILES or size + one.size > most):
                 yield self._unit(files)
                 files, size = [], 0
-            if in_order:
-                yield from self._outdated()
-            if len(self._recipe.stopped) == len(self._names):  # it would fail as the last did
-                row = unopened_row(one.path, self._recipe.stopped, self._former_chunks(one))
-                self._totals.passed(one.path)
-                self._totals.row(one.position, row)
+            if len(self._recipe.stopped) == len(self._columns):  # it would fail as the last did
+                self._give_up(one)
                 continue
             files.append(one)
             size += one.size
         if files:
             yield self._unit(files)
 
-    def _outdated(self) -> Iterator[FileUnit]:
-        """Each file that has to be done again, alone, so that what is looked up stays true."""
-        while self._again:
-            file = self._again.popleft()
-            self._redone.add(file.position)
-            yield self._unit([file])
-
     def _unit(self, files: Sequence[DueFile]) -> FileUnit:
-        def documents() -> list[str]:
-            return [*self._documents(files), *(twin for one in files for twin in one.twins)]
-
-        names = [USUAL, *further_names(self._recipe.steps)]
-        known = Asked(self._collections, documents, names)
+        known = _Known(self._columns) if self._is_here else self._known(files)
         return FileUnit(tuple(files), known, dict(self._recipe.stopped))
 
-    def _documents(self, files: Iterable[DueFile]) -> list[str]:
-        """Those that may be stored of files, as far as that is known before they are read."""
+    def _known(self, files: Sequence[DueFile]) -> Known:
+        """What is stored of files, for a process that cannot ask."""
+        twins = [twin for one in files for twin in one.twins]
+        ids = [*self._documents(files), *self._pages(files), *twins]
+        documents: dict[tuple[int, str], StoredDocument] = {}
+        texts: dict[tuple[int, str], Mapping[str, Sequence[float]]] = {}
+        for number, column in enumerate(self._columns):
+            try:
+                documents |= {(number, one): row for one, row in column.whole(ids).items()}
+                for name in (USUAL, *further_names(self._recipe.steps)):
+                    vectors = column.vectors(ids, name)
+                    texts[number, name] = {text: array("f", of) for text, of in vectors.items()}
+            except LedgerError:
+                raise
+            except StoreError:  # whoever writes to it will say so
+                continue
+        return Known(documents, texts, [one.dimension for one in self._columns])
+
+    def _documents(self, files: Sequence[DueFile]) -> list[str]:
+        """Ids of the documents of files, as far as that is known before they are read."""
         places = [one.file.place for one in files if one.file and one.row]
         known = self._ledger.known(self._corpus, places)
         ids = [row.id for of in known.values() for row in of.documents]
-        return [*dict.fromkeys([*ids, *map(document_id, places)])]
+        return list(dict.fromkeys([*ids, *map(document_id, places)]))
 
-    def _former_chunks(self, file: DueFile) -> dict[str, int]:
-        """Chunks that are stored of a file that is not opened, by parser."""
-        documents = self._documents([file])
-        return {
-            name: sum(row.chunks for row in writer.whole(documents).values())
-            for name, writer in zip(self._names, self._writers, strict=True)
-        }
+    def _pages(self, files: Sequence[DueFile]) -> Iterator[str]:
+        """Ids of the pages of crawls, as another file may have had some: so they are read here."""
+        if not any(one.holds_any for one in self._columns):
+            return
+        for one in files:
+            if one.file and one.file.path.suffix.lower() in COLLECTIONS:
+                reads = read_listed(one.file, limits=self._recipe.limits)
+                yield from (read.document.id_ for read in reads if read.document)
 
-    def _leave(self, left: LeftDocument) -> None:
+    def _leave(self, left: UnchangedDocument) -> None:
         """Count a document that is left as it is stored."""
-        columns = {}
-        for number, row in enumerate(left.deposits):
-            deposit = Deposit(row.document_id, left.row.name, row.version, is_known=True)
-            deposit.counts.join(row)
-            deposit.kept, deposit.spared = row.chunks, row.tokens
-            if self._is_new(number, deposit):
-                self._totals.count(number, deposit)
-            if row.error is not None:  # of another version, or of a run that was killed
-                self._writers[number].later([deposit])
-            columns[self._names[number]] = deposit.outcome()
-        self._totals.passed(left.path)
-        self._totals.row(left.position, left_row(left.path, left.row, columns))
+        made = {}
+        for column, row in zip(self._columns, left.stored, strict=True):
+            made[column.name] = column.remember(DocumentResult.known(left.row.name, row))
+            self._report.count(column.name, made[column.name])
+        self._report.tell("read", left.path, 0, 0)
+        self._report.document(left.position, left.path, left.row, made)
+
+    def _give_up(self, file: DueFile) -> None:
+        """Report a file that is not opened, as every parser has given up."""
+        documents = self._documents([file])
+        columns = {
+            one.name: FileColumn(
+                "incomplete",
+                0,
+                0,
+                one.former_chunks(documents),
+                error=self._recipe.stopped[one.name],
+            )
+            for one in self._columns
+        }
+        self._report.tell("read", file.path, 0, 0)
+        self._report.failed(file.position, file.path, None, columns=columns)
+
+    # What was done.
 
     def _lose(self, unit: FileUnit, lost: LostUnit) -> None:
         """Take down a file that ended every process that worked on it."""
         for file in unit.files:
             why = f"the worker died twice reading it ({lost.reason})"
-            unread = Unread(str(ReaderCrashedError(file.path, why)))
-            self._totals.passed(file.path)
-            self._totals.row(file.position, failed_row(file.path, DocumentRead(None, unread, 0.0)))
-            if file.row:
-                self._files.append((concluded(file.row, [], [unread]), []))
+            read = DocumentRead(None, error=str(ReaderCrashedError(file.path, why)))
+            self._report.tell("read", file.path, 0, 0)
+            self._pending.append(_FileRead(file, [read], [], is_complete=True))
 
     def _apply(self, unit: FileUnit, result: Result) -> None:
         """Store what came of a unit."""
         self._keep_texts(result)
-        for name, column in zip(self._names, result.columns, strict=True):
-            if column.stopped:
-                self._stop(name, column.stopped)
-        reads = self._still_true(unit, result)
-        deposits = self._unique(reads)
-        points = [one.points for one in result.columns]
-        work = list(zip(self._writers, deposits, points, strict=True))
-        former = [one.listed(own) for one, own, _ in work]
+        work = list(zip(self._columns, result.columns, strict=True))
+        for column, made in work:
+            column.look_up(made)
         if not self._dry_run:
             with self._ledger.transaction():
-                self._announce(reads)
-                for (one, own, new), there in zip(work, former, strict=True):
-                    one.intend(own, there, new)
-        for (one, own, new), there in zip(work, former, strict=True):
-            self._unsettled += len(own) + one.store(own, there, new)
-        self._count(reads, deposits, is_complete=result.broken is None)
+                self._announce(unit, result)
+                for column, made in work:
+                    column.intend(made)
+        for column, made in work:
+            self._unsettled += len(made.documents) + column.write(made)
+            for one in made.documents.values():
+                self._report.count(column.name, one)
+            if why := made.stopped or column.stopped:
+                self._recipe.stopped.setdefault(column.name, why)
+        documents = [one.documents for one in result.columns]
+        self._pending += [
+            _FileRead(file, reads, documents, is_complete=result.broken is None)
+            for file, reads in zip(unit.files, result.reads, strict=False)
+        ]
         if self._unsettled >= CHECKPOINT:
             self._checkpoint()
-
-    def _stop(self, name: str, why: str) -> None:
-        """Have a column do nothing more, for the same reason."""
-        self._recipe.stopped.setdefault(name, why)
 
     def _keep_texts(self, result: Result) -> None:
         """Put what LLMs wrote on machines without a journal into those of this one."""
@@ -251,107 +260,51 @@ class Driver:
             for key, text in texts:
                 journals[path].add(key, text)
 
-    def _still_true(self, unit: FileUnit, result: Result) -> _FileReads:
-        """What became of the files; those are done again of which it is not true any more.
-
-        Two files may have the same page, each as it was when they were crawled: then what was
-        looked up of the second changed when the first was stored.
-        """
-        reads = []
-        seen: dict[tuple[int, str], str] = {}
-        for file, of in zip(unit.files, result.reads, strict=False):
-            own = [(number, one) for read in of for number, one in enumerate(read.deposits)]
-            versions = {(number, one.document_id): one.version for number, one in own}
-            is_outdated = any(self._is_outdated(number, one) for number, one in own)
-            is_outdated |= any(seen.get(key, one) != one for key, one in versions.items())
-            if is_outdated and file.position not in self._redone:
-                self._again.append(file)
-                # After it whatever came later, be it what is stored now.
-                seen.update(dict.fromkeys(versions, ""))
-            else:
-                seen.update(versions)
-                reads.append((file, of))
-        return reads
-
-    def _is_outdated(self, number: int, deposit: Deposit) -> bool:
-        """Whether another version of the document was stored since it was looked up."""
-        taken = self._taken.get((number, deposit.document_id))
-        claims = deposit.is_known or deposit.kept
-        return bool(claims) and taken is not None and taken != _number_of(deposit.version)
-
-    def _is_new(self, number: int, deposit: Deposit) -> bool:
-        """Whether this version was not counted yet, which it is from now on."""
-        key = number, deposit.document_id, deposit.version
-        self._taken.put(key[:2], _number_of(deposit.version))
-        if (touched := self._touched.get(key)) is not None:
-            deposit.touched = bool(touched)
-            return False
-        self._touched.put(key, int(deposit.touched))
-        return True
-
-    def _unique(self, reads: _FileReads) -> list[list[Deposit]]:
-        """The deposits of each column, each once."""
-        found: list[dict[int, Deposit]] = [{} for _ in self._names]
-        for _, of in reads:
-            for read in of:
-                for number, deposit in enumerate(read.deposits):
-                    found[number][id(deposit)] = deposit
-        return [list(one.values()) for one in found]
-
-    def _announce(self, reads: _FileReads) -> None:
+    def _announce(self, unit: FileUnit, result: Result) -> None:
         """Write down of which file documents are, before anything of them is stored."""
-        for file, of in reads:
-            for read in of:
-                if self._keeps_files and file.row and read.found:
-                    self._ledger.announce(self._document_row(file.row, read.found))
-
-    def _count(
-        self, reads: _FileReads, deposits: Sequence[Sequence[Deposit]], *, is_complete: bool
-    ) -> None:
-        """Count what was stored, and have it written down at the next checkpoint."""
-        for number, own in enumerate(deposits):
-            for one in own:
-                if self._is_new(number, one):
-                    self._totals.count(number, one)
-            self._writers[number].later(own)
-        for file, of in reads:
-            for read in of:
-                pairs = zip(self._names, read.deposits, strict=False)
-                columns = {name: deposit.outcome() for name, deposit in pairs}
-                self._totals.row(file.position, read_row(file.path, read, columns))
-            if file.row and is_complete:
-                self._files.append(self._recorded(file.row, of))
+        for file, reads in zip(unit.files, result.reads, strict=False):
+            for read in reads:
+                if self._keeps_files and file.row and read.row:
+                    self._ledger.announce(self._document_row(file.row, read.row))
 
     def _checkpoint(self) -> None:
         """Have the store keep what it was given, then say in the ledger what is stored whole."""
-        files, self._files, self._unsettled = self._files, [], 0
-        if self._dry_run:
+        pending, self._pending, self._unsettled = self._pending, [], 0
+        if not self._dry_run:
+            for one in self._columns:
+                one.flush()
+            with self._ledger.transaction():
+                for one in self._columns:
+                    one.settle()
+                for read in pending:
+                    self._record(read)
+        for read in pending:
+            self._tell(read)
+
+    def _record(self, read: _FileRead) -> None:
+        """Write down a file as it was read."""
+        if not (self._keeps_files and read.file.row and read.is_complete):
             return
-        for one in self._writers:
-            one.flush()
-        with self._ledger.transaction():
-            for one in self._writers:
-                one.settle()
-            for row, documents in files if self._keeps_files else ():
-                self._ledger.record(row, documents)
-
-    def _recorded(
-        self, file: FileRow, reads: Iterable[DocumentRead]
-    ) -> tuple[FileRow, list[DocumentRow]]:
         documents = {
-            one.found.id: self._document_row(file, one.found)
-            for one in reads
-            if one.found and not one.unread
+            one.row.id: self._document_row(read.file.row, one.row)
+            for one in read.reads
+            if one.row and one.error is None
         }
-        unread = [one.unread for one in reads if one.unread]
-        return concluded(file, [*documents.values()], unread), [*documents.values()]
+        rows = list(documents.values())
+        self._ledger.record(concluded(read.file.row, rows, read.reads), rows)
 
-    def _document_row(self, file: FileRow, found: FoundDocument) -> DocumentRow:
-        is_web = str(found.source).startswith(("http://", "https://"))
+    def _tell(self, read: _FileRead) -> None:
+        """Report how the documents of a file ended."""
+        position, path = read.file.position, read.file.path
+        for one in read.reads:
+            if one.error is not None or one.row is None:
+                self._report.failed(position, path, one.error, extra=one.extra, seconds=one.seconds)
+                continue
+            pairs = zip(self._columns, read.columns, strict=True)
+            made = {column.name: of[one.row.id] for column, of in pairs}
+            self._report.document(position, path, one.row, made, one.seconds)
+
+    def _document_row(self, file: FileRow, row: DocumentRow) -> DocumentRow:
+        is_web = str(row.source).startswith(("http://", "https://"))
         expires_at = self._ledger.clock() + self._ttl * 3600 if is_web and self._ttl else None
-        return DocumentRow(file.corpus, file.path, *found, expires_at)
-
-
-def _number_of(version: str) -> int:
-    """What tells versions of a document apart, in 32 bits."""
-    return hash(version) & 0xFFFFFFFF
+        return row._replace(corpus=file.corpus, path=file.path, expires_at=expires_at)

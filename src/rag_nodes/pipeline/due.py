@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_nodes.errors import LedgerError, StoreError
 from rag_nodes.ledger import FileRow, version_of
 from rag_nodes.models.keys import without_keys
-from rag_nodes.pipeline.collections import LONGEST
+from rag_nodes.pipeline.failures import LONGEST
 from rag_nodes.pipeline.units import DueFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from rag_nodes.ledger import DocumentRow, FileState, KnownFile, Ledger, StoredDocument
-    from rag_nodes.pipeline.collections import IngestCollection
-    from rag_nodes.pipeline.units import Unread
+    from rag_nodes.pipeline.columns import IngestColumn
+    from rag_nodes.pipeline.units import DocumentRead
     from rag_nodes.readers import Limits, ListedFile
 
 _BLOCK = 500
@@ -33,28 +33,28 @@ _PIECE = 1 << 20
 """Bytes of a file that are hashed at once."""
 
 
-class LeftDocument(NamedTuple):
+class UnchangedDocument(NamedTuple):
     """A document of a file that is not opened, as nothing of it changed.
 
     Attributes:
         position: of the file in the listing.
         path: of the file as found.
         row: the document.
-        deposits: what is stored of it, by each parser in order.
+        stored: what is stored of it, by each parser in order.
     """
 
     position: int
     path: str
     row: DocumentRow
-    deposits: tuple[StoredDocument, ...]
+    stored: tuple[StoredDocument, ...]
 
 
 class DueFiles:
     """Looks up in a ledger which files are due.
 
     Args:
-        ledger: of the store; None where none is kept, so that every file is due.
-        collections: that the files go to.
+        ledger: of the store.
+        columns: that the files go to.
         corpus: name of the document set.
         reading: changes with whatever decides what becomes of the bytes of a file, see
             `reading_key`.
@@ -63,27 +63,23 @@ class DueFiles:
 
     def __init__(
         self,
-        ledger: Ledger | None,
-        collections: Sequence[IngestCollection],
+        ledger: Ledger,
+        columns: Sequence[IngestColumn],
         corpus: str,
         reading: str,
         most: int,
     ) -> None:
-        self._ledger, self._collections = ledger, collections
+        self._ledger, self._columns = ledger, columns
         self._corpus, self._reading, self._most = corpus, reading, most
 
-    def of(self, files: Iterable[ListedFile]) -> Iterator[DueFile | LeftDocument]:
+    def of(self, files: Iterable[ListedFile]) -> Iterator[DueFile | UnchangedDocument]:
         """What is to be done about files, in their order.
 
         A file of known size and time is not opened; one of which only the time changed is hashed.
         """
         listing = enumerate(files)
         while block := list(islice(listing, _BLOCK)):
-            if self._ledger is None:
-                yield from (DueFile(position, file) for position, file in block)
-                continue
-            places = [one.place for _, one in block if is_text(one)]
-            known = self._ledger.known(self._corpus, places)
+            known = self._known(file for _, file in block)
             stored = self._stored(known.values())
             touched: list[KnownFile] = []
             for position, file in block:
@@ -97,18 +93,22 @@ class DueFiles:
         """Those whose size or time is not as it was."""
         listing = iter(files)
         while block := list(islice(listing, _BLOCK)):
-            places = [file.place for file in block if is_text(file)]
-            known = self._ledger.known(self._corpus, places) if self._ledger else {}
-            facts = {place: (one.file.size, one.file.mtime_ns) for place, one in known.items()}
+            facts = {
+                place: (one.file.size, one.file.mtime_ns)
+                for place, one in self._known(block).items()
+            }
             yield from (one for one in block if facts.get(one.place) != (one.size, one.mtime_ns))
+
+    def _known(self, files: Iterable[ListedFile]) -> dict[str, KnownFile]:
+        return self._ledger.known(self._corpus, [one.place for one in files if is_text(one)])
 
     def _stored(self, files: Iterable[KnownFile]) -> list[dict[str, StoredDocument]]:
         """What each collection is known to hold whole of the documents of files."""
         ids = [one.id for known in files for one in known.documents]
         found = []
-        for one in self._collections:
+        for column in self._columns:
             try:
-                found.append(one.whole(ids))
+                found.append(column.whole(ids))
             except LedgerError:
                 raise
             except StoreError:
@@ -122,48 +122,47 @@ class DueFiles:
         known: KnownFile | None,
         stored: Sequence[dict[str, StoredDocument]],
         touched: list[KnownFile],
-    ) -> Iterator[DueFile | LeftDocument]:
+    ) -> Iterator[DueFile | UnchangedDocument]:
         if file.size is None or not is_text(file):
             yield DueFile(position, file)
             return
-        is_same_size = known is not None and known.file.size == file.size
-        left = list(self._left(position, file, known, stored)) if known and is_same_size else []
-        if known and left and file.mtime_ns == known.file.mtime_ns:
-            yield from left
+        unchanged: list[UnchangedDocument] = []
+        if known and known.file.size == file.size:
+            unchanged = self._unchanged(position, file, known, stored)
+        if known and unchanged and file.mtime_ns == known.file.mtime_ns:
+            yield from unchanged
             return
-        row = self._row(file)
-        if known and left and row.content_hash == known.file.content_hash:
+        row = self._row(file, file.size)
+        if known and unchanged and row.content_hash == known.file.content_hash:
             touched.append(known._replace(file=known.file._replace(mtime_ns=row.mtime_ns)))
-            yield from left
+            yield from unchanged
             return
-        twins = () if known or not row.content_hash else self._twins(row.content_hash)
-        yield DueFile(position, file, row=row, twins=twins)
+        is_new = known is None and row.content_hash
+        twins = self._ledger.twins(self._corpus, row.content_hash) if is_new else ()
+        yield DueFile(position, file, row=row, twins=tuple(twins))
 
-    def _twins(self, content_hash: str) -> tuple[str, ...]:
-        return tuple(self._ledger.twins(self._corpus, content_hash)) if self._ledger else ()
-
-    def _left(
+    def _unchanged(
         self,
         position: int,
         listed: ListedFile,
         known: KnownFile,
         stored: Sequence[dict[str, StoredDocument]],
-    ) -> Iterator[LeftDocument]:
+    ) -> list[UnchangedDocument]:
         """The documents of a file whose bytes are the same; none where it is due all the same."""
         file, documents = known.file, [one for one in known.documents if one.source_hash]
         was_read = file.state in {"read", "partial"} and file.reading == self._reading
-        if not was_read or len(documents) != file.documents or self._ledger is None:
-            return
+        if not was_read or len(documents) != file.documents:
+            return []
         now = self._ledger.clock()
-        left = []
+        unchanged = []
         for one in documents:
-            pairs = zip(self._collections, stored, strict=True)
-            rows = [(collection.code, deposits.get(one.id)) for collection, deposits in pairs]
+            pairs = zip(self._columns, stored, strict=True)
+            rows = [(column.code, of.get(one.id)) for column, of in pairs]
             whole = tuple(row for code, row in rows if row and self._is_of(one, row, code))
             if len(whole) < len(rows) or (one.expires_at is not None and one.expires_at <= now):
-                return
-            left.append(LeftDocument(position, str(listed.path), one, whole))
-        yield from left
+                return []
+            unchanged.append(UnchangedDocument(position, str(listed.path), one, whole))
+        return unchanged
 
     def _is_of(self, document: DocumentRow, stored: StoredDocument, code: str) -> bool:
         """Whether what is stored is as a file has the document, be it another that was read later.
@@ -174,22 +173,18 @@ class DueFiles:
         """
         if stored.version == version_of(document.source_hash, code):
             return True
-        if self._ledger is None:
-            return False
         others = self._ledger.documents(self._corpus, [document.id]).get(document.id, [])
         same = [o.path for o in others if version_of(o.source_hash, code) == stored.version]
-        return any(
-            _is_as_known(one.file) for one in self._ledger.known(self._corpus, same).values()
-        )
+        files = self._ledger.known(self._corpus, same).values()
+        return any(_is_as_known(one.file) for one in files)
 
-    def _row(self, file: ListedFile) -> FileRow:
-        settled = time.time_ns() - file.mtime_ns > _UNSETTLED_NS
-        size = file.size or 0
+    def _row(self, file: ListedFile, size: int) -> FileRow:
+        is_settled = time.time_ns() - file.mtime_ns > _UNSETTLED_NS
         return FileRow(
             self._corpus,
             file.place,
             size,
-            file.mtime_ns if settled else 0,
+            file.mtime_ns if is_settled else 0,
             _content_hash(file) if size <= self._most else "",
             self._reading,
             "read",
@@ -209,10 +204,13 @@ def reading_key(limits: Limits, identities: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
-def concluded(file: FileRow, documents: Sequence[DocumentRow], unread: Sequence[Unread]) -> FileRow:
+def concluded(
+    file: FileRow, documents: Sequence[DocumentRow], reads: Sequence[DocumentRead]
+) -> FileRow:
     """A file as it is written down once all of it was read."""
+    unread = [one for one in reads if one.error is not None]
     if unread:
-        said = without_keys("; ".join(one.reason for one in unread), most=LONGEST)
+        said = without_keys("; ".join(one.error or "" for one in unread), most=LONGEST)
         is_empty = not documents and all(one.is_empty for one in unread)
         state: FileState = "empty" if is_empty else "failed"
         return file._replace(state=state, documents=len(documents), error=said or state)

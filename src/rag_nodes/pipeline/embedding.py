@@ -26,12 +26,12 @@ from rag_nodes.transforms import further_text, identity_of
 
 if TYPE_CHECKING:
     from rag_nodes.models import Models
-    from rag_nodes.pipeline.deposit import Deposit
+    from rag_nodes.pipeline.units import DocumentResult
 
 logger = logging.getLogger(__name__)
 
-Waiting = list[tuple[BaseNode, "Deposit"]]
-"""Chunks that are to be stored, each with the document it belongs to."""
+Waiting = list[tuple[BaseNode, "DocumentResult"]]
+"""Nodes that are to be stored, each with the document it belongs to."""
 
 
 class LeafEmbedding(TransformComponent):
@@ -117,44 +117,45 @@ def lacks_vector(node: BaseNode) -> bool:
     return node.embedding is None and is_leaf(node)
 
 
+def is_due(node: BaseNode) -> bool:
+    """Whether a node is still to be embedded, in whatever way."""
+    return lacks_vector(node) or bool(further_due(node))
+
+
 def requests_of(waiting: Waiting, models: Models) -> Iterator[Waiting]:
-    """The chunks in runs that a server's model embeds with one request; offline all at once."""
+    """What is to be embedded in runs that a server takes with one request; offline all at once."""
+    due = [(node, document) for node, document in waiting if is_due(node)]
     if models.offline:
-        if waiting:
-            yield waiting
+        if due:
+            yield due
         return
     from rag_nodes.models.pacing import request_bytes
 
     most = request_bytes(models.embedding)
     part: Waiting = []
-    texts = size = 0
-    for node, deposit in waiting:
-        if lacks_vector(node) or further_due(node):
-            length = len(node.get_content(MetadataMode.EMBED).encode("utf-8", "replace"))
-            full = texts == models.embedding.embed_batch_size or size + length > most
-            if texts and full:
-                yield part
-                part, texts, size = [], 0, 0
-            texts += 1
-            size += length
-        part.append((node, deposit))
+    size = 0
+    for node, document in due:
+        length = len(node.get_content(MetadataMode.EMBED).encode("utf-8", "replace"))
+        if part and (len(part) == models.embedding.embed_batch_size or size + length > most):
+            yield part
+            part, size = [], 0
+        part.append((node, document))
+        size += length
     if part:
         yield part
 
 
 class Embedded(NamedTuple):
-    """What became of the chunks of one request.
+    """What became of a request; what it asked for and was not refused has its vectors now.
 
     Attributes:
-        part: all of them.
-        accepted: those that have vectors now, with their parents.
-        refused: those that the model refuses by themselves, and why.
-        error: why there is no more of them; None where it is known of each.
+        part: what it asked for.
+        refused: what the model refuses by itself, and why.
+        error: why there is no more; None where it is known of each.
     """
 
     part: Waiting
-    accepted: Waiting
-    refused: Sequence[tuple[BaseNode, Deposit, ModelRequestError]] = ()
+    refused: Sequence[tuple[BaseNode, DocumentResult, ModelRequestError]] = ()
     error: Exception | None = None
 
 
@@ -169,32 +170,27 @@ def embed(part: Waiting, pipeline: IngestionPipeline, model: str) -> Embedded:
     try:
         _run([node for node, _ in part], pipeline, model)
     except UnknownModelError as error:  # every chunk would be refused alike
-        return Embedded(part, [], error=error)
+        return Embedded(part, error=error)
     except ModelRequestError as error:
         if len(part) > 1:
             logger.info("a request was refused, embedding its chunks one by one")
             return _one_by_one(part, pipeline, model)
-        [(node, deposit)] = part
-        return Embedded(part, [], [(node, deposit, error)])
+        [(node, document)] = part
+        return Embedded(part, [(node, document, error)])
     except Exception as error:  # noqa: BLE001 - whoever stores the others raises it
-        return Embedded(part, [], error=error)
-    return Embedded(part, part)
+        return Embedded(part, error=error)
+    return Embedded(part)
 
 
 def _one_by_one(part: Waiting, pipeline: IngestionPipeline, model: str) -> Embedded:
-    """As `embed`; what was accepted before something else failed is kept, as it was paid for."""
-    accepted: Waiting = []
-    refused: list[tuple[BaseNode, Deposit, ModelRequestError]] = []
-    error = None
+    """As `embed`; what was answered before something else failed is kept, as it was paid for."""
+    refused: list[tuple[BaseNode, DocumentResult, ModelRequestError]] = []
     for alone in part:
         one = embed([alone], pipeline, model)
-        accepted.extend(one.accepted)
         refused.extend(one.refused)
-        if error := one.error:
-            break
-    # Parents are stored with their children, of which none may have been accepted.
-    stored = accepted if any(is_leaf(node) for node, _ in accepted) else []
-    return Embedded(part, stored, refused, error)
+        if one.error:
+            return Embedded(part, refused, one.error)
+    return Embedded(part, refused)
 
 
 def _run(nodes: list[BaseNode], pipeline: IngestionPipeline, model: str) -> None:

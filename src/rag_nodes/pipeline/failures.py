@@ -29,6 +29,8 @@ HOPELESS = (
     UnknownModelError,
 )
 """Errors after which the next document would only fail the same way, slowly."""
+LONGEST = 1000
+"""Characters of an error that a ledger keeps."""
 
 
 def noted(column: str, what: str, error: BaseException) -> None:

@@ -155,17 +155,13 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             limits=bounds,
             dry_run=dry_run,
             shard=shard,
-        )
-        by = None if dry_run or engine is None else engine.ingesting(run, files)
-        report = run.report(
-            run.due(files),
             progress=progress,
             prices=prices,
-            ttl=ttl,
             total=files.documents() if progress else None,
             most_rows=most_rows,
-            engine=by,
         )
+        by = None if dry_run or engine is None else engine.ingesting(run, files)
+        report = run.report(run.due(files), ttl=ttl, engine=by)
         report = replace(report, kept_vectors=kept)
         for one in report.untold:
             logger.warning("%s, so every ingest makes it anew", one)
@@ -229,13 +225,22 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
             _journal(store, ledger),
         )
         run = IngestRun(
-            made, store, chosen, steps, opened, corpus=corpus, limits=Limits(), parse=parse
+            made,
+            store,
+            chosen,
+            steps,
+            opened,
+            corpus=corpus,
+            limits=Limits(),
+            parse=parse,
+            progress=progress,
+            prices=prices,
         )
         items = (
             DueFile(position, document=document)
             for position, document in enumerate(chain(seen, given))
         )
-        report = run.report(items, progress=progress, prices=prices)
+        report = run.report(items)
         return replace(report, kept_vectors=kept)
 
 

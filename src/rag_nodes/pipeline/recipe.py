@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rag_nodes.readers import Limits
     from rag_nodes.transforms import PromptKey
 
-    Tell = Callable[[Stage, str, int, int], None]
+    Tell = Callable[[Stage, str, int, int], object]
     """Takes what was just done: stage, file or parser, how many chunks, tokens embedded."""
 
 

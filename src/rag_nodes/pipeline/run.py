@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import time
 from contextlib import closing
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.executors import Inline
 from rag_nodes.ledger import WEB_HOURS, CollectionRow, Ledger
 from rag_nodes.parsers import as_parser
-from rag_nodes.pipeline.collections import IngestCollection
+from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.driver import Driver
 from rag_nodes.pipeline.dry_run import cut_unasked, is_estimated, rehearsed_steps
 from rag_nodes.pipeline.due import DueFiles, reading_key
 from rag_nodes.pipeline.identity import codes_of, identities_of, untold_of
 from rag_nodes.pipeline.recipe import IngestRecipe
 from rag_nodes.pipeline.report import FormerCollection, IngestReport
-from rag_nodes.pipeline.totals import Totals
+from rag_nodes.pipeline.report_builder import ReportBuilder
+from rag_nodes.pipeline.units import DueFile
 from rag_nodes.store import parser_collection
 from rag_nodes.transforms import UserTransformations
 
@@ -31,10 +33,9 @@ if TYPE_CHECKING:
     from rag_nodes.models.prices import Prices
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline.build import Parse
-    from rag_nodes.pipeline.due import LeftDocument
+    from rag_nodes.pipeline.due import UnchangedDocument
     from rag_nodes.pipeline.engines import WorkerEngine
     from rag_nodes.pipeline.report import Progress
-    from rag_nodes.pipeline.units import DueFile
     from rag_nodes.readers import FileShard, Limits, ListedFile
     from rag_nodes.store import Store
 
@@ -64,6 +65,10 @@ class IngestRun:
         parse: Parse | None = None,
         dry_run: bool = False,
         shard: FileShard | None = None,
+        progress: Callable[[Progress], None] | None = None,
+        prices: Prices = MappingProxyType({}),
+        total: int | None = None,
+        most_rows: int | None = None,
     ) -> None:
         if not parsers:
             raise ConfigurationError("nothing to ingest with: name at least one parser")
@@ -83,62 +88,66 @@ class IngestRun:
             parse=cut_unasked if dry_run else parse,
             dry_run=dry_run,
         )
+        self._report = ReportBuilder(
+            self.recipe, prices, progress, most_rows=most_rows, total=total
+        )
         self._own = ledger or Ledger(":memory:")
+        known = {one.name: one for one in self._own.collections(corpus)}
         names = collections_of(made, corpus, models)
-        self.collections = [
-            IngestCollection(
+        self._rows = [
+            _collection_row(names[name], parser, corpus, models, known.get(names[name]))
+            for name, parser in made.items()
+        ]
+        self.new = {row.parser for row in self._rows if row.name not in known}
+        self.columns = [
+            IngestColumn(
+                name,
+                row,
                 store,
-                _collection_row(names[name], parser, corpus, models),
                 self._own,
-                codes[name],
+                code=codes[name],
+                report=self._report,
                 is_shared=shard is not None,
                 dry_run=dry_run,
             )
-            for name, parser in made.items()
+            for name, row in zip(made, self._rows, strict=True)
         ]
-
         self._due = DueFiles(
-            ledger,
-            self.collections,
+            self._own,
+            self.columns,
             corpus,
             reading_key(limits, identities),
             limits.file_bytes,
         )
 
-    def due(self, files: Iterable[ListedFile]) -> Iterator[DueFile | LeftDocument]:
-        """What is to be done about files."""
+    def due(self, files: Iterable[ListedFile]) -> Iterable[DueFile | UnchangedDocument]:
+        """What is to be done about files; all of it where no ledger is kept."""
+        if self._ledger is None:
+            return (DueFile(position, file) for position, file in enumerate(files))
         return self._due.of(files)
 
     def changed(self, files: Iterable[ListedFile]) -> Iterator[ListedFile]:
         """Files that are not as they were, as far as can be told without opening one."""
-        if any(one.is_new for one in self.collections):
-            return iter(files)
-        return self._due.changed(files)
+        return iter(files) if self.new else self._due.changed(files)
 
     def report(
         self,
-        items: Iterable[DueFile | LeftDocument],
+        items: Iterable[DueFile | UnchangedDocument],
         *,
-        progress: Callable[[Progress], None] | None,
-        prices: Prices,
         ttl: float = WEB_HOURS,
-        total: int | None = None,
-        most_rows: int | None = None,
         engine: WorkerEngine | None = None,
     ) -> IngestReport:
         """Have it all done, by an engine where there is one, and say what was."""
         started = time.perf_counter()
-        names = [one.name for one in self.collections]
-        totals = Totals(self.recipe, names, prices, progress, most_rows=most_rows, total=total)
+        report = self._report
         driver = Driver(
             self.recipe,
-            self.collections,
+            self.columns,
             self._own,
-            totals,
+            report,
             corpus=self._corpus,
             keeps_files=self._ledger is not None,
             ttl=ttl,
-            dry_run=self._dry_run,
         )
         if engine:
             recipe = self.recipe.for_workers(
@@ -147,33 +156,32 @@ class IngestRun:
             with closing(engine.executor()) as executor:
                 driver.run(items, executor, recipe)
         else:
-            self.recipe.tell = totals.tell
+            self.recipe.tell = report.tell
             driver.run(items, Inline(), self.recipe)
         if self._ledger is None:
             self._own.close()
         return IngestReport(
-            files=totals.rows,
-            omitted=totals.omitted,
-            columns=totals.columns,
+            files=report.rows,
+            omitted=report.omitted,
+            columns=report.parsers,
             seconds=time.perf_counter() - started,
             models=self._models.describe(),
             corpus=self._corpus,
             former=tuple(map(FormerCollection.of, self._former())),
-            writers=totals.writers,
+            writers=report.writers,
             dry_run=self._dry_run,
-            due=totals.due if self._dry_run else {},
+            due=report.due if self._dry_run else {},
             estimated=self.estimated,
             untold=self.untold,
         )
 
     def _former(self) -> list[CollectionRow]:
         """Other collections of the corpus by a parser of the same kind, where one is new."""
-        used = {one.name for one in self.collections}
-        kinds = {one.parser for one in self.collections if one.is_new}
+        used = {one.name for one in self._rows}
         return [
             one
             for one in (self._ledger.collections(self._corpus) if self._ledger else ())
-            if one.parser in kinds and one.name not in used and one.documents
+            if one.parser in self.new and one.name not in used and one.documents
         ]
 
 
@@ -199,7 +207,7 @@ def collections_of(
 
 
 def _collection_row(
-    name: str, parser: SpanNodeParser, corpus: str, models: Models
+    name: str, parser: SpanNodeParser, corpus: str, models: Models, known: CollectionRow | None
 ) -> CollectionRow:
     """What a ledger says of the collection of a parser."""
     return CollectionRow(
@@ -209,4 +217,5 @@ def _collection_row(
         parser.fingerprint,
         json.dumps(parser.to_dict(), default=str),
         models.embedding_name,
+        known.dimension if known else None,
     )

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from rag_nodes.errors import EmptyFileError, MissingExtraError
-from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
-from rag_nodes.store.points import Point
+from rag_nodes.ledger import StoredDocument
+from rag_nodes.metadata import SOURCE
+from rag_nodes.pipeline.report import FileColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from llama_index.core.schema import Document
-    from numpy.typing import NDArray
 
-    from rag_nodes.ledger import FileRow
-    from rag_nodes.pipeline.deposit import Deposit
-    from rag_nodes.pipeline.known import KnownDocuments
+    from rag_nodes.ledger import DocumentRow, FileRow
+    from rag_nodes.pipeline.report import ColumnStatus, Stage
     from rag_nodes.readers import ListedFile
+    from rag_nodes.store.points import Point
     from rag_nodes.transforms import PromptKey
 
 
@@ -59,6 +55,34 @@ class DueFile(NamedTuple):
         return str(facts.get(SOURCE) or (self.document.id_ if self.document else ""))
 
 
+@dataclass(slots=True)
+class Known:
+    """What is stored of the documents of a unit, as it was when the unit was made.
+
+    Attributes:
+        documents: those that are stored whole, in whatever version, by column and id.
+        texts: vectors by the text that was embedded, by column and name of the embedding.
+        dimensions: of the vectors of each column; None where that is not known.
+    """
+
+    documents: Mapping[tuple[int, str], StoredDocument] = field(default_factory=dict)
+    texts: Mapping[tuple[int, str], Mapping[str, Sequence[float]]] = field(default_factory=dict)
+    dimensions: Sequence[int | None] = ()
+
+    def document(self, column: int, document_id: str) -> StoredDocument | None:
+        """What is stored of a document that is stored whole."""
+        return self.documents.get((column, document_id))
+
+    def vectors(
+        self,
+        column: int,
+        document_ids: Sequence[str],  # noqa: ARG002 -- all that are known
+        name: str,
+    ) -> Mapping[str, Sequence[float]]:
+        """Stored vectors of some documents at least, by the same model, by text."""
+        return self.texts.get((column, name), {})
+
+
 class FileUnit(NamedTuple):
     """Files that are read, cut and embedded together.
 
@@ -69,7 +93,7 @@ class FileUnit(NamedTuple):
     """
 
     files: tuple[DueFile, ...]
-    known: KnownDocuments
+    known: Known
     stopped: Mapping[str, str] = MappingProxyType({})
 
     def halves(self) -> tuple[FileUnit, ...]:
@@ -80,100 +104,105 @@ class FileUnit(NamedTuple):
         return self._replace(files=self.files[:middle]), self._replace(files=self.files[middle:])
 
 
-class FoundDocument(NamedTuple):
-    """What a file was found to hold: a document, without its text.
-
-    Attributes:
-        id: of the document.
-        source_hash: of all its nodes are made of.
-        name: what to call it.
-        source: where its text came from, path or URL.
-        pages: None for formats without pages.
-        characters: of its text.
-        warnings: what the reader could not take over; None where nothing.
-    """
-
-    id: str
-    source_hash: str
-    name: str
-    source: str | None
-    pages: int | None
-    characters: int
-    warnings: str | None
-
-    @classmethod
-    def of(cls, document: Document) -> Self:
-        """What is to be known of a document that has a hash of all its nodes are made of."""
-        facts = document.metadata
-        return cls(
-            document.id_,
-            str(facts[SOURCE_HASH]),
-            display_name(facts),
-            facts.get(SOURCE),
-            facts.get(TOTAL_PAGES),
-            len(document.text),
-            "; ".join(facts.get(READ_WARNINGS) or ()) or None,
-        )
-
-
-class Unread(NamedTuple):
-    """Why a file, or a document in it, could not be read.
-
-    Attributes:
-        reason: in words, with the file and the remedy.
-        is_empty: there is no text in it.
-        extra: of rag-nodes that would read it, where that is all that is lacking.
-    """
-
-    reason: str
-    is_empty: bool = False
-    extra: str | None = None
-
-    @classmethod
-    def of(cls, error: Exception) -> Self:
-        """The error of a reader."""
-        cause = error.__cause__
-        extra = cause.extra if isinstance(cause, MissingExtraError) else None
-        return cls(str(error), isinstance(error, EmptyFileError), extra)
-
-
 class DocumentRead(NamedTuple):
     """What became of one document of a file.
 
     Attributes:
-        found: the document; None where there is none.
-        unread: why not; of a blank document that was given both are there.
+        row: the document; None where there is none.
         seconds: that reading it took.
-        deposits: what each column makes of it, in order; none where it could not be read.
+        error: why it could not be read, in words; of a blank document that was given both are
+            there.
+        is_empty: there is no text in it.
+        extra: of rag-nodes that would read it, where that is all that is lacking.
     """
 
-    found: FoundDocument | None
-    unread: Unread | None
-    seconds: float
-    deposits: tuple[Deposit, ...] = ()
+    row: DocumentRow | None
+    seconds: float = 0.0
+    error: str | None = None
+    is_empty: bool = False
+    extra: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class DocumentResult:
+    """What a column makes of one version of a document, and what became of it.
+
+    Attributes:
+        label: the document, for messages.
+        stored: what the ledger says of it once it is whole; until it is cut, its version alone.
+        ids: of all its nodes, parents included.
+        points: that are to be stored, and were not given to the store yet.
+        missing: how many chunks are not stored, as they got no vector or the store refused them.
+        spared: tokens whose vectors were there already.
+        is_known: the document is stored whole already, and was not cut.
+        is_cut: it came to that.
+        lacks_texts: chunks are stored without what an LLM was to write about them.
+        choice: what its parser chose for it and why, if that is one that decides.
+        error: why a chunk is not stored, the first reason of several.
+        former: chunks of its former version that are still stored.
+        touched: this ingest changed something of it in the store.
+    """
+
+    label: str
+    stored: StoredDocument
+    ids: tuple[str, ...] = ()
+    points: Sequence[Point] = ()
+    missing: int = 0
+    spared: int = 0
+    is_known: bool = False
+    is_cut: bool = False
+    lacks_texts: bool = False
+    choice: str | None = None
+    error: str | None = None
+    former: int = 0
+    touched: bool = False
+
+    @classmethod
+    def known(cls, label: str, stored: StoredDocument) -> DocumentResult:
+        """That of a document that is stored whole as it is."""
+        return cls(label, stored, spared=stored.tokens, is_known=True)
+
+    def fail(self, error: str) -> None:
+        """Say why a chunk is not stored; the first reason is kept."""
+        self.error = self.error or error
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether every node is, or is about to be, in the store."""
+        return self.is_known or (self.is_cut and not self.missing)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every node is in the store as it should be, and nothing else of the document."""
+        return self.is_stored and not self.former and not self.lacks_texts and self.error is None
+
+    def outcome(self) -> FileColumn:
+        """What became of it, for the report."""
+        chunks = self.stored.chunks
+        if self.is_whole:
+            status: ColumnStatus = "stored" if self.touched else "unchanged"
+            return FileColumn(status, chunks, chunks, choice=self.choice)
+        stored = max(0, chunks - self.missing)
+        return FileColumn("incomplete", chunks, stored, self.former, self.error, self.choice)
 
 
 @dataclass(slots=True, eq=False)
 class ColumnResult:
-    """What a column made of a unit, its deposits apart.
+    """What a column made of a unit.
 
     Attributes:
-        points: to be stored, those of a document one after the other.
+        documents: by id; of one that the unit has in several versions the last one.
         errors: everything that went wrong, in order.
         stopped: why it gave up; None where it did not.
         embedded: tokens that the model was given.
         seconds: wall-clock time by stage.
     """
 
-    points: list[Point] = field(default_factory=list)
+    documents: dict[str, DocumentResult] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     stopped: str | None = None
     embedded: int = 0
     seconds: dict[str, float] = field(default_factory=lambda: {"parse": 0.0, "embed": 0.0})
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        packed = _Packed.of(self.points)
-        return _column_result, (packed, self.errors, self.stopped, self.embedded, self.seconds)
 
 
 @dataclass(slots=True, eq=False)
@@ -183,6 +212,8 @@ class Result:
     Attributes:
         reads: of each file, by the unit's order.
         columns: in order.
+        steps: what was done, for whoever watches: stage, file or parser, chunks, tokens embedded.
+            Empty where it was told while it was done.
         spent: of each transformation by which an LLM writes: requests, tokens in and out.
         written: texts for journals that are elsewhere, by their paths.
         broken: what ended it before it was done; what is there by then is to be stored all the
@@ -191,68 +222,7 @@ class Result:
 
     reads: list[list[DocumentRead]]
     columns: list[ColumnResult]
+    steps: list[tuple[Stage, str, int, int]] = field(default_factory=list)
     spent: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     written: dict[str, list[tuple[PromptKey, str]]] = field(default_factory=dict)
     broken: BaseException | None = None
-
-
-class _Packed(NamedTuple):
-    """Points side by side: what they have in numbers as four arrays, so that they travel fast.
-
-    Vectors and weights of words have the precision of Qdrant, which keeps 32 bits.
-    """
-
-    node_ids: list[str]
-    payloads: list[Mapping[str, Any]]
-    ranked: list[int]
-    vectors: NDArray[np.float32]
-    words: NDArray[np.int32]
-    indices: NDArray[np.uint32]
-    weights: NDArray[np.float32]
-    named: dict[str, tuple[list[int], NDArray[np.float32]]]
-
-    @classmethod
-    def of(cls, points: Sequence[Point]) -> Self:
-        ranked = [number for number, one in enumerate(points) if one.vector is not None]
-        having = [points[number] for number in ranked]
-        names = sorted({name for one in points for name in one.named})
-        places = {n: [i for i, one in enumerate(points) if n in one.named] for n in names}
-        return cls(
-            [one.node_id for one in points],
-            [one.payload for one in points],
-            ranked,
-            _matrix(one.vector or () for one in having),
-            np.array([len(one.words[0]) for one in having], dtype=np.int32),
-            np.array([i for one in having for i in one.words[0]], dtype=np.uint32),
-            np.array([w for one in having for w in one.words[1]], dtype=np.float32),
-            {
-                name: (own, _matrix(points[i].named[name] for i in own))
-                for name, own in places.items()
-            },
-        )
-
-    def points(self) -> list[Point]:
-        made = list(map(Point, self.node_ids, self.payloads))
-        indices, weights = self.indices.tolist(), self.weights.tolist()
-        first = 0
-        for number, row, count in zip(self.ranked, self.vectors, self.words.tolist(), strict=True):
-            words = indices[first : first + count], weights[first : first + count]
-            made[number] = made[number]._replace(vector=_row(row), words=words)
-            first += count
-        for name, (places, matrix) in self.named.items():
-            for number, row in zip(places, matrix, strict=True):
-                made[number] = made[number]._replace(named={**made[number].named, name: _row(row)})
-        return made
-
-
-def _column_result(packed: _Packed, *rest: Any) -> ColumnResult:
-    return ColumnResult(packed.points(), *rest)
-
-
-def _matrix(rows: Iterable[Sequence[float]]) -> NDArray[np.float32]:
-    return np.array(list(rows), dtype=np.float32)
-
-
-def _row(row: NDArray[np.float32]) -> array[float]:
-    """A vector as what a store takes like a list; to make that takes longer than to store it."""
-    return array("f", row.tobytes())

@@ -6,34 +6,46 @@ it is a function of the files, the recipe and what is known of the documents.
 
 from __future__ import annotations
 
+import threading
+from array import array
+from collections import deque
+from concurrent.futures import Future, wait
+from contextvars import copy_context
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import CancelledError, EmptyFileError
-from rag_nodes.pipeline.column import ColumnWork
+from rag_nodes.errors import CancelledError, EmptyFileError, MissingExtraError
+from rag_nodes.ledger import DocumentRow
+from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
+from rag_nodes.pipeline.column_work import ColumnWork
 from rag_nodes.pipeline.embedding import embed, requests_of
 from rag_nodes.pipeline.identity import hashed
-from rag_nodes.pipeline.requests import RequestsUnderWay
-from rag_nodes.pipeline.units import DocumentRead, FoundDocument, Result, Unread
+from rag_nodes.pipeline.units import DocumentRead, Result
 from rag_nodes.processes import current_interrupt
 from rag_nodes.readers import read_listed
 from rag_nodes.transforms import ChunkWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from llama_index.core.schema import Document
 
     from rag_nodes.executors import PickledRecipe
     from rag_nodes.pipeline.embedding import Embedded, Waiting
-    from rag_nodes.pipeline.recipe import IngestRecipe
+    from rag_nodes.pipeline.recipe import IngestRecipe, Tell
     from rag_nodes.pipeline.units import DueFile, FileUnit
     from rag_nodes.readers import ReadResult
+    from rag_nodes.store.points import Point
+
+    Asked = deque[tuple[ColumnWork, Future[Embedded]]]
+    """Requests that were made and not taken, in order."""
 
 MOST_AT_ONCE = 8
 """Columns whose requests to a server are under way at the same time."""
 GRACE = 5.0
 """Seconds for which a unit that is given up waits for what it has asked for."""
+_POLL = 0.1
+"""Seconds after which a request that is waited for notices that it was given up."""
 
 
 def work(recipe: IngestRecipe | PickledRecipe, unit: FileUnit) -> Result:
@@ -46,15 +58,17 @@ def work(recipe: IngestRecipe | PickledRecipe, unit: FileUnit) -> Result:
     """
     made = recipe.made
     made.stopped.update(unit.stopped)
+    result = Result([], [])
+    tell: Tell = made.tell or (lambda *step: result.steps.append(step))
     writers = [one for one in made.steps if isinstance(one, ChunkWriter)]
     before = [one.spent for one in writers]
-    columns = [ColumnWork(number, one, made, unit) for number, one in enumerate(made.columns)]
-    result = Result([], [one.result for one in columns])
+    columns = [ColumnWork(n, one, made, unit.known, tell) for n, one in enumerate(made.columns)]
+    result.columns += [one.result for one in columns]
     try:
         for file in unit.files:
             result.reads.append([])
-            for read in _documents(file, made):
-                result.reads[-1].append(_cut(read, file, columns, made))
+            for read in _reads(file, columns, made, tell):
+                result.reads[-1].append(read)
         _embed(columns, made)
     except BaseException as error:
         if made.tell is None:  # in another process, which has nothing to keep
@@ -62,6 +76,8 @@ def work(recipe: IngestRecipe | PickledRecipe, unit: FileUnit) -> Result:
         result.broken = error
     for one in columns:
         one.finish()
+    if made.tell is None:
+        _pack(result)
     for number, (step, then) in enumerate(zip(writers, before, strict=True)):
         now = step.spent
         result.spent[number] = (
@@ -71,6 +87,21 @@ def work(recipe: IngestRecipe | PickledRecipe, unit: FileUnit) -> Result:
         )
     result.written = {path: texts for path, one in made.returned.items() if (texts := one.taken())}
     return result
+
+
+def _reads(
+    file: DueFile, columns: Sequence[ColumnWork], made: IngestRecipe, tell: Tell
+) -> Iterator[DocumentRead]:
+    """Read a file and have every column cut its documents."""
+    for document, error, seconds in _documents(file, made):
+        tell("read", file.path, 0, 0)
+        if document is None:
+            yield _read(None, seconds, error)
+            continue
+        whole = hashed(document, made.identities)
+        for one in columns:
+            one.add(whole, file.twins)
+        yield _read(_row(whole), seconds, error)
 
 
 def _documents(
@@ -88,25 +119,28 @@ def _documents(
             yield one.document, one.error, one.seconds
 
 
-def _cut(
-    read: _Opened,
-    file: DueFile,
-    columns: Sequence[ColumnWork],
-    made: IngestRecipe,
-) -> DocumentRead:
-    document, error, seconds = read
-    if made.tell:
-        made.tell("read", file.path, 0, 0)
-    unread = Unread.of(error) if error else None
-    if document is None:
-        return DocumentRead(None, unread, seconds)
-    document = hashed(document, made.identities)
-    deposits = tuple(one.add(document, file.twins) for one in columns)
-    return DocumentRead(FoundDocument.of(document), unread, seconds, deposits)
+def _row(document: Document) -> DocumentRow:
+    """What is to be known of a document that has its hash; of which file is not said."""
+    facts = document.metadata
+    return DocumentRow(
+        "",
+        "",
+        document.id_,
+        str(facts[SOURCE_HASH]),
+        display_name(facts),
+        facts.get(SOURCE),
+        facts.get(TOTAL_PAGES),
+        len(document.text),
+        "; ".join(facts.get(READ_WARNINGS) or ()) or None,
+    )
 
 
-_Opened = tuple["Document | None", Exception | None, float]
-"""A document of a file, its error, and the seconds that reading it took."""
+def _read(row: DocumentRow | None, seconds: float, error: Exception | None) -> DocumentRead:
+    if error is None:
+        return DocumentRead(row, seconds)
+    cause = error.__cause__
+    extra = cause.extra if isinstance(cause, MissingExtraError) else None
+    return DocumentRead(row, seconds, str(error), isinstance(error, EmptyFileError), extra)
 
 
 def _embed(columns: Sequence[ColumnWork], made: IngestRecipe) -> None:
@@ -118,54 +152,87 @@ def _embed(columns: Sequence[ColumnWork], made: IngestRecipe) -> None:
     at_once = 0
     if not made.models.offline:
         at_once = (made.models.embedding.num_workers or 1) * min(len(columns), MOST_AT_ONCE)
-    requests = RequestsUnderWay[ColumnWork, "Embedded"](at_once)
+    asked: Asked = deque()
     parts = [list(requests_of(one.waiting, made.models)) for one in columns]
     try:
         for turn in zip_longest(*parts):
             for column, part in zip(columns, turn, strict=True):
-                _ask(requests, column, part or [], made)
+                _take(asked, leaving=max(0, at_once - 1))
+                if part and column.may_ask():
+                    _ask(asked, column, part, made, is_threaded=bool(at_once))
             if not made.has_embedded:
-                _take_all(requests)
+                _take(asked)
             made.has_embedded = True
-        _take_all(requests)
+        _take(asked)
     except (CancelledError, KeyboardInterrupt):
-        for column, answer in requests.settled(GRACE):
-            column.take(answer)
+        wait([answer for _, answer in asked], GRACE)
+        for column, answer in filter(lambda one: one[1].done(), asked):
+            column.take(answer.result())
         raise
 
 
 def _ask(
-    requests: RequestsUnderWay[ColumnWork, Embedded],
-    column: ColumnWork,
-    part: Waiting,
-    made: IngestRecipe,
+    asked: Asked, column: ColumnWork, part: Waiting, made: IngestRecipe, *, is_threaded: bool
 ) -> None:
-    """Start a request; those before it are taken where they are answered, or too many."""
-    if not part:
-        return
-    while requests.is_answered or len(requests) >= max(1, requests.at_once):
-        _take(requests)
-    current_interrupt().check(f"{column.column.name}: embedding")
-    if why := made.stopped.get(column.column.name):
-        column.give_up(why)
-        return
+    """Make a request, in a thread of its own where a server answers it."""
 
-    def asked() -> Embedded:
+    def ask() -> Embedded:
         with column.embedded.counting():
             return embed(part, column.column.pipeline.embedding, made.models.embedding_name)
 
+    if is_threaded:
+        asked.append((column, _in_thread(ask)))
+        return
     with column.timed("embed"):
-        requests.start(column, asked)
-    if not requests.at_once:
-        _take(requests)
+        answer: Future[Embedded] = Future()
+        answer.set_result(ask())
+    asked.append((column, answer))
 
 
-def _take_all(requests: RequestsUnderWay[ColumnWork, Embedded]) -> None:
-    while len(requests):
-        _take(requests)
+def _in_thread(ask: Callable[[], Embedded]) -> Future[Embedded]:
+    """What a function gives in a thread, which knows the context of this one.
+
+    It is a daemon, unlike those of an executor: a server that never answers keeps no process alive.
+    """
+    answer: Future[Embedded] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(ask())
+        except BaseException as error:  # noqa: BLE001 -- raised where it is waited for
+            answer.set_exception(error)
+
+    threading.Thread(target=copy_context().run, args=(run,), daemon=True, name="embedding").start()
+    return answer
 
 
-def _take(requests: RequestsUnderWay[ColumnWork, Embedded]) -> None:
-    with requests.first.timed("embed"):
-        column, answer = requests.take()
-    column.take(answer)
+def _take(asked: Asked, leaving: int = 0) -> None:
+    """Keep what came of the first requests: of those with an answer, and until few are left.
+
+    Raises:
+        CancelledError: see `interruptible`; the request that was waited for stays.
+    """
+    while asked and (len(asked) > leaving or asked[0][1].done()):
+        column, answer = asked[0]
+        with column.timed("embed"):
+            while not answer.done():
+                current_interrupt().check("embedding")
+                wait([answer], _POLL)
+        asked.popleft()
+        column.take(answer.result())
+
+
+def _pack(result: Result) -> None:
+    """Make numbers of points into arrays, which pickle fast.
+
+    They have the precision of Qdrant, which keeps 32 bits, and are taken like lists.
+    """
+    for column in result.columns:
+        for one in column.documents.values():
+            one.points = [_packed(point) for point in one.points]
+
+
+def _packed(point: Point) -> Point:
+    vector = None if point.vector is None else array("f", point.vector)
+    named = {name: array("f", further) for name, further in point.named.items()}
+    return point._replace(vector=vector, named=named)

@@ -348,7 +348,7 @@ def _mend(
     nodes: Mapping[str, StoredNode],
 ) -> None:
     """Keep the version that is whole, if there is one, and delete the rest."""
-    from rag_nodes.pipeline.collections import stored_row  # it loads LlamaIndex
+    from rag_nodes.pipeline.columns import stored_row  # it loads LlamaIndex
 
     versions: dict[str, dict[str, StoredNode]] = {}
     for one, node in nodes.items():
@@ -365,7 +365,7 @@ def _mend(
 
 
 def _adopt(store: QdrantStore, ledger: Ledger, name: str) -> None:
-    from rag_nodes.pipeline.collections import stored_row
+    from rag_nodes.pipeline.columns import stored_row
 
     documents = store.documents(name).items()
     ledger.adopt(name, ((stored_row(name, one, nodes), nodes) for one, nodes in documents))

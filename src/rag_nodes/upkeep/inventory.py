@@ -207,7 +207,7 @@ class Inventory:
         self, name: str, known: Mapping[str, StoredDocument], *, whole: bool = False
     ) -> dict[str, StoredDocument]:
         """What the store says of some documents, or of the whole collection; errors stay known."""
-        from rag_nodes.pipeline.collections import stored_row  # it loads LlamaIndex
+        from rag_nodes.pipeline.columns import stored_row  # it loads LlamaIndex
 
         if whole:
             found = self.store.documents(name)

@@ -1,0 +1,420 @@
+"""One column of an ingest: a collection, what the ledger lists of it, and what is written there.
+
+The order is what nothing is lost or doubled by: ids enter the ledger before the store hears of
+their points, and leave it after the store deleted them and was flushed. So the ledger lists all
+that is stored, and at times more; a document counts as stored only when it was settled. A run that
+is killed anywhere leaves documents that are not, which the next run makes again: ids are functions
+of the content, so that what was stored is overwritten by itself.
+"""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import CancelledError, LedgerError, StoreError
+from rag_nodes.ledger import StoredDocument, model_of, version_of
+from rag_nodes.models.keys import without_keys
+from rag_nodes.pipeline.failures import HOPELESS, LONGEST, noted, said
+from rag_nodes.store import is_complete
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from rag_nodes.ledger import CollectionRow, Ledger
+    from rag_nodes.pipeline.report_builder import ReportBuilder
+    from rag_nodes.pipeline.units import ColumnResult, DocumentResult
+    from rag_nodes.store import Store, StoredNode
+    from rag_nodes.store.points import Point
+
+SOME = 5
+"""Documents that are looked at where a count proves little."""
+
+
+class IngestColumn:
+    """Writes what one column makes of units; used by one thread at a time.
+
+    The ledger is believed where it bears the marks of this state of the store, and there may be as
+    many chunks as there are; else it is first made anew from the store. A failure of the store is
+    an error of the column and of its documents, and stops nothing else.
+
+    Args:
+        name: of its parser in the report.
+        row: the collection.
+        store: where that is.
+        ledger: of the store, or one for this run alone.
+        code: of what is written to it, which is part of the version of every document there.
+        report: counts what is done.
+        is_shared: others write to the same collection meanwhile, and keep ledgers of their own.
+        dry_run: store nothing; the ledger is a copy.
+
+    Attributes:
+        stopped: why no further document can be stored; None while some can.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        row: CollectionRow,
+        store: Store,
+        ledger: Ledger,
+        *,
+        code: str,
+        report: ReportBuilder,
+        is_shared: bool = False,
+        dry_run: bool = False,
+    ) -> None:
+        self.name, self.collection, self.code = name, row.name, code
+        self.stopped: str | None = None
+        self._row, self._store, self._ledger = row, store, ledger
+        self._report, self._totals = report, report.columns[name]
+        self._is_shared, self._dry_run = is_shared, dry_run
+        self._is_believed = self._is_marked = self._has_written = False
+        self._trouble: StoreError | None = None
+        self._former: dict[str, set[str]] = {}
+        self._pending: dict[str, DocumentResult] = {}
+        self._totals.collection = row.name
+        ledger.use(row)
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of the vectors in it; None where there are none, or nobody knows."""
+        try:
+            self._believe()
+        except LedgerError:
+            raise
+        except StoreError:  # whoever writes to it will say so
+            return None
+        return self._row.dimension
+
+    @property
+    def holds_any(self) -> bool:
+        """Whether anything may be stored in it."""
+        return self._ledger.totals(self.collection) != (0, 0)
+
+    def whole(self, document_ids: Sequence[str]) -> dict[str, StoredDocument]:
+        """Which of some documents are stored whole, in whatever version.
+
+        Raises:
+            StoreError: the store has to be asked and does not answer.
+        """
+        self._believe()
+        rows = self._ledger.stored(self.collection, document_ids)
+        found = {one: row for one, row in rows.items() if row.version}
+        for one in document_ids:
+            if (made := self._pending.get(one)) and made.is_whole:
+                found[one] = made.stored
+        return found
+
+    def vectors(self, document_ids: Sequence[str], name: str) -> Mapping[str, Sequence[float]]:
+        """Stored vectors of documents by the text that was embedded, by the same model.
+
+        Args:
+            document_ids: of the documents.
+            name: of the embedding.
+        """
+        own = model_of(version_of("", self.code))
+        settled, others = self._stored(document_ids)
+        rows = self._ledger.stored(self.collection, list(settled))
+        ids = [i for one, of in settled.items() if model_of(rows[one].version) == own for i in of]
+        for nodes in others.values():
+            ids += [one for one, node in nodes.items() if model_of(node.source_hash) == own]
+        found = self._store.vectors(self.collection, ids, name) if ids else {}
+        return dict(found.values())
+
+    def _stored(
+        self, document_ids: Sequence[str]
+    ) -> tuple[dict[str, tuple[str, ...]], dict[str, dict[str, StoredNode]]]:
+        """What is stored of documents: ids of those that are settled, and nodes of the others.
+
+        The store is asked of these, as the ledger may list more of them.
+
+        Raises:
+            StoreError: the store has to be asked and does not answer.
+        """
+        self._believe()
+        listed = self._ledger.listed_ids(self.collection, document_ids)
+        rows = self._ledger.stored(self.collection, list(listed))
+        settled = {one: ids for one, ids in listed.items() if rows[one].version}
+        asked = listed.keys() - settled.keys()
+        if self._is_shared:
+            asked |= set(document_ids) - listed.keys()
+        return settled, {one: self._store.stored(self.collection, one) for one in asked}
+
+    def look_up(self, made: ColumnResult) -> None:
+        """See what is stored of documents that are about to be written; that need not be put."""
+        due = {key: one for key, one in made.documents.items() if not one.is_known}
+        self._former = {}
+        with self._failing(due.values(), "looking up what is stored"):
+            settled, others = self._stored(list(due))
+            self._former = {one: set(ids) for one, ids in {**settled, **others}.items()}
+            for key, nodes in others.items():
+                version = due[key].stored.version
+                due[key].points = [
+                    one
+                    for one in due[key].points
+                    if not _is_there(one, nodes.get(one.node_id), version)
+                ]
+
+    def intend(self, made: ColumnResult) -> None:
+        """Write down what is about to change."""
+        due = [one for one in made.documents.values() if one.points or self._stale(one)]
+        if not due or self.stopped:
+            return
+        with self._failing(due, due[0].label):
+            if not self._is_marked:
+                self._mark()
+            vectors = (point.vector for one in due for point in one.points if point.vector)
+            if self._row.dimension is None and (vector := next(vectors, None)):
+                self._use(len(vector))
+            self._ledger.intend(self.collection, {one.stored.document_id: one.ids for one in due})
+
+    def write(self, made: ColumnResult) -> int:
+        """Store points, then delete what they replace; how many were stored."""
+        due = [one for one in made.documents.values() if not one.is_known]
+        for one in due:
+            one.touched = bool(one.points or self._stale(one) or not one.stored.chunks)
+        stored = self._put([one for one in due if one.is_cut])
+        for one in due:
+            one.points, former = (), self._former.get(one.stored.document_id, set())
+            if stale := self._stale(one):
+                with self._failing([one], one.label), self._totals.timed("store"):
+                    if not self._dry_run:
+                        self._store.delete(self.collection, sorted(stale))
+                    self._totals.deleted += len(stale)
+                    former -= stale
+            one.former = self._chunks_of(one, former.difference(one.ids if one.is_cut else ()))
+        for document_id, one in made.documents.items():
+            made.documents[document_id] = self.remember(one)
+        return stored
+
+    def remember(self, made: DocumentResult) -> DocumentResult:
+        """Have a document settled at the next checkpoint, or its error written down.
+
+        Returns:
+            The same; or what this run made of it before, where that is to be settled, too.
+        """
+        document_id = made.stored.document_id
+        pending = self._pending.get(document_id)
+        if made.is_known:
+            if pending and pending.stored.version == made.stored.version:
+                return pending
+            # Of another version that failed, or of a run that was killed; but it may have changed.
+            if made.stored.error is None or self._version(document_id) != made.stored.version:
+                return made
+        if not self._dry_run:
+            self._pending[document_id] = made
+        return made
+
+    def flush(self) -> None:
+        """Have the store keep what it was given."""
+        if self._has_written:
+            with self._failing(self._pending.values(), "the last chunks"):
+                self._store.flush(self.collection)
+                self._has_written = False
+
+    def settle(self) -> None:
+        """Say in the ledger what is stored whole, and why the others are not."""
+        pending, self._pending = list(self._pending.values()), {}
+        whole = [one for one in pending if one.is_whole]
+        name = self.collection
+        self._ledger.settle(
+            [one.stored._replace(collection=name, error=None, failed_at=None) for one in whole],
+            {one.stored.document_id: one.ids for one in whole if not one.is_known},
+        )
+        errors = {one.stored.document_id: one.error for one in pending if one.error is not None}
+        if errors:
+            brief = {one: without_keys(said, most=LONGEST) for one, said in errors.items()}
+            self._ledger.fail(name, brief)
+
+    def conclude(self) -> None:
+        """Tell what is stored now from what was while this ingest wrote."""
+        if self._is_marked:
+            with self._failing((), "the last chunks"):
+                self._mark()
+
+    def former_chunks(self, document_ids: Sequence[str]) -> int:
+        """Chunks that are stored whole of some documents."""
+        with self._failing((), "looking up what is stored"):
+            return sum(row.chunks for row in self.whole(document_ids).values())
+        return 0
+
+    def _version(self, document_id: str) -> str | None:
+        """The version of a document that is stored whole."""
+        with self._failing((), "looking up what is stored"):
+            row = self.whole([document_id]).get(document_id)
+            return row.version if row else None
+        return None
+
+    def _stale(self, made: DocumentResult) -> set[str]:
+        """What is to be deleted of a document once all its points are stored."""
+        if not (made.is_cut and made.is_stored):
+            return set()
+        return self._former.get(made.stored.document_id, set()).difference(made.ids)
+
+    def _put(self, made: Sequence[DocumentResult]) -> int:
+        """Store the points of documents; where all are refused, those of each document alone."""
+        points = [point for one in made for point in one.points]
+        if not points:
+            return 0
+        if self.stopped:
+            return _refuse(made, self.stopped)
+        try:
+            with self._totals.timed("store"):
+                if not self._dry_run:
+                    self._store.put(self.collection, points)
+                    if not self._is_marked:  # the collection was not there before
+                        self._mark()
+        except CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- of the store of somebody else
+            if not isinstance(error, HOPELESS) and len(made) > 1:
+                return sum(self._put([one]) for one in made)
+            self._note(made[0].label, error)
+            return _refuse(made, said(error))
+        self._has_written = True
+        chunks = sum(point.vector is not None for point in points)
+        self._report.tell("store", self.name, chunks, 0)
+        return len(points)
+
+    def _chunks_of(self, made: DocumentResult, ids: Iterable[str]) -> int:
+        """How many of some nodes of a document are stored and are chunks, and no parents."""
+        if not ids:
+            return 0
+        with self._failing((), made.label):
+            stored = self._store.stored(self.collection, made.stored.document_id)
+            return sum(one in stored and not stored[one].is_parent for one in ids)
+        return 0
+
+    def _note(self, what: str, error: Exception) -> None:
+        noted(self.name, what, error)
+        self._totals.errors.append(f"{what}: {said(error)}")
+        if isinstance(error, HOPELESS):
+            self.stopped = self.stopped or said(error)
+
+    @contextmanager
+    def _failing(self, made: Iterable[DocumentResult], what: str) -> Iterator[None]:
+        """Turn failures of a store into an error of the column, and of some documents."""
+        try:
+            yield
+        except (CancelledError, LedgerError):
+            raise
+        except Exception as error:  # noqa: BLE001 -- of the store of somebody else
+            if not self.stopped:
+                self._note(what, error)
+            for one in made:
+                one.fail(said(error))
+
+    def _mark(self) -> None:
+        """Give the state of the collection an epoch, which the store and this ledger alone know.
+
+        A process that is killed in between leaves two epochs, and so a ledger that is not believed.
+        """
+        if self._dry_run:
+            return
+        epoch = secrets.token_hex(8)
+        with self._ledger.transaction():
+            there = {} if self._is_shared else self._store.marks(self.collection)
+            marks = {**dict.fromkeys(there), self._ledger.writer(self.collection): epoch}
+            if self._store.mark(self.collection, marks):
+                self._ledger.mark(self.collection, epoch, is_shared=self._is_shared)
+                self._is_marked = True
+
+    def _believe(self) -> None:
+        """Have the ledger say what the store holds, once."""
+        if self._trouble:
+            raise self._trouble
+        if self._is_believed:
+            return
+        try:
+            count = self._store.count(self.collection)
+            found = self._of_part(count) if self._is_shared else self._of_all(count)
+            if found is not None:
+                self._ledger.adopt(self.collection, found)
+                if count:
+                    self._mark()
+        except LedgerError:
+            raise
+        except StoreError as error:
+            self._trouble = error
+            raise
+        self._is_believed = True
+
+    def _of_all(self, count: int) -> Iterable[tuple[StoredDocument, Iterable[str]]] | None:
+        """What the store says of documents; None where the ledger says as much."""
+        marks = self._store.marks(self.collection)
+        if count and self._ledger.covers(self.collection, marks, count):
+            return None
+        return self._stored_rows()
+
+    def _stored_rows(self) -> Iterator[tuple[StoredDocument, Iterable[str]]]:
+        for document_id, nodes in self._store.each_document(self.collection):
+            if self._row.dimension is None:
+                chunk = [one for one, node in nodes.items() if not node.is_parent][:1]
+                for _, vector in self._store.vectors(self.collection, chunk).values():
+                    self._use(len(vector))
+            yield stored_row(self.collection, document_id, nodes), nodes
+
+    def _use(self, dimension: int) -> None:
+        self._row = self._row._replace(dimension=dimension)
+        self._ledger.use(self._row)
+
+    def _of_part(self, count: int) -> Iterable[tuple[StoredDocument, Iterable[str]]] | None:
+        """The same, as far as a ledger can be compared with a store that others write as well.
+
+        The store then has more than this ledger knows of: the mark of another state, less than is
+        known of, or a document that is missing among some that are looked at make it doubted.
+        """
+        name, rows = self.collection, self._ledger.stored(self.collection)
+        if not rows:
+            return None
+        writer = self._ledger.writer(name)
+        own = self._ledger.marks(name).get(writer)
+        known = self._store.marks(name).get(writer, "") == own
+        whole = [one for one, row in rows.items() if row.chunks and row.version]
+        some = whole[:: max(1, len(whole) // SOME)]
+        if (
+            known
+            and count >= self._ledger.totals(name)[0]
+            and all(self._store.stored(name, one) for one in some)
+        ):
+            return None
+        found = {one: self._store.stored(name, one) for one in rows}
+        return ((stored_row(name, one, of), of) for one, of in found.items() if of)
+
+
+def _is_there(point: Point, node: StoredNode | None, version: str) -> bool:
+    """Whether a node is stored as a point says it, which is of that version of its document."""
+    if node is None or node.source_hash != version:
+        return False
+    return node.is_parent == (point.vector is None)
+
+
+def _refuse(made: Iterable[DocumentResult], why: str) -> int:
+    """Say of documents that points of them are not stored, of which there are none."""
+    for one in made:
+        if one.points:
+            one.missing += sum(point.vector is not None for point in one.points)
+            one.points = ()
+            one.fail(why)
+    return 0
+
+
+def stored_row(
+    collection: str, document_id: str, stored: Mapping[str, StoredNode]
+) -> StoredDocument:
+    """What a ledger says of a document whose nodes the store was asked for."""
+    chunks = [node for node in stored.values() if not node.is_parent]
+    versions = {node.source_hash for node in stored.values()}
+    source_hash = versions.pop() if len(versions) == 1 else ""
+    return StoredDocument(
+        collection,
+        document_id,
+        source_hash if is_complete(stored, source_hash) else "",
+        chunks=len(chunks),
+        parents=len(stored) - len(chunks),
+        tokens=sum(node.tokens for node in chunks),
+        largest=max((node.tokens for node in chunks), default=0),
+        unplaced=sum(not node.is_placed for node in chunks),
+    )
