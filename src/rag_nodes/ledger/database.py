@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sqlite3
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from rag_nodes.errors import LedgerDamagedError, LedgerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 FILE_NAME = "ledger.sqlite"
 """Of the ledger in the folder of an embedded store."""
@@ -95,8 +97,76 @@ def _state_folder() -> Path:
     return Path(base).expanduser() / "rag_nodes"
 
 
-def connected(path: Path) -> sqlite3.Connection:
-    """The database, made where there is none; errors as of `Ledger`."""
+class LedgerDatabase:
+    """The SQLite file behind a ledger, open; see `rag_nodes.ledger.Ledger`."""
+
+    def __init__(self, path: str | Path, *, clock: Callable[[], float] = time.time) -> None:
+        self.path = Path(path)
+        self.clock = clock
+        self._lock = threading.RLock()
+        self._connection = _opened(self.path)
+
+    def close(self) -> None:
+        """Close the file; twice is fine."""
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        """The ledger itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def check(self) -> None:
+        """Read the file to its end.
+
+        Raises:
+            LedgerDamagedError: it is torn.
+        """
+        [(said,)] = self._read("PRAGMA quick_check(1)")
+        if said != "ok":
+            raise _damaged(self.path, said.splitlines()[-1])
+
+    @contextmanager
+    def transaction(self, synchronous: str = "FULL") -> Iterator[sqlite3.Connection]:
+        """Have what is written meanwhile written at once, or not at all; others wait.
+
+        Within another one it is a part of that.
+
+        Args:
+            synchronous: "FULL" has it on the disk at the end, so that it outlives a power cut, and
+                not only a kill, by which "NORMAL" loses nothing either.
+        """
+        with self._lock, translated(self.path):
+            if self._connection.in_transaction:
+                yield self._connection
+                return
+            self._connection.execute(f"PRAGMA synchronous = {synchronous}")
+            with _transaction(self._connection):
+                yield self._connection
+
+    def _read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._lock, translated(self.path):
+            return self._connection.execute(query, values).fetchall()
+
+    def _read_of(
+        self, query: str, scope: str, column: str, values: Sequence[str] | None, order: str = "1"
+    ) -> list[tuple[Any, ...]]:
+        """What a query finds of some values of a column; of all where none are given."""
+        if values is None:
+            return self._read(f"{query} ORDER BY {order}", scope)
+        given = f"{column} IN (SELECT value FROM json_each(?))"  # noqa: S608 - a name
+        return self._read(f"{query} AND {given} ORDER BY {order}", scope, json.dumps(values))
+
+    def _write(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """A statement for each row of values."""
+        with self.transaction("NORMAL") as connection:
+            connection.executemany(statement, rows)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -144,7 +214,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     """See whose tables these are, and make ours where there are none."""
     tables = "SELECT count(*) FROM sqlite_schema"
     if not _value(connection, tables):
-        with transaction(connection):
+        with _transaction(connection):
             if not _value(connection, tables):  # no other process was faster
                 for statement in _TABLES.split(";"):
                     connection.execute(statement)
@@ -165,7 +235,7 @@ def _value(connection: sqlite3.Connection, query: str) -> int:
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """What is done meanwhile is done at once, or not at all; others wait."""
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -187,7 +257,7 @@ def translated(path: Path) -> Iterator[None]:
         if name.startswith("SQLITE_NOTADB") and not _may_be_torn(path):
             raise _foreign(path, "a file of another kind") from error
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-            raise damaged(path, error) from error
+            raise _damaged(path, error) from error
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             raise LedgerError(
                 f"{path}: another process has been writing to the ledger for {_BUSY_SECONDS:.0f} "
@@ -203,8 +273,7 @@ def _unusable(path: Path, reason: str) -> LedgerError:
     )
 
 
-def damaged(path: Path, reason: object) -> LedgerDamagedError:
-    """What is raised of a file that is torn."""
+def _damaged(path: Path, reason: object) -> LedgerDamagedError:
     return LedgerDamagedError(
         f"{path}: the ledger is damaged ({reason}); move it away, with {path.name}-wal beside it, "
         "as `rag-nodes doctor --repair` does: the next ingest makes it anew from the store"
