@@ -1,0 +1,206 @@
+"""A power cut at any moment: what was written and not flushed is gone, the next ingest mends it."""
+
+from __future__ import annotations
+
+import shutil
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from folder_ingests import FolderIngests, states
+from llama_index.core.schema import MetadataMode
+from store.dict_store import DictStore
+
+from rag_nodes.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from conftest import CountingEmbedding
+    from llama_index.core.schema import BaseNode
+
+    from rag_nodes.models import Models
+
+Points = dict[str, dict[str, list[float] | None]]
+
+
+class PowerCutError(BaseException):
+    """The machine is off: nothing catches it."""
+
+
+class Disk(DictStore):
+    """A store that has in memory what is written, and on its disk what was flushed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._disk: dict[str, dict[str, BaseNode]] = {}
+        self._marks: dict[str, dict[str, str]] = {}
+        self._marks_on_disk: dict[str, dict[str, str]] = {}
+        self.calls = 0
+        self.cut_at: int | None = None
+
+    def _step(self) -> None:
+        self.calls += 1
+        if self.calls == self.cut_at:
+            raise PowerCutError
+
+    def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:
+        self._step()
+        super().add(collection, nodes)
+
+    def delete(self, collection: str, node_ids: Sequence[str]) -> None:
+        self._step()
+        super().delete(collection, node_ids)
+
+    def flush(self, collection: str) -> None:
+        self._step()
+        for memory, disk in ((self._all, self._disk), (self._marks, self._marks_on_disk)):
+            if collection in memory:
+                disk[collection] = deepcopy(memory[collection])  # type: ignore[index]
+
+    def marks(self, collection: str) -> dict[str, str]:
+        return dict(self._marks.get(collection, {}))
+
+    def mark(self, collection: str, marks: Mapping[str, str | None]) -> bool:
+        self._step()
+        if collection not in self._all:
+            return False
+        both = self.marks(collection) | dict(marks)
+        self._marks[collection] = {one: of for one, of in both.items() if of is not None}
+        return True
+
+    def cut(self) -> None:
+        """What was in memory is gone."""
+        self._all, self._marks = deepcopy(self._disk), deepcopy(self._marks_on_disk)
+        self.cut_at = None
+
+    def embedded_on_disk(self) -> set[str]:
+        """What the chunks that a power cut leaves were embedded as."""
+        nodes = (node for found in self._disk.values() for node in found.values())
+        return {node.get_content(MetadataMode.EMBED) for node in nodes}
+
+    def points(self) -> Points:
+        return {
+            name: {one: node.embedding for one, node in nodes.items()}
+            for name, nodes in self._all.items()
+        }
+
+
+class Corpus(FolderIngests):
+    """Ingests into such a store, with a ledger in a folder of its own."""
+
+    def __init__(self, folder: Path, ledger: Path, models: Models) -> None:
+        super().__init__(folder, Disk(), models, [])
+        self.place = ledger
+
+    def again(self) -> list[str]:
+        return states(self.ingest(ledger=self.place))
+
+    def change(self) -> None:
+        for number in range(3):
+            self.write(f"{number}.md", f"# Coffee {number}\n\nNumber {number} is black.\n" * 9)
+        self.write("new.md", "# New\n\nNever seen.\n")
+
+    @property
+    def disk(self) -> Disk:
+        assert isinstance(self.store, Disk)
+        return self.store
+
+
+@pytest.fixture
+def corpora(
+    tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], Corpus]:
+    """Makes a corpus that was ingested, one file at a time."""
+    monkeypatch.setattr("rag_nodes.pipeline.driver.MOST_FILES", 1)
+    folder = tmp_path / "documents"
+    folder.mkdir()
+
+    def made(name: str) -> Corpus:
+        corpus = Corpus(folder, tmp_path / name / "ledger.sqlite", models)
+        for number in range(3):
+            corpus.write(f"{number}.md", f"# Tea {number}\n\nNumber {number} is green.\n" * 9)
+        (folder / "new.md").unlink(missing_ok=True)
+        corpus.again()
+        corpus.change()
+        return corpus
+
+    return made
+
+
+@pytest.mark.parametrize("checkpoint", [1, 1000], ids=["flushed often", "flushed at the end"])
+@pytest.mark.parametrize("keeps_commits", [True, False], ids=["", "the ledger's last commits too"])
+def test_a_power_cut_at_any_moment_is_mended_by_the_next_ingest(
+    corpora: Callable[[str], Corpus],
+    monkeypatch: pytest.MonkeyPatch,
+    checkpoint: int,
+    keeps_commits: bool,
+) -> None:
+    monkeypatch.setattr("rag_nodes.pipeline.driver.CHECKPOINT", checkpoint)
+    clean = corpora("clean")
+    before = clean.disk.calls
+    clean.again()
+    wanted, moments = clean.disk.points(), clean.disk.calls - before
+    assert moments > 5
+    for moment in range(1, moments + 1):
+        corpus = corpora(f"cut-{moment}-{keeps_commits}")
+        corpus.disk.cut_at = corpus.disk.calls + moment
+        saved = None if keeps_commits else Saved(corpus.place, monkeypatch)
+        with pytest.raises(PowerCutError):
+            corpus.again()
+        corpus.disk.cut()
+        if saved:
+            saved.restore()
+
+        corpus.again()
+
+        assert corpus.disk.points() == wanted, moment
+        assert corpus.again() == ["unchanged"] * 4, moment
+
+
+class Saved:
+    """A ledger as a disk has it: only what SQLite committed with FULL is there for certain."""
+
+    def __init__(self, place: Path, patch: pytest.MonkeyPatch) -> None:
+        self._place, self._kept = place, place.with_suffix(".kept")
+        self._keep()
+        real = Ledger.intend
+
+        def intend(ledger: Ledger, *arguments: Any) -> None:
+            real(ledger, *arguments)
+            self._keep()
+
+        patch.setattr(Ledger, "intend", intend)
+
+    def _keep(self) -> None:
+        shutil.rmtree(self._kept, ignore_errors=True)
+        shutil.copytree(self._place.parent, self._kept, ignore=shutil.ignore_patterns("*.kept"))
+
+    def restore(self) -> None:
+        """Lose what was committed since."""
+        for one in self._place.parent.glob("ledger.sqlite*"):
+            if one.is_file():
+                one.unlink()
+        for one in self._kept.glob("ledger.sqlite*"):
+            shutil.copy(one, self._place.parent)
+
+
+def test_what_was_flushed_before_a_power_cut_is_not_embedded_again(
+    corpora: Callable[[str], Corpus],
+    embedding: CountingEmbedding,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rag_nodes.pipeline.driver.CHECKPOINT", 1)
+    corpus = corpora("one")
+    embedding.texts.clear()
+    corpus.disk.cut_at = corpus.disk.calls + 9
+    with pytest.raises(PowerCutError):
+        corpus.again()
+    corpus.disk.cut()
+    paid = set(embedding.texts)
+    flushed = corpus.disk.embedded_on_disk()
+    embedding.texts.clear()
+    corpus.again()
+    assert paid & flushed
+    assert not [one for one in embedding.texts if one in flushed]
