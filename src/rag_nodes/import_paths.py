@@ -10,9 +10,12 @@ import ast
 import re
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from rag_nodes.errors import ConfigurationError, MissingPackageError
+from rag_nodes.errors import ConfigurationError, MissingPackageError, RagNodesError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 _CALL = re.compile(
     r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)\((?P<given>.*)\)", re.DOTALL
@@ -52,7 +55,9 @@ def load(path: str, kind: type = object, /, **options: Any) -> Any:
     Raises:
         MissingPackageError: an integration of LlamaIndex that is not installed.
         ConfigurationError: the path is written otherwise, the module or name is not there or of
-            another kind, or the class refuses its options.
+            another kind, or the class refuses its options, of which no value is repeated that
+            pydantic would repeat.
+        RagNodesError: what a module or class of ours raises.
     """
     match = _match(path)
     if match is None:
@@ -66,10 +71,26 @@ def load(path: str, kind: type = object, /, **options: Any) -> Any:
     options = {**options, **_literals(path, match["given"])}
     try:
         return made(**options)
+    except RagNodesError:
+        raise
     except (Exception, SystemExit) as error:
         raise ConfigurationError(
-            f"{match['name']} cannot be made from {path!r}: {type(error).__name__}: {error}"
+            f"{match['name']} cannot be made from {path!r}: {_words(error)}"
         ) from error
+
+
+def _words(error: BaseException) -> str:
+    """What a class says of its options; without their values where it is pydantic's."""
+    if not _is_pydantics(error):
+        return f"{type(error).__name__}: {error}"
+    found = error.errors(include_input=False, include_url=False, include_context=False)
+    return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found)
+
+
+def _is_pydantics(error: BaseException) -> TypeGuard[ValidationError]:
+    from pydantic import ValidationError
+
+    return isinstance(error, ValidationError)
 
 
 def with_options(path: str, **options: Any) -> str:
@@ -96,6 +117,8 @@ def _match(text: str) -> re.Match[str] | None:
 def _named(module: str, name: str) -> Any:
     try:
         found: Any = import_module(module)
+    except RagNodesError:
+        raise
     except (Exception, SystemExit) as error:
         _refuse_missing_integration(module, error)
         raise ConfigurationError(

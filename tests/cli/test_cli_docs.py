@@ -270,9 +270,9 @@ def test_summaries_are_given_two_minutes_unless_the_flag_says_otherwise(
     allowed: list[float] = []
     tried = client.retried
 
-    def noted(request: Callable[[], object], *, seconds: float, **options: Any) -> object:
+    def noted(request: Callable[[], object], seconds: float, *more: Any, **options: Any) -> object:
         allowed.append(seconds)
-        return tried(request, seconds=seconds, **options)
+        return tried(request, seconds, *more, **options)
 
     monkeypatch.setattr(client, "retried", noted)
     served("--json")

@@ -12,7 +12,7 @@ from in_worker import TINY as NAME
 from tiny_onnx import write_model
 
 from rag_nodes.errors import ConfigurationError, MissingExtraError, ModelConnectionError
-from rag_nodes.models import Models, check_models, choose, choose_models, get_embedding
+from rag_nodes.models import Models, check_models, choose_models, get_embedding
 from rag_nodes.parsers import get_parser
 from rag_nodes.settings import Settings
 
@@ -83,15 +83,18 @@ def test_a_model_that_cannot_be_loaded_says_where_it_may_come_from(
         choose_models(settings.model_copy(update={"embedding_options": empty}))
 
 
-def test_without_the_package_the_install_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose, "_NO_FASTEMBED", (9, 9))
+@pytest.mark.parametrize(
+    ("version", "error", "words"),
+    [
+        ((3, 12), MissingExtraError, r"pip install 'rag-nodes\[fastembed\]'"),
+        ((3, 13), ConfigurationError, r"takes no Python from 3\.13 on"),
+    ],
+)
+def test_without_the_package_the_install_line_is_named_or_that_there_is_none(
+    version: tuple[int, int], error: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "version_info", version)
     monkeypatch.delitem(sys.modules, "rag_nodes.models.local", raising=False)
     monkeypatch.setitem(sys.modules, "fastembed", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'rag-nodes\[fastembed\]'"):
-        get_embedding("fastembed:BAAI/bge-small-en-v1.5")
-
-
-def test_a_python_the_integration_does_not_take_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose, "_NO_FASTEMBED", (3, 1))
-    with pytest.raises(ConfigurationError, match=r"takes no Python from 3\.1 on"):
+    with pytest.raises(error, match=words):
         get_embedding("fastembed:BAAI/bge-small-en-v1.5")

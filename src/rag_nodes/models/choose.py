@@ -7,12 +7,8 @@ machine writes: flags, the environment and `rag_nodes.toml`.
 
 from __future__ import annotations
 
-import sys
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-
-from pydantic import ValidationError
 
 from rag_nodes.errors import ConfigurationError, CredentialsError, RagNodesError
 from rag_nodes.import_paths import load
@@ -28,7 +24,7 @@ from rag_nodes.settings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     import httpx
     from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -38,8 +34,10 @@ if TYPE_CHECKING:
 
 LEXICAL = "lexical"
 OPENAI = "openai"
-_NO_FASTEMBED = (3, 13)
-"""The first Python that LlamaIndex's integration of fastembed says it does not take."""
+_LEXICAL = "rag_nodes.models.lexical:LexicalEmbedding"
+_FASTEMBED = "rag_nodes.models.local:LocalEmbedding"
+_OPENAI_EMBEDDING = "rag_nodes.models.openai:OpenAIServerEmbedding"
+_OPENAI_LLM = "rag_nodes.models.openai:OpenAIServerLLM"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +103,7 @@ class Models:
     @property
     def embeds_meaning(self) -> bool:
         """Whether a vector says more of a text than which words are in it."""
-        from rag_nodes.models.lexical import LexicalEmbedding
-
-        return type(self.embedding) is not LexicalEmbedding
+        return f"{type(self.embedding).__module__}:{type(self.embedding).__name__}" != _LEXICAL
 
     def describe(self) -> str:
         """One line for reports and the app: each model and where it runs."""
@@ -151,7 +147,7 @@ def get_embedding(name: str) -> BaseEmbedding:
     """
     kind, _, model = name.partition(":")
     if name == LEXICAL or (f"{kind}:" == FASTEMBED and model):
-        return _offline(name, {})
+        return _offline_embedding(name, {})
     if kind == OPENAI and model:
         return _configured_embedding(Settings(embedding=OPENAI, embedding_model=model))
     raise ConfigurationError(
@@ -243,42 +239,46 @@ def _configured_embedding(
 ) -> BaseEmbedding:
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
-    name, options = _chosen(settings.embedding, settings.embedding_options, LEXICAL, settings)
-    with _making(name, options):
-        if name == OPENAI:
-            from rag_nodes.models.openai import OpenAIServerEmbedding
+    name, options = _chosen(settings, settings.embedding, settings.embedding_options, LEXICAL)
+    if name == LEXICAL or name.startswith(FASTEMBED):
+        return _offline_embedding(name, options)
+    if name == OPENAI:
+        own = {**_server(settings, http_client), "model_name": settings.embedding_model}
+        name, options = _OPENAI_EMBEDDING, {**own, **options}
+    made: BaseEmbedding = _made(name, BaseEmbedding, options)
+    return made
 
-            own = {**_server(settings, http_client), "model_name": settings.embedding_model}
-            return OpenAIServerEmbedding(**{**own, **options})
-        if name == LEXICAL or name.startswith(FASTEMBED):
-            return _offline(name, options)
-        found: BaseEmbedding = load(name, BaseEmbedding, **options)
-        return found
+
+def _offline_embedding(name: str, options: Mapping[str, Any]) -> BaseEmbedding:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+    if name != LEXICAL:
+        options = {"model_name": name.removeprefix(FASTEMBED), **options}
+    path = _LEXICAL if name == LEXICAL else _FASTEMBED
+    made: BaseEmbedding = _made(path, BaseEmbedding, options)
+    return made
 
 
 def _configured_llm(settings: Settings, http_client: HttpClient | None) -> LLM | None:
-    name, options = _chosen(settings.llm, settings.llm_options, EXTRACTIVE, settings)
+    name, options = _chosen(settings, settings.llm, settings.llm_options, EXTRACTIVE)
     if name == EXTRACTIVE:
         return None
     from llama_index.core.llms import LLM
 
-    with _making(name, options):
-        if name == OPENAI:
-            from rag_nodes.models.openai import OpenAIServerLLM
-
-            own = {
-                **_server(settings, http_client),
-                "model": settings.llm_model,
-                "temperature": settings.temperature,
-                "max_tokens": settings.max_output_tokens,
-            }
-            return OpenAIServerLLM(**{**own, **options})
-        found: LLM = load(name, LLM, **options)
-        return found
+    if name == OPENAI:
+        own = {
+            **_server(settings, http_client),
+            "model": settings.llm_model,
+            "temperature": settings.temperature,
+            "max_tokens": settings.max_output_tokens,
+        }
+        name, options = _OPENAI_LLM, {**own, **options}
+    made: LLM = _made(name, LLM, options)
+    return made
 
 
 def _chosen(
-    name: str, options: Mapping[str, Any], offline: str, settings: Settings
+    settings: Settings, name: str, options: Mapping[str, Any], offline: str
 ) -> tuple[str, Mapping[str, Any]]:
     """What "auto" stands for, and the options, of which the choice without a model takes none."""
     if name == "auto":
@@ -289,23 +289,6 @@ def _chosen(
             "or name the model they are meant for"
         )
     return name, options
-
-
-def _offline(name: str, options: Mapping[str, Any]) -> BaseEmbedding:
-    """The lexical embedding, or a model of fastembed."""
-    if name == LEXICAL:
-        from rag_nodes.models.lexical import LexicalEmbedding
-
-        return LexicalEmbedding()
-    if sys.version_info >= _NO_FASTEMBED:
-        raise ConfigurationError(
-            f"{name}: LlamaIndex's integration of fastembed takes no Python from "
-            f"{'.'.join(map(str, _NO_FASTEMBED))} on; use an earlier one, or name another "
-            "embedding by its import path"
-        )
-    from rag_nodes.models.local import LocalEmbedding
-
-    return LocalEmbedding(name.removeprefix(FASTEMBED), **options)
 
 
 def _server(settings: Settings, http_client: HttpClient | None) -> dict[str, Any]:
@@ -339,21 +322,12 @@ def _server(settings: Settings, http_client: HttpClient | None) -> dict[str, Any
     }
 
 
-@contextmanager
-def _making(name: str, options: Mapping[str, Any]) -> Iterator[None]:
-    """Say what is wrong with an option without repeating a key that is among them."""
+def _made(path: str, kind: type, options: Mapping[str, Any]) -> Any:
+    """What an import path stands for; an error does not repeat a key that is among the options."""
     try:
-        yield
-    except ValidationError as error:
-        # Without the values: one of them may be a key.
-        found = error.errors(include_input=False, include_url=False, include_context=False)
-        refused = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found]
-        raise ConfigurationError(f"{name}: {'; '.join(refused)}") from None
+        return load(path, kind, **options)
     except ConfigurationError as error:
-        hidden = without_secrets(str(error), options)
-        if hidden == str(error):
-            raise
-        raise type(error)(hidden) from None
+        raise type(error)(without_secrets(str(error), options)) from None
 
 
 def _try(request: Callable[[], object], model: BaseEmbedding | LLM, name: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from llama_index.core import instrumentation
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
@@ -36,48 +36,37 @@ class EmbeddedTokens:
         self.tokens = 0
         self._is_offline = getattr(model, "place", None) == "offline"
         self._name = (model.class_name(), model.model_name)
+        self._spans: set[str | None] = set()
         self._lock = Lock()
-
-    def add(self, tokens: int) -> None:
-        """Count so many more."""
-        with self._lock:
-            self.tokens += tokens
 
     @contextmanager
     def counting(self) -> Iterator[None]:
         """Add what the model embeds inside the block, in this context."""
-        before = _CURRENT.set(None if self._is_offline else _Counting(self, self._name, set()))
+        before = _CURRENT.set(None if self._is_offline else self)
         try:
             yield
         finally:
             _CURRENT.reset(before)
 
+    def note(self, event: Any) -> None:
+        """Add the tokens of a request that was answered; only its start names the model."""
+        if isinstance(event, EmbeddingStartEvent):
+            asked = event.model_dict
+            if (asked.get("class_name"), asked.get("model_name")) == self._name:
+                self._spans.add(event.span_id)
+        elif isinstance(event, EmbeddingEndEvent) and event.span_id in self._spans:
+            tokens = sum(map(count_tokens, event.chunks))
+            with self._lock:
+                self.tokens += tokens
 
-class _Counting(NamedTuple):
-    """Into which sum requests go, of which model, and the spans in which it was asked."""
 
-    total: EmbeddedTokens
-    name: tuple[str, str]
-    spans: set[str | None]
-
-
-_CURRENT: ContextVar[_Counting | None] = ContextVar("embedded_tokens", default=None)
+_CURRENT: ContextVar[EmbeddedTokens | None] = ContextVar("embedded_tokens", default=None)
 
 
 class _Meter(BaseEventHandler):
-    """Counts the texts of every request that was answered; only its start names the model."""
-
     def handle(self, event: Any, **_: Any) -> None:
-        """Add the tokens of what was embedded."""
-        counting = _CURRENT.get()
-        if counting is None:
-            return
-        if isinstance(event, EmbeddingStartEvent):
-            asked = event.model_dict
-            if (asked.get("class_name"), asked.get("model_name")) == counting.name:
-                counting.spans.add(event.span_id)
-        elif isinstance(event, EmbeddingEndEvent) and event.span_id in counting.spans:
-            counting.total.add(sum(map(count_tokens, event.chunks)))
+        if total := _CURRENT.get():
+            total.note(event)
 
 
 instrumentation.get_dispatcher().add_event_handler(_Meter())  # type: ignore[attr-defined] # re-exported

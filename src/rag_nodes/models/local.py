@@ -1,11 +1,12 @@
 """Texts in, vectors of a neural model that fastembed runs in this process out; nothing leaves it.
 
 Importing this raises `MissingExtraError` where fastembed or LlamaIndex's integration of it is not
-installed.
+installed, and `ConfigurationError` where it cannot be.
 """
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import Any, Self
 
@@ -18,6 +19,11 @@ try:
     from fastembed import TextEmbedding
     from llama_index.embeddings.fastembed import FastEmbedEmbedding
 except ModuleNotFoundError as error:
+    if sys.version_info >= (3, 13):
+        raise ConfigurationError(
+            "LlamaIndex's integration of fastembed takes no Python from 3.13 on; use an earlier "
+            "one, or name another embedding by its import path"
+        ) from error
     raise MissingExtraError(error.name or "fastembed", "fastembed") from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
+_log = logging.getLogger(__name__)
 Response = TypeVar("Response")
 
 BATCH_TEXTS = 100
@@ -34,16 +36,6 @@ LONGEST_WAIT = 8.0
 _MINUTE = 60.0
 _WAY = 1.0
 """Seconds by which one request may be longer on its way to the server than another."""
-
-
-def request_bytes(model: BaseEmbedding) -> int:
-    """UTF-8 bytes that a model is sent with one request at most: never more than its minute has."""
-    tokens = getattr(model, "tokens_per_minute", None)
-    return min(BATCH_BYTES, _share(tokens)) if tokens else BATCH_BYTES
-
-
-def _share(tokens: int) -> int:
-    return max(1, tokens // RequestWindow.processes)
 
 
 class RequestWindow(BaseRateLimiter):
@@ -95,9 +87,8 @@ class RequestWindow(BaseRateLimiter):
         """Whether one more request may follow those."""
         if self.per_minute and len(before) >= max(1, int(self.per_minute / self.processes)):
             return False
-        if not self.tokens_per_minute:
-            return True
-        return sum(one for _, one in before) + tokens <= _share(self.tokens_per_minute)
+        share = _share(self.tokens_per_minute)
+        return not share or sum(one for _, one in before) + tokens <= share
 
     def acquire(self, num_tokens: int = 0) -> None:
         """Wait until a request of so many tokens may start."""
@@ -108,6 +99,15 @@ class RequestWindow(BaseRateLimiter):
         """Wait until a request of so many tokens may start."""
         while wait := self.take(num_tokens):  # noqa: ASYNC110 -- time itself is waited for
             await asyncio.sleep(wait)
+
+
+def request_bytes(model: BaseEmbedding) -> int:
+    """UTF-8 bytes that a model is sent with one request at most: never more than its minute has."""
+    return min(BATCH_BYTES, _share(getattr(model, "tokens_per_minute", None)) or BATCH_BYTES)
+
+
+def _share(tokens: int | None) -> int | None:
+    return tokens and max(1, tokens // RequestWindow.processes)
 
 
 _WINDOWS: ContextVar[tuple[RequestWindow, ...]] = ContextVar("requests", default=())
@@ -156,23 +156,24 @@ def before_repeating() -> None:
 
 def retried(
     request: Callable[[], Response],
-    *,
     seconds: float,
     asked_to_wait: Callable[[Exception], float | None],
-    on_wait: Callable[[Exception, float], None],
+    *,
+    name: str,
 ) -> Response:
     """The response of `request`, repeated while that may help and time is left.
 
-    The last attempt is made when the time is up, so a server that is away for less loses nothing.
-    A server that asks for a longer pause gets it; where that is more than the time left, its
-    error is raised at once. Every repetition is one that `repeats_counted` counts.
+    The last attempt is made when the time is up, so a server that is away for less loses nothing;
+    a number of attempts, which OpenAI's client counts, would be any time with a server that is
+    silent. A server that asks for a longer pause gets it; where that is more than the time left,
+    its error is raised at once. Every repetition is one that `repeats_counted` counts.
 
     Args:
         request: to be made again as it is.
         seconds: time from the first attempt to the start of the last; 0 for one attempt.
         asked_to_wait: seconds the server asks for, 0 where it does not say; None for an error
             that another attempt would not cure.
-        on_wait: told the error and the seconds, before each pause.
+        name: of the model, for the log.
     """
     end, longest = time.monotonic() + seconds, FIRST_WAIT
     while True:
@@ -183,7 +184,7 @@ def retried(
             if asked is None or left <= 0 or asked > left:
                 raise
             wait = max(asked, min(longest, left))
-            on_wait(error, wait)
+            _log.warning("%s: %s; next attempt in %.1f s", name, type(error).__name__, wait)
         pause(wait)
         before_repeating()
         longest = min(2 * longest, LONGEST_WAIT)

@@ -6,7 +6,6 @@ minutes to show.
 
 from __future__ import annotations
 
-import logging
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock
@@ -25,7 +24,7 @@ from rag_nodes.settings import OPENAI_API_BASE, Settings
 from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from openai._models import FinalRequestOptions
 
@@ -39,8 +38,6 @@ _DISPENSABLE = frozenset({"temperature", "max_tokens", "max_completion_tokens"})
 """Parameters without which an answer is still the answer that was asked for."""
 _STRANGE = (ValueError, TypeError, AttributeError, IndexError)
 """Raised where the client, or LlamaIndex, stumbles over an answer in another shape."""
-
-logger = logging.getLogger(__name__)
 
 
 class ServerClient(openai.OpenAI):
@@ -83,12 +80,7 @@ class ServerClient(openai.OpenAI):
                 before_repeating()
                 return attempt()
 
-        response = retried(
-            attempt,
-            seconds=self._retry_seconds,
-            asked_to_wait=self._asked_to_wait,
-            on_wait=self._log_retry,
-        )
+        response = retried(attempt, self._retry_seconds, self._asked_to_wait, name=self._model)
         return _closing(response) if kinds.get("stream") else response
 
     def _accepted(self, body: Any) -> Any:
@@ -122,9 +114,6 @@ class ServerClient(openai.OpenAI):
         is_ours = isinstance(error.__cause__, RagNodesError)  # of a transport that was handed in
         return 0.0 if isinstance(error, openai.APIConnectionError) and not is_ours else None
 
-    def _log_retry(self, error: Exception, wait: float) -> None:
-        logger.warning("%s: %s; next attempt in %.1f s", self._model, type(error).__name__, wait)
-
 
 def _closing(stream: openai.Stream[Any]) -> Iterator[Any]:
     """The events of a stream that ends with them, also where nobody reads to the end.
@@ -147,8 +136,8 @@ def _sendable(value: Any) -> Any:
 class ServerModel(BaseModel):
     """A model of OpenAI or of a compatible server; what its embeddings and its LLMs share.
 
-    The key is in no field, `repr` or `to_dict()`. A pickle holds it, as another process needs it:
-    it is as secret as the key. Copies share key and client. Used by many threads at once.
+    Key and headers are in no `repr` or `to_dict()`. A pickle holds them, as another process needs
+    them: it is as secret as they are. Used by many threads at once.
     """
 
     api_key: str | None = Field(default=None, exclude=True, repr=False)
@@ -158,8 +147,6 @@ class ServerModel(BaseModel):
     retry_seconds: float = Field(default=10.0, ge=0)
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: int | None = Field(default=None, gt=0)
-    _key: SecretStr | None = PrivateAttr()
-    _headers: dict[str, str] = PrivateAttr()
     _window: RequestWindow | None = PrivateAttr(default=None)
     _opening: Lock = PrivateAttr(default_factory=Lock)
     _client: ServerClient | None = PrivateAttr(default=None)
@@ -170,27 +157,24 @@ class ServerModel(BaseModel):
         *,
         api_key: SecretStr | str | None = None,
         api_base: str | None = None,
-        default_headers: Mapping[str, str] | None = None,
         **values: Any,
     ) -> None:
-        # What LlamaIndex is not told, it looks for in the environment, and shows in its repr. All
-        # repeating is done by the client.
+        # What LlamaIndex is not told, it looks for in the environment. All repeating is done by
+        # the client.
         told = {"api_key": _NO_KEY, "api_base": api_base or OPENAI_API_BASE, "max_retries": 0}
         super().__init__(**{**values, **told})
-        self.api_key, self.api_base = None, api_base
-        self._key = SecretStr(api_key) if isinstance(api_key, str) else api_key
-        self._headers = dict(default_headers or {})
+        self.api_key = api_key.get_secret_value() if isinstance(api_key, SecretStr) else api_key
+        self.api_base = api_base
         limits = self.requests_per_minute, self.tokens_per_minute
         if any(limits):
             self._window = RequestWindow(limits[0], tokens_per_minute=limits[1])
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return self.model_copy()
+        return self.model_copy()  # which shares the client
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Made anew of its options, key and headers; callbacks stay in this process."""
         options = {name: it for name, it in vars(self).items() if name != "callback_manager"}
-        options |= {"api_key": self._key, "default_headers": self._headers}
         return partial(type(self), **options, http_client=self._http_client), ()
 
     @property
@@ -216,15 +200,16 @@ class ServerModel(BaseModel):
         """
         with self._opening:
             if self._client is None:
+                if self.api_key is None:
+                    self.api_key = self._configured_key()
+                connect = min(_LONGEST_CONNECT, self.timeout)
                 self._client = ServerClient(
                     model=self._asked_for,
                     retry_seconds=self.retry_seconds,
-                    api_key=self._found_key(),
+                    api_key=self.api_key or _NO_KEY,
                     base_url=self.api_base or OPENAI_API_BASE,
-                    timeout=openai.Timeout(
-                        self.timeout, connect=min(_LONGEST_CONNECT, self.timeout)
-                    ),
-                    default_headers=self._headers,
+                    timeout=openai.Timeout(self.timeout, connect=connect),
+                    default_headers=self.default_headers,
                     http_client=self._http_client,
                 )
                 # Copies share the lock too, so it is closed when the last of them is gone.
@@ -234,19 +219,17 @@ class ServerModel(BaseModel):
     def _get_aclient(self) -> NoReturn:
         raise NotImplementedError("async calls run in threads, with the one client there is")
 
-    def _found_key(self) -> str:
-        """The key that was given, or the one that was configured for this very address."""
+    def _configured_key(self) -> str | None:
+        """The key that was configured for this very address; None for a server without keys."""
         settings = Settings()
-        if self._key is None and settings.api_base == self.api_base:
-            self._key = settings.api_key
-        if self._key is not None:
-            return self._key.get_secret_value()
-        if self.api_base in (None, OPENAI_API_BASE):
-            raise CredentialsError(
-                f"{self._here}: no key; set OPENAI_API_KEY or RAG_NODES_API_KEY, or use the "
-                "offline models"
-            )
-        return _NO_KEY
+        if settings.api_base == self.api_base and settings.api_key:
+            return settings.api_key.get_secret_value()
+        if self.api_base not in (None, OPENAI_API_BASE):
+            return None
+        raise CredentialsError(
+            f"{self._here}: no key; set OPENAI_API_KEY or RAG_NODES_API_KEY, or use the "
+            "offline models"
+        )
 
     @contextmanager
     def _asking(self) -> Iterator[None]:

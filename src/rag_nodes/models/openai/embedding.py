@@ -12,7 +12,6 @@ from pydantic import Field, PrivateAttr
 from rag_nodes.errors import DimensionError, ModelResponseError
 from rag_nodes.models.openai.client import ServerModel
 from rag_nodes.models.pacing import BATCH_TEXTS, request_bytes, within
-from rag_nodes.settings import OPENAI_API_BASE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,12 +20,6 @@ _BLANK = "(blank)"
 """Sent instead of blank text, which servers refuse; its vector has the right length."""
 _LARGEST = 1e15
 """Magnitude that no value of an embedding has; vectors of unit length end at 1."""
-_DIMENSIONS = {
-    "text-embedding-ada-002": 1536,
-    "text-embedding-3-small": 1536,
-    "text-embedding-3-large": 3072,
-}
-"""Known lengths at OpenAI itself; elsewhere the first response decides."""
 
 
 class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
@@ -54,7 +47,8 @@ class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
     """
 
     embed_batch_size: int = Field(default=BATCH_TEXTS, gt=0, le=2048)
-    _dimension: int | None = PrivateAttr()
+    _dimension: int | None = PrivateAttr(default=None)
+    """Of the first vector, where none was asked for."""
 
     def __init__(
         self,
@@ -64,8 +58,7 @@ class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
         **values: Any,
     ) -> None:
         super().__init__(**values, model_name=model_name, num_workers=num_workers)
-        known = _DIMENSIONS if self.api_base in (None, OPENAI_API_BASE) else {}
-        self._dimension = self.dimensions or known.get(self.model_name)
+        self._dimension = self.dimensions
 
     @classmethod
     def class_name(cls) -> str:
