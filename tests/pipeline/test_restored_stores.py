@@ -131,7 +131,7 @@ def test_a_store_and_a_ledger_that_were_restored_together_are_believed(
     corpus.write("1.md", "# Tea 1\n\nTea number 1 is green.\n" * 20)
     restore(corpus, copy, ledger=True)
     embedding.texts.clear()
-    monkeypatch.setattr(QdrantStore, "each_document", None)
+    monkeypatch.setattr(QdrantStore, "documents", None)
 
     corpus.ingest()
 
@@ -176,7 +176,7 @@ def test_two_ledgers_of_one_store_are_told_apart(
     embedding.texts.clear()
     corpus.ingest(ledger=theirs)
     assert embedding.texts == []
-    monkeypatch.setattr(QdrantStore, "each_document", None)
+    monkeypatch.setattr(QdrantStore, "documents", None)
     corpus.ingest(ledger=theirs)  # nobody wrote since, so that it is believed
     assert corpus.opened == []
 
@@ -226,7 +226,7 @@ def test_while_the_marks_agree_nobody_looks_at_what_is_stored(
     corpus: FolderIngests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus.ingest()
-    monkeypatch.setattr(QdrantStore, "each_document", None)
+    monkeypatch.setattr(QdrantStore, "documents", None)
     monkeypatch.setattr(QdrantStore, "stored", None)
 
     corpus.ingest()

@@ -3,12 +3,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from llama_index.core import VectorStoreIndex
 from llama_index.core.schema import Document
 
 from rag_nodes import get_parser
 from rag_nodes.errors import StoreError
-from rag_nodes.models import get_embedding
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.store import payload as payload_module
 from rag_nodes.store.payload import PAYLOAD_VERSION, VERSION, node_in, payload_of
@@ -60,21 +58,6 @@ def test_a_store_that_a_newer_release_wrote_is_refused_whichever_way_it_is_read(
     assert collection in str(e.value)
 
 
-def test_a_stock_retriever_says_so_too(
-    store: QdrantStore,
-    make_node: Callable[..., TextNode],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    embedding = get_embedding("lexical")
-    [node] = embedding([make_node("zebra", X)])
-    with monkeypatch.context() as newer:
-        newer.setattr(payload_module, "PAYLOAD_VERSION", PAYLOAD_VERSION + 1)
-        store.add("some", [node])
-    index = VectorStoreIndex.from_vector_store(store.vector_store("some"), embed_model=embedding)
-    with pytest.raises(StoreError, match="newer release"):
-        index.as_retriever().retrieve("zebra")
-
-
 def test_nothing_is_written_beside_what_a_newer_release_wrote(
     store: QdrantStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,21 +71,12 @@ def test_nothing_is_written_beside_what_a_newer_release_wrote(
     assert store.count(written.collection) == written.chunks == 1
 
 
-def test_what_was_written_before_there_were_versions_is_read(
+def test_what_llamaindex_itself_wrote_is_read(
     make_node: Callable[..., TextNode],
 ) -> None:
     node = make_node("zebra", X)
     old = {key: value for key, value in payload_of(node).items() if key != VERSION}
     assert node_in(old, node.node_id, "here").get_content() == "zebra"
-
-
-def test_what_is_too_old_is_to_be_ingested_again(
-    make_node: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stored = payload_of(make_node("zebra", X))
-    monkeypatch.setattr(payload_module, "OLDEST_VERSION", PAYLOAD_VERSION + 1)
-    with pytest.raises(StoreError, match=r"too old.*drop the collection and ingest the documents"):
-        node_in(stored, "1", "here")
 
 
 @pytest.mark.parametrize("version", ["2", None, 1.5, [1]])

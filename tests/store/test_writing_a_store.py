@@ -19,5 +19,5 @@ def test_a_store_that_lacks_a_method_cannot_be_made() -> None:
     class Half(Store):
         location = "nowhere"
 
-    with pytest.raises(TypeError, match="add"):
+    with pytest.raises(TypeError, match="put"):
         Half()  # type: ignore[abstract]

@@ -349,7 +349,7 @@ class IngestColumn:
         return self._stored_rows()
 
     def _stored_rows(self) -> Iterator[tuple[StoredDocument, Iterable[str]]]:
-        for document_id, nodes in self._store.each_document(self.collection):
+        for document_id, nodes in self._store.documents(self.collection).items():
             if self._row.dimension is None:
                 chunk = [one for one, node in nodes.items() if not node.is_parent][:1]
                 for _, vector in self._store.vectors(self.collection, chunk).values():

@@ -21,6 +21,7 @@ from rag_nodes.store.fusion import Scores
 from rag_nodes.store.hits import Hit, best_hits
 from rag_nodes.store.opening import open_store
 from rag_nodes.store.options import ServerOptions
+from rag_nodes.store.points import Point
 from rag_nodes.store.protocol import Store
 from rag_nodes.store.qdrant import QdrantStore
 from rag_nodes.store.queries import Fusion, Query, SearchMode
@@ -33,6 +34,7 @@ __all__ = [
     "Filter",
     "Fusion",
     "Hit",
+    "Point",
     "QdrantStore",
     "Query",
     "Scores",

@@ -102,7 +102,7 @@ def _imported(
             while page := list(islice(points, _PAGE)):
                 made.write([_point(one, layout) for one in page])
                 done += len(page)
-                report(CopyStep("copy", name, done, total))
+                report(CopyStep(name, done, total))
         except BaseException:
             engine.drop(name)
             raise

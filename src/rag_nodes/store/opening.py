@@ -49,11 +49,9 @@ def open_store(
         )
     if urlsplit(place).scheme in {"http", "https"}:
         _require("qdrant_client")
-        from rag_nodes.store.options import ServerAddress
         from rag_nodes.store.server import open_server
 
-        address = ServerAddress.of(place, api_key, options)
-        return QdrantStore(open_server(place, api_key, options), address)
+        return QdrantStore(open_server(place, api_key, options))
     _require_edge()
     from rag_nodes.store.edge import open_edge
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ssl
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rag_nodes.errors import ConfigurationError
 
@@ -115,22 +115,3 @@ def _readable(error: ValidationError) -> str:
             said = problem["msg"].removeprefix("Value error, ")
             lines.append(f"store option {name}: {said}" if name else f"store options: {said}")
     return "; ".join(lines)
-
-
-class ServerAddress(NamedTuple):
-    """How a server is opened once more, such as by another process.
-
-    Attributes:
-        url: of the server.
-        key: its API key; None for one without.
-        options: how it is reached and keeps collections.
-    """
-
-    url: str
-    key: SecretStr | None
-    options: ServerOptions
-
-    @classmethod
-    def of(cls, url: str, key: str | None, options: ServerOptions | None) -> Self:
-        """What `open_store` was given."""
-        return cls(url, SecretStr(key) if key else None, options or ServerOptions())

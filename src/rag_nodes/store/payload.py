@@ -20,12 +20,8 @@ if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode
 
 PAYLOAD_VERSION = 1
-"""The shape of what is stored of a node, raised when what reads it has to know of a change.
-
-0 is what was written before there were versions, and by LlamaIndex itself; it is read as 1 is.
-"""
-OLDEST_VERSION = 0
-"""The oldest shape that is still read; what is older has to be ingested again."""
+"""The shape of what is stored of a node, raised when what reads it has to know of a change; 0 is
+what LlamaIndex itself writes, and is read as 1 is."""
 VERSION = "_version"
 """Payload key of the shape's version."""
 
@@ -36,21 +32,13 @@ def points_of(nodes: Sequence[BaseNode]) -> list[Point]:
     Raises:
         ConfigurationError: a node without children has no embedding.
     """
-    lengths_of(nodes)
-    ranked = [node for node in nodes if is_leaf(node)]
-    words = zip(*document_vectors(node.get_content() for node in ranked), strict=True)
-    by_id = dict(zip((node.node_id for node in ranked), words, strict=True))
+    embeddings = [_embedding_of(node) if is_leaf(node) else None for node in nodes]
+    words = iter(zip(*document_vectors(n.get_content() for n in nodes if is_leaf(n)), strict=True))
     return [
-        Point(
-            node.node_id,
-            payload_of(node),
-            node.get_embedding(),
-            by_id[node.node_id],
-            _further(node),
-        )
-        if node.node_id in by_id
-        else Point(node.node_id, payload_of(node))
-        for node in nodes
+        Point(node.node_id, payload_of(node))
+        if vector is None
+        else Point(node.node_id, payload_of(node), vector, next(words), _further(node))
+        for node, vector in zip(nodes, embeddings, strict=True)
     ]
 
 
@@ -109,7 +97,7 @@ def check_version(payload: Mapping[str, Any], where: str) -> None:
     """Find out whether this release reads what is stored.
 
     Raises:
-        StoreError: a newer release wrote it, or one too long ago.
+        StoreError: a newer release wrote it.
     """
     version = payload.get(VERSION, 0)
     if not isinstance(version, int) or version > PAYLOAD_VERSION:
@@ -117,44 +105,21 @@ def check_version(payload: Mapping[str, Any], where: str) -> None:
             f"{where}: a newer release of rag_nodes wrote it (payload version {version}, and this "
             f"one reads up to {PAYLOAD_VERSION}); update rag_nodes, or ingest into another store"
         )
-    if version < OLDEST_VERSION:
-        raise StoreError(
-            f"{where}: a release of rag_nodes wrote it that is too old (payload version "
-            f"{version}, and this one reads from {OLDEST_VERSION}); drop the collection and ingest "
-            "the documents again"
-        )
 
 
-def checked_length(nodes: Sequence[BaseNode], known: int | None, where: str) -> int:
+def agreed_length(points: Sequence[Point], known: int | None, where: str) -> int:
     """The one length that all embeddings of a collection have.
 
     Args:
-        nodes: about to be stored.
+        points: about to be stored.
         known: length of the embeddings that are stored already; None for a new collection.
         where: location and collection, for messages.
 
     Raises:
-        ConfigurationError: a node without children has no embedding, or the first nodes of a
-            collection are parents only.
+        ConfigurationError: the first points of a collection are parents only.
         DimensionError: an embedding has another length.
     """
-    return agreed_length(lengths_of(nodes), known, where)
-
-
-def lengths_of(nodes: Sequence[BaseNode]) -> list[int]:
-    """Lengths of the embeddings, which nodes with children have not.
-
-    Raises:
-        ConfigurationError: a node without children has no embedding.
-    """
-    return [len(_embedding_of(node)) for node in nodes if is_leaf(node)]
-
-
-def agreed_length(lengths: Sequence[int], known: int | None, where: str) -> int:
-    """The one length that all embeddings of a collection have, given those of new ones.
-
-    For the other arguments and errors see `checked_length`.
-    """
+    lengths = [len(one.vector) for one in points if one.vector is not None]
     expected = known or next(iter(lengths), 0)
     if not expected:
         raise ConfigurationError(

@@ -15,13 +15,12 @@ from rag_nodes.store.filters import Filter
 from rag_nodes.store.queries import Query
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from llama_index.core.schema import BaseNode, TextNode
 
     from rag_nodes.store.catalogue import CollectionInfo, StoredNode
     from rag_nodes.store.hits import Hit
-    from rag_nodes.store.options import ServerAddress
     from rag_nodes.store.points import Point
     from rag_nodes.store.queries import Fusion, SearchMode
 
@@ -41,34 +40,27 @@ class Store(Protocol):
     def location(self) -> str:
         """Where it is, for people; never with a key in it."""
 
-    @property
-    def address(self) -> ServerAddress | None:
-        """How another process opens it; None where only one process may."""
-        return None
-
-    @abstractmethod
     def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:
         """Store nodes with their embeddings; a node of the same id is replaced.
 
         A node with children is kept to be read by id, and never ranked: it needs no embedding.
+        Words are those of a node's text only, never of the breadcrumb in front of it: headings
+        repeated on every chunk would flatten the inverse document frequency.
 
         Raises:
             ConfigurationError: a node without children has no embedding.
             DimensionError: an embedding has another length than those of the collection.
         """
+        from rag_nodes.store.payload import points_of
 
+        self.put(collection, points_of(nodes))
+
+    @abstractmethod
     def put(self, collection: str, points: Sequence[Point]) -> None:
-        """Store what `rag_nodes.store.payload.points_of` made of nodes, such as in another process.
+        """Store points, as `rag_nodes.store.payload.points_of` makes them of nodes in any process.
 
-        Errors are those of `add`.
+        Errors are those of `add`. One without a vector is a parent.
         """
-        from rag_nodes.store.payload import node_in
-
-        where = f"{self.location}: collection {collection!r}"
-        nodes = [node_in(point.payload, point.node_id, where) for point in points]
-        for node, point in zip(nodes, points, strict=True):
-            node.embedding = None if point.vector is None else list(point.vector)
-        self.add(collection, nodes)
 
     def flush(self, collection: str) -> None:  # noqa: ARG002
         """Have all that was written to a collection on the disk itself, so a power cut loses none.
@@ -162,13 +154,6 @@ class Store(Protocol):
         a store that cannot list what it holds, each document is asked for with every ingest.
         """
         return {}
-
-    def each_document(self, collection: str) -> Iterator[tuple[str, dict[str, StoredNode]]]:
-        """The same a document at a time, for whoever need not have all of it at once.
-
-        A document of which nodes are written or deleted meanwhile may come as it was or as it is.
-        """
-        yield from self.documents(collection).items()
 
     def vectors(
         self,

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode, TextNode
 
     from rag_nodes.store.engine import Engine, EngineCollection
-    from rag_nodes.store.options import ServerAddress
     from rag_nodes.store.queries import Query
     from rag_nodes.store.vector_store import RagNodesVectorStore
 
@@ -48,15 +47,13 @@ class QdrantStore(Store):
 
     Args:
         engine: the Qdrant behind it.
-        address: how another process opens it; None where only one process may.
 
     Attributes:
         engine: the Qdrant behind it.
     """
 
-    def __init__(self, engine: Engine, address: ServerAddress | None = None) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self._address = address
         self._closed = False
         self._without_words: set[str] = set()
 
@@ -64,11 +61,6 @@ class QdrantStore(Store):
     def location(self) -> str:
         """Where it is: ":memory:", the resolved folder, or the URL without credentials."""
         return self.engine.location
-
-    @property
-    def address(self) -> ServerAddress | None:
-        """How another process opens it; None for a folder, which one process has at a time."""
-        return self._address
 
     def close(self) -> None:
         """Close the connection; a folder stays open while another store of this process uses it."""
@@ -82,29 +74,19 @@ class QdrantStore(Store):
 
         return RagNodesVectorStore(collection=collection, store=self)
 
-    def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:
-        """Store nodes with their embeddings, and BM25 vectors of their texts.
+    def put(self, collection: str, points: Sequence[Point]) -> None:
+        """Store points. Lengths are checked before anything is written.
 
-        BM25 reads the text of a node only, never the breadcrumb in front of it: headings repeated
-        on every chunk would flatten the inverse document frequency. Lengths are checked before
-        anything is written, and many threads may make the same collection.
+        Many threads may make the same collection.
 
         Raises:
-            ConfigurationError: a node without children has no embedding, or another program wrote
-                the collection, with other vectors.
+            ConfigurationError: another program wrote the collection, with other vectors.
             DimensionError: an embedding has another length than those of the collection.
         """
-        from rag_nodes.store.payload import points_of
-
-        self.put(collection, points_of(nodes))
-
-    def put(self, collection: str, points: Sequence[Point]) -> None:
-        """Store what `points_of` made of nodes."""
         from rag_nodes.store.payload import agreed_length
 
         if not points:
             return
-        lengths = [len(point.vector) for point in points if point.vector is not None]
         further = {name: len(one) for point in points for name, one in point.named.items()}
         with self._step(collection) as found:
             if found and not found.layout.is_ours:
@@ -114,7 +96,7 @@ class QdrantStore(Store):
                     "name for ours"
                 )
             known = found.layout.size if found else None
-            length = agreed_length(lengths, known, self._place(collection))
+            length = agreed_length(points, known, self._place(collection))
             if not found:
                 self.engine.create(collection, Layout(length, named=further))
             there = found or self._there(collection)

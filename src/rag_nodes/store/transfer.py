@@ -1,48 +1,46 @@
 """A collection from one Qdrant to another, point for point, to be gone on with after any end.
 
-The source is read page by page, so that memory stays small, and a point is sent where the target
-lacks it or has another payload under its id. Then the target is read page by page and compared with
-the source, and what the source has replaced is deleted. Embeddings are not compared: they are
-functions of the text, and a Qdrant may bring them to unit length once more.
+Both sides list their points with what an ingest notes of each; a point is sent where the target
+lacks it or has it of another version. Then the target is listed again, and has to hold what the
+source does.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreError
 from rag_nodes.store.faults import missing
-from rag_nodes.store.filters import DOCUMENT_ID
-from rag_nodes.store.queries import EVERYTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
-    from rag_nodes.store.engine import Engine, EngineCollection
-    from rag_nodes.store.points import Point
+    from rag_nodes.store.catalogue import StoredNode
+    from rag_nodes.store.engine import EngineCollection
     from rag_nodes.store.qdrant import QdrantStore
 
+    Documents = Mapping[str, Mapping[str, StoredNode]]
+
 PAGE = 256
-"""Points read, compared and sent together."""
+"""Points read, sent and deleted together."""
 
 
 class CopyStep(NamedTuple):
     """How far the copy of a collection is.
 
     Attributes:
-        stage: what is done.
         name: of the collection.
-        done: points looked at.
+        done: points that are in the target.
         total: points there are.
+        stage: what is done, which is always the same.
     """
 
-    stage: Literal["copy", "verify"]
     name: str
     done: int
     total: int
+    stage: Literal["copy"] = "copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,150 +94,80 @@ def copy_collection(
     """
     started = time.perf_counter()
     name = source.aliases().get(collection, collection)
-    copy = _Copy(name, source.engine, target.engine, progress or (lambda _: None))
-    sent = copy.send()
-    stale, extra = copy.compared(prune=prune)
-    copy.delete(stale)
-    unchanged, seconds = copy.points - sent, time.perf_counter() - started
-    return CopyReport(name, copy.points, sent, unchanged, len(stale), extra, seconds)
+    ours, theirs = _sides(name, source, target)
+    wanted, there = source.documents(name), target.documents(name)
+    total, due = sum(map(len, wanted.values())), _unlike(wanted, there)
+    alone = {d: nodes.keys() - wanted.get(d, {}).keys() for d, nodes in there.items()}
+    stale = [one for d, ids in alone.items() if prune or d in wanted for one in ids]
+    if due or stale:
+        with target.engine.step(name):  # no ledger is believed that does not hear of this
+            theirs.mark(dict.fromkeys(theirs.marks()))
+    for first in range(0, len(due), PAGE):
+        with source.engine.step(name):
+            page = ours.read(due[first : first + PAGE], vectors=True)
+        with target.engine.step(name):
+            theirs.write(page)
+        if progress:
+            progress(CopyStep(name, total - len(due) + first + len(page), total))
+    target.delete(name, stale)
+    target.flush(name)
+    if lost := len(_unlike(wanted, target.documents(name), all_versions=True)):
+        raise StoreError(
+            f"{target.location}: collection {name!r} is not what was sent to it: {lost} of "
+            f"{total} points differ; see that nothing else writes to it or to {source.location}, "
+            "and run this again"
+        )
+    extra = sum(map(len, alone.values())) - len(stale)
+    seconds = time.perf_counter() - started
+    return CopyReport(name, total, len(due), total - len(due), len(stale), extra, seconds)
 
 
-class _Copy:
-    """One collection on its way.
+def _unlike(wanted: Documents, there: Documents, *, all_versions: bool = False) -> list[str]:
+    """Points that are not there as they are wanted.
 
-    Attributes:
-        points: of the source, as far as it was read.
+    Args:
+        wanted: what is to be there, by document and id.
+        there: what is.
+        all_versions: also what no ingest wrote is known by what is noted of it; else it may be
+            another one, as it has no version.
     """
-
-    def __init__(
-        self, name: str, source: Engine, target: Engine, report: Callable[[CopyStep], None]
-    ) -> None:
-        self._name, self._source, self._target = name, source, target
-        self._ours, self._theirs = _sides(name, source, target)
-        self._report = report
-        self._documents: set[str] = set()
-        self.points = 0
-        with source.step(name):
-            self._total = self._ours.count(None)
-
-    def send(self) -> int:
-        """Write what the target lacks, or has otherwise; how many points that are."""
-        sent = 0
-        for page in self._pages(self._source, self._ours, "copy", vectors=True):
-            with self._target.step(self._name):
-                there = _payloads(self._theirs, page)
-                due = [one for one in page if there.get(one.node_id) != one.payload]
-                if due and not sent:
-                    _unmark(self._theirs)
-                self._theirs.write(due)
-            self._documents.update(map(_document, page))
-            self.points += len(page)
-            sent += len(due)
-        return sent
-
-    def compared(self, *, prune: bool) -> tuple[list[str], int]:
-        """Which points are to be deleted, and how many more the target alone has.
-
-        Raises:
-            StoreError: it is not what was sent.
-        """
-        equal, extra, stale = 0, 0, list[str]()
-        for page in self._pages(self._target, self._theirs, "verify"):
-            with self._source.step(self._name):
-                known = _payloads(self._ours, page)
-            equal += sum(known.get(one.node_id) == one.payload for one in page)
-            others = [one for one in page if one.node_id not in known]
-            gone = [o.node_id for o in others if prune or _document(o) in self._documents]
-            stale += gone
-            extra += len(others) - len(gone)
-        if equal != self.points:
-            raise StoreError(
-                f"{self._target.location}: collection {self._name!r} is not what was sent to it: "
-                f"{self.points - equal} of {self.points} points differ; see that nothing else "
-                f"writes to it or to {self._source.location}, and run this again"
-            )
-        return stale, extra
-
-    def delete(self, stale: list[str]) -> None:
-        """Delete points of the target, which is on the disk afterwards."""
-        with self._target.step(self._name):
-            if stale:
-                _unmark(self._theirs)
-            for first in range(0, len(stale), PAGE):
-                self._theirs.delete(stale[first : first + PAGE])
-            self._theirs.flush()
-
-    def _pages(
-        self,
-        engine: Engine,
-        side: EngineCollection,
-        stage: Literal["copy", "verify"],
-        *,
-        vectors: bool = False,
-    ) -> Iterator[list[Point]]:
-        """All points of one side."""
-        with engine.step(self._name):
-            found = iter(side.select(EVERYTHING, None, vectors=vectors))
-        done = 0
-        while True:
-            with engine.step(self._name):  # others may ask between two pages
-                page = list(islice(found, PAGE))
-            if not page:
-                return
-            yield page
-            done += len(page)
-            self._report(CopyStep(stage, self._name, done, max(done, self._total)))
+    return [
+        one
+        for document, nodes in wanted.items()
+        for one, node in nodes.items()
+        if not (node.source_hash or all_versions) or there.get(document, {}).get(one) != node
+    ]
 
 
-def _sides(name: str, source: Engine, target: Engine) -> tuple[EngineCollection, EngineCollection]:
-    """The collection and its copy, which has the same vectors.
-
-    Raises:
-        CollectionMissingError: the source has no such collection.
-        ConfigurationError: both stores are the same, or one of the collections is not ours.
-        DimensionError: the target's is for other embeddings.
-    """
-    if source is target:
+def _sides(
+    name: str, source: QdrantStore, target: QdrantStore
+) -> tuple[EngineCollection, EngineCollection]:
+    """The collection and its copy, which has the same vectors; for errors see above."""
+    if source.engine is target.engine:
         raise ConfigurationError(
             f"{source.location}: a store cannot be copied to itself; name another target"
         )
-    with source.step(name):
-        ours = source.collection(name)
+    with source.engine.step(name):
+        ours = source.engine.collection(name)
     if ours is None:
         raise missing(source.location, name)
-    with target.step(name):
-        if target.collection(name) is None and ours.layout.is_ours:
-            target.create(name, ours.layout)
-        theirs = target.collection(name) or ours
-    for engine, side in ((source, ours), (target, theirs)):
+    with target.engine.step(name):
+        if target.engine.collection(name) is None and ours.layout.is_ours:
+            target.engine.create(name, ours.layout)
+        theirs = target.engine.collection(name) or ours
+    for store, side in ((source, ours), (target, theirs)):
         if not side.layout.is_ours or side.layout.sparse is None:
             raise ConfigurationError(
-                f"{engine.location}: collection {name!r} was written by another program, and only "
+                f"{store.location}: collection {name!r} was written by another program, and only "
                 "collections of ours can be copied"
             )
-    if (sizes := theirs.layout.sizes) != ours.layout.sizes:
+    if theirs.layout.sizes != ours.layout.sizes:
         raise DimensionError(
-            f"{target.location}: collection {name!r} holds vectors of {_told(sizes)}, that of "
-            f"{source.location} {_told(ours.layout.sizes)}; drop the one that is wrong, and run "
-            "this again"
+            f"{target.location}: collection {name!r} holds vectors of {_told(theirs)}, that of "
+            f"{source.location} {_told(ours)}; drop the one that is wrong, and run this again"
         )
     return ours, theirs
 
 
-def _unmark(side: EngineCollection) -> None:
-    """Have no ledger of a collection be believed, as it does not hear of what comes."""
-    if marks := side.marks():
-        side.mark(dict.fromkeys(marks))
-
-
-def _payloads(side: EngineCollection, page: list[Point]) -> dict[str, Mapping[str, Any]]:
-    """What one side has under the ids of some points of the other."""
-    return {one.node_id: one.payload for one in side.read([one.node_id for one in page])}
-
-
-def _document(point: Point) -> str:
-    return str(point.payload.get(DOCUMENT_ID))
-
-
-def _told(sizes: dict[str, int]) -> str:
-    return " and ".join(f"length {size} ({name})" for name, size in sizes.items())
+def _told(side: EngineCollection) -> str:
+    return " and ".join(f"length {size} ({name})" for name, size in side.layout.sizes.items())

@@ -113,7 +113,7 @@ def ingest(  # noqa: PLR0913 - the options of the command
         names = [one for one in vector or () if one != _NONE]
         steps = [FurtherVectors(*names, keep=_NONE not in (vector or ()))]
     cli.note(models.describe())
-    if engine == "ray" and not workspace.store.address:
+    if engine == "ray" and "://" not in workspace.store.location:
         cli.note("One process writes a folder; Ray pays where the store is a server.")
     bars = [DOCUMENTS, *parsers]
     words = partial(ingest_words, dry_run=dry_run)

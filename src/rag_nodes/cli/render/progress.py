@@ -166,10 +166,9 @@ def evaluation_words(step: Step) -> StepWords:
 
 def copy_words(step: CopyStep) -> StepWords:
     """A step of copying collections; its bars are their names."""
-    doing = {"copy": "copying", "verify": "verifying"}[step.stage]
     amount = f"{_amount(step)} points"
-    line = f"{shortened(step.name, 60)}: {doing}, {amount}"
-    return StepWords(step.name, f"{doing} {amount}", line, step.done >= step.total)
+    line = f"{shortened(step.name, 60)}: copying, {amount}"
+    return StepWords(step.name, f"copying {amount}", line, step.done >= step.total)
 
 
 def _left(step: Progress | Step) -> str:

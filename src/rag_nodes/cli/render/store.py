@@ -25,7 +25,7 @@ def copies_view(copied: Sequence[CopyReport], source: str, target: str) -> Itera
             f"  {counted(one.points, 'point')}: {one.sent:,} sent, {one.unchanged:,} there already"
             f"{gone}, in {seconds(one.seconds)}"
         )
-        yield plain("  both sides hold the same texts and metadata", "dim")
+        yield plain("  both sides are equal", "dim")
         if one.extra:
             kept = counted(one.extra, "point")
             yield plain(f"  {kept} of other documents stay there; --prune deletes them", "yellow")

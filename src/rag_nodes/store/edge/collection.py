@@ -46,16 +46,24 @@ class Collection(EngineCollection):
 
     Args:
         shard: opened.
+        name: of it.
         layout: of its vectors.
-        where: location and name, for messages.
+        location: of its store, for messages.
         disk: its folder, or one on the disk it is on where it shares a shard.
         share: what of the shard is its own.
     """
 
     def __init__(
-        self, shard: Any, layout: Layout, where: str, disk: Path, share: ShardShare = WHOLE
+        self,
+        shard: Any,
+        name: str,
+        layout: Layout,
+        location: str,
+        disk: Path,
+        share: ShardShare = WHOLE,
     ) -> None:
-        self.shard, self.layout, self.where, self._disk = shard, layout, where, disk
+        self.shard, self.layout, self._name, self._disk = shard, layout, name, disk
+        self.where = f"{location}: collection {name!r}"
         self._share = share
         self._unflushed = 0
         self._indexed: frozenset[str] = frozenset()
@@ -78,7 +86,7 @@ class Collection(EngineCollection):
         self.shard.update(edge.UpdateOperation.create_dense_vector(name, size, distance))
         self.layout = self.layout._replace(named={**self.layout.named, name: size})
         if self._share.tenant is None:
-            files.describe(self._disk, self.layout)
+            files.describe(self._disk, self._name, self.layout)
 
     def delete(self, node_ids: Sequence[str]) -> None:
         """Delete points; ids that are not there are fine."""

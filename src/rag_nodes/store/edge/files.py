@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SHARD = "shard"
+CONFIG = "edge_config.json"
+"""In a shard, of the engine."""
 ABOUT = "collection.json"
 _MARKS = "marks.json"
-MANIFEST = "manifest.json"
+_MANIFEST = "manifest.json"
 CHECKED = 1 << 20
 """Bytes up to which a file has a checksum: those that the engine steers by have. Of larger ones,
 with texts, words and vectors, the size is compared: to read them takes longer than a search."""
@@ -42,10 +44,16 @@ def replace_json(file: Path, data: Any) -> None:
     new.replace(file)
 
 
-def describe(folder: Path, layout: Layout, name: str | None = None) -> None:
-    """Write down what a collection is, as the engine cannot be asked; None keeps its name."""
-    if name is None:
-        name = read_about(folder)[0]
+def _read(file: Path) -> dict[str, Any]:
+    """What `replace_json` has kept; nothing where that cannot be read."""
+    with suppress(OSError, ValueError):
+        found = json.loads(file.read_bytes())
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def describe(folder: Path, name: str, layout: Layout) -> None:
+    """Write down what a collection is, as the engine cannot be asked."""
     about = {"name": name, **layout._asdict(), "named": dict(layout.named)}
     replace_json(folder / ABOUT, about)
 
@@ -60,18 +68,14 @@ def read_about(folder: Path) -> tuple[str, Layout]:
     about = json.loads((folder / ABOUT).read_bytes())
     named = {str(one): int(size) for one, size in about.get("named", {}).items()}
     layout = Layout(int(about["size"]), str(about["dense"]), about["sparse"], named)
-    if not (folder / SHARD / "edge_config.json").is_file():
-        raise FileNotFoundError(f"{SHARD}/edge_config.json is lost")
+    if not (folder / SHARD / CONFIG).is_file():
+        raise FileNotFoundError(f"{SHARD}/{CONFIG} is lost")
     return str(about["name"]), layout
 
 
 def marks_in(folder: Path) -> dict[str, str]:
     """The marks of a collection, see `Store.marks`; none where they cannot be read."""
-    try:
-        found = json.loads((folder / _MARKS).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return {str(one): str(text) for one, text in found.items()} if isinstance(found, dict) else {}
+    return {writer: str(epoch) for writer, epoch in _read(folder / _MARKS).items()}
 
 
 def keep_marks(folder: Path, marks: Mapping[str, str]) -> None:
@@ -81,12 +85,12 @@ def keep_marks(folder: Path, marks: Mapping[str, str]) -> None:
 
 def keep_manifest(shard: Path) -> None:
     """Write the list of the files of a shard that was just closed."""
-    replace_json(shard.parent / MANIFEST, dict(_files(shard)))
+    replace_json(shard.parent / _MANIFEST, dict(_files(shard)))
 
 
 def drop_manifest(shard: Path) -> None:
     """Remove the list, on the disk itself: the files are about to change."""
-    (shard.parent / MANIFEST).unlink(missing_ok=True)
+    (shard.parent / _MANIFEST).unlink(missing_ok=True)
     with suppress(OSError):  # Windows opens no folders, and needs none of this
         folder = os.open(shard.parent, os.O_RDONLY)
         try:
@@ -101,27 +105,14 @@ def check_manifest(shard: Path) -> None:
     Raises:
         ValueError: they differ; it names one of them.
     """
-    try:
-        listed = json.loads((shard.parent / MANIFEST).read_bytes())
-    except (OSError, ValueError):
-        return
-    if not isinstance(listed, dict):
-        return
-    there = dict(_files(shard))
-    for name in sorted(listed.keys() | set(filter(_PART.match, there))):
-        known, found = listed.get(name), there.get(name)
-        if found != known:
-            raise ValueError(f"{name} {_difference(known, found)}")
-
-
-def _difference(known: list[int] | None, found: list[int] | None) -> str:
-    if known is None:
-        return "was not there when the collection was closed"
-    if found is None:
-        return "is lost"
-    if found[0] != known[0]:
-        return f"has {found[0]} bytes, and had {known[0]}"
-    return "holds other bytes than when the collection was closed"
+    if listed := _read(shard.parent / _MANIFEST):
+        there = dict(_files(shard))
+        for name in sorted(listed.keys() | set(filter(_PART.match, there))):
+            known, found = listed.get(name), there.get(name)
+            if found is None:
+                raise ValueError(f"{name} is lost")
+            if found != known:
+                raise ValueError(f"{name} is not as it was when the collection was closed")
 
 
 def _files(shard: Path) -> Iterator[tuple[str, list[int]]]:

@@ -139,7 +139,7 @@ class FolderEdge(Edge):
             raise
         except Exception as error:
             raise unreadable(folder, error) from error
-        return Collection(shard, layout, f"{self.location}: collection {name!r}", folder)
+        return Collection(shard, name, layout, self.location, folder)
 
     def create(self, name: str, layout: Layout) -> None:
         """Make a collection; fine if it is there."""
@@ -150,7 +150,7 @@ class FolderEdge(Edge):
         _remove(new)
         new.mkdir()
         shards.closed(shards.made(new / files.SHARD, layout))
-        files.describe(new, layout, name)
+        files.describe(new, name, layout)
         new.rename(folder)
         self._known[name] = folder, layout
 

@@ -84,8 +84,9 @@ class MemoryEdge(Edge):
             shared = _shards[key] = _Shared(layout)
         shared.collections += 1
         share = ShardShare(f"{next(_numbers)}", secrets.randbits(128))
-        where = f"{MEMORY}: collection {name!r}"
-        self._open[name] = Collection(shared.shard, shared.layout, where, shared.folder, share)
+        self._open[name] = Collection(
+            shared.shard, name, shared.layout, MEMORY, shared.folder, share
+        )
 
     def _remove(self, name: str) -> None:
         """Remove a collection, and the shard with the last one in it."""

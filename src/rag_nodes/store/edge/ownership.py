@@ -20,9 +20,8 @@ MARKER = "store.json"
 """Every folder of ours has it from the moment it is made."""
 COLLECTIONS = "collections"
 ALIASES = "aliases.json"
-_LOCK = ".lock"
 NOBODYS = {
-    *(_LOCK, ".gitignore", ".gitkeep", ".keep", ".DS_Store"),
+    *(".lock", ".gitignore", ".gitkeep", ".keep", ".DS_Store"),
     *("Thumbs.db", "desktop.ini", "lost+found"),
 }
 """What an empty folder may hold: a lock that was left over, and what systems put everywhere."""

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import qdrant_edge as edge
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
+
+    from rag_nodes.store.points import Layout
 
 PART = 10_000
 """Points of a part. More are more memory, and a longer time in which nothing else runs: the engine
@@ -41,33 +43,37 @@ INDEXED: Mapping[str, Any] = {
 """What an index of a key is told, by the kind of its values."""
 
 
-def words(*, seals: bool = True) -> Any:
-    """The vector of words, in sealed parts mapped."""
-    return edge.EdgeSparseVectorParams(
-        modifier=edge.Modifier.Idf, memory=_MAPPED if seals else None
-    )
-
-
-def settings(sizes: Collection[int], *, seals: bool = True) -> dict[str, Any]:
-    """What a shard is told of its parts.
+def config(layout: Layout, *, durable: bool, seals: bool) -> Any:
+    """What the engine is told of a new shard.
 
     Args:
-        sizes: numbers of each embedding.
+        layout: of its vectors.
+        durable: see `rag_nodes.store.edge.shards.made`.
         seals: False for one that is small, or gone with the process.
     """
     # The engine compares kilobytes of that vector which has the most of them.
-    full = PART * max(_LEAST, 4 * max(sizes)) // 1024
-    return {
-        "hnsw_config": _NO_GRAPH,
-        "optimizers": edge.EdgeOptimizersConfig(
+    full = PART * max(_LEAST, 4 * max(layout.sizes.values())) // 1024
+    memory = _MAPPED if seals else None
+    words = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, memory=memory)
+    return edge.EdgeConfig(
+        vectors={
+            name: edge.EdgeVectorParams(size=size, distance=edge.Distance.Cosine)
+            for name, size in layout.sizes.items()
+        },
+        sparse_vectors={layout.sparse: words} if layout.sparse else None,
+        # Sixteen by default, even on four cores; here every call holds Python's lock anyway.
+        max_search_threads=1,
+        wal_enabled=durable,
+        hnsw_config=_NO_GRAPH,
+        optimizers=edge.EdgeOptimizersConfig(
             indexing_threshold=full if seals else _NEVER,
             # What a killed process or deletions left of parts is made one up to here.
             max_segment_size=full * 3 // 2,
             default_segment_number=1,
             deleted_threshold=_LOST,
         ),
-        "id_tracker_memory": _MAPPED,
-    }
+        id_tracker_memory=_MAPPED,
+    )
 
 
 def tidy(shard: Any) -> None:

@@ -20,7 +20,7 @@ from rag_nodes.store.edge import files, sealing
 from rag_nodes.store.edge.terms import TENANT, WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from rag_nodes.store.edge.terms import ShardShare
     from rag_nodes.store.filters import IndexKind
@@ -59,8 +59,7 @@ def made(folder: Path, layout: Layout, *, durable: bool = True, tenants: bool = 
         StoreFullError: the disk has too little space.
     """
     check_space(folder.parent, temporary=tenants)
-    words = [layout.sparse] if layout.sparse else []
-    config = _config(layout.sizes, words, durable=durable, seals=not tenants)
+    config = sealing.config(layout, durable=durable, seals=not tenants)
     shard = edge.EdgeShard.create(str(folder), config)
     if tenants:
         shard.update(edge.UpdateOperation.create_field_index(TENANT, _TENANTS))
@@ -76,9 +75,8 @@ def loaded(folder: Path) -> Any:
     """
     check_space(folder)
     # Loading a folder that is none would leave files in it.
-    file = folder / "edge_config.json"
-    if not file.is_file():
-        raise FileNotFoundError(f"{folder.name}/edge_config.json is lost")
+    if not (folder / files.CONFIG).is_file():
+        raise FileNotFoundError(f"{folder.name}/{files.CONFIG} is lost")
     files.check_manifest(folder)
     files.drop_manifest(folder)
     return edge.EdgeShard.load(str(folder))
@@ -117,19 +115,20 @@ def check_space(place: Path, coming: int = 0, *, temporary: bool = False) -> Non
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free
-    if free < LEAST_FREE + coming:
-        remedy = (
-            "free some space, or set TMPDIR to a folder on another disk"
-            if temporary
-            else "free some space (`rag-nodes clear --parser NAME --yes` opens nothing), or "
-            "choose a folder on another disk"
-        )
-        # The name of a temporary folder tells nobody anything.
-        where = place.parent if temporary else place
-        raise StoreFullError(
-            f"{where}: {free >> 20} MB are free, and at least {-(-(LEAST_FREE + coming) >> 20)} MB "
-            f"are needed to open and write safely; {remedy}"
-        )
+    if free >= LEAST_FREE + coming:
+        return
+    remedy = (
+        "free some space, or set TMPDIR to a folder on another disk"
+        if temporary
+        else "free some space (`rag-nodes clear --parser NAME --yes` opens nothing), or choose a "
+        "folder on another disk"
+    )
+    # The name of a temporary folder tells nobody anything.
+    where = place.parent if temporary else place
+    raise StoreFullError(
+        f"{where}: {free >> 20} MB are free, and at least {-(-(LEAST_FREE + coming) >> 20)} MB "
+        f"are needed to open and write safely; {remedy}"
+    )
 
 
 def write(
@@ -155,8 +154,6 @@ def write(
         DimensionError: an embedding has another length.
         StoreFullError: the disk has too little space; what was written before stays.
     """
-    for point in points:
-        _check(point, layout, where)
     made = [_point(one, layout, where, share) for one in points]
     coming = BATCH * (layout.size * 4 + _PAYLOAD) * _GROWTH
     for first in range(0, len(made), BATCH):
@@ -164,56 +161,47 @@ def write(
         shard.update(edge.UpdateOperation.upsert_points(made[first : first + BATCH]))
 
 
-def _config(
-    sizes: Mapping[str, int],
-    words: Iterable[str],
-    *,
-    durable: bool,
-    seals: bool,
-) -> Any:
-    """What the engine is told of a new shard."""
-    return edge.EdgeConfig(
-        vectors={
-            name: edge.EdgeVectorParams(size=size, distance=edge.Distance.Cosine)
-            for name, size in sizes.items()
-        },
-        sparse_vectors={name: sealing.words(seals=seals) for name in words} or None,
-        # Sixteen by default, even on four cores; here every call holds Python's lock anyway.
-        max_search_threads=1,
-        wal_enabled=durable,
-        **sealing.settings(sizes.values(), seals=seals),
-    )
-
-
-def _check(point: Point, layout: Layout, where: str) -> None:
-    if point.vector is not None:
-        _check_vector(point.vector, layout.size, point.node_id, where)
-    for name, vector in point.named.items():
-        _check_vector(vector, layout.named.get(name, 0), point.node_id, where)
-    if _depth(point.payload) > _DEEPEST:
+def _point(one: Point, layout: Layout, where: str, share: ShardShare) -> Any:
+    """A point as the engine takes it, once there is nothing in it that would do harm."""
+    if _depth(one.payload) > _DEEPEST:
         raise ConfigurationError(
-            f"{where}: metadata of node {point.node_id} is nested more than {_DEEPEST} levels "
-            "deep; keep less of it"
+            f"{where}: metadata of node {one.node_id} is nested more than {_DEEPEST} levels deep; "
+            "keep less of it"
         )
+    given = one.named if one.vector is None else {**one.named, layout.dense: one.vector}
+    vectors: dict[str, Any] = {
+        name: _numbers(vector, layout.sizes.get(name, 0), one.node_id, where)
+        for name, vector in given.items()
+    }
+    indices, values = one.words
+    if one.vector is not None and layout.sparse and indices:
+        vectors[layout.sparse] = edge.SparseVector(indices=indices, values=values)
+    try:
+        return edge.Point(share.point_id(one.node_id, where), vectors, share.payload(one.payload))
+    except (TypeError, ValueError, UnicodeEncodeError) as error:
+        if isinstance(error, StoreError | ConfigurationError):
+            raise
+        raise ConfigurationError(
+            f"{where}: metadata of node {one.node_id} cannot be stored ({error}); keep texts, "
+            "numbers, lists and mappings with names as keys"
+        ) from error
 
 
-def _check_vector(vector: Sequence[float], size: int, node: str, where: str) -> None:
-    if len(vector) != size:
+def _numbers(vector: Sequence[float], size: int, node: str, where: str) -> Sequence[float]:
+    """A vector as the engine takes it fastest."""
+    numbers: Sequence[float] = vector.tolist() if isinstance(vector, np.ndarray) else vector
+    if len(numbers) != size:
         raise DimensionError(
-            f"{where} holds vectors of length {size}, got {len(vector)}; use the embedding model "
+            f"{where} holds vectors of length {size}, got {len(numbers)}; use the embedding model "
             "it was made with, or another corpus name"
         )
-    length = math.hypot(*_numbers(vector))
+    length = math.hypot(*numbers)
     if not length < _LARGEST:
         raise ConfigurationError(
             f"{where}: the embedding of node {node} has a length of {length}, which no similarity "
             "can be computed of; look at the embedding model"
         )
-
-
-def _numbers(vector: Sequence[float]) -> Sequence[float]:
-    """A vector as the engine takes it fastest."""
-    return vector.tolist() if isinstance(vector, np.ndarray) else vector
+    return numbers
 
 
 def _depth(value: Any) -> int:
@@ -224,21 +212,3 @@ def _depth(value: Any) -> int:
         inner = (one.values() if isinstance(one, dict) else one for one in level)
         level = [item for items in inner for item in items if isinstance(item, dict | list | tuple)]
     return depth
-
-
-def _point(one: Point, layout: Layout, where: str, share: ShardShare) -> Any:
-    named: dict[str, Any] = {name: _numbers(vector) for name, vector in one.named.items()}
-    if one.vector is not None:
-        named[layout.dense] = _numbers(one.vector)
-        indices, values = one.words
-        if layout.sparse and indices:
-            named[layout.sparse] = edge.SparseVector(indices=indices, values=values)
-    try:
-        return edge.Point(share.point_id(one.node_id, where), named, share.payload(one.payload))
-    except (TypeError, ValueError, UnicodeEncodeError) as error:
-        if isinstance(error, StoreError | ConfigurationError):
-            raise
-        raise ConfigurationError(
-            f"{where}: metadata of node {one.node_id} cannot be stored ({error}); keep texts, "
-            "numbers, lists and mappings with names as keys"
-        ) from error
