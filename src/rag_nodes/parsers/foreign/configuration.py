@@ -1,4 +1,4 @@
-"""What decides how a foreign splitter cuts, as plain data that is the same in every process."""
+"""What decides what a component of another package gives, the same in every process."""
 
 from __future__ import annotations
 
@@ -16,14 +16,23 @@ from pydantic import BaseModel
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.embedders import name_of
 
-_SECRET = re.compile(r"key|secret|password|credential|header|(^|_)token$", re.IGNORECASE)
+_SECRET = re.compile(
+    r"(^|_|api|access|auth|private)keys?$|secret|password|credential|header|(^|_)token$",
+    re.IGNORECASE,
+)
 """Names of attributes that may hold what must not be written down."""
 _KEY = re.compile(r"(^|_)(api_?key|secret|password|credentials?|token)$", re.IGNORECASE)
 """Names of options that hold a key."""
 _COSMETIC = frozenset(
-    {"callback_manager", "id_func", "include_metadata", "include_prev_next_rel", "show_progress"}
+    {
+        *("cache_folder", "callback_manager", "embed_batch_size", "id_func", "in_place"),
+        *("include_metadata", "include_prev_next_rel", "max_retries", "num_workers"),
+        *("raise_on_error", "rate_limiter", "request_timeout", "requests_per_minute"),
+        *("retry_backoff", "reuse_client", "show_progress", "timeout", "tokens_per_minute"),
+    }
 )
-"""Attributes of LlamaIndex's parsers that do not move a cut, or that we see to ourselves."""
+"""Options of LlamaIndex's components that change how a result is got and not it, or that we see to
+ourselves."""
 _DEEPEST = 5
 """Objects within objects that are looked at; below, the class must do."""
 _LONGEST = 120
@@ -61,21 +70,11 @@ def check_no_key(path: str) -> None:
 
 
 def digest_of(thing: Any) -> str:
-    """12 hex digits of all that could be found out about a splitter's configuration.
+    """12 hex digits of all that could be found out about the configuration of a splitter or step.
 
     Functions count by name, embedding models by class and name; keys do not count.
     """
     return _hashed(_described(thing, 0))
-
-
-def private_state(thing: BaseModel) -> dict[str, str]:
-    """A digest of each private attribute of an object, by name; what may be a secret is left out.
-
-    What is held counts as what a splitter holds does, see `digest_of`.
-    """
-    private = thing.__pydantic_private__ or {}
-    told = {name: one for name, one in _attributes(thing).items() if name in private}
-    return {name: _hashed(_described(one, 1)) for name, one in sorted(told.items())}
 
 
 def _described(thing: Any, depth: int) -> Any:
@@ -111,7 +110,7 @@ def _inside(thing: Any, depth: int) -> list[tuple[str, Any]] | None:
     if depth and not isinstance(thing, dict | BaseModel):
         # What helps a splitter, a tokenizer say, fills caches of its own while it works.
         named = {name: one for name, one in named.items() if isinstance(one, str | int | float)}
-    return [(str(name), one) for name, one in named.items() if not _SECRET.search(str(name))]
+    return [(str(name), one) for name, one in named.items() if _counts(str(name))]
 
 
 def _attributes(thing: Any) -> dict[str, Any]:
@@ -122,8 +121,12 @@ def _attributes(thing: Any) -> dict[str, Any]:
     return {
         name: value
         for name, value in found.items()
-        if not (_SECRET.search(name) or name in _COSMETIC or isinstance(value, CallbackManager))
+        if _counts(name) and not isinstance(value, CallbackManager)
     }
+
+
+def _counts(name: str) -> bool:
+    return name.lstrip("_") not in _COSMETIC and not _SECRET.search(name)
 
 
 def _hashed(described: Any) -> str:
