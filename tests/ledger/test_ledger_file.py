@@ -8,11 +8,15 @@ import subprocess
 import sys
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from rag_nodes.errors import LedgerDamagedError, LedgerError
 from rag_nodes.ledger import DocumentRow, Ledger, StoredDocument, ledger_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def filled(path: Path) -> None:
@@ -61,14 +65,45 @@ def test_a_place_that_is_given_wins_and_is_made(tmp_path: Path) -> None:
     assert place.is_file()
 
 
-def test_a_torn_ledger_names_itself_and_the_remedy(tmp_path: Path) -> None:
+def noise_behind_the_first_page(content: bytes) -> bytes:
+    return content[:4096] + os.urandom(len(content) - 4096)
+
+
+def its_first_half(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def nothing_of_it(_: bytes) -> bytes:
+    return b"torn, " * 1000
+
+
+@pytest.mark.parametrize("left", [noise_behind_the_first_page, its_first_half, nothing_of_it])
+def test_a_torn_ledger_names_itself_and_the_remedy(
+    tmp_path: Path, left: Callable[[bytes], bytes]
+) -> None:
     place = tmp_path / "ledger.sqlite"
     filled(place)
-    content = place.read_bytes()
-    place.write_bytes(content[:4096] + os.urandom(len(content) - 4096))
+    place.write_bytes(left(place.read_bytes()))
 
     with pytest.raises(LedgerDamagedError, match=r"ledger.sqlite: .*move it away.*anew"):
         stored_in(place)
+
+
+def test_what_others_wrote_is_no_ledger_and_stays_as_it_is(tmp_path: Path) -> None:
+    notes, songs = tmp_path / "notes.txt", tmp_path / "ledger.sqlite"
+    notes.write_text("my notes, " * 1000)
+    with closing(sqlite3.connect(songs)) as other, other:
+        other.execute("CREATE TABLE songs (title TEXT)")
+
+    for place, said in (
+        (notes, r"notes\.txt: this is a file of another kind"),
+        (songs, "another p"),
+    ):
+        before = place.read_bytes()
+        with pytest.raises(LedgerError, match=said) as raised:
+            Ledger(place)
+        assert type(raised.value) is LedgerError  # or the doctor would put it aside
+        assert place.read_bytes() == before
 
 
 def test_a_page_that_is_torn_where_nobody_reads_is_found_by_a_check(tmp_path: Path) -> None:
@@ -86,45 +121,6 @@ def test_a_page_that_is_torn_where_nobody_reads_is_found_by_a_check(tmp_path: Pa
         assert len(ledger.stored("one")) == 2000
         with pytest.raises(LedgerDamagedError, match=r"ledger.sqlite: .*move it away.*anew"):
             ledger.check()
-
-
-def test_a_ledger_that_was_cut_off_names_the_remedy(tmp_path: Path) -> None:
-    place = tmp_path / "ledger.sqlite"
-    filled(place)
-    os.truncate(place, place.stat().st_size // 2)
-
-    with pytest.raises(LedgerDamagedError, match="move it away"):
-        stored_in(place)
-
-
-def test_a_ledger_of_which_nothing_is_left_names_the_remedy(tmp_path: Path) -> None:
-    place = tmp_path / "ledger.sqlite"
-    place.write_text("torn, " * 1000)
-
-    with pytest.raises(LedgerDamagedError, match="move it away"):
-        Ledger(place)
-
-
-def test_another_kind_of_file_is_no_ledger_and_stays_as_it_is(tmp_path: Path) -> None:
-    place = tmp_path / "notes.txt"
-    place.write_text("my notes, " * 1000)
-
-    with pytest.raises(LedgerError, match=r"notes\.txt: this is a file of another kind") as raised:
-        Ledger(place)
-
-    assert type(raised.value) is LedgerError  # or the doctor would put it aside
-    assert place.read_text().startswith("my notes")
-
-
-def test_the_database_of_another_program_is_no_ledger(tmp_path: Path) -> None:
-    place = tmp_path / "ledger.sqlite"
-    with closing(sqlite3.connect(place)) as other, other:
-        other.execute("CREATE TABLE songs (title TEXT)")
-
-    with pytest.raises(LedgerError, match="another program") as raised:
-        Ledger(place)
-
-    assert type(raised.value) is LedgerError  # or the doctor would put it aside
 
 
 @pytest.mark.parametrize("version", [2, 99])
@@ -181,21 +177,6 @@ os.kill(os.getpid(), signal.SIGKILL)
             "a": ("", 3),
             "b": ("", 0),
         }
-
-
-def test_two_processes_make_one_ledger_at_the_same_time(tmp_path: Path) -> None:
-    place = tmp_path / "ledger.sqlite"
-    code = f"""
-from rag_nodes.ledger import StoredDocument, Ledger
-import os
-with Ledger({str(place)!r}) as ledger:
-    ledger.settle(StoredDocument("one", f"{{os.getpid()}}.{{n}}", "h", 1) for n in range(50))
-"""
-    children = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(3)]
-
-    assert [child.wait() for child in children] == [0, 0, 0]
-    with Ledger(place) as ledger:
-        assert ledger.totals("one")[0] == 150
 
 
 _OPENS = """

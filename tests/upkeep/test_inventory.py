@@ -54,6 +54,20 @@ def test_a_ledger_that_agrees_spares_a_look_at_every_point(
     assert found["a.md"].stored_at == NOON
 
 
+def test_of_a_run_that_was_killed_the_store_is_asked_about_the_documents_in_hand_alone(
+    known: Inventory, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known.store.delete(HEADING, [nodes_of("a.md", 3)[0].node_id])
+    ids = {one: [node.node_id for node in nodes_of(one, 3)] for one in ("a.md", "new.md")}
+    ledger.intend(HEADING, ids)
+    monkeypatch.setattr(type(known.store), "documents", None)
+    found = listed(known)
+    assert [(one.name, one.state, one.chunks[HEADING]) for one in found.values()] == [
+        ("a.md", "incomplete", 2),
+        ("b.md", "expired", 2),
+    ]
+
+
 def test_a_ledger_that_differs_is_not_believed(known: Inventory) -> None:
     known.store.delete(HEADING, [nodes_of("a.md", 3)[0].node_id])
     found = listed(known)

@@ -31,6 +31,7 @@ _PAUSE = 0.01
 """Seconds between two attempts at what SQLite does not wait for by itself."""
 _HEADER = b"SQLite format 3\0"
 
+_COUNT = "SELECT count(*) FROM sqlite_schema"
 _TABLES = """
 CREATE TABLE files (
     corpus TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
@@ -187,9 +188,10 @@ def _connected(path: Path, locking: str) -> sqlite3.Connection:
     )
     try:
         connection.execute(f"PRAGMA locking_mode = {locking}")
+        _check(connection, path)  # before anything of another program's file is changed
         _write_ahead(connection)
         connection.execute("PRAGMA temp_store = MEMORY")
-        _check(connection, path)
+        _make_tables(connection)
     except BaseException:
         connection.close()
         raise
@@ -211,15 +213,9 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
-    """See whose tables these are, and make ours where there are none."""
-    tables = "SELECT count(*) FROM sqlite_schema"
-    if not _value(connection, tables):
-        with _transaction(connection):
-            if not _value(connection, tables):  # no other process was faster
-                for statement in _TABLES.split(";"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {VERSION}")
+    """See whose tables these are, where there are any."""
+    if not _value(connection, _COUNT):
+        return
     if _value(connection, "PRAGMA application_id") != _APPLICATION:
         raise _foreign(path, "a database of another program")
     if (version := _value(connection, "PRAGMA user_version")) != VERSION:
@@ -228,6 +224,17 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
             f"one reads {VERSION}); move it away, with {path.name}-wal beside it, and ingest "
             "again, which makes it anew from the store; or name another file"
         )
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    if _value(connection, _COUNT):
+        return
+    with _transaction(connection):
+        if not _value(connection, _COUNT):  # no other process was faster
+            for statement in _TABLES.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _value(connection: sqlite3.Connection, query: str) -> int:

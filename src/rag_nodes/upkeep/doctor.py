@@ -30,6 +30,7 @@ from rag_nodes.errors import (
     command,
 )
 from rag_nodes.ledger import FILE_NAME, Ledger, utc_time
+from rag_nodes.pipeline.columns import stored_row
 from rag_nodes.store import is_complete
 from rag_nodes.upkeep.inventory import is_whole
 
@@ -329,7 +330,7 @@ def _different(
     ledger: Ledger, name: str, stored: Mapping[str, Mapping[str, StoredNode]]
 ) -> list[str]:
     """Documents that are whole in another version than a ledger says, or have points it lacks."""
-    there = {one: whole_version(nodes) for one, nodes in stored.items()}
+    there = {one: stored_row(name, one, nodes).version for one, nodes in stored.items()}
     said = {one: row.version for one, row in ledger.stored(name).items()}
     listed = ledger.listed_ids(name, list(stored))
     return [
@@ -348,8 +349,6 @@ def _mend(
     nodes: Mapping[str, StoredNode],
 ) -> None:
     """Keep the version that is whole, if there is one, and delete the rest."""
-    from rag_nodes.pipeline.columns import stored_row  # it loads LlamaIndex
-
     versions: dict[str, dict[str, StoredNode]] = {}
     for one, node in nodes.items():
         versions.setdefault(node.source_hash, {})[one] = node
@@ -365,8 +364,6 @@ def _mend(
 
 
 def _adopt(store: QdrantStore, ledger: Ledger, name: str) -> None:
-    from rag_nodes.pipeline.columns import stored_row
-
     documents = store.documents(name).items()
     ledger.adopt(name, ((stored_row(name, one, nodes), nodes) for one, nodes in documents))
 
@@ -386,11 +383,6 @@ def what_is_torn(nodes: Mapping[str, StoredNode]) -> str:
         chunks = [node for node in nodes.values() if not node.is_parent]
         return f"{len(chunks)} of {max(one.total_chunks for one in chunks)} chunks are there"
     return ""
-
-
-def whole_version(nodes: Mapping[str, StoredNode]) -> str:
-    """The version that is stored of a document, if all of it is, and of no other one."""
-    return "" if not nodes or what_is_torn(nodes) else next(iter(nodes.values())).source_hash
 
 
 def _documents(names: Sequence[str]) -> str:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.ledger import StoredDocument, source_hash_of
 from rag_nodes.metadata import SOURCE, TOTAL_PAGES, display_name
+from rag_nodes.pipeline.columns import stored_row
 from rag_nodes.store import described, is_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from rag_nodes.ledger import CollectionRow, DocumentRow, FileRow, Ledger
-    from rag_nodes.store import CollectionInfo, QdrantStore
+    from rag_nodes.store import CollectionInfo, QdrantStore, StoredNode
 
 _PORTION = 500
 """Nodes that are fetched at once."""
@@ -196,29 +197,14 @@ class Inventory:
         if held.info.trouble:
             return known
         if self.ledger and self.ledger.covers(name, self.store.marks(name), count):
-            lacking = [one for one, row in known.items() if not row.version]
-            asked = self.ledger.listed_ids(name, lacking)  # of the others there is nothing
-            found = {**known, **self._asked(name, {one: known[one] for one in asked})}
+            whole = {one: row for one, row in known.items() if row.version}
+            others = {one: row for one, row in known.items() if not row.version}
+            asked = self.ledger.listed_ids(name, list(others))  # of any other nothing is stored
+            there = {one: self.store.stored(name, one) for one in asked}
+            found = whole | _rows(name, there, others)
             if sum(row.chunks for row in found.values()) == count:
                 return found
-        return self._asked(name, known, whole=True)
-
-    def _asked(
-        self, name: str, known: Mapping[str, StoredDocument], *, whole: bool = False
-    ) -> dict[str, StoredDocument]:
-        """What the store says of some documents, or of the whole collection; errors stay known."""
-        from rag_nodes.pipeline.columns import stored_row  # it loads LlamaIndex
-
-        if whole:
-            found = self.store.documents(name)
-        else:
-            found = {one: self.store.stored(name, one) for one in known}
-        there = {one: stored_row(name, one, nodes) for one, nodes in found.items()}
-        for one, row in known.items():
-            if row.error is not None:
-                said = there.get(one, StoredDocument(name, one, ""))
-                there[one] = said._replace(error=row.error, failed_at=row.failed_at)
-        return there
+        return _rows(name, self.store.documents(name), known)
 
     def unread(self, corpus: str | None = None) -> list[FileRow]:
         """The files that could not be read, or a document in them; None for all corpora."""
@@ -307,7 +293,8 @@ class Inventory:
         there = {name: one for name, one in stored.items() if one.error is None or one.nodes}
         state: DocumentState = "stored"
         error, since = None, _first(lacking.values())
-        path = known[-1].path if known else None
+        row = known[-1] if known else None
+        path = row.path if row else None
         file = unread.get(path or "")
         if file and not file.documents:
             state, error, since = "failed", file.error, file.failed_at
@@ -317,7 +304,11 @@ class Inventory:
             error = error or f"{_lack(lacking.values())}; ingest it again"
         elif self._is_expired(known):
             state = "expired"
-        facts = _Facts(*known[-1][4:7]) if known else told or _Facts(document_id)
+        facts = (
+            _Facts(known[-1].name, known[-1].source, known[-1].pages)
+            if known
+            else told or _Facts(document_id)
+        )
         return ListedDocument(
             document_id,
             corpus,
@@ -346,6 +337,20 @@ class Inventory:
                 name, pages = display_name(facts), facts.get(TOTAL_PAGES)
                 told[first[one]] = _Facts(name, facts.get(SOURCE), pages)
         return told
+
+
+def _rows(
+    name: str,
+    stored: Mapping[str, Mapping[str, StoredNode]],
+    known: Mapping[str, StoredDocument],
+) -> dict[str, StoredDocument]:
+    """What the store says of documents, and the ledger of why others are not stored."""
+    rows = {one: stored_row(name, one, nodes) for one, nodes in stored.items() if nodes}
+    for one, row in known.items():
+        if row.error is not None:
+            there = rows.get(one, StoredDocument(name, one, ""))
+            rows[one] = there._replace(error=row.error, failed_at=row.failed_at)
+    return rows
 
 
 def is_whole(stored: StoredDocument, known: Iterable[DocumentRow]) -> bool:
