@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rag_nodes.pipeline import ingest
+from rag_nodes.pipeline.report import Moved
 
 if TYPE_CHECKING:
     from folder_ingests import FolderIngests
@@ -24,7 +25,7 @@ def test_a_folder_that_was_moved_is_known_by_the_content_of_its_files(
 ) -> None:
     assert corpus.ingest().moved is None
     report = moved_to(corpus, "elsewhere")
-    assert report.moved == ((str(corpus.folder),), 3)
+    assert report.moved == Moved((str(corpus.folder),), 3)
     assert report.as_dict()["moved"] == {"places": (str(corpus.folder),), "documents": 3}
 
 

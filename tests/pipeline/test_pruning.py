@@ -15,6 +15,7 @@ from rag_nodes.errors import ConfigurationError, FileMissingError, StoreDamagedE
 from rag_nodes.ledger import DocumentRow, FileRow, Ledger
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
+from rag_nodes.pipeline.report import Pruned
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def test_a_deleted_file_stays_until_it_is_pruned(corpus: FolderIngests) -> None:
     assert report.pruned.nodes > 1
     assert stored(corpus) == {"0.md", "2.md"}
     again = corpus.ingest(prune=True)
-    assert again.pruned == ((), 0)
+    assert again.pruned == Pruned((), 0)
     assert states(again) == ["unchanged"] * 2
     assert corpus.opened == []
 

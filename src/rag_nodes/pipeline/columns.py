@@ -9,27 +9,24 @@ of the content, so that what was stored is overwritten by itself.
 
 from __future__ import annotations
 
-import secrets
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CancelledError, LedgerError, StoreError
-from rag_nodes.ledger import StoredDocument, model_of, version_of
+from rag_nodes.ledger import model_of, version_of
 from rag_nodes.models.keys import without_keys
 from rag_nodes.pipeline.failures import HOPELESS, LONGEST, noted, said
-from rag_nodes.store import is_complete
+from rag_nodes.pipeline.reconciling import doubted, mark, stored_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from rag_nodes.ledger import CollectionRow, Ledger
+    from rag_nodes.ledger import CollectionRow, Ledger, StoredDocument
     from rag_nodes.pipeline.report_builder import ReportBuilder
     from rag_nodes.pipeline.units import ColumnResult, DocumentResult
     from rag_nodes.store import Store, StoredNode
     from rag_nodes.store.points import Point
-
-SOME = 5
-"""Documents that are looked at where a count proves little."""
 
 
 class IngestColumn:
@@ -307,19 +304,13 @@ class IngestColumn:
                 one.fail(said(error))
 
     def _mark(self) -> None:
-        """Give the state of the collection an epoch, which the store and this ledger alone know.
+        if not self._dry_run:
+            name, is_shared = self.collection, self._is_shared
+            self._is_marked = mark(self._store, self._ledger, name, is_shared=is_shared)
 
-        A process that is killed in between leaves two epochs, and so a ledger that is not believed.
-        """
-        if self._dry_run:
-            return
-        epoch = secrets.token_hex(8)
-        with self._ledger.transaction():
-            there = {} if self._is_shared else self._store.marks(self.collection)
-            marks = {**dict.fromkeys(there), self._ledger.writer(self.collection): epoch}
-            if self._store.mark(self.collection, marks):
-                self._ledger.mark(self.collection, epoch, is_shared=self._is_shared)
-                self._is_marked = True
+    def _use(self, dimension: int) -> None:
+        self._row = self._row._replace(dimension=dimension)
+        self._ledger.use(self._row)
 
     def _believe(self) -> None:
         """Have the ledger say what the store holds, once."""
@@ -329,10 +320,14 @@ class IngestColumn:
             return
         try:
             count = self._store.count(self.collection)
-            found = self._of_part(count) if self._is_shared else self._of_all(count)
+            found = doubted(
+                self._store, self._ledger, self.collection, count, is_shared=self._is_shared
+            )
             if found is not None:
-                self._ledger.adopt(self.collection, found)
+                rows = [(stored_row(self.collection, one, of), of) for one, of in found.items()]
+                self._ledger.adopt(self.collection, rows)
                 if count:
+                    self._measure(found)
                     self._mark()
         except LedgerError:
             raise
@@ -341,47 +336,12 @@ class IngestColumn:
             raise
         self._is_believed = True
 
-    def _of_all(self, count: int) -> Iterable[tuple[StoredDocument, Iterable[str]]] | None:
-        """What the store says of documents; None where the ledger says as much."""
-        marks = self._store.marks(self.collection)
-        if count and self._ledger.covers(self.collection, marks, count):
-            return None
-        return self._stored_rows()
-
-    def _stored_rows(self) -> Iterator[tuple[StoredDocument, Iterable[str]]]:
-        for document_id, nodes in self._store.documents(self.collection).items():
-            if self._row.dimension is None:
-                chunk = [one for one, node in nodes.items() if not node.is_parent][:1]
-                for _, vector in self._store.vectors(self.collection, chunk).values():
-                    self._use(len(vector))
-            yield stored_row(self.collection, document_id, nodes), nodes
-
-    def _use(self, dimension: int) -> None:
-        self._row = self._row._replace(dimension=dimension)
-        self._ledger.use(self._row)
-
-    def _of_part(self, count: int) -> Iterable[tuple[StoredDocument, Iterable[str]]] | None:
-        """The same, as far as a ledger can be compared with a store that others write as well.
-
-        The store then has more than this ledger knows of: the mark of another state, less than is
-        known of, or a document that is missing among some that are looked at make it doubted.
-        """
-        name, rows = self.collection, self._ledger.stored(self.collection)
-        if not rows:
-            return None
-        writer = self._ledger.writer(name)
-        own = self._ledger.marks(name).get(writer)
-        known = self._store.marks(name).get(writer, "") == own
-        whole = [one for one, row in rows.items() if row.chunks and row.version]
-        some = whole[:: max(1, len(whole) // SOME)]
-        if (
-            known
-            and count >= self._ledger.totals(name)[0]
-            and all(self._store.stored(name, one) for one in some)
-        ):
-            return None
-        found = {one: self._store.stored(name, one) for one in rows}
-        return ((stored_row(name, one, of), of) for one, of in found.items() if of)
+    def _measure(self, found: Mapping[str, Mapping[str, StoredNode]]) -> None:
+        """Find out how long vectors are, by any."""
+        chunks = (one for of in found.values() for one, node in of.items() if not node.is_parent)
+        ids = list(islice(chunks, 1)) if self._row.dimension is None else []
+        for _, vector in self._store.vectors(self.collection, ids).values() if ids else ():
+            self._use(len(vector))
 
 
 def _is_there(point: Point, node: StoredNode | None, version: str) -> bool:
@@ -399,22 +359,3 @@ def _refuse(made: Iterable[DocumentResult], why: str) -> int:
             one.points = ()
             one.fail(why)
     return 0
-
-
-def stored_row(
-    collection: str, document_id: str, stored: Mapping[str, StoredNode]
-) -> StoredDocument:
-    """What a ledger says of a document whose nodes the store was asked for."""
-    chunks = [node for node in stored.values() if not node.is_parent]
-    versions = {node.source_hash for node in stored.values()}
-    source_hash = versions.pop() if len(versions) == 1 else ""
-    return StoredDocument(
-        collection,
-        document_id,
-        source_hash if is_complete(stored, source_hash) else "",
-        chunks=len(chunks),
-        parents=len(stored) - len(chunks),
-        tokens=sum(node.tokens for node in chunks),
-        largest=max((node.tokens for node in chunks), default=0),
-        unplaced=sum(not node.is_placed for node in chunks),
-    )

@@ -16,21 +16,56 @@ from rag_nodes.ledger import FileRow, version_of
 from rag_nodes.models.keys import without_keys
 from rag_nodes.pipeline.failures import LONGEST
 from rag_nodes.pipeline.units import DueFile
+from rag_nodes.readers import COLLECTIONS, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from rag_nodes.ledger import DocumentRow, FileState, KnownFile, Ledger, StoredDocument
     from rag_nodes.pipeline.columns import IngestColumn
     from rag_nodes.pipeline.units import DocumentRead
-    from rag_nodes.readers import Limits, ListedFile
+    from rag_nodes.readers import FileShard, Limits, ListedFile
 
+MOST_KEPT = 20_000
+"""Files up to which a listing is kept: some 15 MB. Folders with more are walked each time."""
 _BLOCK = 500
 """Files that are looked up at once."""
 _UNSETTLED_NS = 2 * 10**9
 """Nanoseconds for which a file that was changed may change again within one tick of its clock."""
 _PIECE = 1 << 20
 """Bytes of a file that are hashed at once."""
+
+
+class FileListing:
+    """The files of an ingest, as often as they are asked for.
+
+    Args:
+        paths: files and folders, see `listed`.
+        shard: leave out what is in another one; None for all.
+    """
+
+    def __init__(self, paths: Iterable[Path], shard: FileShard | None = None) -> None:
+        self._paths, self._shard = list(paths), shard
+        self._kept: list[ListedFile] | None = None
+
+    def __iter__(self) -> Iterator[ListedFile]:
+        """The files; where they are few, as they were when they were first all asked for."""
+        if self._kept is not None:
+            yield from self._kept
+            return
+        kept: list[ListedFile] = []
+        for number, file in enumerate(listed(self._paths, self._shard)):
+            if number < MOST_KEPT:
+                kept.append(file)
+            yield file
+        self._kept = kept if len(kept) < MOST_KEPT else None
+
+    def documents(self) -> int | None:
+        """How many documents they hold; None where only reading them tells."""
+        if any(path.suffix.lower() in COLLECTIONS for path in self._paths):
+            return None
+        return sum(1 for _ in self)
 
 
 class UnchangedDocument(NamedTuple):

@@ -24,10 +24,9 @@ from rag_nodes.metadata import PAGE_STARTS
 from rag_nodes.models import settled
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.dry_run import rehearsed
+from rag_nodes.pipeline.due import FileListing
 from rag_nodes.pipeline.further import further_steps, journal_beside
-from rag_nodes.pipeline.listing import FileListing
-from rag_nodes.pipeline.moved import moved_files
-from rag_nodes.pipeline.pruning import check_folders, gone_documents, pruned
+from rag_nodes.pipeline.pruning import check_folders, gone_documents, moved_files, pruned
 from rag_nodes.pipeline.run import IngestRun, collections_of
 from rag_nodes.pipeline.units import DueFile
 from rag_nodes.readers import Limits, read_listed

@@ -1,14 +1,15 @@
-"""What is gone from folders, taken out of the store: deleted, emptied and vanished documents."""
+"""What is gone from folders: deleted, emptied and vanished documents to take out, and moved files."""
 
 from __future__ import annotations
 
 import os
 import stat
+from bisect import bisect_left
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import FileMissingError
-from rag_nodes.pipeline.report import Pruned
+from rag_nodes.pipeline.report import Moved, Pruned
 from rag_nodes.readers import listed
 from rag_nodes.store import is_of
 
@@ -59,7 +60,7 @@ def check_folders(paths: Iterable[str | Path], ledger: Ledger, corpus: str) -> N
                 path.stat()
         except OSError as error:
             raise FileMissingError(path, error.strerror or str(error), _REMEDY) from error
-        here = is_below_any([path])
+        here = _is_below_any([path])
         if path.is_dir() and _is_bare(path) and any(map(here, ledger.paths(corpus))):
             reason = "there is no document in this folder, and there were some"
             raise FileMissingError(path, reason, _REMEDY)
@@ -164,8 +165,8 @@ def _gone(
     ledger: Ledger, corpus: str, paths: Iterable[str | Path]
 ) -> tuple[dict[str, DocumentRow], list[str]]:
     """Documents by id that no file has any more, and the files that are not there any more."""
-    here = is_below_any(paths)
-    lost = [path for path in filter(here, ledger.paths(corpus)) if is_lost(path)]
+    here = _is_below_any(paths)
+    lost = [path for path in filter(here, ledger.paths(corpus)) if _is_lost(path)]
     rows = [row for one in ledger.known(corpus, lost).values() for row in one.documents]
     rows += [row for row in ledger.vanished(corpus) if here(row.path)]
     gone = {(row.path, row.id) for row in rows}
@@ -175,7 +176,7 @@ def _gone(
     return {row.id: row for row in rows if row.id not in kept}, lost
 
 
-def is_lost(path: str) -> bool:
+def _is_lost(path: str) -> bool:
     """Whether a file is not there for certain; one that cannot be asked for may well be."""
     try:
         found = os.stat(path)  # noqa: PTH116 - there may be a million of them, as below
@@ -191,7 +192,7 @@ def _is_bare(folder: Path) -> bool:
     return next(listed([folder])).path == folder
 
 
-def is_below_any(paths: Iterable[str | Path]) -> Callable[[str], bool]:
+def _is_below_any(paths: Iterable[str | Path]) -> Callable[[str], bool]:
     """What says of a file whether it is one of some files, or in one of some folders."""
     places = {os.path.normcase(Path(path).resolve()) for path in paths}
     folders = tuple(os.path.join(place, "") for place in places)  # noqa: PTH118
@@ -202,3 +203,64 @@ def is_below_any(paths: Iterable[str | Path]) -> Callable[[str], bool]:
         return given.startswith(folders) or given in places
 
     return is_below
+
+
+def moved_files(ledger: Ledger, corpus: str, paths: Iterable[str | Path]) -> Moved | None:
+    """What is stored of files that are not there any more, and whose bytes are in ingested ones.
+
+    None where there is nothing of the kind.
+
+    Nothing is removed: of a disk that is not there the files look the same.
+
+    Args:
+        ledger: of the store.
+        corpus: name of the document set.
+        paths: files and folders that were ingested.
+    """
+    here = _is_below_any(paths)
+    copies = ledger.copies(corpus)
+    found = {content for path, content in copies if here(path) and not _is_lost(path)}
+    lost = [path for path, content in copies if content in found and _is_lost(path)]
+    documents = {
+        path: [row.id for row in file.documents if row.source_hash]
+        for path, file in ledger.known(corpus, lost).items()
+    }
+    # A page of two crawls is one document, which is to stay.
+    ids = [one for several in documents.values() for one in several]
+    holders = (row for of in ledger.documents(corpus, ids).values() for row in of)
+    kept = {row.id for row in holders if row.source_hash and row.path not in documents}
+    chosen = {path: ids for path, ids in documents.items() if ids and kept.isdisjoint(ids)}
+    if not chosen:
+        return None
+    places = _places(chosen, ledger.paths(corpus))
+    return Moved(tuple(places), len({one for several in chosen.values() for one in several}))
+
+
+def _places(chosen: Iterable[str], known: list[str]) -> list[str]:
+    """The fewest places that hold these files and no other one that is known."""
+    moved, known = set(chosen), sorted(known)
+    places: list[str] = []
+    for path in sorted(moved):
+        if not any(_is_in(path, place) for place in places[-1:]):
+            places.append(next(one for one in _missing(path) if _within(one, known) <= moved))
+    return places
+
+
+def _missing(path: str) -> list[str]:
+    """The folders above a file that are not there any more, outermost first, and the file."""
+    found = [path]
+    while not os.path.lexists(above := os.path.dirname(found[-1])):  # noqa: PTH120
+        found.append(above)
+    return found[::-1]
+
+
+def _within(place: str, known: list[str]) -> set[str]:
+    """Of paths in order those that are a place, or in it."""
+    inner = os.path.join(place, "")  # noqa: PTH118
+    first = bisect_left(known, inner)
+    last = bisect_left(known, inner + chr(0x10FFFF))
+    return {*known[first:last], *({place} & set(known))}
+
+
+def _is_in(path: str, place: str) -> bool:
+    return path == place or path.startswith(os.path.join(place, ""))  # noqa: PTH118

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # at run time: what a worker reports is checked by its types
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from rag_nodes.ledger import utc_time
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from rag_nodes.ledger import CollectionRow
 
 Stage = Literal["read", "size", "parse", "embed", "store"]
@@ -218,7 +219,8 @@ class WriterOutcome:
     cost: float | None
 
 
-class Pruned(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Pruned:
     """What was gone from the folders and is gone from the store now.
 
     Attributes:
@@ -230,7 +232,8 @@ class Pruned(NamedTuple):
     nodes: int
 
 
-class Moved(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Moved:
     """What is stored of files that were moved since.
 
     Attributes:
@@ -307,8 +310,7 @@ class IngestReport:
     @property
     def embedding_cost(self) -> float | None:
         """US dollars for them; None when the price is unknown."""
-        costs = [outcome.embedding_cost for outcome in self.columns]
-        return None if None in costs else sum(cost or 0.0 for cost in costs)
+        return _sum([outcome.embedding_cost for outcome in self.columns])
 
     @property
     def hit_rate(self) -> float | None:
@@ -324,8 +326,7 @@ class IngestReport:
     @property
     def spared_cost(self) -> float | None:
         """US dollars that they would have cost; None when the price is unknown."""
-        costs = [outcome.spared_cost for outcome in self.columns]
-        return None if None in costs else sum(cost or 0.0 for cost in costs)
+        return _sum([outcome.spared_cost for outcome in self.columns])
 
     @property
     def pages(self) -> int:
@@ -334,28 +335,17 @@ class IngestReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
+        former = [{**asdict(one), "last_used": utc_time(one.last_used)} for one in self.former]
         return {
-            "corpus": self.corpus,
-            "models": self.models,
-            "files": [asdict(outcome) for outcome in self.files],
-            "omitted": self.omitted,
-            "columns": [asdict(outcome) for outcome in self.columns],
-            "former": [
-                {**asdict(one), "last_used": utc_time(one.last_used)} for one in self.former
-            ],
-            "pruned": self.pruned._asdict() if self.pruned else None,
-            "writers": [asdict(one) for one in self.writers],
-            "kept_vectors": list(self.kept_vectors),
-            "gone": self.gone,
-            "moved": self.moved._asdict() if self.moved else None,
-            "seconds": self.seconds,
+            **asdict(self),
+            "former": former,
             "embedding_tokens": self.embedding_tokens,
             "embedding_cost": self.embedding_cost,
             "hit_rate": self.hit_rate,
             "spared_tokens": self.spared_tokens,
             "spared_cost": self.spared_cost,
-            "dry_run": self.dry_run,
-            "due": dict(self.due),
-            "estimated": list(self.estimated),
-            "untold": list(self.untold),
         }
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    return None if None in costs else sum(cost or 0.0 for cost in costs)

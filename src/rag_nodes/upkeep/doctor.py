@@ -30,7 +30,7 @@ from rag_nodes.errors import (
     command,
 )
 from rag_nodes.ledger import FILE_NAME, Ledger, utc_time
-from rag_nodes.pipeline.columns import stored_row
+from rag_nodes.pipeline.reconciling import stored_row
 from rag_nodes.store import is_complete
 from rag_nodes.upkeep.inventory import is_whole
 

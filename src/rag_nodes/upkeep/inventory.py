@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.ledger import StoredDocument, source_hash_of
 from rag_nodes.metadata import SOURCE, TOTAL_PAGES, display_name
-from rag_nodes.pipeline.columns import stored_row
+from rag_nodes.pipeline.reconciling import stored_row
 from rag_nodes.store import described, is_of
 
 if TYPE_CHECKING:

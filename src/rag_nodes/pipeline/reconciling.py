@@ -1,0 +1,90 @@
+"""Is a ledger that of this state of a store? And what it is made anew from where it is not."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from rag_nodes.ledger import StoredDocument
+from rag_nodes.store import is_complete
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rag_nodes.ledger import Ledger
+    from rag_nodes.store import Store, StoredNode
+
+SOME = 5
+"""Documents that are looked at where a count proves little."""
+
+
+def doubted(
+    store: Store, ledger: Ledger, collection: str, count: int, *, is_shared: bool
+) -> dict[str, dict[str, StoredNode]] | None:
+    """What the store says of documents; None where the ledger is believed.
+
+    That is where it bears the marks of this state of the store, and there may be as many chunks as
+    there are. A store that others write as well has more than its ledger knows of: then less than
+    that, or a document that is missing among some that are looked at, have it doubted.
+
+    Args:
+        store: where the collection is.
+        ledger: of the store.
+        collection: its name.
+        count: of its chunks, as the store says it.
+        is_shared: others write to it meanwhile, and keep ledgers of their own.
+    """
+    marks = store.marks(collection)
+    if not is_shared:
+        if count and ledger.covers(collection, marks, count):
+            return None
+        return store.documents(collection)
+    rows, writer = ledger.stored(collection), ledger.writer(collection)
+    if not rows:
+        return None
+    whole = [one for one, row in rows.items() if row.chunks and row.version]
+    if (
+        marks.get(writer, "") == ledger.marks(collection).get(writer)
+        and count >= ledger.totals(collection)[0]
+        and all(store.stored(collection, one) for one in whole[:: max(1, len(whole) // SOME)])
+    ):
+        return None
+    found = {one: store.stored(collection, one) for one in rows}
+    return {one: nodes for one, nodes in found.items() if nodes}
+
+
+def mark(store: Store, ledger: Ledger, collection: str, *, is_shared: bool) -> bool:
+    """Give the state of a collection an epoch, which the store and this ledger alone know.
+
+    A process that is killed in between leaves two epochs, and so a ledger that is not believed.
+
+    Returns:
+        Whether the store keeps it.
+    """
+    epoch = secrets.token_hex(8)
+    with ledger.transaction():
+        there = {} if is_shared else store.marks(collection)
+        marks = {**dict.fromkeys(there), ledger.writer(collection): epoch}
+        if not store.mark(collection, marks):
+            return False
+        ledger.mark(collection, epoch, is_shared=is_shared)
+        return True
+
+
+def stored_row(
+    collection: str, document_id: str, stored: Mapping[str, StoredNode]
+) -> StoredDocument:
+    """What a ledger says of a document whose nodes the store was asked for."""
+    chunks = [node for node in stored.values() if not node.is_parent]
+    versions = {node.source_hash for node in stored.values()}
+    source_hash = versions.pop() if len(versions) == 1 else ""
+    return StoredDocument(
+        collection,
+        document_id,
+        source_hash if is_complete(stored, source_hash) else "",
+        chunks=len(chunks),
+        parents=len(stored) - len(chunks),
+        tokens=sum(node.tokens for node in chunks),
+        largest=max((node.tokens for node in chunks), default=0),
+        unplaced=sum(not node.is_placed for node in chunks),
+    )
