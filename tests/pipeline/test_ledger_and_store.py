@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from folder_ingests import FolderIngests, states
 
-from rag_nodes.errors import LedgerDamagedError
+from rag_nodes.errors import LedgerDamagedError, StoreError
 from rag_nodes.ledger import Ledger, StoredDocument, ledger_path
 from rag_nodes.store import QdrantStore, open_store
 
@@ -184,6 +184,26 @@ def test_an_ingest_that_was_killed_anywhere_is_completed_by_the_next(
         assert points(corpus.store) == points(clean)
     assert agrees(corpus)
     assert states(corpus.ingest()) == ["unchanged"] * 4
+
+
+def test_what_a_store_could_not_flush_is_not_said_to_be_stored(corpus: FolderIngests) -> None:
+    def full(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(QdrantStore, "flush", full)
+        report = corpus.ingest()
+
+    assert [column.error for column in report.columns] == ["the last chunks: the disk is full"]
+    found = [file.columns["fixed"] for file in report.files]
+    assert {(one.status, one.error) for one in found} == {("incomplete", "the disk is full")}
+    flushed: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(QdrantStore, "flush", lambda _, name: flushed.append(name))
+        again = corpus.ingest()
+    assert states(again) == ["unchanged"] * 3
+    assert flushed == [again.columns[0].collection]
+    assert agrees(corpus)
 
 
 def test_a_file_that_is_put_back_after_a_kill_is_stored_as_it_is(corpus: FolderIngests) -> None:

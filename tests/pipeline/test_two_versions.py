@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline import IngestReport
+    from rag_nodes.pipeline import IngestReport, Progress
     from rag_nodes.store import Store
 
 RED, BLUE = "The machine is red. " * 30, "The machine is blue indeed. " * 25
@@ -112,6 +112,20 @@ def test_of_documents_with_the_same_id_the_last_one_is_stored(
             report = ingest_documents(documents, parsers, store, models=models)
             assert not any(column.error for column in report.columns)
             assert texts(store) == texts(alone)
+
+
+def test_a_version_that_is_not_the_last_of_its_run_is_neither_embedded_nor_counted(
+    models: Models, parsers: dict[str, SpanNodeParser], embedding: CountingEmbedding
+) -> None:
+    steps: list[Progress] = []
+    with open_store(":memory:") as store:
+        versions = [Document(text=one, id_="x") for one in (RED, BLUE, RED, BLUE)]
+        report = ingest_documents(versions, parsers, store, models=models, progress=steps.append)
+    assert not any("red" in text for text in embedding.texts)
+    assert [one.done for one in steps if one.stage == "read"] == [1, 2, 3, 4]
+    for column in report.columns:
+        told = [one.done for one in steps if (one.stage, one.name) == ("embed", column.parser)]
+        assert max(told) == column.chunks == column.written
 
 
 def test_versions_that_begin_alike_share_no_chunk_of_the_other(

@@ -146,6 +146,7 @@ class IngestColumn:
         with self._failing(due.values(), "looking up what is stored"):
             settled, others = self._stored(list(due))
             self._former = {one: set(ids) for one, ids in {**settled, **others}.items()}
+            self._has_written |= bool(others)  # perhaps by a run that could not flush it
             for key, nodes in others.items():
                 version = due[key].stored.version
                 due[key].points = [

@@ -1,4 +1,4 @@
-"""What is gone from folders: deleted, emptied and vanished documents to take out, and moved files."""
+"""What is gone from folders: documents that are taken out of the store, and files that moved."""
 
 from __future__ import annotations
 
