@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from os.path import basename
 from typing import TYPE_CHECKING
 
-from rag_nodes.hashed import HashedKeys
 from rag_nodes.models.prices import cost_of
 from rag_nodes.pipeline.failures import summary
 from rag_nodes.pipeline.report import FileOutcome, ParserOutcome, Progress, WriterOutcome
@@ -79,7 +78,7 @@ class ReportBuilder:
         self._prices, self._progress = prices, progress
         self._most_rows, self._total = most_rows, total
         self._rows: list[tuple[int, int, FileOutcome]] = []
-        self._counted = HashedKeys()
+        self._counted: dict[int, bool] = {}  # by hashes of what is as long as a path
         self._documents = 0
         self._started = time.perf_counter()
 
@@ -132,11 +131,11 @@ class ReportBuilder:
     def count(self, name: str, made: DocumentResult) -> None:
         """Add what a column has of a document, each version once; all that say so agree."""
         row, one = made.stored, self.columns[name]
-        key = name, row.document_id, row.version
+        key = hash((name, row.document_id, row.version))
         if (touched := self._counted.get(key)) is not None:
-            made.touched = bool(touched)
+            made.touched = touched
             return
-        self._counted.put(key, int(made.touched))
+        self._counted[key] = made.touched
         one.chunks += row.chunks
         one.tokens += row.tokens
         one.largest = max(one.largest, row.largest)

@@ -21,7 +21,6 @@ from rag_nodes.errors import (
     ReadError,
     UnsupportedFileError,
 )
-from rag_nodes.hashed import HashedKeys
 from rag_nodes.readers.base import Limits, Reading, build_document
 from rag_nodes.readers.isolation import pool
 from rag_nodes.readers.kinds import (
@@ -213,10 +212,11 @@ def listed(paths: Iterable[str | Path], shard: FileShard | None = None) -> Itera
         paths: files and folders.
         shard: leave out what is in another one; None for all.
     """
-    seen = HashedKeys()
+    seen = set[int]()  # hashes, as a million paths would take 120 MB
     for root in map(Path, paths):
         for file in _files_at(root):
-            if (shard is None or shard.holds(file.path, root)) and seen.put(file.place):
+            if (shard is None or shard.holds(file.path, root)) and hash(file.place) not in seen:
+                seen.add(hash(file.place))
                 yield file
 
 
