@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from qdrant_grpc import FragileWire
     from qdrant_server import QdrantDouble
 
     from rag_nodes.store import Store
@@ -120,12 +119,6 @@ def grpc_port(server_url: str) -> Iterator[int]:
 def serve_grpc() -> Callable[..., AbstractContextManager[int]]:
     """Runs a server that speaks gRPC in front of a double's URL, and gives its port."""
     return _grpc.in_front_of
-
-
-@pytest.fixture
-def fragile() -> Callable[[int], AbstractContextManager[FragileWire]]:
-    """Passes connections on to a port, and can break them."""
-    return _grpc.fragile
 
 
 @pytest.fixture

@@ -9,11 +9,8 @@ behave alike, and what is tested is that our calls are understood in either.
 from __future__ import annotations
 
 import re
-import socket
-import struct
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import grpc as wire
@@ -180,68 +177,6 @@ def in_front_of(url: str, certificate: Path | None = None) -> Iterator[int]:
     finally:
         server.stop(None).wait()
         client.close()
-
-
-class FragileWire:
-    """Passes bytes on to a port, until it is told to break what it carries.
-
-    Attributes:
-        port: where it listens.
-        breaks: how many more connections are reset at the first byte that is sent over them.
-        carried: connections so far.
-    """
-
-    def __init__(self, target: int) -> None:
-        self.breaks = self.carried = 0
-        self._target = target
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        self._ends: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def break_now(self) -> None:
-        """Reset all connections."""
-        while self._ends:
-            end = self._ends.pop()
-            with suppress(OSError):
-                end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                end.shutdown(socket.SHUT_RDWR)
-            end.close()
-
-    def close(self) -> None:
-        """Listen no more."""
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self.break_now()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                near, _ = self._listener.accept()
-                far = socket.create_connection(("127.0.0.1", self._target))
-                self.carried += 1
-                self._ends += [near, far]
-                for one, other in ((near, far), (far, near)):
-                    threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
-
-    def _carry(self, one: socket.socket, other: socket.socket) -> None:
-        with suppress(OSError):
-            while data := one.recv(1 << 16):
-                if self.breaks:
-                    self.breaks -= 1
-                    self.break_now()
-                    return
-                other.sendall(data)
-
-
-@contextmanager
-def fragile(port: int) -> Iterator[FragileWire]:
-    """A wire to a port that can be broken."""
-    made = FragileWire(port)
-    try:
-        yield made
-    finally:
-        made.close()
 
 
 def _served(kind: type, client: QdrantRemote) -> Any:

@@ -65,8 +65,9 @@ def old_server(
     return server_url
 
 
-def test_a_collection_of_an_earlier_release_gets_the_indexes_it_lacks_once(
-    old_server: str, collection: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("way", ["search", "stored", "vector store"])
+def test_a_collection_gets_the_indexes_it_lacks_once_whichever_way_it_is_used_first(
+    old_server: str, collection: str, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = []
     create = QdrantClient.create_payload_index
@@ -78,27 +79,12 @@ def test_a_collection_of_an_earlier_release_gets_the_indexes_it_lacks_once(
     monkeypatch.setattr(QdrantClient, "create_payload_index", counted)
     for _ in range(2):
         with open_store(old_server) as store:
-            assert found(store, collection, Filter(heading="install", pages=(3, 3))) == {
-                "two",
-                "four",
-            }
-            assert found(store, collection, Filter(file_name="annex.pdf")) == {"four"}
+            if way == "stored":
+                assert len(store.stored(collection, "annex")) == 1
+            elif way == "vector store":
+                store.vector_store(collection).delete("nothing")
+            assert found(store, collection, Filter(heading="install")) == {"two", "four"}
     assert made == [key for key in INDEXES if key != "doc_id"]
-
-
-@pytest.mark.parametrize("way", ["stored", "vector store"])
-def test_a_collection_without_any_index_gets_them_whichever_way_it_is_used_first(
-    server_url: str, collection: str, make_node: MakeNode, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch, open_store(server_url) as store:
-        patch.setattr("rag_nodes.store.server.engine.INDEXES", {})
-        fill(store, collection, make_node)
-    with open_store(server_url) as store:
-        if way == "stored":
-            assert len(store.stored(collection, "manual")) == 3
-        else:
-            store.vector_store(collection).delete("manual")
-            assert store.count(collection) == 1
 
 
 def test_a_key_that_may_only_read_still_searches_and_the_log_says_what_is_missing(

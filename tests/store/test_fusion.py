@@ -21,75 +21,43 @@ def test_both_rankings_have_a_say_whatever_their_scale() -> None:
     assert ranked == [node for node, _ in fuse({k: v * 1000 for k, v in dense.items()}, sparse)]
 
 
-def test_one_ranking_alone_keeps_its_scores() -> None:
-    assert fuse({"a": 0.2, "b": 0.4}, None) == [("b", 0.4), ("a", 0.2)]
-    assert fuse(None, {"a": 3.0, "b": 4.0}) == [("b", 4.0), ("a", 3.0)]
+@pytest.mark.parametrize("method", FUSIONS)
+def test_one_ranking_alone_keeps_its_scores_and_nothing_gives_nothing(method: Any) -> None:
+    assert fuse({"a": 0.2, "b": 0.4}, None, method) == [("b", 0.4), ("a", 0.2)]
+    assert fuse(None, {"a": 3.0, "b": 4.0}, method) == [("b", 4.0), ("a", 3.0)]
+    for nothing in (({}, {}), (None, {}), (None, None)):
+        assert fuse(*nothing, method) == []
 
 
-def test_a_ranking_without_differences_decides_nothing() -> None:
+def test_a_ranking_without_differences_decides_nothing_and_ids_decide_between_equals() -> None:
     assert [node for node, _ in fuse({"a": 0.5, "b": 0.5}, {"b": 1.0})] == ["b", "a"]
+    assert [node for node, _ in fuse({"c": 0.5, "a": 0.5, "b": 0.5}, {})] == ["a", "b", "c"]
 
 
 def test_chunks_behind_both_rankings_count_for_what_is_usual() -> None:
     dense = {f"{n:02}": 1 / (n + 1) for n in range(40)}
     sparse = {f"{n:02}": float(n % 7) for n in range(40) if n % 7}
-    complete = fusion.fuse(fusion.Scores(dense, sparse))
+    complete = dict(fuse(dense, sparse))
     best, behind = list(dense)[:10], list(dense)[10:]
-    rest = fusion.Rest(
-        len(behind), [dense[one] for one in behind], [sparse.get(one, 0.0) for one in behind]
-    )
+    rest = fusion.Rest(30, [dense[one] for one in behind], [sparse.get(n, 0.0) for n in behind])
     top = {one: dense[one] for one in best}, {one: sparse[one] for one in best if one in sparse}
     found = fusion.fuse(fusion.Scores(*top, rest))
-    assert dict(found.pairs) == pytest.approx({one: dict(complete.pairs)[one] for one in best})
-    half = fusion.Rest(len(behind), rest.dense[::2], rest.sparse[::2])
+    assert dict(found.pairs) == pytest.approx({one: complete[one] for one in best})
+    half = fusion.Rest(30, rest.dense[::2], rest.sparse[::2])
     near = fusion.fuse(fusion.Scores(*top, half))
-    alone = fusion.fuse(fusion.Scores(*top))
     assert near.pairs[0][1] == pytest.approx(found.pairs[0][1], rel=0.1)
-    assert alone.pairs[0][1] < 0.8 * found.pairs[0][1]
-
-
-def test_equal_scores_come_in_order_of_id() -> None:
-    assert [node for node, _ in fuse({"c": 0.5, "a": 0.5, "b": 0.5}, {})] == ["a", "b", "c"]
-
-
-def test_nothing_found_gives_nothing() -> None:
-    assert fuse({}, {}) == []
-    assert fuse(None, {}) == []
-    assert fuse(None, None) == []
+    assert fuse(*top)[0][1] < 0.8 * found.pairs[0][1]
 
 
 def test_rank_fusion_sums_reciprocal_ranks_whatever_the_scores() -> None:
-    dense = {"a": 0.9, "b": 0.8, "c": 0.1}
-    sparse = {"b": 500.0, "c": 1.0}
-    fused = dict(fuse(dense, sparse, "rank"))
-    assert fused["a"] == 1 / 61
-    assert fused["b"] == 1 / 62 + 1 / 61
-    assert fused["c"] == 1 / 63 + 1 / 62
-    assert [node for node, _ in fuse(dense, sparse, "rank")] == ["b", "c", "a"]
+    fused = fuse({"a": 0.9, "b": 0.8, "c": 0.1}, {"b": 500.0, "c": 1.0}, "rank")
+    assert fused == [("b", 1 / 62 + 1 / 61), ("c", 1 / 63 + 1 / 62), ("a", 1 / 61)]
 
 
-def test_every_method_keeps_the_scores_of_a_ranking_alone() -> None:
-    for method in FUSIONS:
-        assert fuse({"a": 0.2, "b": 0.4}, None, method) == [("b", 0.4), ("a", 0.2)]
-        assert fuse({}, {}, method) == []
-
-
-@pytest.mark.parametrize(
-    "dense",
-    [{"a": 0.9, "b": 0.7, "d": 0.2}, {"a": -0.1, "b": -0.3, "d": -0.6}],
-    ids=["similar", "opposed"],
-)
-def test_a_chunk_that_only_its_words_found_counts_as_the_least_similar(
-    dense: dict[str, float],
-) -> None:
-    sparse = {"words": 4.0, "a": 1.0}
-    worst = min(dense.values())
-    assert fuse(dense, sparse) == fuse({**dense, "words": worst}, sparse)
-    fused = dict(fuse(dense, {**sparse, "d": 4.0}))
-    assert fused["words"] == pytest.approx(fused["d"])
-
-
-def test_a_chunk_that_only_its_meaning_found_shares_no_word() -> None:
+def test_a_chunk_that_one_search_alone_found_has_the_least_of_the_other() -> None:
+    for dense in ({"a": 0.9, "b": 0.7, "d": 0.2}, {"a": -0.1, "b": -0.3, "d": -0.6}):
+        sparse = {"words": 4.0, "a": 1.0}
+        assert fuse(dense, sparse) == fuse({**dense, "words": min(dense.values())}, sparse)
     dense, sparse = {"meaning": 0.9, "both": 0.4}, {"both": 2.0}
     assert dict(fuse(dense, sparse)) == pytest.approx(dict(fuse(dense, {**sparse, "meaning": 0.0})))
 

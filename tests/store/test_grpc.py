@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from llama_index.core.vector_stores.types import VectorStoreQuery
 
 from rag_nodes.errors import CollectionMissingError, StoreError, StoreUnreachableError
 from rag_nodes.store import Filter, QdrantStore, ServerOptions, open_store
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llama_index.core.schema import TextNode
-    from qdrant_grpc import FragileWire
     from qdrant_server import Fault, QdrantDouble
 
 X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
@@ -49,6 +47,9 @@ def test_a_store_reads_what_it_wrote(
     assert filled.count(collection) == len(filled.stored(collection, "doc-1")) == 2
     assert filled.fetch(collection, [node])[node].text == "red zebra"
     assert filled.vectors(collection, [node])[node][1] == X
+    filled.point_alias("docs-by-grpc", collection)
+    assert filled.aliases()["docs-by-grpc"] == collection
+    filled.drop_alias("docs-by-grpc")
     filled.delete(collection, [node])
     assert filled.count(collection) == 1
     assert collection in {info.name for info in filled.collections()}
@@ -58,16 +59,6 @@ def test_a_port_where_nobody_speaks_grpc_is_named_with_the_option(server_url: st
     nobody = ServerOptions(grpc=True, grpc_port=9, retries=0)
     with pytest.raises(StoreUnreachableError, match=r"not answer by gRPC .* grpc_port, or do"):
         open_store(server_url, options=nobody).collections()
-
-
-async def test_llama_index_and_aliases_work(filled: QdrantStore, collection: str) -> None:
-    filled.point_alias("docs-by-grpc", collection)
-    assert filled.aliases()["docs-by-grpc"] == collection
-    vectors = filled.vector_store("docs-by-grpc")
-    asked = VectorStoreQuery(query_embedding=X, similarity_top_k=1)
-    assert (await vectors.aquery(asked)).ids == vectors.query(asked).ids
-    filled.drop_alias("docs-by-grpc")
-    assert "docs-by-grpc" not in filled.aliases()
 
 
 def test_collections_are_kept_and_changed_as_the_options_say(
@@ -103,26 +94,6 @@ def test_a_fault_that_passes_is_repeated_by_grpc_itself(
             store.add(collection, [make_node(f"zebra {'x' * 500} {n}", X) for n in range(256)])
             assert double.faults == []
             assert store.count(collection) == 257
-
-
-def test_a_connection_that_breaks_is_made_anew_and_nothing_is_lost(
-    double: QdrantDouble,
-    collection: str,
-    make_node: Callable[..., TextNode],
-    serve_grpc: Callable[..., AbstractContextManager[int]],
-    fragile: Callable[[int], AbstractContextManager[FragileWire]],
-) -> None:
-    with serve_grpc(double.url) as port, fragile(port) as wire:
-        options = ServerOptions(grpc=True, grpc_port=wire.port)
-        with open_store(double.url, options=options) as store:
-            store.add(collection, [make_node("red zebra", X)])
-            before = wire.carried
-            for broken in (1, 2):
-                wire.breaks = broken
-                store.add(collection, [make_node(f"zebra {broken}", X)])
-                assert wire.breaks == 0
-            assert store.count(collection) == 3
-            assert wire.carried > before
 
 
 def test_an_answer_that_is_late_is_told_as_by_http(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import ConfigurationError
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _EXACT = 2**53
 """Whole numbers below this one are the same as floats."""
+_BOUNDS = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 _BY_INDEX_OF_TEXTS = {"==", "!=", "in", "nin", "any", "all", "contains"}
 """Operators that compare whole values."""
 
@@ -57,27 +58,44 @@ class FilterTerms(NamedTuple):
         return self.classes.Filter(**{how: inner})
 
     def _one_holds(self, keys: Sequence[str], how: str, value: Any) -> Any:
-        return self.classes.Filter(should=[_OPERATORS[how](self, key, value) for key in keys])
+        return self.classes.Filter(should=[self._compared(key, how, value) for key in keys])
 
     def _condition(self, given: MetadataFilter | MetadataFilters) -> Any:
         from llama_index.core.vector_stores.types import MetadataFilters
 
         if isinstance(given, MetadataFilters):
             return self.conditions(given)
-        make = _OPERATORS.get(given.operator)
-        if make is None:
-            raise ConfigurationError(
-                f"the filter on {given.key!r} has an operator that is not known here: "
-                f"{given.operator}"
-            )
         try:
             _check_finite(given.value)
-            return make(self, given.key, given.value)
+            return self._compared(given.key, given.operator.value, given.value)
         except (TypeError, ValueError) as error:
             raise ConfigurationError(
                 f"the filter on {given.key!r} cannot compare {given.value!r} by "
                 f"{given.operator.value} ({error})"
             ) from error
+
+    def _compared(self, key: str, how: str, value: Any) -> Any:  # noqa: PLR0911 -- one an operator
+        """The condition that what is under a key compares with a value; see LlamaIndex."""
+        classes = self.classes
+        match how:
+            case ">" | ">=" | "<" | "<=":
+                kind = self.times if isinstance(value, str) else self.range
+                bound = kind(**{_BOUNDS[how]: value})
+                return classes.FieldCondition(key=key, range=bound)
+            case "text_match" | "text_match_insensitive":
+                return classes.FieldCondition(key=key, match=classes.MatchText(text=value))
+            case "is_empty":
+                return self.empty(key)
+            case "==" | "contains":
+                return self.equal(key, value)
+            case "all":
+                return classes.Filter(must=[self.equal(key, one) for one in _listed(value)])
+            case "in" | "any":
+                return self._one_of(key, _listed(value))
+            case "!=" | "nin":
+                none = self._one_of(key, [value] if how == "!=" else _listed(value))
+                return classes.Filter(must_not=[none, self.empty(key)])
+        raise ValueError("this operator is not known here")
 
     def equal(self, key: str, value: Any) -> Any:
         """The condition that a key has a value."""
@@ -85,48 +103,11 @@ class FilterTerms(NamedTuple):
             return self.classes.FieldCondition(key=key, range=self.range(gte=value, lte=value))
         return self.classes.FieldCondition(key=key, match=self.classes.MatchValue(value=value))
 
-    def compared(self, key: str, value: Any, how: str) -> Any:
-        """A comparison of numbers, or of times as texts."""
-        kind = self.times if isinstance(value, str) else self.range
-        return self.classes.FieldCondition(key=key, range=kind(**{how: value}))
-
-    def words(self, key: str, value: Any) -> Any:
-        """The condition that a text has all words of another one."""
-        return self.classes.FieldCondition(key=key, match=self.classes.MatchText(text=value))
-
-    def one_of(self, key: str, value: Any) -> Any:
+    def _one_of(self, key: str, values: list[Any]) -> Any:
         """The condition that a key has one of several values."""
-        values = _listed(value)
         if _are_texts(values):
             return self.classes.FieldCondition(key=key, match=self.classes.MatchAny(any=values))
         return self.classes.Filter(should=[self.equal(key, one) for one in values])
-
-    def none_of(self, key: str, value: Any) -> Any:
-        """The condition that a key has a value, and none of several."""
-        return self.classes.Filter(must_not=[self.one_of(key, value), self.empty(key)])
-
-    def all_of(self, key: str, value: Any) -> Any:
-        """The condition that a key has a list with all of several values."""
-        return self.classes.Filter(must=[self.equal(key, one) for one in _listed(value)])
-
-
-_OPERATORS: Mapping[str, Callable[[FilterTerms, str, Any], Any]] = {
-    "==": FilterTerms.equal,
-    "contains": FilterTerms.equal,
-    "!=": lambda terms, key, value: terms.none_of(key, [value]),
-    ">": lambda terms, key, value: terms.compared(key, value, "gt"),
-    ">=": lambda terms, key, value: terms.compared(key, value, "gte"),
-    "<": lambda terms, key, value: terms.compared(key, value, "lt"),
-    "<=": lambda terms, key, value: terms.compared(key, value, "lte"),
-    "in": FilterTerms.one_of,
-    "any": FilterTerms.one_of,
-    "nin": FilterTerms.none_of,
-    "all": FilterTerms.all_of,
-    "text_match": FilterTerms.words,
-    "text_match_insensitive": FilterTerms.words,
-    "is_empty": lambda terms, key, _: terms.empty(key),
-}
-"""By what LlamaIndex calls them: it is imported with the first filter, and not to open a store."""
 
 
 def indexes_for(chosen: Filter | MetadataFilters | None) -> dict[str, IndexKind]:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from llama_index.vector_stores.qdrant import QdrantVectorStore
+from qdrant_client import QdrantClient
 
 from rag_nodes.store import open_store
+from rag_nodes.store.bm25 import document_vectors, query_vectors
+from rag_nodes.store.vector_store import RagNodesVectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
     from rag_nodes.store import Store
 
@@ -35,3 +42,25 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
         opened = open_store(":memory:" if request.param == "memory" else tmp_path / "store")
     with opened:
         yield opened
+
+
+@pytest.fixture(params=["memory", "folder", "server", "stock"])
+def vectors(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BasePydanticVectorStore]:
+    """A vector store of each kind of ours, and LlamaIndex's own on qdrant-client's local mode."""
+    if request.param == "stock":
+        with closing(QdrantClient(":memory:")) as client:
+            yield QdrantVectorStore(
+                "c",
+                client=client,
+                enable_hybrid=True,
+                sparse_doc_fn=document_vectors,
+                sparse_query_fn=query_vectors,
+                index_doc_id=False,
+            )
+    elif request.param == "server":
+        with open_store(request.getfixturevalue("server_url")) as store:
+            yield store.vector_store("c")
+    else:
+        place = ":memory:" if request.param == "memory" else tmp_path
+        with closing(RagNodesVectorStore(place, "c")) as own:
+            yield own

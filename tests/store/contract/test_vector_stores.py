@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import random
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,21 +20,16 @@ from llama_index.core.vector_stores.types import (
     MetadataFilters,
     VectorStoreQuery,
     VectorStoreQueryMode,
-    VectorStoreQueryResult,
 )
-from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
+from stored_nodes import family
 
-from rag_nodes.errors import CollectionMissingError, ConfigurationError, DimensionError
 from rag_nodes.models import get_embedding
 from rag_nodes.parsers import get_parser
-from rag_nodes.store import open_store
-from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.store.vector_store import RagNodesVectorStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from stored_nodes import MakeNode
 
 MODE = VectorStoreQueryMode
 ABOUT = {
@@ -71,40 +63,6 @@ def animals() -> list[TextNode]:
 
 
 @pytest.fixture
-def many() -> list[TextNode]:
-    """More of them than are ever asked for, which words and embeddings rank differently."""
-    drawn = random.Random(7)  # noqa: S311 -- no secret
-    made = []
-    for number in range(40):
-        words = " ".join(drawn.choices(("zebra", "lion", "grass"), (1, 3, 20), k=12 + number))
-        vector = [drawn.gauss(0, 1) for _ in range(3)]
-        made.append(node_of(words, {}, vector, f"d{number % 2}"))
-        made[-1].id_ = f"00000000-0000-0000-0000-{number:012}"
-    return made
-
-
-@pytest.fixture(params=["memory", "folder", "server", "stock"])
-def vectors(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BasePydanticVectorStore]:
-    if request.param == "stock":
-        with closing(QdrantClient(":memory:")) as client:
-            yield QdrantVectorStore(
-                "c",
-                client=client,
-                enable_hybrid=True,
-                sparse_doc_fn=document_vectors,
-                sparse_query_fn=query_vectors,
-                index_doc_id=False,
-            )
-    elif request.param == "server":
-        with open_store(request.getfixturevalue("server_url")) as store:
-            yield store.vector_store("c")
-    else:
-        place = ":memory:" if request.param == "memory" else tmp_path
-        with closing(RagNodesVectorStore(place, "c")) as own:
-            yield own
-
-
-@pytest.fixture
 def filled(vectors: BasePydanticVectorStore) -> BasePydanticVectorStore:
     nodes = animals()
     assert vectors.add(nodes) == [node.node_id for node in nodes]
@@ -126,15 +84,6 @@ def texts(result: Any) -> list[str]:
 def asked(vectors: BasePydanticVectorStore, **options: Any) -> list[str]:
     known = {"query_embedding": [1.0, 0.1, 0.0], "query_str": "red", "similarity_top_k": 4}
     return texts(vectors.query(VectorStoreQuery(**{**known, **options})))
-
-
-def question(**given: Any) -> VectorStoreQuery:
-    known = {"query_embedding": [1.0, 0.0, 0.0], "query_str": "zebra lion"}
-    return VectorStoreQuery(**{"similarity_top_k": 5, "mode": MODE.HYBRID, **known, **given})
-
-
-def ranked(vectors: BasePydanticVectorStore, **given: Any) -> VectorStoreQueryResult:
-    return vectors.query(question(**given))
 
 
 def one(key: str, value: Any, operator: str = "==") -> MetadataFilters:
@@ -282,6 +231,20 @@ async def test_async_calls_do_the_same(vectors: RagNodesVectorStore) -> None:
     await vectors.aclear()
 
 
+@OURS
+def test_parents_are_read_by_their_id_and_ranked_by_nobody(
+    vectors: RagNodesVectorStore, make_node: MakeNode
+) -> None:
+    parent, *children = family(make_node, embedding=None)
+    vectors.add([parent, *children])
+    [read] = vectors.get_nodes([parent.node_id])
+    assert (read.get_content(), read.embedding) == (parent.text, None)
+    assert len(read.child_nodes or []) == 2
+    for mode in (MODE.DEFAULT, MODE.HYBRID, MODE.SPARSE):
+        query = VectorStoreQuery([1.0, 0.0, 0.0], 9, query_str="zebra lion", mode=mode)
+        assert set(vectors.query(query).ids or ()) == {child.node_id for child in children}
+
+
 def test_an_index_is_built_asked_and_changed(vectors: BasePydanticVectorStore) -> None:
     storage = StorageContext.from_defaults(vector_store=vectors)
     made = VectorStoreIndex(
@@ -323,147 +286,3 @@ async def test_stock_pipelines_write_it_and_stock_retrievers_read_it(
         assert "lion eats" in later.node.get_content()
     [hit] = retrievers[1].retrieve("What does the lion eat?")
     assert hit.node.node_id == later.node.node_id
-
-
-@OURS
-def test_alpha_leads_from_the_order_of_the_words_to_the_dense_one(
-    vectors: RagNodesVectorStore, many: list[TextNode]
-) -> None:
-    vectors.add(many)
-    dense = ranked(vectors, mode=MODE.DEFAULT).ids
-    words = ranked(vectors, mode=MODE.SPARSE).ids
-    assert dense != words
-    assert ranked(vectors, alpha=1, query_str=None).ids == dense
-    assert ranked(vectors, alpha=0.0, query_embedding=None).ids == words
-    assert ranked(vectors, alpha=0.999999).ids == dense
-    assert ranked(vectors, alpha=0.000001).ids == words
-    usual, half = ranked(vectors), ranked(vectors, alpha=0.5)
-    assert (half.ids, half.similarities) == (usual.ids, pytest.approx(usual.similarities))
-    assert len({tuple(ranked(vectors, alpha=one).ids or ()) for one in (0, 0.3, 0.5, 0.7, 1)}) > 3
-
-
-def test_every_store_gives_the_same_nodes_and_scores_in_every_mode(
-    tmp_path: Path, server_url: str, many: list[TextNode]
-) -> None:
-    modes: list[dict[str, Any]] = [
-        {"mode": mode} for mode in (MODE.DEFAULT, MODE.SPARSE, MODE.TEXT_SEARCH, MODE.MMR)
-    ]
-    modes += [{"alpha": one} for one in (None, 0, 0.25, 0.5, 0.9, 1)]
-    with open_store(tmp_path) as here, open_store(server_url) as there:
-        for store in (here, there):
-            store.vector_store("c").add(many)
-        for way in modes:
-            for only in (None, ["d1"]):
-                one, other = (
-                    ranked(store.vector_store("c"), doc_ids=only, **way) for store in (here, there)
-                )
-                assert len(one.ids or ()) == 5
-                assert one.ids == other.ids, way
-                assert one.similarities == pytest.approx(other.similarities, rel=1e-4), way
-
-
-@OURS
-async def test_arguments_by_keyword_go_before_those_of_the_query(
-    vectors: RagNodesVectorStore, many: list[TextNode]
-) -> None:
-    vectors.add(many)
-    query = question(alpha=0.5)
-    assert vectors.query(query, alpha=1).ids == ranked(vectors, alpha=1).ids
-    assert (await vectors.aquery(query, alpha=0)).ids == ranked(vectors, alpha=0).ids
-    assert query.alpha == 0.5
-    near, diverse = (
-        vectors.query(question(mode=MODE.MMR), mmr_threshold=one).ids for one in (1.0, 0.05)
-    )
-    assert near == ranked(vectors, mode=MODE.DEFAULT).ids != diverse
-    assert diverse == ranked(vectors, mode=MODE.MMR, mmr_threshold=0.05).ids
-    made = VectorStoreIndex.from_vector_store(vectors, embed_model=MockEmbedding(3))
-    options: dict[str, Any] = {"vector_store_query_mode": "hybrid", "similarity_top_k": 5}
-    engine = made.as_query_engine(llm=MockLLM(), **options, alpha=0.0)
-    words = ranked(vectors, alpha=0).ids
-    assert [one.node.node_id for one in engine.query("zebra lion").source_nodes] == words
-
-
-@OURS
-def test_what_a_query_lacks_or_has_wrong_is_told(filled: RagNodesVectorStore) -> None:
-    hybrid, mmr = {"mode": MODE.HYBRID}, {"mode": MODE.MMR}
-    wrong: list[tuple[dict[str, Any], str]] = [
-        ({"mode": MODE.SVM}, "no query mode"),
-        ({"query_embedding": None}, "embedding"),
-        *(({**hybrid, "alpha": n}, "alpha is a number") for n in (-0.1, 1.1, float("nan"), True)),
-        ({**mmr, "mmr_threshold": 7}, "mmr_threshold is a number from 0 to 1"),
-        *(
-            ({"filters": one("year", value, operator)}, "nan is no finite number")
-            for operator, value in (("==", float("nan")), ("in", [float("nan")]))
-        ),
-        ({"filters": one("year", [2020], ">")}, "cannot compare"),
-    ]
-    for given, said in wrong:
-        with pytest.raises(ConfigurationError, match=said):
-            asked(filled, **given)
-    with pytest.raises(ConfigurationError, match="'alfa'"):
-        filled.query(question(), alfa=1)
-    with pytest.raises(DimensionError):
-        asked(filled, query_embedding=[1.0])
-    with pytest.raises(ConfigurationError, match=r"clear\(\)"):
-        filled.delete_nodes()
-    filled.clear()
-    assert filled.get_nodes() == []
-    with pytest.raises(CollectionMissingError):
-        asked(filled)
-
-
-SIZES = {"two": 2, "two and a bit": 2.5, "also two": 2.0, "word": "2", "list": [2, 7.5]}
-COMPARED: list[tuple[str, Any, set[str]]] = [
-    ("==", 2, {"two", "also two", "list"}),
-    ("==", 2.0, {"two", "also two", "list"}),
-    ("!=", 2.5, {"two", "also two", "word", "list"}),
-    ("!=", 2, {"two and a bit", "word"}),
-    ("!=", 2.0, {"two and a bit", "word"}),
-    ("in", [2.5, 9.5], {"two and a bit"}),
-    ("in", [2.0, 2.5], {"two", "two and a bit", "also two", "list"}),
-    ("in", [2, 9], {"two", "also two", "list"}),
-    ("nin", [2.0, 2.5], {"word"}),
-    ("nin", [2, 3], {"two and a bit", "word"}),
-    ("nin", [7.5, 2.0], {"two and a bit", "word"}),
-]
-
-
-@OURS
-def test_numbers_are_compared_as_in_python_whether_whole_or_not(
-    vectors: RagNodesVectorStore,
-) -> None:
-    made = [
-        TextNode(text=text, metadata={"size": size}, embedding=[1.0, 0.0])
-        for text, size in SIZES.items()
-    ]
-    vectors.add([*made, TextNode(text="without", embedding=[1.0, 0.0])])
-    index(vectors, {"size": "float"})
-    for operator, value, expected in COMPARED:
-        filters = one("size", value, operator)
-        found = {node.get_content() for node in vectors.get_nodes(filters=filters)}
-        assert found == expected, filters
-        assert set(asked(vectors, filters=filters, query_embedding=[1.0, 0.0])) <= expected
-
-
-def test_a_folder_is_there_again_after_it_was_closed_also_by_its_dictionary(tmp_path: Path) -> None:
-    with closing(RagNodesVectorStore(tmp_path, "c")) as first:
-        first.add(animals())
-        first.persist("")
-        plain = json.loads(json.dumps(first.to_dict()))
-    with closing(RagNodesVectorStore.from_dict(plain)) as again:
-        assert asked(again, similarity_top_k=1) == ["red fox"]
-        with closing(RagNodesVectorStore.from_json(again.to_json())) as third:
-            assert third.collection == "c"
-
-
-def test_what_no_dictionary_can_hold_is_told(serve: Any) -> None:
-    with (
-        serve(api_key="canary-key-1") as double,
-        open_store(double.url, api_key="canary-key-1") as store,
-        closing(RagNodesVectorStore()) as memory,
-    ):
-        served = store.vector_store("c")
-        assert "canary" not in json.dumps(served.to_dict(), default=str)
-        for vectors in (served, memory):
-            with pytest.raises(ConfigurationError, match="neither chunks nor a key"):
-                RagNodesVectorStore.from_dict(vectors.to_dict())
