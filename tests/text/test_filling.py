@@ -106,6 +106,25 @@ def test_a_text_without_words_is_cut_at_a_token() -> None:
     assert filled.parts[0][0].start == 0
 
 
+@given(rankings(), st.integers(1, 400))
+def test_an_exact_budget_is_full_but_for_a_character_of_several_tokens(
+    made: tuple[str, list[Ranked]], budget: int
+) -> None:
+    text, found = made
+    filled = fill(found, budget, exact=True)
+    parts = [part for own in filled.parts for part in own]
+    assert filled.tokens == tokens(parts, text) <= budget
+    if fill(found, None).tokens > budget:
+        assert budget - filled.tokens <= MOST_TOKENS_OF_A_CHARACTER
+
+
+@pytest.mark.parametrize("size", [40, 400, 4000])
+@pytest.mark.parametrize("budget", [500, 1000, 1001, 1999])
+def test_an_exact_budget_of_words_is_full_to_a_token(size: int, budget: int) -> None:
+    starts = range(0, len(TEXT) - size, size)
+    assert fill(ranked(*((at, at + size) for at in starts)), budget, exact=True).tokens == budget
+
+
 def test_every_ranking_fills_the_same_budget_whatever_the_size_of_its_passages() -> None:
     starts = list(range(0, len(TEXT), 10))
     for size in (40, 400, 4000):

@@ -89,7 +89,7 @@ def diagnose(
         is_filtered: something else than the ranking decided what could be retrieved.
         by_sentence: sentences were ranked and read, whatever the boundaries of chunks.
     """
-    read = read_of(ranked, fill(ranked, budget))
+    read = read_of(ranked, fill(ranked, budget, exact=True))
     if best_recall(read, question.gold, texts) >= FOUND:
         return None
     answer = max(question.gold, key=lambda one: recall(read, one))

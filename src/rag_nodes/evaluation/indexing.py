@@ -233,7 +233,7 @@ def _ingested(
 
 def _fills(ranked: Sequence[Ranked], budget: int) -> bool:
     """Whether something of a ranking is left when a budget is full."""
-    filled = fill(ranked, budget)
+    filled = fill(ranked, budget, exact=True)
     return filled.cut or len(filled.parts) < len(ranked)
 
 

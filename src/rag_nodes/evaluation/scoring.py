@@ -100,7 +100,7 @@ def score(
     scores: Scores = {}
     for budget in budgets:
         for_it = passages_at.get(budget, ranked)
-        filled = fill(for_it, budget)
+        filled = fill(for_it, budget, exact=True)
         read = read_of(for_it, filled)
         scores |= _shares(str(budget), read, question, texts)
         scores[f"tokens@{budget}"] = filled.tokens

@@ -65,12 +65,12 @@ class Sentences:
         self._ladder = Ladder(question, self._text.runs, near)
 
     def passages(self, budget: int) -> list[Ranked]:
-        """What is read, best first: passages that share no character and fill the budget.
+        """What is read, best first: passages that share no character and fill the budget exactly.
 
         Args:
             budget: tokens of all of them together.
         """
-        return [one.passage for one in self._read(budget)]
+        return [one.passage for one in self._read(budget, exact=True)]
 
     def hits(self, budget: int) -> list[Hit]:
         """The same as hits, ranks counted anew.
@@ -85,9 +85,9 @@ class Sentences:
         self._text.link(chosen)
         return chosen
 
-    def _read(self, budget: int) -> Iterator[_Found]:
-        ranked = list(self._ranked(budget))
-        filled = fill((one.passage for one in ranked), budget)
+    def _read(self, budget: int, *, exact: bool = False) -> Iterator[_Found]:
+        ranked = list(self._ranked(budget, exact=exact))
+        filled = fill((one.passage for one in ranked), budget, exact=exact)
         for one, parts in zip(ranked, filled.parts, strict=False):
             for part in parts:
                 start = one.passage.span.start
@@ -95,11 +95,11 @@ class Sentences:
                 core = _inside(one.passage.core, part)
                 yield _Found(Ranked(one.passage.document, part, text, core), one.score)
 
-    def _ranked(self, budget: int) -> Iterator[_Found]:
+    def _ranked(self, budget: int, *, exact: bool) -> Iterator[_Found]:
         """Passages with a word of the question, then chunks; scores from 1 down to 0."""
         reads = [read for read in self._ladder.passages(budget) if read.score > 0]
         least = 1.0
-        for read in self._text.joined(self._text.within(reads, budget)):
+        for read in self._text.joined(self._text.within(reads, budget, exact=exact)):
             least = read.score / reads[0].score
             # The part with the best sentence first: what comes first may be all there is room for.
             for passage in sorted(self._text.parts(read), key=lambda one: one.core is None):
@@ -154,7 +154,7 @@ class _Text:
 
         return near
 
-    def within(self, reads: Sequence[Read], budget: int) -> list[Read]:
+    def within(self, reads: Sequence[Read], budget: int, *, exact: bool) -> list[Read]:
         """As much as fits of passages, best first.
 
         Before they are joined: what is cut is the last of them, not one that is better.
@@ -164,7 +164,7 @@ class _Text:
             Ranked(run.document, one.span, _text(run, one.span), one.best)
             for run, one in zip(runs, reads, strict=True)
         ]
-        found = zip(reads, fill(ranked, budget).parts, strict=False)
+        found = zip(reads, fill(ranked, budget, exact=exact).parts, strict=False)
         return [
             one._replace(span=Span(parts[0].start, parts[-1].end)) for one, parts in found if parts
         ]

@@ -1,6 +1,8 @@
 """Ranked passages to what is read of them: each character once, the budget of tokens filled.
 
-The one rule for the context of an answer and for measures at an equal number of tokens.
+The one rule for the context of an answer and for measures at an equal number of tokens. An answer
+may leave a little of its budget empty to end with a sentence; what is measured is filled to a
+token.
 """
 
 from __future__ import annotations
@@ -9,13 +11,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span, merge
 from rag_nodes.text.tokens import DEFAULT_ENCODING, count_tokens
 
 MOST_LOST = 0.02
-"""Share of the budget that may stay empty: for the end of a sentence, and before it counts as full;
-30 of 1500 tokens hold most sentences, and two columns never differ by more."""
+"""Share of the budget that an answer may leave empty: for the end of a sentence, and before it
+counts as full; 30 of 1500 tokens hold most sentences."""
 _WORD = re.compile(r"(?<!\S)\S")
 
 
@@ -51,7 +54,11 @@ class Filled(NamedTuple):
 
 
 def fill(
-    ranked: Iterable[Ranked], budget: int | None, *, encoding: str = DEFAULT_ENCODING
+    ranked: Iterable[Ranked],
+    budget: int | None,
+    *,
+    exact: bool = False,
+    encoding: str = DEFAULT_ENCODING,
 ) -> Filled:
     """Read passages in rank order until the budget is full; characters are paid for once.
 
@@ -63,14 +70,15 @@ def fill(
     Args:
         ranked: best first.
         budget: tokens of all parts together, at least 1; None for everything.
+        exact: leave nothing empty: the last passage is cut at the last character that fits.
         encoding: tokenizer that measures them.
     """
     read: dict[str, list[Span]] = {}
     parts: list[tuple[Span, ...]] = []
     used = 0
-    lost = int((budget or 0) * MOST_LOST)
+    lost = None if exact else int((budget or 0) * MOST_LOST)
     for passage in ranked:
-        if budget is not None and budget - used <= lost:
+        if budget is not None and budget - used <= (lost or 0):
             break
         taken: list[Span] = []
         for span in _unread(passage, read.get(passage.document, ())):
@@ -106,8 +114,16 @@ def _text(passage: Ranked, span: Span) -> str:
     return passage.text[span.start - passage.span.start : span.end - passage.span.start]
 
 
-def _cut(passage: Ranked, span: Span, limit: int, lost: int, encoding: str) -> Span:
-    """The best part of a span with at most `limit` tokens; empty where no character fits."""
+def _cut(passage: Ranked, span: Span, limit: int, lost: int | None, encoding: str) -> Span:
+    """The best part of a span with at most `limit` tokens; empty where no character fits.
+
+    Args:
+        passage: the span is of.
+        span: that does not fit.
+        limit: tokens there is room for.
+        lost: tokens that may stay empty for a better end; None to take all that fits.
+        encoding: tokenizer that measures them.
+    """
     packer = Packer(_text(passage, span), encoding=encoding)
     length, core = span.length, passage.core
     start, end = 0, _end(packer, 0, limit, lost)
@@ -120,9 +136,11 @@ def _cut(passage: Ranked, span: Span, limit: int, lost: int, encoding: str) -> S
     return Span(span.start + start, span.start + end)
 
 
-def _end(packer: Packer, start: int, limit: int, lost: int) -> int:
+def _end(packer: Packer, start: int, limit: int, lost: int | None) -> int:
     """Where a part from `start` ends: each kind of boundary is tried until little is lost."""
     end, stop = start, len(packer.text)
+    if lost is None:
+        return boundary_at_or_before(packer.text, packer.tokens.fit(start, limit), start)
     while packer.count(start, end) < limit - lost:
         further = packer.end_of_piece(start, end, stop, limit)
         if further <= end:
@@ -131,14 +149,14 @@ def _end(packer: Packer, start: int, limit: int, lost: int) -> int:
     return end
 
 
-def _start(packer: Packer, limit: int, lost: int) -> int:
+def _start(packer: Packer, limit: int, lost: int | None) -> int:
     """Where a part that goes on to the end of the text starts, in the same order of preference."""
     stop = len(packer.text)
     low = packer.tokens.back(stop, limit)
     start = stop
     for starts in _starts(packer, low, stop):
         start = next((at for at in starts if packer.count(at, stop) <= limit), stop)
-        if packer.count(start, stop) >= limit - lost:
+        if lost is not None and packer.count(start, stop) >= limit - lost:
             return start
     return start
 

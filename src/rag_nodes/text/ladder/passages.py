@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rag_nodes.text.filling import MOST_LOST
 from rag_nodes.text.ladder.counting import units_of
 from rag_nodes.text.ladder.runs import Run
 from rag_nodes.text.ladder.widths import Widths
@@ -115,7 +114,7 @@ class Ladder:
         passages: list[Read] = []
         left = budget
         for seed in np.argsort(-scores, kind="stable").tolist():
-            if left <= budget * MOST_LOST:
+            if left <= 0:
                 break
             if taken[seed]:
                 continue
