@@ -18,33 +18,39 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import (
     BLOCKS,
     BREADCRUMB,
-    CHUNK_INDEX,
     END_CHAR,
     HEADING,
     HEADING_PATH,
     HEADINGS_INSIDE,
     LINK,
     PAGE_BREAKS,
+    PAGE_END,
+    PAGE_START,
+    PARSER,
     START_CHAR,
-    TOKEN_COUNT,
-    TOTAL_CHUNKS,
 )
-from rag_nodes.parsers.nodes import link_neighbours
+from rag_nodes.parsers.nodes import build_nodes, link_neighbours
 from rag_nodes.parsers.origins import Origin
 from rag_nodes.parsers.parent_child import is_leaf, leaf_nodes
+from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.pages import PageMap
+from rag_nodes.text.sentences.split import AUTO
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import DEFAULT_ENCODING, count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 CUT_FOR_EMBEDDING = "cut_for_embedding"
 """On pieces only: id of the chunk that was too long for the embedding model (str)."""
 
+_PLACE = frozenset({START_CHAR, END_CHAR, PAGE_START, PAGE_END, PAGE_BREAKS, HEADINGS_INSIDE})
+_HEADINGS = frozenset({HEADING_PATH, HEADING, BREADCRUMB, LINK})
+"""With its place, what a piece has of its own or not at all."""
+_BESIDE = frozenset({NodeRelationship.PREVIOUS, NodeRelationship.NEXT})
 _SLACK = 8
 """Tokens that joining metadata and text may add to the sum of both."""
 _NAMESPACE = uuid.UUID("0c6f3d0a-4a4e-5b77-8d0b-5b8f1f1f9c52")
@@ -100,8 +106,9 @@ class EmbeddingGuard(TransformComponent):
                 cut_documents.add(node.ref_doc_id)
             else:
                 guarded.append(node)
-        if cut_documents:
-            _renumber(guarded, cut_documents)
+        if cut_documents:  # numbered and linked as their parser would have
+            family = [one for one in leaf_nodes(guarded) if one.ref_doc_id in cut_documents]
+            link_neighbours(family, relate=True)
         return guarded
 
     def _is_too_long(self, node: TextNode) -> bool:
@@ -111,7 +118,7 @@ class EmbeddingGuard(TransformComponent):
             return False
         return count_tokens(text, self.tokenizer) > self.limit
 
-    def _pieces(self, node: TextNode) -> Iterator[TextNode]:
+    def _pieces(self, node: TextNode) -> list[TextNode]:
         everything = node.get_content(metadata_mode=MetadataMode.EMBED)
         around = count_tokens(everything, self.tokenizer) - count_tokens(node.text, self.tokenizer)
         around += self._longer_headings(node)
@@ -121,12 +128,25 @@ class EmbeddingGuard(TransformComponent):
                 f"node {node.node_id}: its metadata alone takes {around} of {self.limit} tokens "
                 "of the embedding text; list keys in excluded_embed_metadata_keys"
             )
-        packer = _packer(node, self.tokenizer)
+        source = _source(node, self.tokenizer)
+        packer = source.packer
+        cuts = [Cut(*span) for span in packer.pieces(Span(packer.start, packer.end), room)]
         origin = Origin(node, node.start_char_idx, PageMap.of(node.metadata))
-        previous: TextNode | None = None
-        for span in packer.pieces(Span(packer.start, packer.end), room):
-            previous = _piece(origin, node, span, packer.count(*span), previous)
-            yield previous
+        parser = str(node.metadata.get(PARSER, ""))
+        made = build_nodes(origin, source, cuts, parser=parser, inherit=False)
+        own = _PLACE | (_HEADINGS if HEADING_PATH in node.metadata else set())
+        if origin.base is None:  # what is known of the chunk is all that is known of a piece
+            own = frozenset()
+        kept = {key: one for key, one in node.metadata.items() if key not in own}
+        for piece, cut in zip(made, cuts, strict=True):
+            piece.id_ = str(uuid.uuid5(_NAMESPACE, f"{node.node_id}/{cut.start}-{cut.end}"))
+            piece.metadata = {**kept, **piece.metadata, CUT_FOR_EMBEDDING: node.node_id}
+            piece.excluded_embed_metadata_keys.append(CUT_FOR_EMBEDDING)
+            piece.excluded_llm_metadata_keys.append(CUT_FOR_EMBEDDING)
+            piece.relationships = {
+                kind: one for kind, one in node.relationships.items() if kind not in _BESIDE
+            }
+        return made
 
     def _longer_headings(self, node: TextNode) -> int:
         """Tokens by which the headings of a piece may exceed those of the node."""
@@ -136,72 +156,18 @@ class EmbeddingGuard(TransformComponent):
         return max(0, longest - own)
 
 
-def _packer(node: TextNode, tokenizer: str) -> Packer:
-    """Knows where the text of a node can be cut."""
+def _source(node: TextNode, tokenizer: str) -> SourceText:
+    """The text of a node, which knows where it can be cut."""
     text_format = format_in(node.metadata, node.text)
-    packer = Packer(node.text, encoding=tokenizer, text_format=text_format)
-    kinds = {block.kind for block in packer.blocks}
-    if "code" not in node.metadata.get(BLOCKS, ()) or Kind.CODE in kinds:
-        return packer
-    # The middle of a block of code, whose fence is in another node.
-    code = Block(Kind.CODE, packer.start, packer.end)
-    return Packer(node.text, encoding=tokenizer, text_format=text_format, blocks=[code])
-
-
-def _piece(
-    origin: Origin, node: TextNode, span: Span, tokens: int, previous: TextNode | None
-) -> TextNode:
-    metadata = {**node.metadata, TOKEN_COUNT: tokens, CUT_FOR_EMBEDDING: node.node_id}
-    start = end = None
-    if origin.base is not None:
-        start, end = origin.base + span.start, origin.base + span.end
-        for key in (PAGE_BREAKS, HEADINGS_INSIDE):
-            metadata.pop(key, None)
-        pages = origin.pages.facts(start, end) if origin.pages else {}
-        metadata |= {START_CHAR: start, END_CHAR: end, **pages}
-        _set_headings(metadata, origin, span)
-    relationships = dict(node.relationships)
-    if previous is not None:
-        relationships.pop(NodeRelationship.PREVIOUS, None)
-        previous.relationships.pop(NodeRelationship.NEXT, None)
-    return TextNode(
-        id_=str(uuid.uuid5(_NAMESPACE, f"{node.node_id}/{span.start}-{span.end}")),
-        text=node.text[span.start : span.end],
-        start_char_idx=start,
-        end_char_idx=end,
-        metadata=metadata,
-        excluded_embed_metadata_keys=[
-            *node.excluded_embed_metadata_keys,
-            *_hidden(metadata, node.metadata),
-        ],
-        excluded_llm_metadata_keys=[
-            *node.excluded_llm_metadata_keys,
-            *_hidden(metadata, node.metadata),
-        ],
-        relationships=relationships,
+    source = SourceText(
+        node.text, title="", encoding=tokenizer, language=AUTO, text_format=text_format
     )
-
-
-def _hidden(metadata: dict[str, Any], before: dict[str, Any]) -> list[str]:
-    """The keys a piece has and its chunk had not: bookkeeping no model should read."""
-    return sorted({*metadata, CHUNK_INDEX, TOTAL_CHUNKS} - before.keys() - {BREADCRUMB})
-
-
-def _set_headings(metadata: dict[str, Any], origin: Origin, span: Span) -> None:
-    """The headings above a piece and inside it, which may be others than those of its chunk."""
-    path, link = origin.headings_above(span.start)
-    if path != origin.node.metadata.get(HEADING_PATH, []):
-        for key in (HEADING_PATH, HEADING, BREADCRUMB, LINK):
-            metadata.pop(key, None)
-        if path:
-            metadata |= {HEADING_PATH: path, HEADING: path[-1], BREADCRUMB: " > ".join(path)}
-        if link:
-            metadata[LINK] = link
-    if inside := origin.headings_inside(*span):
-        metadata[HEADINGS_INSIDE] = inside
-
-
-def _renumber(nodes: Sequence[BaseNode], documents: set[str | None]) -> None:
-    """Number and link the nodes of documents that had to be cut, as their parser would have."""
-    family = [node for node in leaf_nodes(nodes) if node.ref_doc_id in documents]
-    link_neighbours(family, relate=True)
+    packer = source.packer
+    if "code" in node.metadata.get(BLOCKS, ()) and not any(
+        block.kind is Kind.CODE for block in packer.blocks
+    ):  # the middle of a block of code, whose fence is in another node
+        code = Block(Kind.CODE, packer.start, packer.end)
+        source.packer = Packer(
+            node.text, encoding=tokenizer, text_format=text_format, blocks=[code]
+        )
+    return source
