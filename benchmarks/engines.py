@@ -29,16 +29,16 @@ import relatives
 from measuring import MEGABYTE, markdown_table, save
 from scaling import FILE, write_files
 
-from rag_nodes.executors.ray_session import ray_session
+from rag_nodes.executors import Executor, Pool, Ray
+from rag_nodes.executors.ray import ray_session
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
-from rag_nodes.pipeline import ProcessEngine, RayEngine, ingest
+from rag_nodes.pipeline import ingest
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rag_nodes.pipeline.ingesting import IngestEngine
 
 _PRIVATE = ("Private_Clean:", "Private_Dirty:")
 """What of the memory of a process no other has."""
@@ -88,21 +88,17 @@ def _own_memory(process: int) -> int:
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(_PRIVATE))
 
 
-def ingested(
-    docs: Path, place: Path, engine: IngestEngine | None
-) -> tuple[Took, dict[str, object]]:
+def ingested(docs: Path, place: Path, executor: Executor | None) -> tuple[Took, dict[str, object]]:
     """What an ingest into a new folder takes, and what is stored then, by document."""
     parsers = {DEFAULT_PARSER: get_parser(DEFAULT_PARSER)}
     with open_store(place) as store:
         with timed() as took:
-            report = ingest([docs], parsers, store, embed_model="lexical", engine=engine)
+            report = ingest([docs], parsers, store, embed_model="lexical", executor=executor)
         (column,) = report.columns
         return took, dict(store.documents(column.collection))
 
 
-def compare(
-    megabytes: float, engines: Mapping[str, IngestEngine | None], runs: int
-) -> dict[str, Took]:
+def compare(megabytes: float, engines: Mapping[str, Executor | None], runs: int) -> dict[str, Took]:
     """What each engine takes, the best of some runs, in which all take turns.
 
     Raises:
@@ -114,8 +110,8 @@ def compare(
         docs = Path(folder) / "docs"
         write_files(docs, round(megabytes * MEGABYTE / FILE))
         for run in range(runs):
-            for name, engine in engines.items():
-                took, stored = ingested(docs, Path(folder) / f"{name}-{run}", engine)
+            for name, executor in engines.items():
+                took, stored = ingested(docs, Path(folder) / f"{name}-{run}", executor)
                 known = best.setdefault(name, took)
                 best[name] = Took(min(known.wall, took.wall), min(known.cpu, took.cpu))
                 expected = expected or stored
@@ -124,9 +120,9 @@ def compare(
     return best
 
 
-def _cell(took: Took, alone: Took, engine: IngestEngine | None) -> str:
+def _cell(took: Took, alone: Took, executor: Executor | None) -> str:
     wall = f"{took.wall:.1f} s ({took.wall / alone.wall:.2f})"
-    return wall if isinstance(engine, RayEngine) else f"{wall}, {took.cpu:.1f} s"
+    return wall if isinstance(executor, Ray) else f"{wall}, {took.cpu:.1f} s"
 
 
 def main() -> int:
@@ -138,8 +134,8 @@ def main() -> int:
     given = parser.parse_args()
     engines = {
         "one process": None,
-        f"{given.workers} processes": ProcessEngine(given.workers),
-        f"Ray with {given.workers}": RayEngine(given.workers),
+        f"{given.workers} processes": Pool(given.workers),
+        f"Ray with {given.workers}": Ray(given.workers),
     }
     load = os.getloadavg()[0]
     alone, memory = ray_alone(given.workers)

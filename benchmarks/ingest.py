@@ -56,14 +56,17 @@ _REPEATS = 5
 
 def ours(corpus: Path, store: Path, workers: int) -> int:
     """What `rag-nodes ingest --workers` does; gives the number of chunks."""
+    from rag_nodes.executors import Pool
     from rag_nodes.parsers import get_parser
-    from rag_nodes.pipeline import ProcessEngine, ingest
+    from rag_nodes.pipeline import ingest
     from rag_nodes.store import open_store
 
     parser = get_parser("token-overlap", chunk_size=SIZE, chunk_overlap=OVERLAP)
-    engine = ProcessEngine(workers) if workers > 1 else None
+    executor = Pool(workers) if workers > 1 else None
     with open_store(store) as opened:
-        report = ingest([corpus], {"chunks": parser}, opened, embed_model="lexical", engine=engine)
+        report = ingest(
+            [corpus], {"chunks": parser}, opened, embed_model="lexical", executor=executor
+        )
     return report.columns[0].chunks
 
 

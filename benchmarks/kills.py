@@ -43,7 +43,7 @@ CHANGED = (".csv", ".html", ".md", ".txt")
 """Files of these kinds get another line."""
 SHARE = 0.7
 """Kills come within this share of the time that the undisturbed run takes."""
-WORKERS = {"single": None, "workers": "multiprocessing.spawn", "ray": "ray::do"}
+WORKERS = {"single": None, "workers": "rag_nodes.executors.pool", "ray": "ray::do"}
 """By engine, what the command line of a worker has in it."""
 CHANCES = {"single": 0, "workers": 1, "ray": 4}
 """By engine, of a worker to be killed, where that of the process that was started is 1."""

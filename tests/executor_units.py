@@ -10,15 +10,40 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from rag_nodes.executors import working_on
+
 
 class Files(NamedTuple):
     """A unit that can be halved."""
 
     numbers: tuple[int, ...]
 
-    def halves(self) -> list[Files]:
+    def parts(self, at: int | None) -> list[Files]:
+        if len(self.numbers) == 1:
+            return []
         middle = len(self.numbers) // 2
-        return [Files(self.numbers[:middle]), Files(self.numbers[middle:])] if middle else []
+        first = self.numbers[:middle] if at is None else self.numbers[at : at + 1]
+        return [Files(first), Files(tuple(one for one in self.numbers if one not in first))]
+
+
+class Poison(NamedTuple):
+    """A recipe: the number that kills, and a folder that has a file for each death."""
+
+    number: int
+    deaths: Path
+
+    def kill(self) -> None:
+        (self.deaths / str(os.getpid())).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Unready(NamedTuple):
+    """A recipe that says who makes it, and never is made."""
+
+    said: str
+
+    def prepare(self) -> None:
+        announcing(self.said, 0)
 
 
 class Unborn:
@@ -50,18 +75,27 @@ def where(_: object, __: int) -> int:
     return os.getpid()
 
 
-def killed_by(recipe: int, unit: int) -> int:
+def killed_by(recipe: Poison, unit: int) -> int:
     """Dies of one unit."""
-    if unit == recipe:
-        os.kill(os.getpid(), signal.SIGKILL)
+    if unit == recipe.number:
+        recipe.kill()
     return unit
 
 
-def killed_in(recipe: int, unit: Files) -> tuple[int, ...]:
+def killed_in(recipe: Poison, unit: Files) -> tuple[int, ...]:
     """Dies of one number of a unit."""
-    if recipe in unit.numbers:
-        os.kill(os.getpid(), signal.SIGKILL)
+    for at, number in enumerate(unit.numbers):
+        working_on(at)
+        if number == recipe.number:
+            recipe.kill()
     return unit.numbers
+
+
+def slow(said: str, unit: int) -> int:
+    """Says who does it, and takes its time."""
+    (Path(said) / str(os.getpid())).touch()
+    time.sleep(0.02)
+    return unit
 
 
 def killed_once(recipe: str, unit: int) -> int:
@@ -90,3 +124,9 @@ def announcing(recipe: str, _: int) -> None:
     (Path(recipe) / str(os.getpid())).touch()
     while True:
         time.sleep(1)
+
+
+def announcing_but_first(recipe: str, unit: int) -> None:
+    """Does the first unit, and says who it is and never ends with any other."""
+    if unit:
+        announcing(recipe, unit)

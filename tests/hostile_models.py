@@ -21,8 +21,8 @@ from rag_nodes.store import open_store
 if TYPE_CHECKING:
     from openai_server import OpenAIServer
 
+    from rag_nodes.executors import Executor
     from rag_nodes.pipeline import IngestReport
-    from rag_nodes.pipeline.ingesting import IngestEngine
 
 
 class HeavyEmbedding(LettersEmbedding):
@@ -67,14 +67,16 @@ class ImpatientEmbedding(OpenAIServerEmbedding):
 def ingest_many(
     folder: Path,
     model: ImpatientEmbedding,
-    engine: IngestEngine,
+    executor: Executor,
 ) -> IngestReport:
     """Ingest more files than a batch has, a text each, asking for each by itself."""
     for number in range(40):
         (folder / f"{number:02}.md").write_text(f"# A\n\nTea {number}.", "utf-8")
     parsers = {"x": get_parser("fixed")}
     with open_store() as store:
-        return ingest([folder], parsers, store, models=Models.of(embed_model=model), engine=engine)
+        return ingest(
+            [folder], parsers, store, models=Models.of(embed_model=model), executor=executor
+        )
 
 
 def impatient(server: OpenAIServer, requests_per_minute: float) -> ImpatientEmbedding:

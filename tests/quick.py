@@ -72,7 +72,7 @@ SLOW = (
     "text/test_tokenizers.py",
     "workspace/test_loading.py",
     "workspace/test_public_servers.py",
-    "engines/test_on_ray.py",
+    "executors/test_on_ray.py",
 )
 """What `make quick` leaves out, and nothing else does: paths from this folder."""
 

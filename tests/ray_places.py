@@ -38,7 +38,7 @@ class Place(NamedTuple):
             "HOME": f"{here}/home",
             "TMPDIR": f"{here}/t",
             "OPENAI_API_KEY": KEY,
-            "PYTHONPATH": os.pathsep.join([str(HERE / "engines" / "ray_trap"), str(HERE)]),
+            "PYTHONPATH": os.pathsep.join([str(HERE / "executors" / "ray_trap"), str(HERE)]),
         }
 
     def command(self, *options: str) -> list[str]:
@@ -69,6 +69,17 @@ class Place(NamedTuple):
         wait_for_all(processes)
         assert list((self.folder / "t").glob("rag-*")) == []
         assert not (self.folder / "home" / ".ray").exists()
+
+
+class Running(NamedTuple):
+    """Ray, started here, and where its processes are at home."""
+
+    place: Place
+    ray: Any
+
+    @property
+    def said(self) -> str:
+        return str(self.place.folder / "said")
 
 
 def is_of_ray(variable: str) -> bool:

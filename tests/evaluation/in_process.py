@@ -8,25 +8,32 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.models.pacing import RequestWindow
+from rag_nodes.models.pickling import pickled, unpickled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from rag_nodes.evaluation.units import SweepUnit
-    from rag_nodes.executors import PickledRecipe
+    from rag_nodes.evaluation.units import SweepRecipe, SweepUnit
 
-    Behaviour = Callable[[Callable[..., Any], PickledRecipe, SweepUnit], Any]
+    Behaviour = Callable[[Callable[..., Any], SweepRecipe, SweepUnit], Any]
 
 
-def honest(work: Callable[..., Any], recipe: PickledRecipe, unit: SweepUnit) -> Any:
+def honest(work: Callable[..., Any], recipe: SweepRecipe, unit: SweepUnit) -> Any:
     """What comes of a unit that nothing happens to."""
     return work(recipe, unit)
 
 
 class InProcess:
-    """See `Executor`; a seed decides who is done first."""
+    """See `Executor`; a seed decides who is done first.
 
-    def __init__(self, workers: int, behaviour: Behaviour, seed: int) -> None:
+    Attributes:
+        units: that were done.
+        closed: there are no workers any more.
+    """
+
+    is_remote = False
+
+    def __init__(self, workers: int = 2, behaviour: Behaviour = honest, seed: int = 0) -> None:
         self.workers = workers
         self.units: list[SweepUnit] = []
         self.closed = False
@@ -40,7 +47,7 @@ class InProcess:
             unit = flying.pop(self._drawn.randrange(len(flying)))
             self.units.append(unit)
             if self._made is None:
-                self._made = pickle.loads(pickle.dumps(recipe))
+                self._made = unpickled(pickled(recipe))
                 self._made.prepare()
             told = pickle.loads(pickle.dumps(unit))
             found = self._behaviour(work, self._made, told)
@@ -49,34 +56,10 @@ class InProcess:
     def close(self) -> None:
         self.closed = True
         if self._made is not None:
-            self._made.made.opened.close()
+            self._made.opened.close()
             RequestWindow.processes = 1  # as the process is to go on
-
-
-class InProcessEngine:
-    """An engine without processes.
-
-    Attributes:
-        started: its executors that did something.
-    """
-
-    address: str | None = None
-
-    def __init__(self, workers: int = 2, behaviour: Behaviour = honest, seed: int = 0) -> None:
-        self.workers = workers
-        self._made: list[InProcess] = []
-        self._behaviour, self._seed = behaviour, seed
-
-    def executor(self) -> InProcess:
-        self._made.append(InProcess(self.workers, self._behaviour, self._seed))
-        return self._made[-1]
-
-    @property
-    def started(self) -> list[InProcess]:
-        return [one for one in self._made if one.units]
 
     @property
     def rows(self) -> list[str]:
         """The columns whose rows went to workers."""
-        units = [one for each in self.started for one in each.units]
-        return [one.variant["column"] for one in units if one.variant]
+        return [one.variant["column"] for one in self.units if one.variant]

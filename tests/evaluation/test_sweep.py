@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from llama_index.core.embeddings.mock_embed_model import MockEmbedding
 from llama_index.core.node_parser import SentenceSplitter
-from tests.evaluation.in_process import InProcess, InProcessEngine
+from tests.evaluation.in_process import InProcess
 from tests.evaluation.judging.scripted import Scripted
 from tests.evaluation.labelled import corpus
 
@@ -23,19 +22,20 @@ from rag_nodes.evaluation import (
     evaluate,
     race,
     recommend,
+    sweep,
 )
 from rag_nodes.evaluation.columns import StoredCollection
 from rag_nodes.evaluation.plan import Step
 from rag_nodes.evaluation.recommendation import PLAN
-from rag_nodes.evaluation.sweep import swept_by
+from rag_nodes.evaluation.sweep import swept_by, workers_for
 from rag_nodes.evaluation.units import Refused
-from rag_nodes.executors import LostUnit, PickledRecipe
+from rag_nodes.executors import LostUnit
 from rag_nodes.models import Models
 from rag_nodes.models.keys import keys_of
 from rag_nodes.models.openai import OpenAIServerEmbedding
-from rag_nodes.models.pacing import RequestWindow
+from rag_nodes.models.pickling import keys_in, pickled, unpickled
 from rag_nodes.parsers import SemanticNodeParser, get_parser
-from rag_nodes.pipeline import AutoEngine, engines, ingest_documents
+from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import QueryOptions
 from rag_nodes.store import open_store
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from rag_nodes.evaluation.units import SweepUnit
+    from rag_nodes.evaluation.units import SweepRecipe, SweepUnit
 
 SMALL = EvaluationPlan(budgets=(30, 60), sizes=(40,), target=30, draws=100, ks=(1,))
 BARE = replace(SMALL, sizes=(), target=None)
@@ -82,11 +82,11 @@ def columns() -> dict[str, object]:
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_report_of_workers_is_that_of_one_process(dataset: Dataset, workers: int) -> None:
     given = {**columns(), "object": Letters(), "bad": Raising(), "local": lambda text: [text]}
-    engine = InProcessEngine(workers, seed=workers)
-    found = evaluate(dataset, given, plan=SMALL, engine=engine)
+    executor = InProcess(workers, seed=workers)
+    found = evaluate(dataset, given, plan=SMALL, executor=executor)
     assert found.to_json() == evaluate(dataset, given, plan=SMALL).to_json()
-    assert {*engine.rows} == {"small", "read", "object", "bad", "A/A control"}
-    assert all(one.closed for one in engine.started)
+    assert {*executor.rows} == {"small", "read", "object", "bad", "A/A control"}
+    assert executor.closed
 
 
 def test_a_collection_and_a_reranked_column_are_measured_where_they_are(dataset: Dataset) -> None:
@@ -99,16 +99,16 @@ def test_a_collection_and_a_reranked_column_are_measured_where_they_are(dataset:
             "reversed": Searched(get_parser("heading"), reranked),
             **columns(),
         }
-        engine = InProcessEngine(2)
-        found = evaluate(dataset, given, plan=BARE, engine=engine)
+        executor = InProcess(2)
+        found = evaluate(dataset, given, plan=BARE, executor=executor)
         assert found.to_json() == evaluate(dataset, given, plan=BARE).to_json()
-    assert {*engine.rows} == {"small", "read"}
+    assert {*executor.rows} == {"small", "read"}
 
 
 def test_where_nothing_can_be_sent_no_worker_is_started(dataset: Dataset) -> None:
-    engine = InProcessEngine(2)
-    evaluate(dataset, {"local": lambda text: [text]}, plan=BARE, engine=engine)
-    assert engine.started == []
+    executor = InProcess(2)
+    evaluate(dataset, {"local": lambda text: [text]}, plan=BARE, executor=executor)
+    assert executor.units == []
 
 
 def test_what_is_chosen_does_not_depend_on_who_is_done_first(
@@ -120,19 +120,19 @@ def test_what_is_chosen_does_not_depend_on_who_is_done_first(
     alone = recommend(dataset, parsers, plan=SWEPT, overlaps=())
     assert any(one.state == "stopped" for one in alone.trials)
     for seed in (1, 2):
-        engine = InProcessEngine(2 * seed, seed=seed)
-        found = recommend(dataset, parsers, plan=SWEPT, overlaps=(), engine=engine)
+        executor = InProcess(2 * seed, seed=seed)
+        found = recommend(dataset, parsers, plan=SWEPT, overlaps=(), executor=executor)
         assert found.to_json() == alone.to_json()
 
 
 def test_a_row_that_a_worker_stopped_too_early_is_asked_the_rest(dataset: Dataset) -> None:
-    def hasty(work: Callable[..., Any], recipe: PickledRecipe, unit: SweepUnit) -> Any:
+    def hasty(work: Callable[..., Any], recipe: SweepRecipe, unit: SweepUnit) -> Any:
         found = work(recipe, unit)
         return replace(found, outcomes=found.outcomes[:5])
 
     given = {"recursive": get_parser("recursive")}
-    engine = InProcessEngine(2, hasty)
-    found = recommend(dataset, given, plan=SWEPT, overlaps=(), engine=engine)
+    executor = InProcess(2, hasty)
+    found = recommend(dataset, given, plan=SWEPT, overlaps=(), executor=executor)
     assert found.to_json() == recommend(dataset, given, plan=SWEPT, overlaps=()).to_json()
 
 
@@ -141,7 +141,7 @@ def test_what_columns_read_is_judged_in_the_order_of_the_columns(dataset: Datase
     reports = [
         evaluate(
             dataset, columns(), plan=BARE, models=models, judge=Judging(3),
-            engine=InProcessEngine(3, seed=seed) if seed else None,
+            executor=InProcess(3, seed=seed) if seed else None,
         )
         for seed in (0, 1)
     ]  # fmt: skip
@@ -151,13 +151,13 @@ def test_what_columns_read_is_judged_in_the_order_of_the_columns(dataset: Datase
 
 
 def test_a_row_that_kills_its_workers_is_a_failed_row_and_stops_no_other(dataset: Dataset) -> None:
-    def dies(work: Callable[..., Any], recipe: PickledRecipe, unit: SweepUnit) -> Any:
+    def dies(work: Callable[..., Any], recipe: SweepRecipe, unit: SweepUnit) -> Any:
         is_small = unit.variant and (unit.variant["column"], unit.variant["role"])
         return KILLED if is_small == ("small", "own") else work(recipe, unit)
 
     steps: list[Step] = []
-    engine = InProcessEngine(2, dies)
-    found = evaluate(dataset, columns(), plan=BARE, engine=engine, progress=steps.append)
+    executor = InProcess(2, dies)
+    found = evaluate(dataset, columns(), plan=BARE, executor=executor, progress=steps.append)
     assert found.row("small").error == "the worker died twice measuring it (SIGKILL)"
     alone = evaluate(dataset, columns(), plan=BARE)
     assert found.row("read").outcomes == alone.row("read").outcomes
@@ -174,19 +174,19 @@ def test_a_row_that_kills_its_workers_is_a_failed_row_and_stops_no_other(dataset
 def test_workers_that_cannot_work_end_the_run_with_the_reason(
     dataset: Dataset, error: Exception
 ) -> None:
-    def unable(_work: Callable[..., Any], _recipe: PickledRecipe, _unit: SweepUnit) -> Any:
+    def unable(_work: Callable[..., Any], _recipe: SweepRecipe, _unit: SweepUnit) -> Any:
         raise error
 
     with pytest.raises(EngineError, match="no such model"):
-        evaluate(dataset, columns(), plan=BARE, engine=InProcessEngine(2, unable))
+        evaluate(dataset, columns(), plan=BARE, executor=InProcess(2, unable))
 
 
 def test_a_size_that_kills_its_workers_is_left_out_with_the_reason(dataset: Dataset) -> None:
-    def dies(work: Callable[..., Any], recipe: PickledRecipe, unit: SweepUnit) -> Any:
+    def dies(work: Callable[..., Any], recipe: SweepRecipe, unit: SweepUnit) -> Any:
         return work(recipe, unit) if unit.variant else KILLED
 
     plan = replace(SMALL, sizes=())
-    found = evaluate(dataset, columns(), plan=plan, engine=InProcessEngine(1, dies))
+    found = evaluate(dataset, columns(), plan=plan, executor=InProcess(1, dies))
     assert {(one.column, one.sizes) for one in found.left_out} == {
         ("small", ("a mean of 30",)),
         ("read", ("a mean of 30",)),
@@ -198,17 +198,17 @@ def test_what_is_finished_when_a_run_is_ended_is_in_the_cache(
     dataset: Dataset, tmp_path: Path
 ) -> None:
     whole = evaluate(dataset, columns(), plan=SMALL)
-    engine = InProcessEngine(2)
+    executor = InProcess(2)
 
     def hear(step: Step) -> None:
         if step.done > 3 * len(dataset.questions):
             raise CancelledError("enough")
 
     with pytest.raises(CancelledError):
-        evaluate(dataset, columns(), plan=SMALL, cache=tmp_path, progress=hear, engine=engine)
-    assert engine.started[0].closed
-    again = InProcessEngine(2)
-    found = evaluate(dataset, columns(), plan=SMALL, cache=tmp_path, engine=again)
+        evaluate(dataset, columns(), plan=SMALL, cache=tmp_path, progress=hear, executor=executor)
+    assert executor.closed
+    again = InProcess(2)
+    found = evaluate(dataset, columns(), plan=SMALL, cache=tmp_path, executor=again)
     assert found.to_json() == whole.to_json()
     assert len(again.rows) < len(whole.rows)
 
@@ -229,7 +229,7 @@ PAID: list[str] = []
 def test_workers_share_what_was_paid_for_without_a_cache_of_the_user(dataset: Dataset) -> None:
     PAID.clear()
     given = {"one": get_parser("heading"), "two": get_parser("heading")}
-    evaluate(dataset, given, plan=BARE, embed_model=Server(embed_dim=8), engine=InProcessEngine(1))
+    evaluate(dataset, given, plan=BARE, embed_model=Server(embed_dim=8), executor=InProcess(1))
     assert PAID
     assert max(Counter(PAID).values()) == 1
 
@@ -249,72 +249,69 @@ def test_what_no_other_process_can_make_is_measured_here_and_one_line_says_so(
         (dataset, replace(BARE, options=reranked), None),
     ):
         caplog.clear()
-        engine = InProcessEngine(2)
-        found = evaluate(data, columns(), plan=plan, embed_model=model, engine=engine)
+        executor = InProcess(2)
+        found = evaluate(data, columns(), plan=plan, embed_model=model, executor=executor)
         assert found.to_json() == evaluate(data, columns(), plan=plan, embed_model=model).to_json()
-        assert engine.started == []
+        assert executor.units == []
         [said] = [one.message for one in caplog.records if "in this process" in one.message]
         assert said.startswith("all rows are measured in this process: ")
 
 
-def test_keys_are_in_no_plain_data_and_limits_of_an_account_are_shared(
-    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recipes: list[PickledRecipe] = []
+def test_keys_are_in_no_plain_data(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipes: list[SweepRecipe] = []
 
-    def run(_self: object, _work: object, recipe: PickledRecipe, _units: object) -> Any:
+    def run(_self: object, _work: object, recipe: SweepRecipe, _units: object) -> Any:
         recipes.append(recipe)
         return iter(())
 
     monkeypatch.setattr(InProcess, "run", run)
-    monkeypatch.setattr(RequestWindow, "processes", 1)
     model = OpenAIServerEmbedding(model_name="m", api_key=CANARY, requests_per_minute=60)
     models, parser = Models.of(embed_model=model), SemanticNodeParser(embed_model=model)
-    with swept_by(InProcessEngine(3), dataset, BARE, models, [parser], kept=(None, None)) as sweep:
+    with swept_by(InProcess(3), dataset, BARE, models, [parser], kept=(None, None)) as sweep:
         assert sweep is not None
         sweep.sizes({"one": parser}, 30)
-    made = pickle.loads(pickle.dumps(recipes[0]))
+    made = unpickled(pickled(recipes[0]))
     assert CANARY not in repr(recipes[0])
-    assert made.keys == (CANARY,)
-    made.prepare()
-    arrived = made.made.models.embedding
+    assert keys_in(recipes[0]) == (CANARY,)
+    arrived = made.models.embedding
     assert keys_of(arrived) == keys_of(model)
-    assert RequestWindow.processes == 3
-    assert made.made.data == dataset
+    assert made.data == dataset
 
 
 def test_refused_reasons_reach_the_row_as_they_are(dataset: Dataset) -> None:
-    def refuses(_work: Callable[..., Any], _recipe: PickledRecipe, _unit: SweepUnit) -> Any:
+    def refuses(_work: Callable[..., Any], _recipe: SweepRecipe, _unit: SweepUnit) -> Any:
         return Refused("the store is full")
 
-    found = evaluate(dataset, columns(), plan=BARE, engine=InProcessEngine(2, refuses))
+    found = evaluate(dataset, columns(), plan=BARE, executor=InProcess(2, refuses))
     assert {row.error for row in found.rows} == {"the store is full"}
 
 
 def test_the_amount_decides_where_nobody_says_how_many(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engines, "usable_cores", lambda: 4)
+    monkeypatch.setattr(sweep, "usable_cores", lambda: 4)
     models = Models.of(embed_model="lexical")
-    large = engines.LARGE_SWEEP // 10
-    chosen = AutoEngine().measuring(large, 10, models)
+    monkeypatch.setattr(sweep, "LARGE", 10 * sum(map(len, dataset.texts.values())))
+    chosen = workers_for(dataset, 10, models)
     assert chosen is not None
     assert chosen.workers == 4
-    assert AutoEngine().measuring(large - 1, 10, models) is None
-    assert AutoEngine().measuring(large * 10, 1, models) is None
+    assert workers_for(dataset, 9, models) is None
     paid = Models.of(embed_model=MockEmbedding(8))
-    assert AutoEngine().measuring(large, 10, paid) is None
-    assert evaluate(dataset, columns(), plan=BARE, engine=AutoEngine()).rows
+    assert workers_for(dataset, 10, paid) is None
+    monkeypatch.setattr(sweep, "LARGE", 1)
+    assert workers_for(dataset, 1, models) is None
+    monkeypatch.setattr(sweep, "LARGE", 10**9)
+    assert evaluate(dataset, columns(), plan=BARE, executor="auto").rows
 
 
 def test_a_stock_splitter_goes_to_workers_by_its_path_and_as_an_object(dataset: Dataset) -> None:
     from rag_nodes.parsers import ForeignNodeParser
 
     path = "llama_index.core.node_parser:SentenceSplitter(chunk_size=60,chunk_overlap=0)"
-    engine = InProcessEngine(2)
+    executor = InProcess(2)
     given = {
         "path": ForeignNodeParser(path=path),
         "object": SentenceSplitter(chunk_size=60, chunk_overlap=0),
     }
-    evaluate(dataset, given, plan=BARE, engine=engine)
-    assert {*engine.rows} == {"path", "object", "A/A control"}
+    evaluate(dataset, given, plan=BARE, executor=executor)
+    assert {*executor.rows} == {"path", "object", "A/A control"}

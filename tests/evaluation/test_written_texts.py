@@ -11,7 +11,7 @@ from zlib import crc32
 import pytest
 from llama_index.core.llms import CompletionResponse
 from own_models import ParrotLLM
-from tests.evaluation.in_process import InProcessEngine
+from tests.evaluation.in_process import InProcess
 from tests.evaluation.labelled import corpus
 
 from rag_nodes.evaluation import EvaluationPlan, Searched, evaluate, recommend
@@ -64,11 +64,11 @@ def test_rows_of_an_evaluation_share_what_was_written_in_one_process_and_in_work
     assert asked
     assert max(Counter(asked).values()) == 1
     PAID.clear()
-    engine = InProcessEngine(2)
-    found = evaluate(dataset, columns(), plan=BARE, models=models, engine=engine)
+    executor = InProcess(2)
+    found = evaluate(dataset, columns(), plan=BARE, models=models, executor=executor)
     assert found.to_json() == alone.to_json()
     assert sorted(PAID) == asked
-    assert {*engine.rows} == {*columns(), "A/A control"}
+    assert {*executor.rows} == {*columns(), "A/A control"}
 
 
 def test_what_was_written_is_known_to_later_runs_with_the_same_cache(
@@ -79,7 +79,7 @@ def test_what_was_written_is_known_to_later_runs_with_the_same_cache(
     before = len(PAID)
     assert before
     later = replace(BARE, budgets=(40,))
-    evaluate(corpus(1), given, plan=later, models=models, cache=tmp_path, engine=InProcessEngine(1))
+    evaluate(corpus(1), given, plan=later, models=models, cache=tmp_path, executor=InProcess(1))
     assert len(PAID) == before
 
 
@@ -96,7 +96,7 @@ def test_rows_for_which_an_llm_writes_that_workers_cannot_make_are_measured_here
     models: Models,
 ) -> None:
     models = replace(models, llm=PaidLLM(secret=threading.Lock()))
-    engine = InProcessEngine(2)
-    found = evaluate(corpus(1), columns(), plan=BARE, models=models, engine=engine)
-    assert {*engine.rows} == {"plain"}
+    executor = InProcess(2)
+    found = evaluate(corpus(1), columns(), plan=BARE, models=models, executor=executor)
+    assert {*executor.rows} == {"plain"}
     assert found.to_json() == evaluate(corpus(1), columns(), plan=BARE, models=models).to_json()

@@ -1,115 +1,171 @@
-"""Laws that every executor keeps; those of Ray are tried where there is one, in `tests/workers`."""
+"""Laws that every executor keeps: in this process, in several, and on Ray."""
 
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import os
+import random
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import executor_units as units
 import pytest
-from hostile_parsers import wait_until_gone
+from hostile_parsers import is_running, wait_until_gone
+from llama_index.core.rate_limiter import TokenBucketRateLimiter
+from own_models import LettersEmbedding
 
-from rag_nodes.errors import CancelledError, EngineError
-from rag_nodes.executors import Executor, Inline, LostUnit, Pool
+from rag_nodes.errors import CancelledError, ConfigurationError, EngineError
+from rag_nodes.executors import Executor, Inline, LostUnit, Pool, Ray
 from rag_nodes.processes import Interrupt, interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.fixture(params=["inline", "pool"])
+def made(kind: str, request: pytest.FixtureRequest) -> Executor:
+    if kind == "ray":
+        request.getfixturevalue("running")
+        return Ray(2)
+    return Inline() if kind == "inline" else Pool(2)
+
+
+@pytest.fixture(params=["inline", "pool", "ray"])
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
-    with closing(Inline() if request.param == "inline" else Pool(2)) as made:
-        yield made
+    with closing(made(request.param, request)) as one:
+        yield one
+
+
+@pytest.fixture(params=["pool", "ray"])
+def processes(request: pytest.FixtureRequest) -> Iterator[Executor]:
+    """An executor with other processes."""
+    with closing(made(request.param, request)) as one:
+        yield one
 
 
 @pytest.fixture
 def pool() -> Iterator[Pool]:
-    with closing(Pool(2)) as made:
-        yield made
+    with closing(Pool(2)) as one:
+        yield one
 
 
-def test_each_unit_is_done_once(executor: Executor) -> None:
+def numbers_in(folder: Path) -> list[int]:
+    return [int(one.name) for one in folder.iterdir()]
+
+
+def test_each_unit_is_done_once_and_what_the_work_raises_is_raised(executor: Executor) -> None:
     assert sorted(executor.run(units.twice, 2, range(40))) == [(n, 2 * n) for n in range(40)]
     assert list(executor.run(units.twice, 2, ())) == []
-
-
-def test_units_are_taken_as_there_is_room(executor: Executor) -> None:
-    taken = iter(range(100))
-    with closing(executor.run(units.twice, 2, taken)) as run:
-        next(run)
-    assert next(taken) <= executor.workers + 1
-
-
-@pytest.mark.parametrize(
-    ("kind", "said", "text"),
-    [
-        (ValueError, ValueError, "boom"),
-        (units.PreciseError, (units.PreciseError, EngineError), "one and two"),
-    ],
-)
-def test_what_the_work_raises_is_raised(
-    executor: Executor,
-    kind: type[Exception],
-    said: type[Exception] | tuple[type[Exception], ...],
-    text: str,
-) -> None:
-    with pytest.raises(said, match=text):
-        list(executor.run(units.raising, kind, range(6)))
+    with pytest.raises(ValueError, match="boom"):
+        list(executor.run(units.raising, ValueError, range(6)))
     assert sorted(executor.run(units.twice, 1, range(3))) == [(0, 0), (1, 1), (2, 2)]
-
-
-def test_what_a_recipe_raises_is_raised(executor: Executor) -> None:
     with pytest.raises(LookupError, match="no such model"):
         list(executor.run(units.twice, units.Refusing(), [1]))
 
 
-def test_a_cancelled_run_ends(executor: Executor) -> None:
-    interrupt = Interrupt()
+def test_an_error_that_cannot_be_pickled_is_raised_by_its_words(executor: Executor) -> None:
+    with pytest.raises((units.PreciseError, EngineError), match="one and two"):
+        list(executor.run(units.raising, units.PreciseError, range(6)))
+
+
+def test_units_are_taken_as_there_is_room_and_a_cancelled_run_ends(executor: Executor) -> None:
+    taken, interrupt = iter(range(100_000)), Interrupt()
     with interruptible(interrupt):
-        run = executor.run(units.twice, 2, range(100_000))
+        run = executor.run(units.twice, 2, taken)
         next(run)
+        assert next(taken) <= executor.workers + 1
         interrupt.set()
         with pytest.raises(CancelledError):
             list(run)
 
 
-def test_a_unit_that_kills_its_process_is_lost_and_no_other(pool: Pool) -> None:
-    found = dict(pool.run(units.killed_by, 17, range(40)))
-    assert found.pop(17) == LostUnit("SIGKILL")
+def test_a_unit_that_kills_its_process_is_lost_after_two_deaths_and_no_other(
+    processes: Executor, tmp_path: Path
+) -> None:
+    found = dict(processes.run(units.killed_by, units.Poison(17, tmp_path), range(40)))
+    assert isinstance(found.pop(17), LostUnit)
     assert found == {n: n for n in range(40) if n != 17}
+    assert len(numbers_in(tmp_path)) == 2
 
 
-def test_of_a_unit_that_can_be_halved_only_the_part_is_lost_that_kills(pool: Pool) -> None:
+def test_of_a_unit_only_the_part_is_lost_that_kills(processes: Executor, tmp_path: Path) -> None:
     given = [units.Files(tuple(range(at, at + 8))) for at in range(0, 40, 8)]
-    found = list(pool.run(units.killed_in, 21, given))
-    assert [one for one in found if isinstance(one[1], LostUnit)] == [
-        (units.Files((21,)), LostUnit("SIGKILL"))
-    ]
+    found = list(processes.run(units.killed_in, units.Poison(21, tmp_path), given))
+    lost = [one for one in found if isinstance(one[1], LostUnit)]
+    assert [unit for unit, _ in lost] == [units.Files((21,))]
     done = [number for unit, result in found if result == unit.numbers for number in unit.numbers]
     assert sorted(done) == [n for n in range(40) if n != 21]
+    # A pool is told which part is in hand; Ray goes by halves.
+    assert len(numbers_in(tmp_path)) == (2 if isinstance(processes, Pool) else 5)
 
 
-def test_processes_that_are_killed_cost_no_unit(pool: Pool, tmp_path: Path) -> None:
-    assert sorted(pool.run(units.killed_once, str(tmp_path), range(12))) == [
+def test_processes_that_are_killed_cost_no_unit(processes: Executor, tmp_path: Path) -> None:
+    """By themselves in each third unit, or from outside at random moments."""
+    once, said = tmp_path / "once", tmp_path / "said"
+    once.mkdir()
+    said.mkdir()
+    assert sorted(processes.run(units.killed_once, str(once), range(12))) == [
         (n, n) for n in range(12)
     ]
-    assert len(list(tmp_path.iterdir())) == 4
+    assert len(numbers_in(once)) == 4
+    over, killed = threading.Event(), list[int]()
+
+    def kill_at_random() -> None:
+        drawn = random.Random(1)  # noqa: S311
+        while not over.wait(drawn.uniform(0.05, 0.5)) and len(killed) < 3:
+            if alive := [one for one in numbers_in(said) if is_running(one)]:
+                killed.append(drawn.choice(alive))
+                os.kill(killed[-1], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_at_random)
+    killer.start()
+    assert sorted(processes.run(units.slow, str(said), range(200))) == [(n, n) for n in range(200)]
+    over.set()
+    killer.join()
+    assert killed
 
 
-def test_processes_stay_for_the_next_run_of_the_same_work(pool: Pool) -> None:
-    first = {pid for _, pid in pool.run(units.where, 0, range(20))}
+def test_processes_stay_for_the_next_run_of_the_same_work(processes: Executor) -> None:
+    first = {pid for _, pid in processes.run(units.where, 0, range(20))}
     assert os.getpid() not in first
-    assert {pid for _, pid in pool.run(units.where, 0, range(20))} <= first
-    pool.close()
-    assert first.isdisjoint(pid for _, pid in pool.run(units.where, 0, range(4)))
+    assert first & {pid for _, pid in processes.run(units.where, 0, range(20))}
+
+
+def test_a_run_that_is_closed_half_way_ends_what_is_under_way(
+    processes: Executor, tmp_path: Path
+) -> None:
+    run = processes.run(units.announcing_but_first, str(tmp_path), range(9))
+    assert next(run) == (0, None)
+    while not (pids := numbers_in(tmp_path)):
+        pass
+    run.close()
+    for pid in pids:
+        wait_until_gone(pid)
+
+
+def test_what_no_other_process_can_have_is_an_error_that_says_what_it_is(
+    processes: Executor,
+) -> None:
+    limited = LettersEmbedding(rate_limiter=TokenBucketRateLimiter(requests_per_minute=1))
+    with pytest.raises(ConfigurationError, match=r"its rate_limiter.* go without workers"):
+        list(processes.run(units.twice, limited, range(3)))
+    with pytest.raises(ConfigurationError, match="<lambda> is no function of a module"):
+        list(processes.run(units.twice, lambda: 0, range(3)))
+
+
+def test_what_is_logged_is_logged_here_once_for_each_process_and_prints_go_to_stderr(
+    processes: Executor, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert len(list(processes.run(units.talking, 0, range(6)))) == 6
+    said = [one.message for one in caplog.records if one.name == "a.library"]
+    assert said == ["of all units"] * len(said)
+    assert said
+    assert capfd.readouterr().out == ""
 
 
 def test_a_unit_is_not_blamed_for_a_process_that_had_died_before(
@@ -117,11 +173,10 @@ def test_a_unit_is_not_blamed_for_a_process_that_had_died_before(
 ) -> None:
     recipe = str(tmp_path)
     assert len(list(pool.run(units.killed_once, recipe, [1, 2]))) == 2
-    idle = [one.pid for one in multiprocessing.active_children() if one.pid]
-    assert len(idle) == 2
-    for pid in idle:
+    for pid in (idle := [child._process.pid for child in pool._workers._idle]):
         os.kill(pid, signal.SIGKILL)
         wait_until_gone(pid)
+    assert idle
     # It ends one process more, by itself: one blamed for both would be lost.
     assert list(pool.run(units.killed_once, recipe, [3])) == [(3, 3)]
 
@@ -131,40 +186,47 @@ def test_processes_that_die_before_they_begin_end_the_run(pool: Pool) -> None:
         list(pool.run(units.twice, units.Unborn(), range(3)))
 
 
-def test_what_is_logged_is_logged_here_once_for_each_process_and_prints_go_to_stderr(
-    pool: Pool, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-) -> None:
-    with caplog.at_level(logging.WARNING):
-        assert len(list(pool.run(units.talking, 0, range(6)))) == 6
-    assert 1 <= len(caplog.records) <= 2
-    assert {(one.name, one.message) for one in caplog.records} == {("a.library", "of all units")}
-    assert capfd.readouterr().out == ""
+@pytest.mark.parametrize("workers", [0, -1])
+def test_an_executor_has_a_worker(workers: int) -> None:
+    with pytest.raises(ConfigurationError, match="at least 1"):
+        Pool(workers)
 
 
+# A script without a `__main__` guard.
 DRIVER = """
 import sys
 from rag_nodes.executors import Pool
-from executor_units import announcing
-list(Pool(2).run(announcing, sys.argv[1], range(9)))
+from executor_units import Unready, announcing, twice
+how, said = sys.argv[1:]
+given = (announcing, said) if how == "unit" else (twice, Unready(said))
+list(Pool(2).run(*given, range(9)))
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_no_process_outlives_the_one_that_started_it(tmp_path: Path, how: signal.Signals) -> None:
-    # A script without a `__main__` guard.
+@pytest.mark.parametrize(
+    ("where", "how"),
+    [
+        ("unit", signal.SIGKILL),
+        ("start", signal.SIGKILL),
+        ("unit", signal.SIGINT),
+        ("unit", signal.SIGTERM),
+    ],
+)
+def test_no_process_outlives_the_one_that_started_it(
+    tmp_path: Path, where: str, how: signal.Signals
+) -> None:
     script, said = tmp_path / "script.py", tmp_path / "said"
     script.write_text(DRIVER, encoding="utf-8")
     said.mkdir()
-    root = str(Path(__file__).parents[1])
     driver = subprocess.Popen(
-        [sys.executable, script, said],
-        env={**os.environ, "PYTHONPATH": root},
+        [sys.executable, script, where, said],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
     try:
-        while len(pids := [int(one.name) for one in said.iterdir()]) < 2:
+        while len(pids := numbers_in(said)) < 2:
             assert driver.poll() is None, driver.communicate()[1]
         # Ctrl-C reaches all of them.
         (os.killpg if how == signal.SIGINT else os.kill)(driver.pid, how)
@@ -172,5 +234,5 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path, how: signal
     finally:
         driver.kill()
     for pid in pids:
-        wait_until_gone(pid)
+        wait_until_gone(pid, seconds=2)
     assert told.count("Traceback") == (how == signal.SIGINT)

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from rag_nodes.errors import ConfigurationError, EngineError, MissingExtraError
-from rag_nodes.executors.ray_session import _told_to_join, ray_session
+from rag_nodes.executors.ray import _told_to_join, ray_session
 
 
 @contextmanager
@@ -113,17 +113,14 @@ def test_without_ray_the_message_holds_the_install_line(monkeypatch: pytest.Monk
         ray_session(2).__enter__()
 
 
-@pytest.mark.parametrize("meanwhile", [False, True])
 def test_a_process_that_does_something_on_sigterm_goes_on_doing_so(
-    monkeypatch: pytest.MonkeyPatch, *, meanwhile: bool
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def own(*_: object) -> None:
         raise KeyboardInterrupt
 
     def init(**_: object) -> None:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(15))
-        if meanwhile:
-            signal.raise_signal(signal.SIGTERM)
 
     module = SimpleNamespace(is_initialized=lambda: False, init=init, shutdown=lambda: None)
     monkeypatch.setitem(sys.modules, "ray", module)

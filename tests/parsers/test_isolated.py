@@ -35,8 +35,7 @@ from rag_nodes.parsers import (
 )
 from rag_nodes.parsers.isolation import parent as isolated
 from rag_nodes.parsers.isolation.parent import AT_ONCE, IsolatedCutting, cutting
-from rag_nodes.processes import Interrupt, interruptible
-from rag_nodes.processes.children import _Child as Child
+from rag_nodes.processes import Child, Interrupt, interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.processes.children import start
+from rag_nodes.processes import Child
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +29,7 @@ def test_a_thread_that_waits_for_ever_does_not_keep_a_child_whose_work_is_over(
 ) -> None:
     (tmp_path / "child_with_thread.py").write_text(LEFT.format(end=end))
     monkeypatch.syspath_prepend(str(tmp_path))
-    child = start("child_with_thread")
-    child.communicate(timeout=60)
-    assert child.returncode == -signal.SIGALRM
+    child = Child("child_with_thread")
+    child.requests.close()
+    assert child.answers.read() == b""
+    assert child.ending() == "SIGALRM"

@@ -76,13 +76,13 @@ def test_a_layout_model_gets_four_times_the_seconds_of_the_limits(
 ) -> None:
     granted: list[tuple[float, float]] = []
 
-    def messages(
+    def results(
         _self: Children, request: dict[str, Any], seconds: float, *_: object
-    ) -> Iterator[tuple[Any, Any]]:
+    ) -> Iterator[Any]:
         granted.append((seconds, request["seconds"]))
         return iter(())
 
-    monkeypatch.setattr(Children, "messages", messages)
+    monkeypatch.setattr(Children, "results", results)
     path = file(tmp_path, "a.pdf")
     for layout in (None, "onnx"):
         pool.read(path, LIMITS, ReadOptions(layout=layout))  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from rag_nodes.compare.columns import ColumnEngines
 from rag_nodes.compare.streaming import AsyncComparisonStream, ComparisonStream
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.compare.report import ComparisonReport
+    from rag_nodes.executors import Executor
     from rag_nodes.ledger import Ledger
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import IngestReport, Progress
     from rag_nodes.pipeline.build import Parse
-    from rag_nodes.pipeline.engines import IngestEngine
     from rag_nodes.pipeline.ingesting import Parsers
     from rag_nodes.query import QueryOptions
     from rag_nodes.readers import FileShard, Limits
@@ -85,7 +85,7 @@ class Comparison(ColumnEngines):
         ttl: float = WEB_HOURS,
         prune: bool = False,
         dry_run: bool = False,
-        engine: IngestEngine | None = None,
+        executor: Executor | Literal["auto"] | None = None,
         most_rows: int | None = None,
     ) -> IngestReport:
         """Read, cut, embed and store files with every parser; see `rag_nodes.pipeline.ingest`."""
@@ -105,7 +105,7 @@ class Comparison(ColumnEngines):
                 ttl=ttl,
                 prune=prune,
                 dry_run=dry_run,
-                engine=engine,
+                executor=executor,
                 most_rows=most_rows,
             )
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.evaluation.assembly import assemble
 from rag_nodes.evaluation.cache import EvaluationCache, uncached
@@ -12,9 +12,8 @@ from rag_nodes.evaluation.columns import Searched, variants_of
 from rag_nodes.evaluation.measurement import Measurement
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
-from rag_nodes.evaluation.sweep import kept_in, swept_by
+from rag_nodes.evaluation.sweep import kept_in, swept_by, workers_for
 from rag_nodes.models import settled
-from rag_nodes.pipeline import AutoEngine
 from rag_nodes.store import open_store
 from rag_nodes.transforms import TextJournal
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.judging.stage import Judging
-    from rag_nodes.evaluation.sweep import SweepEngine
+    from rag_nodes.executors import Executor
     from rag_nodes.models import Models
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import Store
@@ -46,7 +45,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     progress: Callable[[Step], None] | None = None,
     parse: Parse | None = None,
     judge: Judging | None = None,
-    engine: SweepEngine | AutoEngine | None = None,
+    executor: Executor | Literal["auto"] | None = None,
 ) -> EvaluationReport:
     """Find out which way of cutting finds the answers, by how much, and whether it is the size.
 
@@ -72,9 +71,9 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         parse: cuts a document in this process, such as by one that can be ended; None to have the
             parser do it.
         judge: whether answers from what the columns read are good; None to ask no LLM.
-        engine: measures rows in other processes, such as `rag_nodes.pipeline.ProcessEngine`; None
-            for this one alone. The report is the same. What other processes cannot make, such as
-            a splitter that is an object, is measured in this one.
+        executor: measures rows in other processes, such as `Pool(4)` of `rag_nodes.executors`;
+            "auto" where that pays; None for this one alone. The report is the same. What other
+            processes cannot make, such as a splitter that is an object, is measured in this one.
 
     Returns:
         The report; a column that failed is a row with its error, and so is a judge.
@@ -84,7 +83,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         ConfigurationError: there is nothing to compare, a column is no splitter, or answers are to
             be judged without an LLM, or with a mock.
         CancelledError: see `interruptible`.
-        EngineError: the engine's processes cannot be started, or cannot make what the rows share.
+        EngineError: processes cannot be started, or cannot make what the rows share.
         ModelError: the questions could not be embedded.
     """
     dataset.check_asked()
@@ -94,18 +93,18 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     for said in uncached(columns.values(), chosen) if cache else ():
         logger.warning(said)
     count = len(columns) * (1 + len(plan.sizes) + bool(plan.target)) + 1
-    if isinstance(engine, AutoEngine):
-        engine = engine.measuring(sum(map(len, dataset.texts.values())), count, chosen)
+    if executor == "auto":
+        executor = workers_for(dataset, count, chosen)
     searched = (one.options.vector for one in columns.values() if isinstance(one, Searched))
     vectors = {plan.options.vector, *searched}
     with ExitStack() as opened:
-        paid = opened.enter_context(kept_in(cache, chosen, engine, vectors))
+        paid = opened.enter_context(kept_in(cache, chosen, executor, vectors))
         kept = opened.enter_context(EvaluationCache(paid[0]))
         written = TextJournal(paid[1]) if paid[1] else None
         own = store or opened.enter_context(open_store())
         known = kept.embedding(chosen)
         sweep = opened.enter_context(
-            swept_by(engine, dataset, plan, chosen, columns.values(), kept=paid)
+            swept_by(executor, dataset, plan, chosen, columns.values(), kept=paid)
         )
         run = Measurement(
             dataset, plan, known, cache=kept, progress=progress, parse=parse, sweep=sweep,

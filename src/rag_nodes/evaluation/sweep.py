@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import fields, replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import CancelledError, ConfigurationError, EngineError, RagNodesError
 from rag_nodes.evaluation.columns import Searched, Sized, StoredCollection, Variant
@@ -19,7 +19,7 @@ from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.race import Lead
 from rag_nodes.evaluation.sizes import Matched, resized
 from rag_nodes.evaluation.units import Refused, SizeFound, SweepRecipe, SweepUnit, measure
-from rag_nodes.executors import Executor, LostUnit, PickledRecipe
+from rag_nodes.executors import Executor, LostUnit, Pool, usable_cores
 from rag_nodes.models.pickling import pickled
 from rag_nodes.parsers import as_parser
 from rag_nodes.transforms import WRITTEN_FILE, unwritten
@@ -32,20 +32,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-
-class SweepEngine(Protocol):
-    """What runs workers, such as `rag_nodes.pipeline.ProcessEngine`."""
-
-    @property
-    def workers(self) -> int:
-        """How many."""
-
-    @property
-    def address(self) -> str | None:
-        """Of a cluster, whose machines need not have the files of this one; None for none."""
-
-    def executor(self) -> Executor:
-        """What does units by these workers."""
+LARGE = 1_000_000
+"""Characters of documents, times rows, from which several processes measure sooner than one."""
 
 
 class Sweep:
@@ -62,7 +50,7 @@ class Sweep:
     def __init__(
         self,
         executor: Executor,
-        recipe: PickledRecipe,
+        recipe: SweepRecipe,
         embedding: BaseEmbedding,
         lead: Callable[[], Lead | None],
         stays: Callable[[Variant], bool],
@@ -189,9 +177,19 @@ def _error(result: Refused | LostUnit) -> RagNodesError:
     return RagNodesError(result.reason)
 
 
+def workers_for(dataset: Dataset, rows: int, models: Models) -> Pool | None:
+    """Processes that measure so many rows where that pays; None for this one alone.
+
+    It does for a model that runs offline: where a server embeds, waiting for it takes the time.
+    """
+    workers = min(usable_cores(), rows)
+    is_large = sum(map(len, dataset.texts.values())) * rows >= LARGE
+    return Pool(workers) if workers > 1 and is_large and models.embeds_offline else None
+
+
 @contextmanager
 def kept_in(
-    given: Path | None, models: Models, engine: SweepEngine | None, vectors: Iterable[str]
+    given: Path | None, models: Models, executor: Executor | None, vectors: Iterable[str]
 ) -> Iterator[tuple[Path | None, Path | None]]:
     """Where a run keeps what it pays for: in the folder that was given, or in one for this run.
 
@@ -200,14 +198,14 @@ def kept_in(
     Args:
         given: folder of a cache; None for none.
         models: of the run.
-        engine: measures rows in other processes.
+        executor: measures rows in other processes.
         vectors: embeddings of chunks that rows may be asked by.
 
     Yields:
         The folder with vectors, None for memory; the file with what an LLM writes, None for none.
     """
     writes = models.llm is not None and bool(unwritten(vectors))
-    shares = engine is not None and not engine.address and not models.embeds_offline
+    shares = executor is not None and not executor.is_remote and not models.embeds_offline
     if given is None and not (writes or shares):
         yield None, None
         return
@@ -218,7 +216,7 @@ def kept_in(
 
 @contextmanager
 def swept_by(
-    engine: SweepEngine | None,
+    executor: Executor | None,
     dataset: Dataset,
     plan: EvaluationPlan,
     models: Models,
@@ -230,7 +228,7 @@ def swept_by(
     """What measures rows in other processes; None for this one alone.
 
     Args:
-        engine: runs them; None for none.
+        executor: of those processes, which end with this; None for none.
         dataset: documents and questions, in the order they are asked.
         plan: what is measured.
         models: of the run, as they were given.
@@ -238,12 +236,12 @@ def swept_by(
         kept: see `kept_in`.
         lead: see `Sweep`.
     """
-    if engine is None:
+    if executor is None:
         yield None
         return
     _tell_which_stay(columns)
     try:
-        recipe, writes = _recipe(engine, dataset, plan, models, kept)
+        recipe, writes = _recipe(executor, dataset, plan, models, kept)
     except ConfigurationError as error:
         logger.warning("all rows are measured in this process: %s", error)
         yield None
@@ -254,7 +252,7 @@ def swept_by(
         vector = (variant.options or plan.options).vector
         return bool(journal and not writes and unwritten([vector]))
 
-    with closing(engine.executor()) as executor:
+    with closing(executor):
         yield Sweep(executor, recipe, models.embedding, lead, stays)
 
 
@@ -270,19 +268,19 @@ def _tell_which_stay(columns: Iterable[object]) -> None:
 
 
 def _recipe(
-    engine: SweepEngine,
+    executor: Executor,
     dataset: Dataset,
     plan: EvaluationPlan,
     models: Models,
     kept: tuple[Path | None, Path | None],
-) -> tuple[PickledRecipe, bool]:
+) -> tuple[SweepRecipe, bool]:
     """What all rows share, and whether it writes about chunks.
 
     Raises:
         ConfigurationError: a model, a document or the plan cannot be made in another process.
     """
     folder, journal = kept
-    shared = None if engine.address or models.embeds_offline else folder
+    shared = None if executor.is_remote or models.embeds_offline else folder
     without = SweepRecipe(
         models=replace(models, llm=None),
         data=dataset,
@@ -290,8 +288,10 @@ def _recipe(
         cache=shared.absolute() if shared else None,
         journal=journal.absolute() if journal else None,
     )
-    place: dict[str, Any] = {"is_elsewhere": engine.address is not None}
-    if models.llm and journal and not engine.address:
+    pickled(without)
+    if models.llm and journal and not executor.is_remote:
+        recipe = replace(without, models=models)
         with suppress(ConfigurationError):  # what it writes about is measured in this process
-            return PickledRecipe.of(replace(without, models=models), engine.workers, **place), True
-    return PickledRecipe.of(without, engine.workers, **place), False
+            pickled(recipe)
+            return recipe, True
+    return without, False

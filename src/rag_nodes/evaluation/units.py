@@ -14,7 +14,6 @@ from rag_nodes.evaluation.examining import Examined, Examiner, examined
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.race import Lead, Race
 from rag_nodes.evaluation.sizes import matched
-from rag_nodes.executors import PickledRecipe
 from rag_nodes.models import Models
 from rag_nodes.models.pickling import unpickled
 from rag_nodes.store import open_store
@@ -85,9 +84,8 @@ class SweepRecipe:
         self.examiner = Examiner(self.data, self.plan, kept.embedding(self.models), written=written)
 
 
-def measure(given: PickledRecipe, unit: SweepUnit) -> Examined | SizeFound | Refused:
+def measure(recipe: SweepRecipe, unit: SweepUnit) -> Examined | SizeFound | Refused:
     """Examine a variant, or find the size of a parser; `Refused` where it cannot be done."""
-    recipe: SweepRecipe = given.made
     try:
         parser = unpickled(unit.parser, known=[recipe.models.embedding])
         if unit.variant is None:

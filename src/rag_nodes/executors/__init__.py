@@ -4,9 +4,9 @@ All keep the same protocol. Those with other processes share one loop, which dec
 again and who is blamed where a process dies. Nothing here knows what is done.
 """
 
-from rag_nodes.executors.inline import Inline
+from rag_nodes.executors.executor import Executor, Inline, LostUnit, usable_cores
+from rag_nodes.executors.job import working_on
 from rag_nodes.executors.pool import Pool
-from rag_nodes.executors.protocol import Executor, LostUnit
-from rag_nodes.executors.recipe import PickledRecipe
+from rag_nodes.executors.ray import Ray
 
-__all__ = ["Executor", "Inline", "LostUnit", "PickledRecipe", "Pool"]
+__all__ = ["Executor", "Inline", "LostUnit", "Pool", "Ray", "usable_cores", "working_on"]

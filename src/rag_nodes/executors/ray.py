@@ -1,62 +1,105 @@
-"""Units done as tasks of Ray, on this machine or on all of a cluster."""
+"""Units done as tasks of Ray, on this machine or on all of a cluster; of it no trace is left.
+
+What Ray does of its own accord is not what a tool on somebody's computer may do: it listens on all
+interfaces, asks the metadata services of clouds where it runs, writes a secret into the home
+folder, joins whatever cluster the environment names, and keeps its logs for ever.
+"""
 
 from __future__ import annotations
 
+import logging
+import os
 import pickle
-from contextlib import ExitStack
+import secrets
+import signal
+import socket
+import tempfile
+import threading
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
-from rag_nodes.errors import EngineError
-from rag_nodes.executors.loop import Death, Dispatcher
-from rag_nodes.executors.ray_session import home_for_actors, ray_session
-from rag_nodes.executors.runner import UnitOutcome, UnitRunner
+from rag_nodes.errors import ConfigurationError, EngineError, MissingExtraError
+from rag_nodes.executors.executor import POLL, Death, Dispatcher
+from rag_nodes.executors.job import Job, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-_JOBS: dict[str, UnitRunner] = {}
-"""Made in this process of Ray, by their names."""
+_LOCAL = {
+    "RAY_AUTH_MODE": "token",
+    # Who does not know it cannot have our processes do anything. It is in no argument, no log and
+    # no file; the processes inherit it, and Ray reads it once per process.
+    "RAY_AUTH_TOKEN": secrets.token_hex(32),
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # on Linux too: listen on the loopback only
+}
+"""What Ray is told by its environment while it starts on this machine."""
+_JOINING = {
+    "RAY_gcs_server_port_wait_time_s": "5",  # for a cluster that refuses the token
+    "RAY_gcs_server_request_timeout_seconds": "10",  # for this machine to be seen to be part of it
+}
+"""Seconds after which Ray gives up to join a cluster that answers: 20 and 60 of its own accord."""
+_PROBE = 5.0
+"""Seconds a cluster has to answer; Ray itself would try for minutes."""
+_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+"""How a client of gRPC, which Ray's processes speak, says hello (RFC 9113, 3.4)."""
+_SETTINGS = b"\x04"
+"""The type of the frame it is greeted with, the fourth byte of nine."""
+_REMEDY = "start one with `ray start --head`, or leave the address out to use this machine"
+_LONGEST = 25
+"""Characters of a folder below which Ray's sockets still have names short enough for the system."""
+_JOBS: dict[str, Job] = {}
+"""Made in this process of Ray, by their names in its store."""
 
 
 class Ray(Dispatcher):
-    """See `Executor`; of a dead process only its own task is tried again, and by us.
+    """See `Executor`: tasks of Ray, of use on several machines.
 
-    Recipes are arguments, which Ray shows nowhere, and not an environment, which it writes down.
+    On one `Pool` does the same without Ray's start and half a GB. On a cluster the files must have
+    the same paths on every machine, with the same version of rag_nodes, and this process must run
+    on one of its machines. Of a dead process only its own task is tried again, and by us. Recipes
+    are arguments, which Ray shows nowhere, and not an environment, which it writes down.
 
     Args:
-        workers: tasks at a time, a core each.
+        workers: tasks at a time, a core each; None for the cores this process may use.
         address: `host:port` of a cluster; None to start Ray on this machine until it is closed.
-        num_gpus: share of a graphics card for each.
+        num_gpus: share of a graphics card for each worker.
+
+    Raises:
+        ConfigurationError: fewer than one worker, or a negative share.
+        MissingExtraError: Ray is not installed.
     """
 
-    def __init__(self, workers: int, *, address: str | None = None, num_gpus: float = 0.0) -> None:
-        super().__init__(workers, ahead=1)
-        self._address, self._num_gpus = address, num_gpus
-        self._session = ExitStack()
-        self._ray: Any = None
-        self._under_way: list[Any] = []
+    def __init__(
+        self, workers: int | None = None, *, address: str | None = None, num_gpus: float = 0.0
+    ) -> None:
+        super().__init__(workers)
+        if num_gpus < 0:
+            raise ConfigurationError(f"num_gpus must not be negative, and is {num_gpus}")
+        if find_spec("ray") is None:  # before a store is made, or a file read
+            raise MissingExtraError("ray", "ray")
+        self.is_remote, self.address, self.num_gpus = address is not None, address, num_gpus
 
-    def _begin(self, work: object, recipe: object) -> None:
-        self._ray = ray = self._session.enter_context(ray_session(self.workers, self._address))
-        usual = {"num_cpus": 1, "num_gpus": self._num_gpus, "max_retries": 0}
-        own = {} if self._address else home_for_actors()
-        self._do = ray.remote(**usual, **own)(do)
+    def _begin(self, job: bytes) -> None:
+        self._ray = ray = self._session.enter_context(ray_session(self.workers, self.address))
+        self._session.callback(self._cancel)
+        options: dict[str, Any] = {"num_cpus": 1, "num_gpus": self.num_gpus, "max_retries": 0}
+        if not self.is_remote and (home := os.environ.get("HOME")):  # Ray was started without
+            options["runtime_env"] = {"env_vars": {"HOME": home}}
+        self._do = ray.remote(**options)(do)
         # Within a list it stays where it is until a process asks for it.
-        self._shared = uuid4().hex, [ray.put(pickle.dumps((work, recipe)))]
+        self._job = [ray.put(job)]
 
     def _submit(self, unit: bytes) -> Any:
-        return self._do.remote(*self._shared, unit)
+        return self._do.remote(self._job, unit)
 
-    def _done(
-        self, handles: Sequence[Any], seconds: float
-    ) -> Iterator[tuple[Any, UnitOutcome | Death]]:
-        self._under_way = [*handles]
-        for one in self._ray.wait(self._under_way, num_returns=1, timeout=seconds)[0]:
-            self._under_way.remove(one)
+    def _done(self) -> Iterator[tuple[Any, Outcome | Death]]:
+        for one in self._ray.wait([*self._flying], num_returns=1, timeout=POLL)[0]:
             yield one, self._outcome(one)
 
-    def _outcome(self, one: Any) -> UnitOutcome | Death:
+    def _outcome(self, one: Any) -> Outcome | Death:
         errors = self._ray.exceptions
         try:
             return pickle.loads(self._ray.get(one))  # type: ignore[no-any-return]  # noqa: S301 -- of our own task
@@ -68,20 +111,165 @@ class Ray(Dispatcher):
                     "Ray's own process has ended, and with it all workers; look at free memory, "
                     "and run this again"
                 ) from error
-            return Death(f"lost by Ray: {type(error).__name__}", begun=True)
+            return Death(f"lost by Ray: {type(error).__name__}")
 
-    def _end(self) -> None:
-        for one in self._under_way:
+    def _cancel(self) -> None:
+        for one in self._flying:
             self._ray.cancel(one, force=True)
-        self._under_way = []
-        self._session.close()
 
 
-def do(name: str, pickled: Sequence[Any], unit: bytes) -> bytes:
+def do(job: Sequence[Any], unit: bytes) -> bytes:
     """What a process of Ray runs: one unit, by a job that it makes once."""
+    name = job[0].hex()
     if name not in _JOBS:
         import ray
 
         _JOBS.clear()
-        _JOBS[name] = UnitRunner(ray.get(pickled[0]))
+        _JOBS[name] = Job(ray.get(job[0]))
     return _JOBS[name].do(unit)
+
+
+@contextmanager
+def ray_session(tasks: int, address: str | None = None) -> Iterator[Any]:
+    """Ray, started on this machine or joined at an address, and left when this is over.
+
+    Where the caller has started Ray in this process already, that is used and left running.
+    A process that forks afterwards must not use Ray in the child: it would wait there for ever. One
+    that has imported Ray before gets it listening on all interfaces, with the token still: Ray
+    decides that when it is imported.
+
+    Args:
+        tasks: how many will run at the same time, one core each.
+        address: `host:port` of a cluster on one of whose machines this runs; None for processes
+            of our own on this machine, whatever RAY_ADDRESS says.
+
+    Yields:
+        The module `ray`.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        ConfigurationError: no such form of address.
+        EngineError: nothing answers at the address, or Ray does not start.
+    """
+    if address is not None:
+        _probe(address)
+    told = _LOCAL if address is None else _told_to_join()
+    with ExitStack() as stack:
+        with _environment(told):
+            try:
+                import ray
+            except ImportError:
+                raise MissingExtraError("ray", "ray") from None
+            if not ray.is_initialized():
+                folder = Path(stack.enter_context(_private_folder()))
+                stack.callback(ray.shutdown)
+                _start(ray, tasks, address, folder)
+        yield ray
+
+
+def _start(ray: Any, tasks: int, address: str | None, folder: Path) -> None:
+    try:
+        with _kept_sigterm():
+            if address is None:
+                _start_here(ray, tasks, folder)
+            else:
+                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+    except Exception as error:
+        # Of no narrower kind where a busy machine has not started it within 30 seconds.
+        why = ": ".join(_words(one) for one in (error, error.__cause__) if one)
+        if address is None:
+            raise EngineError(f"Ray could not be used on this machine: {why}") from error
+        raise EngineError(
+            f"the cluster at {address} cannot be joined: {why}; run this on a machine that "
+            f"`ray start --address={address}` has made part of it, with its token in "
+            "RAY_AUTH_TOKEN"
+        ) from error
+
+
+def _start_here(ray: Any, tasks: int, folder: Path) -> None:
+    home = folder / "home"
+    home.mkdir()
+    # Its presence alone keeps Ray from asking 169.254.169.254 and metadata.google.internal which
+    # cloud this is, which it does before it looks whether it may report anything.
+    (home / "ray_bootstrap_config.yaml").write_text("{}\n", encoding="utf-8")
+    with _environment({"HOME": str(home)}):
+        ray.init(
+            address="local",
+            num_cpus=tasks + 1,
+            include_dashboard=False,
+            object_store_memory=max(80, 25 * tasks) * 2**20,
+            log_to_driver=False,  # it would write what workers print to stdout
+            logging_level=logging.ERROR,
+            _temp_dir=str(folder / "r"),
+        )
+
+
+def _told_to_join() -> dict[str, str]:
+    """What Ray is told while it joins a cluster, besides what the environment says of it.
+
+    To show the token that is there: with an address it does not of its own accord.
+    """
+    has_token = "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ
+    told = {**_JOINING, **({"RAY_AUTH_MODE": "token"} if has_token else {})}
+    return {name: value for name, value in told.items() if name not in os.environ}
+
+
+def _probe(address: str) -> None:
+    """Say hello once, which fails within seconds where nobody is, or somebody else."""
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdecimal():
+        raise ConfigurationError(
+            f"{address!r} is no address of a Ray cluster; give host:port of its head, such as "
+            "10.0.0.5:6379, on a machine that `ray start` has made part of it"
+        )
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_PROBE) as probe:
+            probe.sendall(_HTTP2_PREFACE)
+            greeting = probe.recv(9)
+    except (OSError, OverflowError) as error:
+        raise EngineError(f"no Ray cluster answers at {address} ({error}); {_REMEDY}") from error
+    if greeting[3:4] != _SETTINGS:
+        raise EngineError(f"what answers at {address} is no Ray cluster; {_REMEDY}")
+
+
+def _words(error: BaseException) -> str:
+    """What an error of Ray says, of a traceback within it only the last line."""
+    head, _, rest = str(error).partition("Traceback (most recent call last):")
+    return " ".join([head.strip(), *rest.strip().splitlines()[-1:]]).strip(". ")
+
+
+@contextmanager
+def _kept_sigterm() -> Iterator[None]:
+    """Have what this process does on SIGTERM stay, where it does anything: Ray puts its own there.
+
+    That of Ray at least ends in order, which Python by itself does not.
+    """
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    if callable(before) and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Have these in the environment meanwhile."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _private_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder only its owner can enter, gone at the end.
+
+    Ray opens the folder it is given to everybody, so that it gets one inside.
+    """
+    usual = tempfile.gettempdir()
+    short = usual if len(usual) <= _LONGEST or not Path("/tmp").is_dir() else "/tmp"  # noqa: S108 - made private
+    return tempfile.TemporaryDirectory(prefix="rag-", dir=short, ignore_cleanup_errors=True)

@@ -24,11 +24,9 @@ from rag_nodes.pipeline.report import (
 
 if TYPE_CHECKING:
     from rag_nodes.pipeline.build import build_pipeline
-    from rag_nodes.pipeline.engines import AutoEngine, ProcessEngine, RayEngine
     from rag_nodes.pipeline.ingesting import ingest, ingest_documents
 
 __all__ = [
-    "AutoEngine",
     "ColumnStatus",
     "FileColumn",
     "FileOutcome",
@@ -36,9 +34,7 @@ __all__ = [
     "FormerCollection",
     "IngestReport",
     "ParserOutcome",
-    "ProcessEngine",
     "Progress",
-    "RayEngine",
     "Stage",
     "WriterOutcome",
     "build_pipeline",
@@ -50,9 +46,6 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one o
     __getattr__ = lazy_getattr(
         __name__,
         {
-            "AutoEngine": "engines",
-            "ProcessEngine": "engines",
-            "RayEngine": "engines",
             "build_pipeline": "build",
             "ingest": "ingesting",
             "ingest_documents": "ingesting",

@@ -23,7 +23,7 @@ from rag_nodes.transforms import ChunkWriter, TextJournal, further_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from rag_nodes.executors import Executor, PickledRecipe
+    from rag_nodes.executors import Executor
     from rag_nodes.ledger import DocumentRow, FileRow, Ledger, StoredDocument
     from rag_nodes.pipeline.columns import IngestColumn
     from rag_nodes.pipeline.recipe import IngestRecipe
@@ -101,7 +101,7 @@ class Driver:
         self,
         items: Iterable[DueFile | UnchangedDocument],
         executor: Executor,
-        recipe: IngestRecipe | PickledRecipe,
+        recipe: IngestRecipe,
     ) -> None:
         """Have everything done that is due.
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from llama_index.core.schema import Document
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import TransformComponent
 
+    from rag_nodes.executors import Executor
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.build import Parse
-    from rag_nodes.pipeline.engines import IngestEngine
     from rag_nodes.pipeline.report import IngestReport, Progress
     from rag_nodes.readers import FileShard, ListedFile
     from rag_nodes.store import Store
@@ -68,7 +68,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     shard: FileShard | None = None,
     prune: bool = False,
     dry_run: bool = False,
-    engine: IngestEngine | None = None,
+    executor: Executor | Literal["auto"] | None = None,
     most_rows: int | None = None,
 ) -> IngestReport:
     """Read files, cut them with every parser, embed the chunks and store them.
@@ -106,8 +106,9 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             no more. What was ingested from elsewhere stays.
         dry_run: do nothing but count what would be done, and price it: no model is asked, nothing
             is stored, no ledger is written, and transformations are left out.
-        engine: does it with several processes, such as `rag_nodes.pipeline.ProcessEngine`, which
-            give the same; None for this one, which a dry run is always done by.
+        executor: does it with several processes, which give the same: `Pool(4)` of this machine,
+            `Ray(64, address=…)` of many, both of `rag_nodes.executors`; "auto" for a `Pool` where
+            that pays. None for this process, which a dry run is always done by.
         most_rows: from which on documents that ended well have no row in the report, only those of
             which something is to be said: a row takes about a kilobyte of memory. None for a row
             for each.
@@ -120,7 +121,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     Raises:
         ConfigurationError: no parser, two parsers of equal configuration, both `models` and
             `embed_model`, or a transformation that is none of LlamaIndex's. Or a parser, model or
-            transformation that the engine's processes could not make, or `prune` for a store of
+            transformation that the executor's processes could not make, or `prune` for a store of
             which no ledger is kept.
         FileMissingError: with `prune`, one of the paths is not there, or is a folder without a
             document where there were some: nothing is done.
@@ -159,8 +160,11 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             total=files.documents() if progress else None,
             most_rows=most_rows,
         )
-        by = None if dry_run or engine is None else engine.ingesting(run, files)
-        report = run.report(run.due(files), ttl=ttl, engine=by)
+        if dry_run:
+            executor = None
+        elif executor == "auto":
+            executor = run.workers(files)
+        report = run.report(run.due(files), ttl=ttl, executor=executor)
         report = replace(report, kept_vectors=kept)
         for one in report.untold:
             logger.warning("%s, so every ingest makes it anew", one)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.executors import PickledRecipe
 from rag_nodes.pipeline.build import column_pipeline
 from rag_nodes.text.packing import Packer
 from rag_nodes.transforms import ChunkWriter, TextJournal, WrittenTexts
@@ -110,25 +109,15 @@ class IngestRecipe:
             for name, parser in self.parsers.items()
         ]
 
-    @property
-    def made(self) -> IngestRecipe:
-        """Itself."""
-        return self
-
-    def for_workers(self, workers: int, *, is_elsewhere: bool) -> PickledRecipe:
+    def for_workers(self, *, is_remote: bool) -> IngestRecipe:
         """The same for other processes.
 
         Args:
-            workers: how many there are: what an account may ask in a minute is divided.
-            is_elsewhere: they may be on other machines, which do not have the journals.
-
-        Raises:
-            ConfigurationError: a parser, model or transformation cannot be made in another
-                process; says which, and what to do instead.
+            is_remote: they may be on other machines, which do not have the journals.
         """
         returned: dict[str, ReturnedTexts] = {}
-        steps = [_returning(one, returned) for one in self.steps] if is_elsewhere else self.steps
-        theirs = IngestRecipe(
+        steps = [_returning(one, returned) for one in self.steps] if is_remote else self.steps
+        return IngestRecipe(
             parsers=dict(self.parsers),
             models=replace(self.models, llm=None),
             steps=list(steps),
@@ -137,7 +126,6 @@ class IngestRecipe:
             codes=dict(self.codes),
             returned=returned,
         )
-        return PickledRecipe.of(theirs, workers, is_elsewhere=is_elsewhere)
 
 
 def _returning(step: TransformComponent, returned: dict[str, ReturnedTexts]) -> TransformComponent:

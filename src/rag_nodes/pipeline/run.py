@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import time
 from contextlib import closing
+from itertools import accumulate
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.executors import Inline
+from rag_nodes.executors import Inline, Pool, usable_cores
 from rag_nodes.ledger import WEB_HOURS, CollectionRow, Ledger
+from rag_nodes.models.pickling import pickled
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.driver import Driver
@@ -29,15 +31,18 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TransformComponent
 
+    from rag_nodes.executors import Executor
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.due import UnchangedDocument
-    from rag_nodes.pipeline.engines import WorkerEngine
     from rag_nodes.pipeline.report import Progress
     from rag_nodes.readers import FileShard, Limits, ListedFile
     from rag_nodes.store import Store
+
+LARGE = 20_000_000
+"""Bytes of files that are due from which several processes end sooner than one."""
 
 
 class IngestRun:
@@ -130,14 +135,34 @@ class IngestRun:
         """Files that are not as they were, as far as can be told without opening one."""
         return iter(files) if self.new else self._due.changed(files)
 
+    def workers(self, files: Iterable[ListedFile]) -> Pool | None:
+        """Several processes where that pays; None for this one, which has what others cannot make.
+
+        Starting one takes seconds, and so it pays for `LARGE` bytes that are due and for a model
+        that runs offline: where a server embeds, waiting for it is what takes the time, and one
+        process has several requests under way.
+
+        Args:
+            files: all of the ingest, as often as they are asked for.
+        """
+        if usable_cores() < 2 or not self._models.embeds_offline or not _are_large(files):  # noqa: PLR2004
+            return None
+        if not _are_large(self.changed(files)):
+            return None
+        try:
+            pickled(self.recipe.for_workers(is_remote=False))
+        except ConfigurationError:
+            return None
+        return Pool()
+
     def report(
         self,
         items: Iterable[DueFile | UnchangedDocument],
         *,
         ttl: float = WEB_HOURS,
-        engine: WorkerEngine | None = None,
+        executor: Executor | None = None,
     ) -> IngestReport:
-        """Have it all done, by an engine where there is one, and say what was."""
+        """Have it all done, by an executor where there is one, and say what was."""
         started = time.perf_counter()
         report = self._report
         driver = Driver(
@@ -149,11 +174,9 @@ class IngestRun:
             keeps_files=self._ledger is not None,
             ttl=ttl,
         )
-        if engine:
-            recipe = self.recipe.for_workers(
-                engine.workers, is_elsewhere=engine.address is not None
-            )
-            with closing(engine.executor()) as executor:
+        if executor:
+            with closing(executor):
+                recipe = self.recipe.for_workers(is_remote=executor.is_remote)
                 driver.run(items, executor, recipe)
         else:
             self.recipe.tell = report.tell
@@ -183,6 +206,11 @@ class IngestRun:
             for one in (self._ledger.collections(self._corpus) if self._ledger else ())
             if one.parser in self.new and one.name not in used and one.documents
         ]
+
+
+def _are_large(files: Iterable[ListedFile]) -> bool:
+    """Whether several processes are done with files sooner than one; no more are looked at."""
+    return any(total >= LARGE for total in accumulate(one.size or 0 for one in files))
 
 
 def collections_of(

@@ -96,12 +96,18 @@ class FileUnit(NamedTuple):
     known: Known
     stopped: Mapping[str, str] = MappingProxyType({})
 
-    def halves(self) -> tuple[FileUnit, ...]:
-        """Two units of half the files each; none for a single file."""
+    def parts(self, at: int | None) -> tuple[FileUnit, ...]:
+        """Two units: the file at this number, and the others; halves for None.
+
+        None for a single file.
+        """
         if len(self.files) == 1:
             return ()
-        middle = len(self.files) // 2
-        return self._replace(files=self.files[:middle]), self._replace(files=self.files[middle:])
+        cut = len(self.files) // 2 if at is None else 1
+        files = (
+            self.files if at is None else (self.files[at], *self.files[:at], *self.files[at + 1 :])
+        )
+        return self._replace(files=files[:cut]), self._replace(files=files[cut:])
 
 
 class DocumentRead(NamedTuple):

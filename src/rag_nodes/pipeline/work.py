@@ -15,6 +15,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CancelledError, EmptyFileError, MissingExtraError
+from rag_nodes.executors import working_on
 from rag_nodes.ledger import DocumentRow
 from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
 from rag_nodes.pipeline.column_work import ColumnWork
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
-    from rag_nodes.executors import PickledRecipe
     from rag_nodes.pipeline.embedding import Embedded, Waiting
     from rag_nodes.pipeline.recipe import IngestRecipe, Tell
     from rag_nodes.pipeline.units import DueFile, FileUnit
@@ -48,7 +48,7 @@ _POLL = 0.1
 """Seconds after which a request that is waited for notices that it was given up."""
 
 
-def work(recipe: IngestRecipe | PickledRecipe, unit: FileUnit) -> Result:
+def work(made: IngestRecipe, unit: FileUnit) -> Result:
     """Read the files of a unit, cut them by every column, and embed the chunks.
 
     Errors of files, parsers and models are in the result, and what broke it off in this process.
@@ -56,7 +56,6 @@ def work(recipe: IngestRecipe | PickledRecipe, unit: FileUnit) -> Result:
     Raises:
         LedgerError: what is known of a document cannot be looked up.
     """
-    made = recipe.made
     made.stopped.update(unit.stopped)
     result = Result([], [])
     tell: Tell = made.tell or (lambda *step: result.steps.append(step))
@@ -65,10 +64,12 @@ def work(recipe: IngestRecipe | PickledRecipe, unit: FileUnit) -> Result:
     columns = [ColumnWork(n, one, made, unit.known, tell) for n, one in enumerate(made.columns)]
     result.columns += [one.result for one in columns]
     try:
-        for file in unit.files:
+        for number, file in enumerate(unit.files):
+            working_on(number)
             result.reads.append([])
             for read in _reads(file, columns, made, tell):
                 result.reads[-1].append(read)
+        working_on(None)
         _embed(columns, made)
     except BaseException as error:
         if made.tell is None:  # in another process, which has nothing to keep

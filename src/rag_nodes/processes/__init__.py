@@ -1,4 +1,4 @@
-"""Work on hostile input in child processes: a crash, a hang or a bomb ends the child and no more.
+"""Work in child processes, so that a crash, a hang or a bomb ends the child and no more.
 
 `Children` starts and keeps them, `serve` is what a child runs, an `Interrupt` lets another thread
 end what a child works on, and `Leases` let a few work at once; a `pause` ends with the
@@ -7,7 +7,7 @@ work it is part of.
 
 from __future__ import annotations
 
-from rag_nodes.processes.children import ChildDiedError, ChildExpiredError, Children
+from rag_nodes.processes.children import Child, ChildDiedError, ChildExpiredError, Children
 from rag_nodes.processes.interrupt import (
     Interrupt,
     Leases,
@@ -15,19 +15,24 @@ from rag_nodes.processes.interrupt import (
     interruptible,
     pause,
 )
-from rag_nodes.processes.serving import serve
-from rag_nodes.processes.wire import pack_error, unpack_error
+from rag_nodes.processes.serving import ends_with_parent, own_pipes, serve
+from rag_nodes.processes.wire import pack_error, receive_bytes, send_bytes, unpack_error
 
 __all__ = [
+    "Child",
     "ChildDiedError",
     "ChildExpiredError",
     "Children",
     "Interrupt",
     "Leases",
     "current_interrupt",
+    "ends_with_parent",
     "interruptible",
+    "own_pipes",
     "pack_error",
     "pause",
+    "receive_bytes",
+    "send_bytes",
     "serve",
     "unpack_error",
 ]

@@ -19,7 +19,6 @@ from rag_nodes.processes.wire import MessageKind, pack_error, receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from multiprocessing.connection import Connection
 
 GRACE = 5.0
 """Seconds after which a child ends itself where its parent, who should have, has not."""
@@ -103,7 +102,7 @@ def _answer(answers: IO[bytes], kind: MessageKind, content: Any = None) -> None:
 
 
 @contextmanager
-def ends_with_parent(requests: IO[bytes] | Connection) -> Iterator[None]:
+def ends_with_parent(requests: IO[bytes]) -> Iterator[None]:
     """Let the kernel end this process when the parent closes the pipe (POSIX)."""
     if sys.platform == "win32":
         yield

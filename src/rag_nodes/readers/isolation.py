@@ -119,14 +119,11 @@ class ReaderPool:
             "options": options._asdict(),
             "seconds": seconds,
         }
-        raised: RagNodesError | None = None
         try:
-            what = _doing(path)
-            for kind, content in self._children.messages(request, seconds, what, started):
-                if kind == "raised":
-                    raised = unpack_error(content)
-                else:
-                    yield unpack(content)
+            for result in self._children.results(request, seconds, _doing(path), started):
+                yield unpack(result)
+        except RagNodesError:
+            raise
         except ChildExpiredError as error:
             raise ReadTimeoutError(path, f"reading it takes longer than {seconds:.4g} s") from error
         except (ChildDiedError, ValueError) as error:
@@ -136,8 +133,6 @@ class ReaderPool:
             reason = f"no process could be started to read it: {error.strerror or error}"
             remedy = "free memory and processes, or read trusted files with isolate=False"
             raise ReaderCrashedError(path, reason, remedy) from error
-        if raised is not None:
-            raise raised
 
     def close(self) -> None:
         """End the idle children; the next file starts a new one."""

@@ -8,7 +8,7 @@ import typer
 
 from rag_nodes.cli.choices import Changes, ComparedParsers, ComparedVectors
 from rag_nodes.cli.commands.questions import asked_of
-from rag_nodes.cli.engines import EngineName, MeasuringWorkers, RayAddress, engine_of
+from rag_nodes.cli.executors import EngineName, MeasuringWorkers, RayAddress, executor_of
 from rag_nodes.cli.failures import ExitCode, resumable, say_uncached
 from rag_nodes.cli.files import check_writable, write_text
 from rag_nodes.cli.gates import Gates
@@ -206,7 +206,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     selection = select(parser or (), changes or ())
     plan = _plan(cli, budget, sizes, equal_size, granularity, vector, seed)
     gates = Gates(plan, baseline, fail_under or (), tolerance)
-    chosen = engine_of(workers, engine, ray_address)
+    chosen = executor_of(workers, engine, ray_address)
     for written in (html, output):
         if written:
             check_writable(written)
@@ -239,7 +239,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
                 cache=cache,
                 progress=progress,
                 judge=judging,
-                engine=chosen,
+                executor=chosen,
             )
     _write(report, html, output)
     results = gates.results(report)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rag_nodes.cli.choices import Changes, FurtherVectorNames, IngestedParsers, SwitchedAlias
-from rag_nodes.cli.engines import (
+from rag_nodes.cli.executors import (
     EngineName,
     NumGpus,
     RayAddress,
     Workers,
-    engine_of,
+    executor_of,
 )
 from rag_nodes.cli.failures import conclude
 from rag_nodes.cli.files import check_there
@@ -107,7 +107,7 @@ def ingest(  # noqa: PLR0913 - the options of the command
         from rag_nodes.transforms import FurtherVectors
 
         workspace = cli.workspace(settings)
-        chosen = engine_of(workers, engine, ray_address, num_gpus)
+        chosen = executor_of(workers, engine, ray_address, num_gpus)
         models = workspace.models(answers=bool(_WRITTEN & {*(vector or ())}), check=not dry_run)
         parsers = selection.build(models)
         names = [one for one in vector or () if one != _NONE]
@@ -133,7 +133,7 @@ def ingest(  # noqa: PLR0913 - the options of the command
             shard=share,
             prune=prune,
             dry_run=dry_run,
-            engine=chosen,
+            executor=chosen,
             most_rows=MOST_ROWS,
         )
         if alias and not dry_run:

@@ -9,7 +9,7 @@ import typer
 
 from rag_nodes.cli.choices import Changes, SweptParsers
 from rag_nodes.cli.commands.questions import asked_of
-from rag_nodes.cli.engines import EngineName, MeasuringWorkers, RayAddress, engine_of
+from rag_nodes.cli.executors import EngineName, MeasuringWorkers, RayAddress, executor_of
 from rag_nodes.cli.failures import ExitCode, resumable, say_uncached
 from rag_nodes.cli.files import check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
@@ -168,7 +168,7 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
     shares = tuple(one / 100 for one in numbers("--overlaps", overlaps))
     files = _Files(html, output, export, save)
     files.check()
-    chosen = engine_of(workers, engine, ray_address)
+    chosen = executor_of(workers, engine, ray_address)
     with cli.workspace(cli.settings()) as workspace:
         dataset = asked_of(cli, workspace, questions, paths or [], drafts, seed)
         models = workspace.models(answers=False)
@@ -188,7 +188,7 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
                 models=models,
                 cache=cache,
                 progress=progress,
-                engine=chosen,
+                executor=chosen,
             )
     if cli.as_json:
         cli.emit(found.as_dict())

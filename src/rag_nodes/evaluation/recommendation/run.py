@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -28,11 +28,10 @@ from rag_nodes.evaluation.recommendation.candidates import (
 from rag_nodes.evaluation.recommendation.choice import Standing, decide, standing
 from rag_nodes.evaluation.recommendation.report import Recommendation, Trial
 from rag_nodes.evaluation.recommendation.words import AtBudget, Reasons, why_stopped
-from rag_nodes.evaluation.sweep import kept_in, swept_by
+from rag_nodes.evaluation.sweep import kept_in, swept_by, workers_for
 from rag_nodes.models import settled
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import SWEPT
-from rag_nodes.pipeline import AutoEngine
 from rag_nodes.store import open_store
 from rag_nodes.transforms import TextJournal
 
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.race import Stop
     from rag_nodes.evaluation.recommendation.report import State
     from rag_nodes.evaluation.report import Row
-    from rag_nodes.evaluation.sweep import SweepEngine
+    from rag_nodes.executors import Executor
     from rag_nodes.models import Models
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import SearchMode, Store
@@ -73,7 +72,7 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
     cache: Path | None = None,
     progress: Callable[[Step], None] | None = None,
     parse: Parse | None = None,
-    engine: SweepEngine | AutoEngine | None = None,
+    executor: Executor | Literal["auto"] | None = None,
 ) -> Recommendation:
     """Find the parser and size to take for some documents, or say that the data cannot tell.
 
@@ -105,14 +104,14 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
         progress: hears of every step.
         parse: cuts a document in this process, such as by one that can be ended; None to have the
             parser do it.
-        engine: measures candidates in other processes, as for `evaluate`; None for this one alone.
-            What is chosen is the same for any number of them.
+        executor: measures candidates in other processes, as for `evaluate`; None for this one
+            alone. What is chosen is the same for any number of them.
 
     Raises:
         DatasetError: there is nothing to ask.
         ConfigurationError: there is nothing to try, or something is no splitter.
         CancelledError: see `rag_nodes.processes.interruptible`.
-        EngineError: the engine's processes cannot be started, or cannot make what the rows share.
+        EngineError: processes cannot be started, or cannot make what the rows share.
         RagNodesError: no candidate could be measured.
     """
     dataset.check_asked()
@@ -127,17 +126,19 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
     # Sizes are the sweep's: with others, what was measured before is known all the same.
     measured = replace(plan, sizes=())
     count = len(given) * (1 + len(plan.sizes) + len(overlaps)) + len(modes)
-    if isinstance(engine, AutoEngine):
-        engine = engine.measuring(sum(map(len, dataset.texts.values())), count, chosen)
+    if executor == "auto":
+        executor = workers_for(dataset, count, chosen)
     with ExitStack() as opened:
-        paid = opened.enter_context(kept_in(cache, chosen, engine, {plan.options.vector, *vectors}))
+        paid = opened.enter_context(
+            kept_in(cache, chosen, executor, {plan.options.vector, *vectors})
+        )
         kept = opened.enter_context(EvaluationCache(paid[0]))
         written = TextJournal(paid[1]) if paid[1] else None
         own = store or opened.enter_context(open_store())
         known = kept.embedding(chosen)
         others = opened.enter_context(
             swept_by(
-                engine, dataset, measured, chosen, given.values(), kept=paid,
+                executor, dataset, measured, chosen, given.values(), kept=paid,
                 lead=lambda: race.lead,
             )
         )  # fmt: skip

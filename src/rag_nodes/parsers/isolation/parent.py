@@ -22,7 +22,6 @@ from rag_nodes.processes import (
     Leases,
     current_interrupt,
     interruptible,
-    unpack_error,
 )
 
 if TYPE_CHECKING:
@@ -128,13 +127,11 @@ class IsolatedCutting:
             "seconds": seconds,
         }
         nodes: list[BaseNode] = []
-        raised: RagNodesError | None = None
         try:
-            for kind, content in self._children.messages(request, seconds, f"{name}: cutting it"):
-                if kind == "raised":
-                    raised = unpack_error(content)
-                else:
-                    nodes += [TextNode.from_dict(one) for one in content]
+            for batch in self._children.results(request, seconds, f"{name}: cutting it"):
+                nodes += [TextNode.from_dict(one) for one in batch]
+        except RagNodesError:
+            raise
         except ChildExpiredError as error:
             raise ParseTimeoutError(
                 f"{name}: cutting it takes longer than {seconds:.4g} s; choose another parser or a "
@@ -145,8 +142,6 @@ class IsolatedCutting:
                 f"{name}: the process that cut it died ({error}); choose another parser or a "
                 "smaller document"
             ) from error
-        if raised is not None:
-            raise raised
         return nodes
 
 

@@ -10,34 +10,29 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-import executor_units
 import pytest
 import ray_data_child
 from hostile_models import impatient, ingest_many
-from ray_places import KEY, SPLITTER, Place, is_of_ray, made_place, wait_for_all
+from ray_places import KEY, SPLITTER, Place, Running, made_place, wait_for_all
 from stored_points import points_of, without_seconds
 from tests.evaluation.labelled import corpus
 
 from rag_nodes import ingest
 from rag_nodes.evaluation import EvaluationPlan, evaluate
-from rag_nodes.executors import LostUnit
-from rag_nodes.executors.ray import Ray
-from rag_nodes.executors.ray_session import _TOKEN, ray_session
+from rag_nodes.executors import Ray
+from rag_nodes.executors.ray import _LOCAL
 from rag_nodes.models import Models
 from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import (
     ForeignNodeParser,
     get_parser,
 )
-from rag_nodes.pipeline import RayEngine
 from rag_nodes.store import open_store
 from rag_nodes.transforms import FurtherVectors
 
@@ -49,7 +44,7 @@ if TYPE_CHECKING:
 LLM_KEY = "canary-" + "3" * 30
 STARTING = 300_000
 """Milliseconds in which Ray must have started and a worker have opened the last file."""
-LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_TOKEN": _TOKEN}
+LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_TOKEN": _LOCAL["RAY_AUTH_TOKEN"]}
 """What a driver has to know that joins a Ray which listens on the loopback only."""
 
 
@@ -57,36 +52,6 @@ LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_TOKEN": _TOKEN}
 def place() -> Iterator[Place]:
     with made_place() as place:
         yield place
-
-
-class Running(NamedTuple):
-    """Ray, started here, and where its processes are at home."""
-
-    place: Place
-    ray: Any
-
-    @property
-    def said(self) -> str:
-        return str(self.place.folder / "said")
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Running]:
-    """Ray with two graphics cards, as far as it knows."""
-    with made_place() as place, ExitStack() as stack:
-        with pytest.MonkeyPatch.context() as patch:
-            for name in filter(is_of_ray, list(os.environ)):
-                patch.delenv(name)
-            for name, value in place.environment.items():
-                patch.setenv(name, value)
-            patch.setenv("RAY_OVERRIDE_RESOURCES", json.dumps({"CPU": 8, "GPU": 2}))
-            patch.setattr(tempfile, "tempdir", str(place.folder / "t"))
-            ray = stack.enter_context(ray_session(7))
-        yield Running(place, ray)
-        processes = place.processes()
-        assert len(processes) > 3
-        stack.close()
-        place.check_that_nothing_is_left_of(processes)
 
 
 def start_and_wait_for_the_gate(
@@ -141,7 +106,7 @@ def test_a_run_on_ray_gives_what_a_run_alone_gives_but_for_the_file_that_ends_it
         poison.write_text("# Poison\n\nKILL ME", "utf-8")
         Path(running.said, "no start").touch()
         caplog.clear()
-        report = ingest([docs], parsers, store, models=models, engine=RayEngine(2))
+        report = ingest([docs], parsers, store, models=models, executor=Ray(2))
         *rows, bad = report.files
         assert (bad.status, bad.path) == ("failed", str(poison))
         assert "the worker died twice" in str(bad.error)
@@ -156,7 +121,7 @@ def test_workers_on_ray_keep_the_limits_of_an_account_together(
     tmp_path: Path, openai_server: OpenAIServer
 ) -> None:
     limited = impatient(openai_server, requests_per_minute=4)
-    report = ingest_many(tmp_path, limited, RayEngine(2))
+    report = ingest_many(tmp_path, limited, Ray(2))
     assert "to be asked again" in str(report.columns[0].error)
     assert len(openai_server.asked("embeddings")) == 4
 
@@ -175,8 +140,8 @@ def test_what_llms_write_is_kept_beside_the_driver_and_paid_once_and_no_key_is_w
         text = f"# Part {number}\n\nSteel.\n\n## Care of {number}\n\nOil."
         (docs / f"{number}.md").write_text(text, "utf-8")
     with open_store(tmp_path / "store") as store, open_store(tmp_path / "alone") as alone:
-        engine = RayEngine(2)
-        report = ingest([docs], parsers, store, **options, engine=engine)
+        executor = Ray(2)
+        report = ingest([docs], parsers, store, **options, executor=executor)
         asked = [str(body["messages"]) for body in openai_server.asked("chat/completions")]
         assert len(asked) == len(set(asked)) == report.writers[0].requests == 12
         expected = ingest([docs], parsers, alone, **options)
@@ -191,18 +156,8 @@ def test_what_llms_write_is_kept_beside_the_driver_and_paid_once_and_no_key_is_w
 def test_rows_of_an_evaluation_on_ray_are_those_of_one_process() -> None:
     dataset, plan = corpus(1), EvaluationPlan(budgets=(30,), sizes=(), target=30, draws=50)
     columns = {"heading": get_parser("heading"), "fixed": get_parser("fixed")}
-    found = evaluate(dataset, columns, plan=plan, engine=RayEngine(2))
+    found = evaluate(dataset, columns, plan=plan, executor=Ray(2))
     assert found.to_json() == evaluate(dataset, columns, plan=plan).to_json()
-
-
-@pytest.mark.usefixtures("running")
-def test_a_unit_that_kills_its_process_of_ray_is_lost_and_no_other() -> None:
-    with closing(Ray(2)) as executor:
-        found = dict(executor.run(executor_units.killed_by, 3, range(8)))
-        assert isinstance(found.pop(3), LostUnit)
-        assert found == {n: n for n in range(8) if n != 3}
-        with pytest.raises(ValueError, match="boom"):
-            list(executor.run(executor_units.raising, ValueError, range(6)))
 
 
 def test_the_ray_pipeline_of_llamaindex_gives_the_nodes_of_our_parsers(

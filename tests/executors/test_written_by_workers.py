@@ -13,10 +13,11 @@ from stored_points import points_of, without_seconds
 
 from rag_nodes import ingest
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.executors import Pool
 from rag_nodes.models import Models
 from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import AutoEngine, ProcessEngine, driver
+from rag_nodes.pipeline import driver
 from rag_nodes.store import QdrantStore, open_store
 from rag_nodes.transforms import ChunkContext, FurtherVectors
 
@@ -90,14 +91,14 @@ def test_two_processes_of_which_one_dies_write_what_one_writes_for_the_same_pric
     folder = written(tmp_path / "files", manuals(6, _05_="# Kill\n\nkill"))
     parsers = {"x": PoisonedNodeParser(note=str(tmp_path / "note"), chunk_size=60, chunk_overlap=0)}
     options: dict[str, Any] = {"models": paid, "transformations": [VECTORS], "prices": PRICES}
-    engine = ProcessEngine(2)
-    report = ingest([folder], parsers, store, **options, engine=engine)
+    executor = Pool(2)
+    report = ingest([folder], parsers, store, **options, executor=executor)
     assert (tmp_path / "note").exists()
     asked = prompts(server)
     assert len(asked) == len(set(asked)), "what a worker paid for that died is not asked again"
     assert [one.step for one in report.writers] == ["SectionSummary", "ChunkContext"]
     server.requests.clear()
-    priced = ingest([folder], parsers, alone, **options, engine=engine, dry_run=True)
+    priced = ingest([folder], parsers, alone, **options, executor=executor, dry_run=True)
     assert prompts(server) == []
     expected = ingest([folder], parsers, alone, **options)
     assert sorted(prompts(server)) == sorted(asked)
@@ -124,7 +125,7 @@ def test_a_request_that_fails_leaves_its_chunk_as_it_would_in_one_process(
     expected = ingest([folder], parsers, alone, models=paid, transformations=steps)
     with open_store(tmp_path / "store") as store:
         options: dict[str, Any] = {"models": paid, "transformations": steps}
-        report = ingest([folder], parsers, store, **options, engine=ProcessEngine(2))
+        report = ingest([folder], parsers, store, **options, executor=Pool(2))
         found, known = (points_of(s, expected.columns[0].collection) for s in (store, alone))
     assert found == known
     assert sum("an empty answer" in str(payload) for payload, *_ in known.values()) == 2
@@ -144,10 +145,10 @@ def test_an_llm_that_no_other_process_can_make_is_refused_and_auto_does_without(
     )
     parsers = {"x": get_parser("fixed")}
     options: dict[str, Any] = {"models": models, "transformations": [FurtherVectors("context")]}
-    monkeypatch.setattr("rag_nodes.pipeline.engines.LARGE", 1)
-    monkeypatch.setattr("rag_nodes.pipeline.engines.usable_cores", lambda: 2)
+    monkeypatch.setattr("rag_nodes.pipeline.run.LARGE", 1)
+    monkeypatch.setattr("rag_nodes.pipeline.run.usable_cores", lambda: 2)
     with open_store(tmp_path / "store") as store:
         with pytest.raises(ConfigurationError, match="no class of a module"):
-            ingest([folder], parsers, store, **options, engine=ProcessEngine(2))
-        report = ingest([folder], parsers, store, **options, engine=AutoEngine())
+            ingest([folder], parsers, store, **options, executor=Pool(2))
+        report = ingest([folder], parsers, store, **options, executor="auto")
     assert [one.requests for one in report.writers] == [2]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.cli.engines import engine_of
+from rag_nodes.cli.executors import executor_of
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.pipeline import AutoEngine, ProcessEngine, RayEngine
+from rag_nodes.executors import Pool, Ray
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,47 +20,47 @@ if TYPE_CHECKING:
 
 
 def test_without_options_the_amount_that_is_due_decides() -> None:
-    assert isinstance(engine_of("auto", None, None), AutoEngine)
+    assert executor_of("auto", None, None) == "auto"
 
 
 def test_one_worker_is_this_process() -> None:
-    assert engine_of("1", None, None) is None
+    assert executor_of("1", None, None) is None
 
 
 @pytest.mark.parametrize("workers", ["0", "-1", "two", "1.5", ""])
 def test_what_is_no_number_of_workers_is_refused(workers: str) -> None:
     with pytest.raises(ConfigurationError, match="number from 1 on"):
-        engine_of(workers, None, None)
+        executor_of(workers, None, None)
 
 
 def test_a_number_of_workers_means_processes_of_this_machine() -> None:
-    engine = engine_of("3", None, None)
-    assert isinstance(engine, ProcessEngine)
-    assert engine.workers == 3
+    executor = executor_of("3", None, None)
+    assert isinstance(executor, Pool)
+    assert executor.workers == 3
 
 
 def test_ray_is_used_where_it_is_named_with_the_address_that_is_given() -> None:
-    engine = engine_of("5", "ray", "10.0.0.5:6379", 0.5)
-    assert isinstance(engine, RayEngine)
-    assert (engine.workers, engine.address, engine.num_gpus) == (5, "10.0.0.5:6379", 0.5)
+    executor = executor_of("5", "ray", "10.0.0.5:6379", 0.5)
+    assert isinstance(executor, Ray)
+    assert (executor.workers, executor.address, executor.num_gpus) == (5, "10.0.0.5:6379", 0.5)
 
 
 @pytest.mark.parametrize("engine", [None, "processes"])
 def test_an_address_of_ray_for_something_else_is_refused(engine: None) -> None:
     with pytest.raises(ConfigurationError, match="--ray-address is for --engine ray"):
-        engine_of("2", engine, "10.0.0.5:6379")
+        executor_of("2", engine, "10.0.0.5:6379")
 
 
 def test_what_only_ray_knows_is_refused_for_something_else() -> None:
     with pytest.raises(ConfigurationError, match="--num-gpus is for --engine ray"):
-        engine_of("2", "processes", None, 0.5)
+        executor_of("2", "processes", None, 0.5)
 
 
 def test_an_engine_without_workers_or_with_less_than_no_card_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="at least 1"):
-        RayEngine(0)
+        Ray(0)
     with pytest.raises(ConfigurationError, match="num_gpus"):
-        RayEngine(1, num_gpus=-0.5)
+        Ray(1, num_gpus=-0.5)
 
 
 def test_a_cluster_that_is_not_there_is_one_sentence_and_writes_nothing(

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
+import tempfile
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
+from ray_places import Running, is_of_ray, made_place
 
+from rag_nodes.executors.ray import ray_session
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from rag_nodes.parsers import SpanNodeParser
@@ -44,3 +51,22 @@ def corpus(tmp_path: Path) -> list[Path]:
         path.write_text("" if number == 3 else "\n\n".join(parts), encoding="utf-8")
         paths.append(path)
     return paths
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[Running]:
+    """Ray with two graphics cards, as far as it knows."""
+    with made_place() as place, ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            for name in filter(is_of_ray, list(os.environ)):
+                patch.delenv(name)
+            for name, value in place.environment.items():
+                patch.setenv(name, value)
+            patch.setenv("RAY_OVERRIDE_RESOURCES", json.dumps({"CPU": 8, "GPU": 2}))
+            patch.setattr(tempfile, "tempdir", str(place.folder / "t"))
+            ray = stack.enter_context(ray_session(7))
+        yield Running(place, ray)
+        processes = place.processes()
+        assert len(processes) > 3
+        stack.close()
+        place.check_that_nothing_is_left_of(processes)

@@ -9,7 +9,7 @@ import typer
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from rag_nodes.pipeline import AutoEngine, ProcessEngine, RayEngine
+    from rag_nodes.executors import Pool, Ray
 
 _WORKERS = "Workers"
 
@@ -66,12 +66,12 @@ NumGpus = Annotated[
 ]
 
 
-def engine_of(
+def executor_of(
     workers: str,
     engine: Literal["processes", "ray"] | None,
     address: str | None = None,
     num_gpus: float = 0.0,
-) -> AutoEngine | ProcessEngine | RayEngine | None:
+) -> Pool | Ray | Literal["auto"] | None:
     """What the options ask for; None for this process alone.
 
     Raises:
@@ -79,18 +79,18 @@ def engine_of(
     """
     count = _count(workers)
     if engine == "ray":
-        from rag_nodes.pipeline import RayEngine
+        from rag_nodes.executors import Ray
 
-        return RayEngine(count, address=address, num_gpus=num_gpus)
+        return Ray(count, address=address, num_gpus=num_gpus)
     given = {"--ray-address": address, "--num-gpus": num_gpus}
     for option, value in given.items():
         if value not in (None, 0):
             raise ConfigurationError(f"{option} is for --engine ray; name that, or leave it out")
     if engine is None and count == 1:
         return None
-    from rag_nodes.pipeline import AutoEngine, ProcessEngine
+    from rag_nodes.executors import Pool
 
-    return AutoEngine() if engine is None and count is None else ProcessEngine(count)
+    return "auto" if engine is None and count is None else Pool(count)
 
 
 def _count(workers: str) -> int | None:

@@ -18,12 +18,12 @@ from stored_points import points_of, without_seconds
 
 from rag_nodes import ingest
 from rag_nodes.errors import ConfigurationError, EngineError
-from rag_nodes.executors import Pool
+from rag_nodes.executors import Pool, usable_cores
 from rag_nodes.ledger import Ledger
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import AutoEngine, ProcessEngine, Progress, engines
-from rag_nodes.pipeline.engines import usable_cores
+from rag_nodes.pipeline import Progress
+from rag_nodes.pipeline import run as running
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
@@ -87,14 +87,14 @@ def test_two_processes_give_what_one_gives_point_for_point(
     with open_store(tmp_path / "alone") as alone, open_store(tmp_path / "store") as store:
         expected = ingest(paths, parsers, alone, models=models)
         report = ingest(
-            paths, parsers, store, models=models, engine=ProcessEngine(2), progress=steps.append
+            paths, parsers, store, models=models, executor=Pool(2), progress=steps.append
         )
         assert without_seconds(report) == without_seconds(expected)
         assert len(report.failed) == 3
         for column in expected.columns:
             assert points_of(store, column.collection) == points_of(alone, column.collection)
         assert ledger_of(tmp_path / "store") == ledger_of(tmp_path / "alone")
-        again = ingest(paths, parsers, store, models=models, engine=ProcessEngine(1))
+        again = ingest(paths, parsers, store, models=models, executor=Pool(1))
         assert [column.written for column in again.columns] == [0, 0, 0]
         known = ingest(paths, parsers, alone, models=models)
         assert without_seconds(again) == without_seconds(known)
@@ -107,18 +107,21 @@ def test_a_poisoned_file_and_a_killed_worker_cost_no_innocent_file(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("POISON_API_KEY", "no-such-key-here")
     long = " ".join(f"Part {number} of it is made of steel." for number in range(600))
-    texts = {**plain(8), "00.md": long, "03.md": "poison", "05.md": "kill", "06.md": "warn"}
+    texts = {**plain(40), "00.md": long, "03.md": "poison", "05.md": "kill", "06.md": "warn"}
     paths = written(tmp_path / "files", texts)
     note = tmp_path / "note"
     parsers = {"x": PoisonedNodeParser(note=str(note), chunk_size=16, chunk_overlap=0)}
     with open_store() as store, open_store() as alone:
-        report = ingest(paths, parsers, store, models=models, engine=ProcessEngine(2))
+        report = ingest(paths, parsers, store, models=models, executor=Pool(2))
         (failed,) = report.failed
         assert failed.path.endswith("03.md")
         assert "the worker died twice reading it (SIGKILL)" in str(failed.error)
+        assert [one.status for one in report.files].count("read") == 39
+        assert capfd.readouterr().err.count("a broken font") == 2  # two deaths, no innocent's
         said = [one.getMessage() for one in caplog.records if one.name == "py.warnings"]
         assert ["UserWarning: a broken font, by ****" in one for one in said] == [True]
         assert wait_for(note)
@@ -137,11 +140,11 @@ import sys
 from hostile_models import impatient, ingest_many
 from hostile_parsers import PoisonedNodeParser
 from rag_nodes import ingest, open_store
-from rag_nodes.pipeline import ProcessEngine
+from rag_nodes.executors import Pool
 
 note, folder, store = sys.argv[1:]
 with open_store(store) as opened:
-    ingest([folder], {"x": PoisonedNodeParser(note=note)}, opened, engine=ProcessEngine(2))
+    ingest([folder], {"x": PoisonedNodeParser(note=note)}, opened, executor=Pool(2))
 """
 
 
@@ -155,7 +158,7 @@ def test_workers_end_with_their_driver_and_the_next_run_completes_it(
         [sys.executable, "-c", DRIVER, *arguments],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
     )
-    worker = wait_for(note)
+    worker = wait_for(note, seconds=300)
     os.kill(driver.pid, signal.SIGKILL)
     driver.wait()
     wait_until_gone(worker)
@@ -174,8 +177,8 @@ def test_workers_and_a_server_give_what_one_process_gives(models: Models, tmp_pa
     with open_store() as alone:
         expected = ingest(paths, parsers, alone, models=models)
     with _server.serve() as double, open_store(double.url) as store:
-        engine = ProcessEngine(2)
-        report = ingest(paths, parsers, store, models=models, engine=engine, ledger=ledger)
+        executor = Pool(2)
+        report = ingest(paths, parsers, store, models=models, executor=executor, ledger=ledger)
         assert without_seconds(report) == without_seconds(expected)
         for column in expected.columns:
             assert store.count(column.collection) == column.chunks
@@ -186,7 +189,7 @@ def test_workers_and_a_server_give_what_one_process_gives(models: Models, tmp_pa
 def test_processes_keep_the_limits_of_an_account_together(
     tmp_path: Path, openai_server: OpenAIServer
 ) -> None:
-    report = ingest_many(tmp_path, impatient(openai_server, 4), ProcessEngine(2))
+    report = ingest_many(tmp_path, impatient(openai_server, 4), Pool(2))
     assert "to be asked again" in str(report.columns[0].error)
     assert len(openai_server.asked("embeddings")) == 4
 
@@ -196,7 +199,7 @@ def test_a_parser_that_no_other_process_can_make_is_refused_before_anything_star
 ) -> None:
     parsers = {"x": lambda text: text.splitlines()}
     with open_store() as store, pytest.raises(ConfigurationError, match="import path"):
-        ingest([EXAMPLES], parsers, store, models=models, engine=ProcessEngine(1))
+        ingest([EXAMPLES], parsers, store, models=models, executor=Pool(1))
 
 
 def test_cores_are_those_that_may_be_used() -> None:
@@ -206,7 +209,7 @@ def test_cores_are_those_that_may_be_used() -> None:
 @pytest.mark.parametrize("workers", [0, -1])
 def test_an_engine_has_a_worker(workers: int) -> None:
     with pytest.raises(ConfigurationError, match="at least 1"):
-        ProcessEngine(workers)
+        Pool(workers)
 
 
 @pytest.fixture
@@ -214,13 +217,13 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many workers would have been started, each time; none is."""
     asked: list[int] = []
 
-    def nobody(workers: int) -> Pool:
-        asked.append(workers)
-        raise EngineError(f"{workers} workers")
+    def nobody() -> Pool:
+        asked.append(2)
+        raise EngineError("2 workers")
 
-    monkeypatch.setattr(engines, "Pool", nobody)
-    monkeypatch.setattr(engines, "usable_cores", lambda: 2)
-    monkeypatch.setattr(engines, "LARGE", 200)
+    monkeypatch.setattr(running, "Pool", nobody)
+    monkeypatch.setattr(running, "usable_cores", lambda: 2)
+    monkeypatch.setattr(running, "LARGE", 200)
     return asked
 
 
@@ -230,18 +233,18 @@ def test_much_that_is_due_goes_to_several_processes_and_little_does_not(
     few, many = written(tmp_path / "few", plain(2)), written(tmp_path / "many", plain(20))
     parsers = {"x": get_parser("heading")}
     with open_store(tmp_path / "store") as store:
-        ingest(few, parsers, store, models=models, engine=AutoEngine())
+        ingest(few, parsers, store, models=models, executor="auto")
         assert made == []
         with pytest.raises(EngineError, match="2 workers"):
-            ingest(many, parsers, store, models=models, engine=AutoEngine())
+            ingest(many, parsers, store, models=models, executor="auto")
         for path in many:
             os.utime(path, (1, 1))
         ingest(many, parsers, store, models=models)
-        ingest(many, parsers, store, models=models, engine=AutoEngine())  # nothing is due
+        ingest(many, parsers, store, models=models, executor="auto")  # nothing is due
         assert len(made) == 1
         another = {"x": get_parser("heading"), "y": get_parser("fixed")}
         with pytest.raises(EngineError, match="2 workers"):
-            ingest(many, another, store, models=models, engine=AutoEngine())
+            ingest(many, another, store, models=models, executor="auto")
 
 
 def test_what_another_process_could_not_make_stays_in_this_one(
@@ -250,7 +253,7 @@ def test_what_another_process_could_not_make_stays_in_this_one(
     paths = written(tmp_path / "many", plain(20))
     with open_store() as store:
         parsers = {"x": lambda text: text.splitlines()}
-        ingest(paths, parsers, store, models=models, engine=AutoEngine())
+        ingest(paths, parsers, store, models=models, executor="auto")
         server = Models.of(embed_model=LettersEmbedding())
-        ingest(paths, {"x": get_parser("fixed")}, store, models=server, engine=AutoEngine())
+        ingest(paths, {"x": get_parser("fixed")}, store, models=server, executor="auto")
     assert made == []
