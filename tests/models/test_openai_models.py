@@ -1,23 +1,30 @@
+"""LlamaIndex's OpenAI classes with what they lack, held against a server that records and fails."""
+
+from __future__ import annotations
+
 import asyncio
 import copy
+import json
 import logging
 import pickle
 import socket
 import time
 import traceback
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import openai_server as faults
 import pytest
 from fake_time import FakeTime
-from llama_index.core.llms import LLM, ChatMessage
-from openai_server import OpenAIServer
-from pydantic import SecretStr
+from llama_index.core.llms import ChatMessage
+from llama_index.core.tools import FunctionTool
+from llama_index.embeddings.openai import OpenAIEmbedding
+from llama_index.llms.openai_like import OpenAILike
+from pydantic import BaseModel, SecretStr
 
 from rag_nodes.errors import (
     CancelledError,
+    ConfigurationError,
     CredentialsError,
     DimensionError,
     ModelConnectionError,
@@ -26,13 +33,22 @@ from rag_nodes.errors import (
     RagNodesError,
     RateLimitedError,
 )
-from rag_nodes.models import pacing
+from rag_nodes.models import Models, choose_models, pacing
 from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
 from rag_nodes.models.pacing import BATCH_BYTES, RequestWindow, repeats_counted
 from rag_nodes.processes import Interrupt, interruptible
+from rag_nodes.settings import OPENAI_API_BASE, Settings
 from rag_nodes.text.tokens import count_tokens
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openai_server import Fault, OpenAIServer
+
+    Ask = Callable[[OpenAIServerEmbedding, OpenAIServerLLM], object]
+
 KEY = "canary-key-93b1"
+GATE = "gate-pass-7c2e"
 MODEL = "some-model-nobody-knows"
 
 pytest_plugins = ["fixtures_openai"]
@@ -49,69 +65,90 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
 
 
 @pytest.fixture
-def embedding(openai_server: OpenAIServer) -> OpenAIServerEmbedding:
-    return OpenAIServerEmbedding(
-        model_name=MODEL, api_key=SecretStr(KEY), api_base=openai_server.base
-    )
+def access(openai_server: OpenAIServer) -> dict[str, Any]:
+    return {"api_key": SecretStr(KEY), "api_base": openai_server.base}
 
 
 @pytest.fixture
-def llm(openai_server: OpenAIServer) -> OpenAIServerLLM:
-    return OpenAIServerLLM(model=MODEL, api_key=SecretStr(KEY), api_base=openai_server.base)
+def embedding(access: dict[str, Any]) -> OpenAIServerEmbedding:
+    return OpenAIServerEmbedding(model_name=MODEL, **access)
 
 
-def test_equal_texts_get_equal_vectors_in_the_order_of_the_texts(
+@pytest.fixture
+def llm(access: dict[str, Any]) -> OpenAIServerLLM:
+    return OpenAIServerLLM(model=MODEL, **access)
+
+
+def _embed(embedding: OpenAIServerEmbedding, _: OpenAIServerLLM) -> object:
+    return embedding.get_text_embedding_batch(["one", "two"])
+
+
+def _chat(_: OpenAIServerEmbedding, llm: OpenAIServerLLM) -> object:
+    return llm.complete("question")
+
+
+def _stream(_: OpenAIServerEmbedding, llm: OpenAIServerLLM) -> object:
+    return list(llm.stream_complete("question"))
+
+
+every_way = pytest.mark.parametrize("ask", [_embed, _chat, _stream])
+
+
+# --- what is sent, and what comes back ----------------------------------------------------------
+
+
+def test_our_models_are_those_of_llama_index(
+    embedding: OpenAIServerEmbedding, llm: OpenAIServerLLM
+) -> None:
+    assert isinstance(embedding, OpenAIEmbedding)
+    assert isinstance(llm, OpenAILike)
+
+
+def test_what_is_sent_never_changes_by_a_byte(
+    embedding: OpenAIServerEmbedding, llm: OpenAIServerLLM, openai_server: OpenAIServer
+) -> None:
+    embedding.get_text_embedding_batch(["# Tea\n\n- a\n- b", " \n", "broken \ud800 half"])
+    llm.chat([ChatMessage(role="system", content="Be brief."), ChatMessage("half \ud800, é")])
+    [*llm.stream_complete("Tea?", max_tokens=5, temperature=1.5)]
+    assert {one.authorization for one in openai_server.requests} == {f"Bearer {KEY}"}
+    system = {"role": "system", "content": "Be brief."}
+    limits = {"model": MODEL, "max_tokens": 1024, "stream": False, "temperature": 0.2}
+    sent = [
+        {
+            "input": ["# Tea\n\n- a\n- b", "(blank)", "broken \ufffd half"],
+            "model": MODEL,
+            "encoding_format": "base64",
+        },
+        {"messages": [system, {"role": "user", "content": "half \ufffd, é"}], **limits},
+        {
+            "messages": [{"role": "user", "content": "Tea?"}],
+            **limits,
+            "max_tokens": 5,
+            "stream": True,
+            "temperature": 1.5,
+        },
+    ]
+    assert [json.dumps(one.body) for one in openai_server.requests] == [*map(json.dumps, sent)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "sizes"),
+    [
+        ([f"text {number}" for number in range(250)], [100, 100, 50]),
+        (["word " * (BATCH_BYTES // 15)] * 7, [3, 3, 1]),
+    ],
+    ids=["number", "size"],
+)
+async def test_texts_are_spread_over_requests_by_number_and_size(
+    texts: list[str],
+    sizes: list[int],
     embedding: OpenAIServerEmbedding,
+    openai_server: OpenAIServer,
 ) -> None:
-    first, second, third = embedding.get_text_embedding_batch(["a cat", "two dogs", "a cat"])
-    assert first == third != second
-
-
-def test_the_model_name_and_the_key_reach_the_server(
-    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer
-) -> None:
-    embedding.get_query_embedding("hello")
-    (request,) = openai_server.requests
-    assert request.authorization == f"Bearer {KEY}"
-    assert request.body["model"] == MODEL
-
-
-def test_line_breaks_are_sent_as_they_are(
-    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer
-) -> None:
-    embedding.get_text_embedding("# Heading\n\n- item\n- item")
-    assert openai_server.asked("embeddings")[0]["input"] == ["# Heading\n\n- item\n- item"]
-
-
-def test_blank_texts_and_lone_surrogates_get_vectors_too(
-    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer
-) -> None:
-    vectors = embedding.get_text_embedding_batch(["", " \n", "broken \ud800 half"])
-    assert {len(vector) for vector in vectors} == {openai_server.dimension}
-    assert openai_server.asked("embeddings")[0]["input"][2] == "broken \ufffd half"
-
-
-def test_a_hundred_texts_go_into_one_request(
-    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer
-) -> None:
-    embedding.get_text_embedding_batch([f"text {number}" for number in range(250)])
-    assert [len(body["input"]) for body in openai_server.asked("embeddings")] == [100, 100, 50]
-
-
-def test_long_texts_are_spread_over_requests_by_size(
-    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer
-) -> None:
-    text = "word " * (BATCH_BYTES // 15)
-    vectors = embedding.get_text_embedding_batch([text] * 7)
-    assert [len(body["input"]) for body in openai_server.asked("embeddings")] == [3, 3, 1]
-    assert len(vectors) == 7
-
-
-async def test_async_vectors_equal_the_sync_ones(embedding: OpenAIServerEmbedding) -> None:
-    texts = [f"text {number}" for number in range(150)]
-    assert await embedding.aget_text_embedding_batch(texts) == (
-        embedding.get_text_embedding_batch(texts)
-    )
+    vectors = embedding.get_text_embedding_batch(texts)
+    assert [len(body["input"]) for body in openai_server.asked("embeddings")] == sizes
+    assert vectors[0] == embedding.get_query_embedding(texts[0])
+    assert vectors == await embedding.aget_text_embedding_batch(texts)
 
 
 def test_one_model_serves_several_event_loops(embedding: OpenAIServerEmbedding) -> None:
@@ -119,43 +156,56 @@ def test_one_model_serves_several_event_loops(embedding: OpenAIServerEmbedding) 
     assert first == asyncio.run(embedding.aget_query_embedding("hello"))
 
 
-def test_the_answer_is_what_the_server_says(llm: OpenAIServerLLM) -> None:
-    assert llm.complete("question").text == faults.ANSWER
-    assert llm.chat([ChatMessage("question")]).message.content == faults.ANSWER
+def test_a_number_of_dimensions_is_asked_for_and_names_another_vector_space(
+    access: dict[str, Any], openai_server: OpenAIServer
+) -> None:
+    short = OpenAIServerEmbedding(model_name=MODEL, dimensions=16, **access)
+    assert len(short.get_text_embedding("hello")) == 16
+    assert openai_server.asked("embeddings")[0]["dimensions"] == 16
+    plain = OpenAIServerEmbedding(model_name=MODEL, **access)
+    names = {Models.of(embed_model=one).embedding_name for one in (short, plain)}
+    assert len(names) == 2
 
 
-def test_the_streamed_pieces_add_up_to_the_answer(llm: OpenAIServerLLM) -> None:
+async def test_the_answer_is_what_the_server_says_however_it_is_asked(llm: OpenAIServerLLM) -> None:
+    messages = [ChatMessage("question")]
     pieces = list(llm.stream_complete("question"))
     assert len(pieces) > 1
     assert "".join(piece.delta or "" for piece in pieces) == pieces[-1].text == faults.ANSWER
-
-
-async def test_async_answers_equal_the_sync_ones(llm: OpenAIServerLLM) -> None:
-    messages = [ChatMessage("question")]
-    chat = [piece async for piece in await llm.astream_chat(messages)]
-    complete = [piece async for piece in await llm.astream_complete("question")]
+    assert llm.complete("question").text == faults.ANSWER
+    assert llm.chat(messages).message.content == faults.ANSWER
     assert (await llm.achat(messages)).message.content == faults.ANSWER
     assert (await llm.acomplete("question")).text == faults.ANSWER
+    chat = [piece async for piece in await llm.astream_chat(messages)]
+    complete = [piece async for piece in await llm.astream_complete("question")]
     assert chat[-1].message.content == complete[-1].text == faults.ANSWER
 
 
-async def test_a_stream_may_be_left_early(llm: OpenAIServerLLM) -> None:
+async def test_a_stream_that_is_left_early_gives_its_connection_back(llm: OpenAIServerLLM) -> None:
+    pieces = llm.stream_complete("question")
+    first = next(iter(pieces)).delta
+    pieces.close()
+    pool = llm._get_client()._client._transport._pool  # type: ignore[attr-defined]
+    assert all(connection.is_idle() or connection.is_closed() for connection in pool.connections)
     async for piece in await llm.astream_complete("question"):
-        first = piece.delta
+        assert piece.delta == first
         break
-    assert faults.ANSWER.startswith(first or "?")
-    assert next(iter(llm.stream_complete("question"))).delta == first
 
 
-def test_compatible_servers_are_asked_in_the_words_they_know(
-    llm: OpenAIServerLLM, openai_server: OpenAIServer
-) -> None:
-    llm.complete("question")
-    (body,) = openai_server.asked("chat/completions")
-    assert (body["temperature"], body["max_tokens"]) == (0.2, 1024)
+def test_openai_itself_is_asked_in_its_own_words_and_known() -> None:
+    body = OpenAIServerLLM(model="o3-mini", max_tokens=50)._get_model_kwargs()
+    assert body == {"model": "o3-mini", "temperature": 1.0, "max_completion_tokens": 50}
+    own = OpenAIServerLLM(model="gpt-4o-mini")
+    other = OpenAIServerLLM(model="gpt-4o-mini", api_base="http://127.0.0.1:1/v1")
+    assert own.metadata.is_function_calling_model
+    assert own.should_use_structured_outputs
+    assert not other.metadata.is_function_calling_model
+    assert not other.should_use_structured_outputs
+    with pytest.raises(ConfigurationError, match="does not chat"):
+        OpenAIServerLLM(model="gpt-5.2-pro")
 
 
-def test_parameters_the_model_does_not_take_are_left_out_from_then_on(
+def test_parameters_the_model_does_not_take_are_left_out_from_then_on_and_a_limit_renamed(
     llm: OpenAIServerLLM, openai_server: OpenAIServer
 ) -> None:
     for name in ("max_tokens", "temperature"):
@@ -163,16 +213,18 @@ def test_parameters_the_model_does_not_take_are_left_out_from_then_on(
     llm.complete("question")
     llm.complete("another")
     *_, third, fourth = openai_server.asked("chat/completions")
-    assert (
-        third.keys()
-        == fourth.keys()
-        == {
-            "model",
-            "messages",
-            "max_completion_tokens",
-            "stream",
-        }
-    )
+    assert third.keys() == fourth.keys() == {"model", "messages", "max_completion_tokens", "stream"}
+    assert third["max_completion_tokens"] == 1024
+
+
+@pytest.mark.parametrize("name", ["messages", "top_p", "model"])
+def test_a_parameter_that_the_answer_depends_on_is_not_left_out(
+    name: str, llm: OpenAIServerLLM, openai_server: OpenAIServer
+) -> None:
+    openai_server.fail(faults.Fault(400, "unsupported_parameter", "no", parameter=name))
+    with pytest.raises(ModelRequestError, match="refused"):
+        llm.complete("hello", top_p=0.5)
+    assert len(openai_server.requests) == 1
 
 
 def test_questions_asked_at_the_same_time_all_leave_out_what_is_refused(
@@ -187,41 +239,56 @@ def test_questions_asked_at_the_same_time_all_leave_out_what_is_refused(
         assert {answer.result().text for answer in answers} == {faults.ANSWER}
 
 
-def _embed(embedding: OpenAIServerEmbedding, llm: LLM) -> object:
-    del llm
-    return embedding.get_text_embedding_batch(["one", "two"])
+class Reading(BaseModel):
+    """What a tool is called with."""
+
+    litres: int
 
 
-def _chat(embedding: OpenAIServerEmbedding, llm: LLM) -> object:
-    del embedding
-    return llm.complete("question")
+def _calling(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> Any:
+    del server, fault
+    function = {"name": "Reading", "arguments": '{"litres": 9}'}
+    call = {"id": "1", "type": "function", "function": function}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    facts = {"id": "1", "object": "chat.completion", "created": 0, "model": body["model"]}
+    return faults.JSONResponse({**facts, "choices": [choice]})
 
 
-def _stream(embedding: OpenAIServerEmbedding, llm: LLM) -> object:
-    del embedding
-    return list(llm.stream_complete("question"))
+def test_tools_of_llama_index_are_offered_and_called(
+    access: dict[str, Any], openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faults, "_chat", _calling)
+    llm = OpenAIServerLLM(model=MODEL, is_function_calling_model=True, **access)
+    tool = FunctionTool.from_defaults(lambda litres: litres, name="Reading", fn_schema=Reading)
+    (call,) = llm.get_tool_calls_from_response(llm.chat_with_tools([tool], "How much?"))
+    assert (call.tool_name, call.tool_kwargs) == ("Reading", {"litres": 9})
+    assert openai_server.asked("completions")[0]["tools"][0]["function"]["name"] == "Reading"
 
 
-Ask = Callable[[OpenAIServerEmbedding, LLM], object]
-EVERY_FAULT: list[tuple[faults.Fault, type[RagNodesError], str, int]] = [
-    (faults.UNAUTHORIZED, CredentialsError, "key was refused", 1),
-    (faults.Fault(403, None, "no access"), CredentialsError, "may use this model", 1),
-    (faults.UNKNOWN_MODEL, ModelRequestError, "ends in /v1", 1),
-    (faults.TOO_LONG, ModelRequestError, "smaller", 1),
-    (faults.Fault(422, None, "bad option"), ModelRequestError, "bad option", 1),
-    (faults.LIMITED, RateLimitedError, "in a while", 6),
-    (faults.NO_QUOTA, RateLimitedError, "billing", 1),
-    (faults.FAILING, ModelResponseError, "HTTP 500", 6),
-    (faults.Fault(body="html"), ModelResponseError, "ends in /v1", 1),
-    (faults.Fault(body="garbage"), ModelResponseError, "ends in /v1", 1),
-]
+# --- faults -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ask", [_embed, _chat, _stream])
-@pytest.mark.parametrize(("fault", "error", "words", "requests"), EVERY_FAULT)
+@every_way
+@pytest.mark.parametrize(
+    ("fault", "error", "words", "requests"),
+    [
+        (faults.UNAUTHORIZED, CredentialsError, "key was refused", 1),
+        (faults.Fault(403, None, "no access"), CredentialsError, "may use this model", 1),
+        (faults.UNKNOWN_MODEL, ModelRequestError, "ends in /v1", 1),
+        (faults.TOO_LONG, ModelRequestError, "smaller", 1),
+        (faults.Fault(422, None, "bad option"), ModelRequestError, "bad option", 1),
+        (faults.LIMITED, RateLimitedError, "in a while", 6),
+        (faults.NO_QUOTA, RateLimitedError, "billing", 1),
+        (faults.Fault(408), ModelResponseError, "HTTP 408", 6),
+        (faults.FAILING, ModelResponseError, "HTTP 500", 6),
+        (faults.Fault(body="html"), ModelResponseError, "ends in /v1", 1),
+        (faults.Fault(body="garbage"), ModelResponseError, "ends in /v1", 1),
+    ],
+)
 def test_every_fault_ends_in_a_message_after_a_bounded_number_of_requests(
     ask: Ask,
-    fault: faults.Fault,
+    fault: Fault,
     error: type[RagNodesError],
     words: str,
     requests: int,
@@ -232,76 +299,60 @@ def test_every_fault_ends_in_a_message_after_a_bounded_number_of_requests(
     openai_server.fail(fault, times=50)
     with pytest.raises(error) as caught:
         ask(embedding, llm)
-    assert words in str(caught.value)
-    assert MODEL in str(caught.value)
-    assert openai_server.base in str(caught.value)
+    for said in (words, MODEL, openai_server.base):
+        assert said in str(caught.value)
     assert len(openai_server.requests) == requests
 
 
 @pytest.mark.parametrize(
-    ("body", "error", "words"),
+    ("ask", "body", "error", "words"),
     [
-        ("dimension", DimensionError, "63 numbers where 64"),
-        ("nan", ModelResponseError, "NaN"),
-        ("huge", ModelResponseError, "beyond a store"),
-        ("no-numbers", ModelResponseError, "a vector without numbers"),
-        ("count", ModelResponseError, "1 vectors for 2 texts"),
+        (_embed, "dimension", DimensionError, "63 numbers where 64"),
+        (_embed, "nan", ModelResponseError, "NaN"),
+        (_embed, "huge", ModelResponseError, "beyond a store"),
+        (_embed, "no-numbers", ModelResponseError, "a vector without numbers"),
+        (_embed, "count", ModelResponseError, "1 vectors for 2 texts"),
+        (_stream, "cut", ModelResponseError, "cut off"),
+        (_stream, "unfinished", ModelResponseError, "cut off"),
+        (_stream, "empty", ModelResponseError, "empty answer"),
+        (_stream, "error-event", ModelResponseError, r"its answer off \(made to fail\); try again"),
+        (_chat, "empty", ModelResponseError, "empty answer"),
+        (_chat, "no-choices", ModelResponseError, "not what an OpenAI-compatible server sends"),
     ],
 )
-def test_spoilt_vectors_are_refused(
+def test_spoilt_answers_are_refused(
+    ask: Ask,
     body: str,
     error: type[RagNodesError],
     words: str,
     embedding: OpenAIServerEmbedding,
+    llm: OpenAIServerLLM,
     openai_server: OpenAIServer,
 ) -> None:
     openai_server.fail(faults.Fault(body=body))
     with pytest.raises(error, match=words):
-        embedding.get_text_embedding_batch(["one", "two"])
+        ask(embedding, llm)
+    assert len(openai_server.requests) == 1
 
 
-def test_a_model_that_changes_its_dimension_is_refused(
-    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer
+def test_a_model_that_changes_its_dimension_and_an_answer_of_blanks_are_refused(
+    embedding: OpenAIServerEmbedding, llm: OpenAIServerLLM, openai_server: OpenAIServer
 ) -> None:
     embedding.get_query_embedding("one")
     openai_server.dimension = 32
     with pytest.raises(DimensionError, match="32 numbers where 64"):
         embedding.get_query_embedding("two")
+    openai_server.answer = "  \n"
+    for ask in (_chat, _stream):
+        with pytest.raises(ModelResponseError, match="empty answer; try again"):
+            ask(embedding, llm)
 
 
-@pytest.mark.parametrize("body", ["cut", "unfinished"])
-def test_a_stream_that_breaks_off_is_an_error_after_what_arrived(
-    body: str, llm: OpenAIServerLLM, openai_server: OpenAIServer
-) -> None:
-    openai_server.fail(faults.Fault(body=body))
-    arrived: list[Any] = []
-    with pytest.raises(ModelResponseError, match="cut off"):
-        arrived.extend(llm.stream_complete("question"))
-    assert len(openai_server.requests) == 1
-
-
-@pytest.mark.parametrize("ask", [_chat, _stream])
-def test_an_empty_answer_is_an_error(
-    ask: Ask, embedding: OpenAIServerEmbedding, llm: OpenAIServerLLM, openai_server: OpenAIServer
-) -> None:
-    openai_server.fail(faults.Fault(body="empty"))
-    with pytest.raises(ModelResponseError, match="empty answer"):
-        ask(embedding, llm)
-
-
-def test_an_answer_without_choices_is_an_error(
-    llm: OpenAIServerLLM, openai_server: OpenAIServer
-) -> None:
-    openai_server.fail(faults.Fault(body="no-choices"))
-    with pytest.raises(ModelResponseError, match="not what an OpenAI-compatible server sends"):
-        llm.complete("question")
-
-
-@pytest.mark.parametrize("ask", [_embed, _chat, _stream])
+@every_way
 @pytest.mark.parametrize("fault", [faults.FAILING, faults.LIMITED])
 def test_a_fault_that_passes_is_waited_out(
     ask: Ask,
-    fault: faults.Fault,
+    fault: Fault,
     embedding: OpenAIServerEmbedding,
     llm: OpenAIServerLLM,
     openai_server: OpenAIServer,
@@ -311,21 +362,16 @@ def test_a_fault_that_passes_is_waited_out(
     assert len(openai_server.requests) == 3
 
 
-def test_a_short_wait_the_server_asks_for_is_kept(
+def test_a_short_wait_the_server_asks_for_is_kept_and_a_long_one_reported(
     embedding: OpenAIServerEmbedding, openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     openai_server.fail(faults.Fault(429, headers={"retry-after": "7"}))
     embedding.get_query_embedding("hello")
     assert "next attempt in 7.0 s" in caplog.text
-
-
-def test_a_long_wait_the_server_asks_for_is_reported_instead(
-    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer
-) -> None:
     openai_server.fail(faults.Fault(429, headers={"retry-after": "60"}))
     with pytest.raises(RateLimitedError, match="try again in 60 s"):
         embedding.get_query_embedding("hello")
-    assert len(openai_server.requests) == 1
+    assert len(openai_server.requests) == 3
 
 
 def test_a_refused_connection_is_reported_when_the_time_is_up(clock: FakeTime) -> None:
@@ -337,7 +383,7 @@ def test_a_refused_connection_is_reported_when_the_time_is_up(clock: FakeTime) -
     assert sum(clock.pauses) == model.retry_seconds == 10
 
 
-@pytest.mark.parametrize("ask", [_embed, _chat, _stream])
+@every_way
 def test_a_server_that_does_not_answer_is_given_up(
     ask: Ask, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -350,17 +396,21 @@ def test_a_server_that_does_not_answer_is_given_up(
     assert len(openai_server.requests) == 1
 
 
+# --- keys ---------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("fault", [faults.UNAUTHORIZED, faults.FAILING, faults.LIMITED])
-def test_the_key_appears_nowhere(
-    fault: faults.Fault,
-    embedding: OpenAIServerEmbedding,
-    llm: OpenAIServerLLM,
+def test_key_and_headers_are_sent_and_appear_nowhere(
+    fault: Fault,
+    access: dict[str, Any],
     openai_server: OpenAIServer,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    echo = faults.Fault(fault.status, fault.code, f"refused: {KEY} and sk-{KEY}")
-    openai_server.fail(echo, times=50)
+    access |= {"default_headers": {"X-Gate": GATE}}
+    embedding, llm = OpenAIServerEmbedding(**access), OpenAIServerLLM(**access)
+    echo = f"refused: {KEY}, sk-{KEY}, {GATE} {'very ' * 48}"
+    openai_server.fail(faults.Fault(fault.status, fault.code, f"{echo} {KEY}"), times=50)
     seen = []
     for ask in (_embed, _chat):
         with pytest.raises(RagNodesError) as caught:
@@ -368,32 +418,12 @@ def test_the_key_appears_nowhere(
         seen.append("".join(traceback.format_exception(caught.value)))
     openai_server.faults.clear()
     _embed(embedding, llm)
+    assert openai_server.requests[-1].authorization == f"Bearer {KEY}"
     for model in (embedding, llm):
         seen += [repr(model), str(model), str(model.to_dict()), str(model.model_dump())]
-        seen += [model.to_json()]
-    assert KEY not in "\n".join([*seen, caplog.text])
-
-
-def test_no_part_of_a_key_is_left_where_a_long_message_is_shortened(
-    openai_server: OpenAIServer,
-) -> None:
-    gate = "gate-pass-7c2e"
-    model = OpenAIServerEmbedding(
-        api_base=openai_server.base, api_key=KEY, default_headers={"X-Gate": gate}
-    )
-    for secret in (KEY, gate):
-        openai_server.fail(faults.Fault(401, None, f"{'very ' * 58} {secret}"))
-        with pytest.raises(CredentialsError) as caught:
-            model.get_query_embedding("hello")
-        assert secret[:6] not in str(caught.value)
-
-
-def test_what_a_server_says_in_the_middle_of_a_stream_is_told(
-    llm: OpenAIServerLLM, openai_server: OpenAIServer
-) -> None:
-    openai_server.fail(faults.Fault(body="error-event"))
-    with pytest.raises(ModelResponseError, match=r"broke its answer off \(made to fail\); try ag"):
-        list(llm.stream_complete("question"))
+        seen.append(model.to_json())
+    for secret in (KEY, GATE):
+        assert secret[:6] not in "\n".join([*seen, caplog.text])
 
 
 def test_a_placeholder_for_a_key_does_not_garble_messages(openai_server: OpenAIServer) -> None:
@@ -403,13 +433,44 @@ def test_a_placeholder_for_a_key_does_not_garble_messages(openai_server: OpenAIS
         model.get_query_embedding("hello")
 
 
+def test_what_the_environment_holds_for_others_is_in_no_model(
+    openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_API_BASE", "http://127.0.0.1:9/elsewhere")
+    own = {"api_key": SecretStr("sk-given")}
+    for model in (OpenAIServerEmbedding(**own), OpenAIServerLLM(**own)):
+        shown = [repr(model), str(model), str(model.to_dict()), model.to_json()]
+        shown.append(repr(pickle.dumps(model)))  # which holds the key that was given alone
+        assert KEY not in "".join(shown)
+        assert "elsewhere" not in "".join(shown)
+        assert model.place == "OpenAI"
+        assert str(model._get_client().base_url).rstrip("/") == OPENAI_API_BASE
+    OpenAIServerEmbedding(api_base=openai_server.base).get_query_embedding("hello")
+    assert openai_server.requests[0].authorization == "Bearer none"
+
+
+def test_the_address_other_openai_tools_read_is_where_requests_go(
+    openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.base)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    models = choose_models(Settings())
+    assert models.llm is not None
+    models.embedding.get_query_embedding("hello")
+    models.llm.complete("hello")
+    assert [one.authorization for one in openai_server.requests] == [f"Bearer {KEY}"] * 2
+
+
 def test_a_copy_is_equal_and_keeps_working(
     embedding: OpenAIServerEmbedding, llm: OpenAIServerLLM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/elsewhere")
-    assert copy.deepcopy(embedding).to_dict() == embedding.to_dict()
+    vector = embedding.get_query_embedding("a")
+    for copied in (copy.deepcopy(embedding), pickle.loads(pickle.dumps(embedding))):
+        assert copied.to_dict() == embedding.to_dict()
+        assert copied.get_query_embedding("a") == vector
     assert copy.deepcopy(llm).to_dict() == llm.to_dict()
-    assert copy.deepcopy(embedding).get_query_embedding("a") == embedding.get_query_embedding("a")
     assert copy.deepcopy(llm).complete("question").text == faults.ANSWER
 
 
@@ -426,13 +487,19 @@ def test_a_pickled_model_takes_a_key_configured_where_it_arrives_only_if_it_has_
     assert asked == [f"Bearer {KEY}", "Bearer key-of-the-worker"]
 
 
-def test_a_key_configured_for_one_address_is_not_sent_to_another(
-    openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-for-openai-only")
-    model = OpenAIServerEmbedding(model_name=MODEL, api_base=openai_server.base)
-    model.get_query_embedding("hello")
-    assert openai_server.requests[0].authorization == "Bearer none"
+async def test_without_a_key_openai_is_not_asked_and_no_path_leads_past_our_client() -> None:
+    embedding, llm = OpenAIServerEmbedding(), OpenAIServerLLM()
+    for ask in (embedding.get_query_embedding, llm.complete):
+        with pytest.raises(CredentialsError, match="no key; set OPENAI_API_KEY"):
+            ask("hello")
+    with pytest.raises(CredentialsError, match="no key"):
+        await llm.acomplete("hello")
+    for model in (embedding, llm):
+        with pytest.raises(NotImplementedError, match="threads"):
+            model._get_aclient()
+
+
+# --- limits -------------------------------------------------------------------------------------
 
 
 def test_a_limit_of_the_account_is_kept_in_requests_and_tokens(
@@ -440,13 +507,10 @@ def test_a_limit_of_the_account_is_kept_in_requests_and_tokens(
 ) -> None:
     texts = [f"word {n} " * 30 for n in range(20)]
     values: dict[str, Any] = {"model_name": MODEL, "api_base": openai_server.base}
-    free = OpenAIServerEmbedding(**values)
-    assert free.get_text_embedding_batch(texts)
+    free = OpenAIServerEmbedding(**values).get_text_embedding_batch(texts)
     assert not clock.pauses
-    assert len(openai_server.asked("embeddings")) == 1
-    openai_server.reset()
     slow = OpenAIServerEmbedding(**values, embed_batch_size=5, requests_per_minute=2)
-    assert slow.get_text_embedding_batch(texts) == free.get_text_embedding_batch(texts)
+    assert slow.get_text_embedding_batch(texts) == free
     assert sum(clock.pauses) == pytest.approx(61.0)
     clock.pauses.clear()
     openai_server.reset()
@@ -458,26 +522,6 @@ def test_a_limit_of_the_account_is_kept_in_requests_and_tokens(
     assert all(sum(len(text) for text in part) <= 1000 for part in sent)
     tokens = sum(count_tokens(text) for text in texts)
     assert 61 * (tokens // 1000) <= sum(clock.pauses) <= 61 * (tokens // 500)
-
-
-def test_what_is_repeated_counts_for_the_limit(
-    openai_server: OpenAIServer, clock: FakeTime
-) -> None:
-    model = OpenAIServerEmbedding(
-        model_name=MODEL, api_base=openai_server.base, requests_per_minute=1
-    )
-    openai_server.fail(faults.FAILING)
-    assert model.get_text_embedding("hello")
-    assert sum(clock.pauses) == pytest.approx(61.0)
-
-
-def test_who_is_ended_asks_for_nothing_more(openai_server: OpenAIServer) -> None:
-    model = OpenAIServerEmbedding(model_name=MODEL, api_base=openai_server.base)
-    interrupt = Interrupt()
-    interrupt.set()
-    with interruptible(interrupt), pytest.raises(CancelledError, match=MODEL):
-        model.get_text_embedding("hello")
-    assert not openai_server.requests
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -499,7 +543,7 @@ def test_an_llm_keeps_the_limits_of_an_account_however_it_is_asked(
     assert ask(tokens_per_minute=200) == pytest.approx(61.0)  # the longest answer counts
 
 
-def test_what_an_llm_repeats_counts_for_its_own_limit_and_for_that_of_who_asks(
+def test_what_is_repeated_counts_for_the_models_limit_and_for_that_of_who_asks(
     openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted: list[float | None] = []
@@ -509,3 +553,13 @@ def test_what_an_llm_repeats_counts_for_its_own_limit_and_for_that_of_who_asks(
     with repeats_counted(RequestWindow(7)):
         model.complete("Say tea.")
     assert counted == [9, 7, 9]
+
+
+def test_who_is_ended_asks_for_nothing_more(
+    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer
+) -> None:
+    interrupt = Interrupt()
+    interrupt.set()
+    with interruptible(interrupt), pytest.raises(CancelledError, match=MODEL):
+        embedding.get_text_embedding("hello")
+    assert not openai_server.requests

@@ -36,10 +36,7 @@ class Asker:
         llm: any LlamaIndex model. It alone repeats requests: `OpenAIServerLLM` does so for its
             `retry_seconds`.
         window: counts the requests, those included that our own models repeat; None for no limit.
-        failures: in a row so far.
-
-    Attributes:
-        failures: requests that failed in a row.
+        failures: in a row so far, also afterwards.
     """
 
     def __init__(self, llm: LLM, window: RequestWindow | None = None, failures: int = 0) -> None:

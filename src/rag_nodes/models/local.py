@@ -59,7 +59,6 @@ class LocalEmbedding(FastEmbedEmbedding):
                 "downloaded where it is first used: check the network, or name a folder that holds "
                 "it with the option specific_model_path"
             ) from error
-
         self._given = {"model_name": model_name, **values}
 
     def __reduce__(self) -> tuple[Any, ...]:
