@@ -1,63 +1,80 @@
+"""Settings in, models out: names, keys, options, and any class of LlamaIndex by its import path."""
+
+from __future__ import annotations
+
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import openai
 import openai_server as faults
 import pytest
 from llama_index.core import MockEmbedding
 from llama_index.core.llms import MockLLM
-from openai_server import OpenAIServer
+from own_models import LettersEmbedding, ParrotLLM
 from pydantic import SecretStr
 
 from rag_nodes.errors import (
     ConfigurationError,
     CredentialsError,
     MissingExtraError,
+    MissingPackageError,
     ModelConnectionError,
     ModelResponseError,
+    RagNodesError,
     RateLimitedError,
 )
-from rag_nodes.models import (
-    Models,
-    check_models,
-    choose_models,
-    failure_of,
-    get_embedding,
-)
+from rag_nodes.models import Models, check_models, choose_models, failure_of, get_embedding
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.settings import Settings
+from rag_nodes.workspace.options import Choice, effective_settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from openai_server import OpenAIServer
+
+KEY = "sk-canary-77aa"
+EMBEDDING, LLM = "own_models:LettersEmbedding", "own_models:ParrotLLM"
+LIKE = "llama_index.llms.openai_like:OpenAILike"
 
 pytest_plugins = ["fixtures_openai"]
 pytestmark = pytest.mark.usefixtures("no_configuration")
-
-KEY = "sk-canary-77aa"
 
 
 def served(server: OpenAIServer, key: str = KEY, **values: object) -> Settings:
     return Settings(api_base=server.base, api_key=SecretStr(key), **values)
 
 
-def test_without_a_key_everything_runs_offline() -> None:
-    models = choose_models(Settings())
-    assert models.offline
-    assert models.llm is None
-    assert models.describe() == (
-        "embedding: lexical-1024 (offline) · answers: extractive (offline)"
-    )
+# --- names and keys -----------------------------------------------------------------------------
 
 
-def test_with_a_key_openai_does_everything() -> None:
-    models = choose_models(Settings(api_key=SecretStr(KEY)))
-    assert not models.offline
-    assert models.describe() == (
-        "embedding: text-embedding-3-small (OpenAI) · answers: gpt-4o-mini (OpenAI)"
-    )
-
-
-def test_each_half_can_be_chosen_alone() -> None:
-    models = choose_models(Settings(api_key=SecretStr(KEY), embedding="lexical", llm_model="x"))
-    assert models.describe() == "embedding: lexical-1024 (offline) · answers: x (OpenAI)"
-    assert not models.offline
+@pytest.mark.parametrize(
+    ("values", "offline", "described"),
+    [
+        ({}, True, "embedding: lexical-1024 (offline) · answers: extractive (offline)"),
+        (
+            {"api_key": KEY},
+            False,
+            "embedding: text-embedding-3-small (OpenAI) · answers: gpt-4o-mini (OpenAI)",
+        ),
+        (
+            {"api_key": KEY, "embedding": "lexical", "llm_model": "x"},
+            False,
+            "embedding: lexical-1024 (offline) · answers: x (OpenAI)",
+        ),
+        (
+            {"embedding": EMBEDDING, "llm": LLM},
+            False,
+            "embedding: LettersEmbedding (LettersEmbedding) · answers: parrot (ParrotLLM)",
+        ),
+    ],
+)
+def test_what_runs_is_chosen_by_the_key_or_by_name_and_said(
+    values: dict[str, Any], offline: bool, described: str
+) -> None:
+    models = choose_models(Settings(**values))
+    assert (models.offline, models.describe()) == (offline, described)
 
 
 def test_the_same_model_behind_another_server_is_another_vector_space(
@@ -73,6 +90,8 @@ def test_the_same_model_behind_another_server_is_another_vector_space(
 def test_openai_without_a_key_is_refused_before_any_request(field: str) -> None:
     with pytest.raises(CredentialsError, match="OPENAI_API_KEY"):
         choose_models(Settings(**{field: "openai"}))
+    with pytest.raises(CredentialsError):
+        get_embedding("openai:some-model")
 
 
 @pytest.mark.parametrize("key", ["key-of-another-vendor", "sk-with blank", "sk-\u2039quoted\u203a"])
@@ -82,30 +101,31 @@ def test_what_cannot_be_a_key_is_refused_without_repeating_it(key: str) -> None:
     assert key not in str(caught.value)
 
 
-def test_compatible_servers_choose_their_own_keys(openai_server: OpenAIServer) -> None:
-    models = choose_models(served(openai_server, key="any-key"))
-    models.embedding.get_query_embedding("hello")
-    assert openai_server.requests[0].authorization == "Bearer any-key"
-
-
-def test_compatible_servers_may_do_without_a_key(openai_server: OpenAIServer) -> None:
-    settings = Settings(api_base=openai_server.base, embedding="openai", llm="openai")
-    check_models(choose_models(settings))
-    assert [request.authorization for request in openai_server.requests] == ["Bearer none"] * 2
+def test_compatible_servers_choose_their_own_keys_or_do_without(
+    openai_server: OpenAIServer,
+) -> None:
+    choose_models(served(openai_server, key="any-key")).embedding.get_query_embedding("hello")
+    check_models(
+        choose_models(Settings(api_base=openai_server.base, embedding="openai", llm="openai"))
+    )
+    asked = [(one.path, one.authorization) for one in openai_server.requests]
+    assert asked == [
+        ("/v1/embeddings", "Bearer any-key"),
+        ("/v1/embeddings", "Bearer none"),  # the check asks each model once
+        ("/v1/chat/completions", "Bearer none"),
+    ]
 
 
 def test_settings_reach_the_requests(openai_server: OpenAIServer) -> None:
-    models = choose_models(
-        served(openai_server, llm_model="mine", temperature=0.7, max_output_tokens=99)
-    )
+    own = {"llm_model": "mine", "temperature": 0.7, "max_output_tokens": 99}
+    options = {"embedding_options": {"dimensions": 16}, "prompt": "{context}?{question}"}
+    models = choose_models(served(openai_server, **own, **options))
+    assert models.prompt == "{context}?{question}"
     assert models.llm is not None
     models.llm.complete("question")
     (body,) = openai_server.asked("chat/completions")
     assert (body["model"], body["temperature"], body["max_tokens"]) == ("mine", 0.7, 99)
-
-
-def test_the_prompt_of_the_settings_comes_along() -> None:
-    assert choose_models(Settings(prompt="{context}?{question}")).prompt == "{context}?{question}"
+    assert len(models.embedding.get_text_embedding("hello")) == 16
 
 
 def test_a_missing_client_names_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,12 +136,30 @@ def test_a_missing_client_names_the_install_line(monkeypatch: pytest.MonkeyPatch
         choose_models(Settings(api_key=SecretStr(KEY)))
 
 
-def test_the_check_asks_each_model_once(openai_server: OpenAIServer) -> None:
-    check_models(choose_models(served(openai_server)))
-    assert [request.path for request in openai_server.requests] == [
-        "/v1/embeddings",
-        "/v1/chat/completions",
-    ]
+def test_an_embedding_model_is_found_by_name_which_imports_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert get_embedding("lexical").model_name == "lexical-1024"
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert get_embedding("openai:some-model").model_name == "some-model"
+    monkeypatch.delitem(sys.modules, "this", raising=False)
+    for name in ("", "lexicon", "openai", "openai:", "azure:x", "this:Model"):
+        with pytest.raises(ConfigurationError, match="use lexical, openai:<model> or fastembed:<m"):
+            get_embedding(name)
+    assert "this" not in sys.modules
+
+
+def test_importing_the_models_loads_nothing_heavy(no_configuration: Path) -> None:
+    script = (
+        "import sys, rag_nodes.models, rag_nodes.models.keys;"
+        "print({'llama_index', 'openai', 'numpy', 'tiktoken'} & sys.modules.keys())"
+    )
+    run = [sys.executable, "-c", script]
+    result = subprocess.run(run, capture_output=True, check=True, cwd=no_configuration, text=True)
+    assert result.stdout.strip() == "set()"
+
+
+# --- trying them out ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -137,42 +175,11 @@ def test_the_check_finds_a_bad_key_with_one_request(
     assert len(openai_server.requests) == 1
 
 
-def test_the_check_of_offline_models_needs_nothing() -> None:
-    check_models(choose_models(Settings()))
-
-
 def test_any_model_of_llamaindex_can_be_used_and_checked() -> None:
+    check_models(choose_models(Settings()))  # offline
     models = Models(MockEmbedding(embed_dim=8), MockLLM(), "mock", "mock", offline=False)
     check_models(models)
     assert models.describe() == "embedding: mock (MockEmbedding) · answers: mock (MockLLM)"
-
-
-def test_what_a_foreign_model_raises_becomes_one_of_our_errors() -> None:
-    class Broken(MockEmbedding):
-        def _get_text_embedding(self, text: str) -> list[float]:
-            raise OSError(f"no route for {text}")
-
-    with pytest.raises(ModelConnectionError, match="Broken failed: OSError: no route for"):
-        check_models(Models(Broken(embed_dim=8), None, "broken", "extractive", offline=False))
-
-
-def test_an_embedding_model_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert get_embedding("lexical").model_name == "lexical-1024"
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    assert get_embedding("openai:some-model").model_name == "some-model"
-
-
-@pytest.mark.parametrize("name", ["", "lexicon", "openai", "openai:", "azure:x"])
-def test_an_unknown_embedding_model_is_refused_with_the_ones_there_are(name: str) -> None:
-    with pytest.raises(
-        ConfigurationError, match="use lexical, openai:<model> or fastembed:<model>"
-    ):
-        get_embedding(name)
-
-
-def test_an_embedding_by_name_needs_its_key() -> None:
-    with pytest.raises(CredentialsError):
-        get_embedding("openai:some-model")
 
 
 def test_our_own_errors_stay_and_words_of_a_server_are_shortened_and_put_on_one_line() -> None:
@@ -185,16 +192,144 @@ def test_our_own_errors_stay_and_words_of_a_server_are_shortened_and_put_on_one_
     assert len(message) < 600
 
 
-def test_importing_the_models_loads_nothing_heavy(no_configuration: Path) -> None:
-    script = (
-        "import sys, rag_nodes.models;"
-        "print({'llama_index', 'openai', 'numpy', 'tiktoken'} & sys.modules.keys())"
+@pytest.mark.parametrize(
+    ("raised", "error", "words"),
+    [
+        (OSError("no route"), ModelConnectionError, "Broken failed: OSError: no route"),
+        # Which of its versions miss an empty key differs; what they raise does not.
+        (openai.OpenAIError("Missing credentials"), CredentialsError, "no key"),
+    ],
+)
+def test_what_a_foreign_model_raises_becomes_one_of_our_errors(
+    raised: Exception, error: type[RagNodesError], words: str
+) -> None:
+    class Broken(LettersEmbedding):
+        def _get_text_embedding(self, text: str) -> list[float]:  # noqa: ARG002
+            raise raised
+
+    with pytest.raises(error, match=words):
+        check_models(Models.of(embed_model=Broken()))
+
+
+# --- classes by their path ----------------------------------------------------------------------
+
+
+def test_classes_are_named_in_the_settings_and_made_with_their_options(
+    openai_server: OpenAIServer,
+) -> None:
+    own = {"embedding_options": {"letters": "xyz"}, "llm_options": {"says": "So it is."}}
+    models = choose_models(Settings(embedding=EMBEDDING, llm=LLM, **own))
+    assert isinstance(models.embedding, LettersEmbedding)
+    assert models.embedding.get_text_embedding("xylophone") == [2.0, 2.0, 1.0]
+    assert isinstance(models.llm, ParrotLLM)
+    assert models.llm.complete("?").text == "So it is."
+    check_models(models)
+    like = {"model": "m", "api_base": openai_server.base, "api_key": "k", "is_chat_model": True}
+    theirs = choose_models(Settings(llm=LIKE, llm_options=like))
+    assert theirs.llm is not None
+    assert theirs.llm.complete("question").text == openai_server.answer
+    assert theirs.answer_name == "m"
+
+
+def test_options_come_from_the_environment_the_file_and_flags_one_by_one(
+    no_configuration: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = 'embedding = "own_models:LettersEmbedding"\n[embedding_options]\nletters = "file"\n'
+    (no_configuration / "rag_nodes.toml").write_text(file + "num_workers = 7\n", encoding="utf-8")
+    monkeypatch.setenv("RAG_NODES_EMBEDDING_OPTIONS", f'{{"letters": "env", "api_key": "{KEY}"}}')
+    model = choose_models(Settings(embedding_options={"letters": "flag"})).embedding
+    assert isinstance(model, LettersEmbedding)
+    assert (model.letters, model.api_key, model.num_workers) == ("flag", KEY, 7)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"embedding": "no_such_module:Model"}, "cannot be imported.*install the package"),
+        ({"embedding": "own_models:Nothing"}, "has no 'Nothing'"),
+        ({"embedding": LLM}, "ParrotLLM' is no BaseEmbedding"),
+        ({"llm": EMBEDDING}, "LettersEmbedding' is no LLM"),
+        ({"embedding_options": {"letters": "x"}}, "lexical takes no options"),
+        ({"llm": "extractive", "llm_options": {"a": 1}}, "extractive takes no options"),
+        ({"embedding": EMBEDDING, "embedding_options": {"letters": 7}}, "LettersEmbedding"),
+        *(
+            ({setting: value}, "module:Class, whose options stand in")
+            for value in ("lexicon", "fastembed:", "Class", f"{EMBEDDING}(letters='x')")
+            for setting in ("embedding", "llm")
+        ),
+    ],
+)
+def test_what_cannot_be_made_is_refused_with_a_reason(values: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        choose_models(Settings(**values))
+
+
+@pytest.mark.parametrize("setting", ["embedding", "llm"])
+def test_a_class_that_is_no_model_is_never_called(setting: str, no_configuration: Path) -> None:
+    left = no_configuration / "left.txt"
+    options = f'file = "{left.as_posix()}"\nmode = "w"\n'
+    file = no_configuration / "rag_nodes.toml"
+    file.write_text(f'{setting} = "io:FileIO"\n[{setting}_options]\n{options}', "utf-8")
+    with pytest.raises(ConfigurationError, match="'io:FileIO' is no "):
+        choose_models(Settings())
+    assert not left.exists()
+
+
+def test_an_integration_that_is_not_installed_names_its_package() -> None:
+    path = "llama_index.embeddings.not_there_yet:NotThereEmbedding"
+    with pytest.raises(MissingPackageError, match="install llama-index-embeddings-not-there-yet"):
+        choose_models(Settings(embedding=path))
+
+
+# --- keys among options, and strangers ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("embedding", [EMBEDDING, "openai"])
+def test_a_key_among_the_options_is_shown_nowhere(
+    embedding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = '"letters": ""' if embedding == EMBEDDING else '"timeout": "soon"'
+    given = f'{{{refused}, "api_key": "{KEY}", "more": {{"access_token": "{KEY}"}}}}'
+    monkeypatch.setenv("RAG_NODES_EMBEDDING_OPTIONS", given)
+    settings = Settings(embedding=embedding, api_key=KEY)
+    masked = settings.masked()["embedding_options"]
+    assert (masked["api_key"], masked["more"]) == ("****", {"access_token": "****"})
+    assert KEY not in f"{settings!r} {settings}"
+    with pytest.raises(RagNodesError, match="Embedding cannot be made") as caught:
+        choose_models(settings)
+    assert KEY[:8] not in str(caught.value)
+
+
+def test_options_that_others_can_read_or_are_no_json_are_refused_without_repeating_them(
+    no_configuration: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_NODES_LLM_OPTIONS", f"api_key={KEY}")
+    with pytest.raises(ConfigurationError, match="no JSON object") as refused:
+        Settings()
+    assert KEY not in str(refused.value)
+    monkeypatch.delenv("RAG_NODES_LLM_OPTIONS")
+    file = no_configuration / "rag_nodes.toml"
+    file.write_text(f'[llm_options]\napi_key = "{KEY}"\n', encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=r"llm_options: api_key.*LLM_OPTIONS") as refused:
+        Settings()
+    assert KEY not in str(refused.value)
+
+
+def test_what_a_visitor_types_imports_nothing_and_is_sent_no_option_of_the_server(
+    openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headers = f'{{"default_headers": {{"Authorization": "Bearer {KEY}"}}}}'
+    monkeypatch.setenv("RAG_NODES_EMBEDDING", "openai")
+    for name in ("EMBEDDING", "LLM"):
+        monkeypatch.setenv(f"RAG_NODES_{name}_OPTIONS", headers)
+    monkeypatch.delitem(sys.modules, "this", raising=False)
+    choice = Choice(
+        parsers=("fixed",),
+        api_base=openai_server.base,
+        embedding_model="this:Model",
+        llm_model="this:Model",
     )
-    result = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        check=True,
-        cwd=no_configuration,
-        text=True,
-    )
-    assert result.stdout.strip() == "set()"
+    check_models(choose_models(effective_settings(Settings(), choice, local_models=True)))
+    asked = [(one.body["model"], one.authorization) for one in openai_server.requests]
+    assert asked == [("this:Model", "Bearer none")] * 2
+    assert "this" not in sys.modules
