@@ -16,9 +16,20 @@ EXTRACTIVE = "extractive"
 """Name of answers that are made of the documents' own sentences."""
 _UNNAMED = ("", "unknown")
 _COSMETIC = frozenset(
-    "cache_folder embed_batch_size embeddings_cache max_retries model_name num_workers"
-    " request_timeout requests_per_minute reuse_client show_progress_bar timeout"
-    " tokens_per_minute".split()
+    {
+        "cache_folder",
+        "embed_batch_size",
+        "embeddings_cache",
+        "max_retries",
+        "model_name",
+        "num_workers",
+        "request_timeout",
+        "requests_per_minute",
+        "reuse_client",
+        "show_progress_bar",
+        "timeout",
+        "tokens_per_minute",
+    }
 )
 """Options of embedding models, by LlamaIndex's names for them, that do not change a vector."""
 

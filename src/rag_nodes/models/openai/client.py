@@ -137,7 +137,19 @@ class ServerModel(BaseModel):
     """A model of OpenAI or of a compatible server; what its embeddings and its LLMs share.
 
     Key and headers are in no `repr` or `to_dict()`. A pickle holds them, as another process needs
-    them: it is as secret as they are. Used by many threads at once.
+    them: it is as secret as they are. Used by many threads at once. LlamaIndex's `max_retries` is
+    0, since all repeating is done by `retry_seconds`.
+
+    Args:
+        api_key: None for the configured one, or for a server without keys.
+        api_base: None for OpenAI itself.
+        default_headers: sent with every request; kept like the key.
+        timeout: seconds without a sign of life.
+        retry_seconds: seconds for which a failing request is repeated; 0 for one attempt.
+        requests_per_minute: started in any minute at most; None for no limit.
+        tokens_per_minute: of the requests of any minute at most, as they are counted here; the
+            longest answer of an LLM counts as well.
+        http_client: connects to the server; None for a client of its own.
     """
 
     api_key: str | None = Field(default=None, exclude=True, repr=False)

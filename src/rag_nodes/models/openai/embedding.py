@@ -26,20 +26,12 @@ class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
     """Embedding model of OpenAI or any compatible server, by any name the server knows.
 
     Unlike LlamaIndex's class it sends texts as they are (line breaks included), limits requests
-    by size as well as by count, checks every response, and keeps the key out of `to_dict()` and
-    `repr`. Async calls run in threads, so one client serves every event loop.
+    by size as well as by count, and checks every response. Async calls run in threads, so one
+    client serves every event loop.
 
     Args:
         model_name: as the server knows it.
-        api_key: None for the configured one, or for a server without keys.
-        api_base: None for OpenAI itself.
-        timeout: seconds without a sign of life.
-        retry_seconds: seconds for which a failing request is repeated; 0 for one attempt.
-        requests_per_minute: started in any minute at most; None for no limit.
-        tokens_per_minute: of the requests of any minute at most, as they are counted here.
-        default_headers: sent with every request; kept like the key.
-        values: other options of LlamaIndex's class, such as `dimensions`; its `max_retries` is 0,
-            since all repeating is done by `retry_seconds`.
+        values: options of `ServerModel`, and of LlamaIndex's class, such as `dimensions`.
 
     Example:
         >>> OpenAIServerEmbedding(model_name="nomic", api_base="http://127.0.0.1:11434/v1").place

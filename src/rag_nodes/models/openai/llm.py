@@ -39,26 +39,17 @@ SMALLEST_WINDOW = 8192
 class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
     """Chat model of OpenAI or any compatible server, by any name the server knows.
 
-    Every fault, a stream that breaks off included, ends in one of our errors. Parameters that a
-    model refuses by name (reasoning models take no temperature) are left out and the request
-    repeated. The key is in no field and no `repr`. Async calls run in threads.
+    Every fault, a stream that breaks off included, ends in one of our errors. Async calls run in
+    threads.
 
     Args:
         model: as the server knows it.
-        api_key: None for the configured one, or for a server without keys.
-        api_base: None for OpenAI itself.
         temperature: 0 to 2.
         max_tokens: longest answer, in the model's tokens.
         context_window: tokens of prompt and answer together, prompts are packed by it;
             None for what LlamaIndex knows of the model, or a cautious guess.
-        timeout: seconds without a sign of life.
-        retry_seconds: seconds for which a failing request is repeated; 0 for one attempt.
-        requests_per_minute: started in any minute at most; None for no limit.
-        tokens_per_minute: of the requests of any minute at most: those of the messages as they are
-            counted here, and `max_tokens` of each.
-        default_headers: sent with every request; kept like the key.
-        values: other options of LlamaIndex's class; its `max_retries` is 0, since all repeating is
-            done by `retry_seconds`, and there is no endpoint but that for chats.
+        values: options of `ServerModel`, and of LlamaIndex's class; there is no endpoint but that
+            for chats.
 
     Raises:
         ConfigurationError: the model is none that chats.
