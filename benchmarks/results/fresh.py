@@ -30,9 +30,10 @@ def fresh_order() -> str:
     own = {system: 100 * float(_recalls(kept, system).mean()) for system in known}
     dev = {system: summary.mean(system, BUDGET) for system in known}
     place = {system: rank for rank, system in enumerate(_ordered(dev), 1)}
+    leads = _leads(kept, known)
     rows = []
     for rank, system in enumerate(_ordered(own), 1):
-        lead = "" if system == LADDER else words(_gap(kept, LADDER, system))
+        lead = "" if system == LADDER else words(leads[system])
         rows.append(
             [
                 str(rank),
@@ -86,6 +87,10 @@ def _recalls(kept: Kept, system: Named) -> Floats:
     return np.array(kept.systems[step][name]["recall"][str(BUDGET)], float)
 
 
-def _gap(kept: Kept, left: Named, right: Named) -> Interval:
-    table = np.stack([_recalls(kept, left), _recalls(kept, right)], axis=1)
-    return in_points(Swaps(table, [(0, 1)], kept.documents).intervals[0])
+def _leads(kept: Kept, systems: list[Named]) -> dict[Named, Interval]:
+    """The ladder less each system in documents like these, all judged at once, in points."""
+    table = np.stack([_recalls(kept, system) for system in systems], axis=1)
+    ladder = systems.index(LADDER)
+    pairs = [(ladder, at) for at in range(len(systems))]
+    found = Swaps(table, pairs, kept.documents).intervals
+    return dict(zip(systems, map(in_points, found), strict=True))

@@ -119,9 +119,19 @@ class Summary:
             for part in self.parts
         }
 
-    def gap(self, left: Named, right: Named, name: str, level: int) -> Interval:
-        """Left less right in a set and in documents like its own, in points."""
-        return in_points(self._swaps(left, right, PARTS[name], level).intervals[0])
+    def gap(
+        self, left: Named, right: Named, name: str, level: int, *, whole: bool = True
+    ) -> Interval:
+        """Left less right in a set, in points.
+
+        Args:
+            left: a system.
+            right: another.
+            name: of the set.
+            level: see `budget_of`.
+            whole: in documents like its own; False for those that were asked about.
+        """
+        return in_points(self._swaps(left, right, PARTS[name], level, whole=whole).intervals[0])
 
     def gap_in_part(self, left: Named, right: Named, part: str, level: int) -> Interval:
         """Left less right in one language, or a set that has no parts, in points."""
@@ -134,14 +144,16 @@ class Summary:
         margin = _REACH * sqrt(sum(one.errors[0] ** 2 for one in found)) / len(found)
         return in_points(Interval(mean, mean - margin, mean + margin))
 
-    def _swaps(self, left: Named, right: Named, parts: Sequence[str], level: int) -> Swaps:
-        """Swaps of whole documents; the languages of an article are one document."""
+    def _swaps(
+        self, left: Named, right: Named, parts: Sequence[str], level: int, *, whole: bool = True
+    ) -> Swaps:
+        """Swaps of documents or of questions; the languages of an article are one document."""
         columns = [
             np.concatenate([self.recalls(system, part, level) for part in parts])
             for system in (left, right)
         ]
         documents = [self.kept[part].documents[at] for part in parts for at in self.chosen(part)]
-        return Swaps(np.stack(columns, axis=1), [(0, 1)], documents)
+        return Swaps(np.stack(columns, axis=1), [(0, 1)], documents if whole else None)
 
 
 @cache
@@ -157,5 +169,8 @@ def in_points(gap: Interval) -> Interval:
 
 
 def words(gap: Interval) -> str:
-    """An interval as it stands in tables."""
-    return f"{gap.mean:+.1f} ({gap.low:+.1f} to {gap.high:+.1f})"
+    """An interval as it stands in tables; one that excludes 0 is not said to begin there."""
+    low, high = f"{gap.low:+.1f}", f"{gap.high:+.1f}"
+    low = "over 0" if gap.low > 0 and low == "+0.0" else low
+    high = "under 0" if gap.high < 0 and high == "-0.0" else high
+    return f"{gap.mean:+.1f} ({low} to {high})"
