@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rag_nodes.store import CopyReport, CopyStep
-    from rag_nodes.upkeep.inventory import HeldCollection, Inventory, ListedDocument
+    from rag_nodes.upkeep.inventory import Inventory
+    from rag_nodes.upkeep.rows import HeldCollection, ListedDocument
 
 _NEAR = 3
 """Names that are suggested where none fits."""
@@ -93,10 +94,7 @@ def cleared(inventory: Inventory, collections: Iterable[HeldCollection]) -> list
         StoreError: the store or the ledger failed.
     """
     chosen, ledger = list(collections), inventory.ledger
-    gone: list[Removed] = []
-    for held in chosen:
-        sizes = [row.nodes for row in inventory.stored(held).values()]
-        gone.append(Removed(held.info.name, sum(map(bool, sizes)), sum(sizes)))
+    gone = list(map(inventory.size_of, chosen))
     names = dict.fromkeys(held.info.name for held in chosen)
     for corpus in {held.corpus for held in chosen}:
         is_all = all(held.info.name in names for held in inventory.collections(corpus))

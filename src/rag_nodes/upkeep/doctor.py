@@ -12,10 +12,10 @@ import os
 import shutil
 from collections import Counter, defaultdict
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from rag_nodes.errors import (
     LedgerDamagedError,
@@ -24,21 +24,20 @@ from rag_nodes.errors import (
     StoreDamagedError,
     StoreError,
     StoreForeignError,
-    StoreFullError,
-    StoreLockedError,
-    StoreUnreachableError,
     command,
 )
 from rag_nodes.ledger import FILE_NAME, Ledger, utc_time
 from rag_nodes.pipeline.reconciling import stored_row
 from rag_nodes.store import is_complete
 from rag_nodes.upkeep.inventory import is_whole
+from rag_nodes.upkeep.rows import Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from rag_nodes.ledger import FileRow, StoredDocument
     from rag_nodes.store import QdrantStore, StoredNode
+    from rag_nodes.upkeep.rows import FindingKind
 
 SPACE = 1 << 30
 """Bytes that should be free on the disk of a folder; below a quarter of it nothing is written."""
@@ -48,70 +47,6 @@ _ASIDE = ".damaged"
 """After the name of a file that cannot be read and was put aside."""
 _SHOWN = 5
 """Names that are listed of many."""
-
-FindingKind = Literal[
-    "disk",
-    "failed",
-    "folder",
-    "foreign",
-    "ledger",
-    "locked",
-    "torn",
-    "unreachable",
-    "unreadable",
-]
-"""What it is about: free space, what an ingest could not read or store, permissions of the folder,
-what is none of ours, the ledger, documents of which not all is there, a folder that another process
-holds, a server that does not answer, data that cannot be read."""
-
-_KINDS: tuple[tuple[type[Exception], FindingKind], ...] = (
-    (StoreLockedError, "locked"),
-    (StoreUnreachableError, "unreachable"),
-    (StoreDamagedError, "unreadable"),
-    (StoreFullError, "disk"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """One thing that was found.
-
-    Attributes:
-        kind: what it is about.
-        where: the folder, collection, document or file.
-        what: what is wrong with it.
-        remedy: what to do.
-        is_wrong: something has to be done; else it is only worth knowing.
-        repair: mends it without a loss; None where a person has to decide.
-        mended: it was.
-    """
-
-    kind: FindingKind
-    where: str
-    what: str
-    remedy: str
-    is_wrong: bool = True
-    repair: Callable[[], None] | None = field(default=None, compare=False)
-    mended: bool = False
-
-    @classmethod
-    def of(cls, error: Exception, where: str, otherwise: FindingKind, remedy: str = "") -> Trouble:
-        """What an error tells: what is wrong and, behind a semicolon, what to do about it.
-
-        Args:
-            error: that was raised.
-            where: at what.
-            otherwise: its kind where the error has none.
-            remedy: a better one than the error's.
-        """
-        kinds = (kind for of, kind in _KINDS if isinstance(error, of))
-        what, _, said = str(error).partition("; ")
-        return cls(next(kinds, otherwise), where, what, remedy or said or "see what it says")
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        said = {one: getattr(self, one) for one in ("kind", "where", "what", "remedy", "is_wrong")}
-        return {**said, "can_be_repaired": self.repair is not None, "mended": self.mended}
 
 
 def examined(

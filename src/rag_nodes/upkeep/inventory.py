@@ -4,139 +4,24 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.ledger import StoredDocument, source_hash_of
 from rag_nodes.metadata import SOURCE, TOTAL_PAGES, display_name
+from rag_nodes.pipeline.pruning import Removed
 from rag_nodes.pipeline.reconciling import stored_row
-from rag_nodes.store import described, is_of
+from rag_nodes.store import described
+from rag_nodes.upkeep.rows import CollectionStatus, HeldCollection, ListedDocument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from rag_nodes.ledger import CollectionRow, DocumentRow, FileRow, Ledger
-    from rag_nodes.store import CollectionInfo, QdrantStore, StoredNode
+    from rag_nodes.ledger import DocumentRow, FileRow, Ledger
+    from rag_nodes.store import QdrantStore, StoredNode
+    from rag_nodes.upkeep.rows import DocumentState
 
 _PORTION = 500
 """Nodes that are fetched at once."""
-
-DocumentState = Literal["stored", "incomplete", "expired", "failed"]
-"""Of a document: whole in every collection of its corpus that has it; not whole in one; whole, but
-due to be read again; or of a file that could not be read, whatever is stored of it from before."""
-
-
-class HeldCollection(NamedTuple):
-    """A collection that a store has.
-
-    Attributes:
-        info: what its name says, and how many chunks a search can find in it.
-        row: what the ledger knows of it; None where it does not.
-    """
-
-    info: CollectionInfo
-    row: CollectionRow | None
-
-    @property
-    def corpus(self) -> str:
-        """Name of the document set; its readable form where there is no ledger to ask."""
-        return self.row.corpus if self.row else self.info.corpus
-
-    @property
-    def parser(self) -> str:
-        """Class name of the parser."""
-        return self.row.parser if self.row else self.info.parser
-
-    def is_of(self, corpus: str) -> bool:
-        """Whether it belongs to a document set."""
-        return self.row.corpus == corpus if self.row else is_of(self.info, corpus)
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionStatus:
-    """What is stored in a collection.
-
-    Attributes:
-        name: as the store knows it.
-        corpus: name of the document set.
-        parser: class name of the parser.
-        fingerprint: of its configuration; None where no ledger knows it, as for all that follow
-            with None.
-        options: that configuration as JSON; None where unknown.
-        model: name of the embedding model.
-        dimension: length of its embeddings.
-        vectors: names of the embeddings that its chunks have, the usual one first; empty where it
-            cannot be opened.
-        chunks: that a search can find.
-        parents: nodes above them.
-        documents: of which something is stored.
-        incomplete: documents that are not stored whole, or not as they were last read.
-        expired: documents that are due to be read again.
-        size: bytes on disk; None for a server.
-        first_used: of the first ingest, in seconds since 1970; None where unknown.
-        last_used: of the last one.
-        aliases: its other names.
-        trouble: why it cannot be opened, with the remedy; numbers are then those of the ledger. ""
-            where it can.
-        failed: of the incomplete ones those of which the ingest said why.
-        error: why, of most of these; None where there are none.
-        failed_at: since when, of the first of these, in seconds since 1970; None where unknown.
-    """
-
-    name: str
-    corpus: str
-    parser: str
-    fingerprint: str | None
-    options: str | None
-    model: str
-    dimension: int
-    vectors: tuple[str, ...]
-    chunks: int
-    parents: int
-    documents: int
-    incomplete: int
-    expired: int
-    size: int | None
-    first_used: float | None
-    last_used: float | None
-    aliases: tuple[str, ...] = ()
-    trouble: str = ""
-    failed: int = 0
-    error: str | None = None
-    failed_at: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ListedDocument:
-    """A document and what is stored of it.
-
-    Attributes:
-        id: of the document; "" for a file that failed and became none.
-        corpus: name of the document set.
-        name: what to call it.
-        path: canonical, of its file; None where no ledger knows it.
-        source: where its text came from, path or URL; None where unknown.
-        pages: None for formats without pages.
-        chunks: stored of it, by collection.
-        stored_at: when it was last stored, in seconds since 1970; None where unknown.
-        state: whether it is stored whole.
-        error: what is wrong with it; None where nothing is known to be.
-        errors: what the ingest said of it, by collection.
-        failed_at: since when, in seconds since 1970; None where nothing failed, or it is unknown.
-    """
-
-    id: str
-    corpus: str
-    name: str
-    path: str | None = None
-    source: str | None = None
-    pages: int | None = None
-    chunks: dict[str, int] = field(default_factory=dict)
-    stored_at: float | None = None
-    state: DocumentState = "stored"
-    error: str | None = None
-    errors: dict[str, str] = field(default_factory=dict)
-    failed_at: float | None = None
 
 
 class _Facts(NamedTuple):
@@ -205,6 +90,12 @@ class Inventory:
             if sum(row.chunks for row in found.values()) == count:
                 return found
         return _rows(name, self.store.documents(name), known)
+
+    def size_of(self, held: HeldCollection, document_ids: Collection[str] | None = None) -> Removed:
+        """What would go with some documents of a collection, or with all of it."""
+        stored = self.stored(held).items()
+        sizes = [row.nodes for one, row in stored if document_ids is None or one in document_ids]
+        return Removed(held.info.name, sum(map(bool, sizes)), sum(sizes))
 
     def unread(self, corpus: str | None = None) -> list[FileRow]:
         """The files that could not be read, or a document in them; None for all corpora."""

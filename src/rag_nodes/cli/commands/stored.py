@@ -116,11 +116,11 @@ def remove(
     listed = held.documents(settings.corpus, collections)
     chosen = documents_named(settings.corpus, files, listed)
     if dry_run:
-        _show(cli, _planned(held, collections, chosen), f"Would remove {_names(chosen)}")
-        return
-    gone = removed(held, settings.corpus, chosen, collections)
-    rows = [one._asdict() for one in gone if one.nodes]
-    _show(cli, rows, f"Removed {_names(chosen)}")
+        ids = {one.id for one in chosen}
+        gone, title = [held.size_of(one, ids) for one in collections], "Would remove"
+    else:
+        gone, title = removed(held, settings.corpus, chosen, collections), "Removed"
+    _show(cli, [one._asdict() for one in gone if one.nodes], f"{title} {_names(chosen)}")
 
 
 @takes(*STORE_SETTINGS, "ledger", "corpus")
@@ -148,7 +148,7 @@ def clear(
         gone = cleared(held, collections)
         _show(cli, [one._asdict() for one in gone], f"Cleared corpus {corpus!r}")
         return
-    _show(cli, _would_go(held, collections), f"Would clear corpus {corpus!r}")
+    _show(cli, [_would_go(held, one) for one in collections], f"Would clear corpus {corpus!r}")
     cli.complain("Nothing was deleted; say --yes to do it.")
     raise typer.Exit(ExitCode.USAGE)
 
@@ -172,31 +172,9 @@ def _names(documents: "list[ListedDocument]") -> str:
     return ", ".join(one.name for one in documents)
 
 
-def _planned(
-    held: "Inventory", collections: "list[HeldCollection]", documents: "list[ListedDocument]"
-) -> list[dict[str, Any]]:
-    """What would go, by collection."""
-    ids = {one.id for one in documents}
-    rows = []
-    for one in collections:
-        known = held.stored(one).items()
-        sizes = [row.chunks + row.parents for document, row in known if document in ids]
-        sizes = [size for size in sizes if size]
-        rows.append({"collection": one.info.name, "documents": len(sizes), "nodes": sum(sizes)})
-    return [row for row in rows if row["nodes"]]
-
-
-def _would_go(held: "Inventory", collections: "list[HeldCollection]") -> list[dict[str, Any]]:
-    found = map(held.status, collections)
-    return [
-        {
-            "collection": one.name,
-            "documents": one.documents,
-            "nodes": one.chunks + one.parents,
-            "aliases": list(one.aliases),
-        }
-        for one in found
-    ]
+def _would_go(held: "Inventory", one: "HeldCollection") -> dict[str, Any]:
+    aliases = sorted(alias for alias, of in held.store.aliases().items() if of == one.info.name)
+    return {**held.size_of(one)._asdict(), "aliases": aliases}
 
 
 def _unread(file: "FileRow") -> dict[str, Any]:
