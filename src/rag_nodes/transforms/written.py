@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -34,8 +33,6 @@ from rag_nodes.text.sentences import sentence_spans
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.transforms.journal import PromptKey, WrittenTexts
 from rag_nodes.transforms.neighbours import families, note
-
-_log = logging.getLogger(__name__)
 
 _CLOSING_MARK = "TEXT>>>"
 _SUMMARY_PROMPT = """\
@@ -216,7 +213,6 @@ class ChunkWriter(TransformComponent):
                 async with turn:
                     facts = {self.noted.text: await self._text(asker, key, prompt)}
             except UnansweredError as failure:
-                _log.info("nothing written about %s: %s", node.node_id, failure)
                 self._note(node, {self.noted.error: str(failure)})
             else:
                 self._note(node, facts, "generated")
@@ -348,8 +344,6 @@ def _heading_of(node: TextNode) -> str:
 def _whole_sentences(answer: CompletionResponse) -> str:
     """The answer on one line, without a last sentence that the limit cut off."""
     text = " ".join(answer.text.split())
-    if answer.additional_kwargs.get("finish_reason") == "length":
-        sentences = sentence_spans(text)
-        if len(sentences) > 1:
-            return text[: sentences[-1].start].rstrip()
-    return text
+    cut_off = answer.additional_kwargs.get("finish_reason") == "length"
+    sentences = sentence_spans(text) if cut_off else []
+    return text[: sentences[-1].start].rstrip() if len(sentences) > 1 else text
