@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import closing
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -130,18 +129,6 @@ def test_ids_of_both_kinds_and_points_that_were_written_again_are_there_once(
     assert imported(written(tmp_path, fill), ours) == [ImportReport("two", 2, ())]
     points = {one.node_id: one.payload for one in of(ours, "two").read(["1", own])}
     assert points == {"1": {"n": 1}, own: {"text": "new"}}
-
-
-def test_times_and_ids_in_payloads_are_stored_as_texts(
-    tmp_path: Path, ours: QdrantStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = written(tmp_path, lambda client: of_two(client, count=1))
-    payload = {"at": datetime(2026, 1, 2, tzinfo=UTC), "id": UUID(int=7)}
-    point = rest.PointStruct.model_construct(id=1, vector=[1.0, 0.0], payload=payload)
-    monkeypatch.setattr(LocalFolder, "points", lambda *_: iter([point]))
-    imported(folder, ours)
-    [stored] = of(ours, "two").read(["1"])
-    assert stored.payload == {"at": "2026-01-02T00:00:00Z", "id": str(UUID(int=7))}
 
 
 def test_pages_are_told_as_they_are_written(

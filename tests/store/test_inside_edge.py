@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
-import threading
-import time
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
@@ -106,15 +103,6 @@ def test_one_folder_opens_once(shard: Any, tmp_path: Path) -> None:
         edge.EdgeShard.load(str(tmp_path / "shard"))
 
 
-def test_what_was_acknowledged_is_there_without_a_flush_or_close(tmp_path: Path) -> None:
-    made = shards.made(tmp_path / "left", Layout(2))
-    put(made, 1, [1.0, 0.0])
-    del made
-    again = shards.loaded(tmp_path / "left")
-    assert again.info().points_count == 1, "a process that is killed loses what it was told is kept"
-    again.close()
-
-
 def test_opening_an_empty_folder_leaves_files_in_it(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="edge"):
         edge.EdgeShard.load(str(tmp_path))
@@ -124,13 +112,6 @@ def test_opening_an_empty_folder_leaves_files_in_it(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
-def test_equal_scores_and_payloads_come_back_as_they_were_written(shard: Any) -> None:
-    put(shard, 1, [3.0, 4.0], text="a", pages=[1, 2], about={"depth": {"x": 1.5}})
-    [found] = shard.retrieve([UUID(int=1)], True, True)
-    assert found.payload == {"text": "a", "pages": [1, 2], "about": {"depth": {"x": 1.5}}}
-    assert found.vector[DENSE] == pytest.approx([0.6, 0.8])
-
-
 def test_a_batch_with_one_bad_point_is_refused_and_stored_in_part(shard: Any) -> None:
     good = [edge.Point(UUID(int=n), {DENSE: [1.0, 0.0]}, {}) for n in range(1, 41)]
     bad = edge.Point(UUID(int=99), {DENSE: [1.0, 0.0, 0.0]}, {})
@@ -138,34 +119,6 @@ def test_a_batch_with_one_bad_point_is_refused_and_stored_in_part(shard: Any) ->
         with pytest.raises(Exception, match="dimension"):
             shard.update(edge.UpdateOperation.upsert_points([*good, bad]))
     assert shard.info().points_count, "a batch is all or nothing: points need no look before"
-
-
-def test_other_threads_stand_still_while_the_engine_works(shard: Any) -> None:
-    for number in range(1, 200):
-        put(shard, number, [1.0, float(number)])
-    turns, over, started = [0], threading.Event(), threading.Event()
-
-    def turn() -> None:
-        while not over.is_set():
-            turns[0] += 1
-            started.set()
-            time.sleep(0)  # lets go of Python's lock, which nobody is asked to here
-
-    interval = sys.getswitchinterval()
-    thread = threading.Thread(target=turn)
-    thread.start()
-    assert started.wait(60)
-    sys.setswitchinterval(1000)
-    try:
-        before = turns[0]
-        shard.optimize()
-        shard.flush()
-        during = turns[0] - before
-    finally:
-        sys.setswitchinterval(interval)
-        over.set()
-        thread.join()
-    assert during == 0, "the engine lets other threads run: it can build graphs in this process"
 
 
 def test_a_shard_keeps_to_few_threads(tmp_path: Path) -> None:

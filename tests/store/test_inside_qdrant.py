@@ -11,11 +11,9 @@ import pickle
 import sqlite3
 import tomllib
 from contextlib import closing
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
 from packaging.requirements import Requirement
@@ -110,13 +108,6 @@ def test_a_point_that_would_run_something_is_refused(folder: Path, tmp_path: Pat
     assert not (tmp_path / "ran").exists()
 
 
-def test_times_and_ids_in_payloads_of_older_versions_are_read(folder: Path) -> None:
-    payload = {"at": datetime(2026, 1, 2, tzinfo=UTC), "id": UUID(int=7)}
-    put(folder, pickle.dumps(rest.PointStruct.model_construct(id=9, vector={}, payload=payload)))
-    with LocalFolder(folder) as theirs:
-        assert [one.payload for one in theirs.points("c") if one.id == 9] == [payload]
-
-
 @pytest.mark.parametrize("told", ["{", '{"collections": {"c": 5}}'])
 def test_a_damaged_list_of_collections_is_named_and_holds_no_lock(folder: Path, told: str) -> None:
     (folder / "meta.json").write_text(told)
@@ -125,14 +116,6 @@ def test_a_damaged_list_of_collections_is_named_and_holds_no_lock(folder: Path, 
     (folder / "meta.json").unlink()
     with closing(QdrantClient(path=str(folder))) as client:
         assert client.get_collections().collections == []
-
-
-def test_a_database_that_is_lost_is_named_and_not_made(folder: Path) -> None:
-    file = folder / "collection" / "c" / "storage.sqlite"
-    file.unlink()
-    with LocalFolder(folder) as theirs, pytest.raises(StoreDamagedError, match=r"storage\.sqlite"):
-        theirs.count("c")
-    assert not file.exists()
 
 
 def test_a_folder_of_something_else_is_no_folder_of_local_mode(tmp_path: Path) -> None:

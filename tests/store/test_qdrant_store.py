@@ -54,25 +54,6 @@ def test_scores_are_complete_where_a_server_returns_only_the_best_of_each_rankin
         assert hit.keyword_score == pytest.approx(keyword_score)
 
 
-def test_what_was_written_or_is_asked_since_changes_what_a_scope_lets_pass(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
-) -> None:
-    def found(*documents: str) -> list[str]:
-        scope = list(documents)
-        hits = store.search(collection, vector=X, text="tea", limit=9, document_ids=scope)
-        return sorted(hit.node.text for hit in hits)
-
-    fill(store, collection, make_node("one tea", X, document="a"))
-    fill(store, collection, make_node("other tea", X, document="b"))
-    assert found("a") == ["one tea"]
-    assert found("b") == ["other tea"]
-    fill(store, collection, make_node("more tea", X, document="b"))
-    assert found("b") == ["more tea", "other tea"]
-    store.drop(collection)
-    fill(store, collection, make_node("new tea", X, document="b"))
-    assert found("b") == ["new tea"]
-
-
 def test_a_closed_store_says_so(collection: str, tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.close()

@@ -118,14 +118,6 @@ def test_searching_while_others_write_and_delete_always_gives_whole_results(
     assert store.count(collection) == 20
 
 
-async def test_many_async_writers_share_one_collection(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
-) -> None:
-    vectors = store.vector_store(collection)
-    await asyncio.gather(*(vectors.async_add([make_node(f"n {n}", unit(n))]) for n in range(20)))
-    assert store.count(collection) == 20
-
-
 async def test_async_calls_leave_the_event_loop_free_while_another_thread_holds_the_store(
     memory: Store, collection: str, make_node: Callable[..., TextNode]
 ) -> None:

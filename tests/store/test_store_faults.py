@@ -181,15 +181,6 @@ def test_what_the_system_refuses_is_not_taken_for_damage(
         assert "check permissions" in info.trouble
 
 
-def test_a_damaged_folder_does_not_stay_locked(tmp_path: Path) -> None:
-    (tmp_path / "store.json").write_text("{")
-    with pytest.raises(StoreDamagedError):
-        open_store(tmp_path)
-    (tmp_path / "store.json").unlink()
-    with open_store(tmp_path) as store:
-        assert store.collections() == []
-
-
 def test_a_file_is_no_storage_folder(tmp_path: Path) -> None:
     file = tmp_path / "file.txt"
     file.write_text("text")

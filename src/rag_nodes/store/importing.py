@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
@@ -25,8 +24,7 @@ _UNFINISHED = "import"
 """Mark of a collection of which not all is there yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportReport:
+class ImportReport(NamedTuple):
     """What became of one collection.
 
     Attributes:
@@ -41,12 +39,7 @@ class ImportReport:
 
 
 class ImportFailure(NamedTuple):
-    """A collection that was not imported; nothing of it is in the store.
-
-    Attributes:
-        collection: its name.
-        error: why, with the remedy.
-    """
+    """A collection that was not imported, and why; nothing of it is in the store."""
 
     collection: str
     error: RagNodesError
@@ -114,11 +107,7 @@ def _imported(
 
 
 def _make_room(name: str, engine: Engine) -> None:
-    """See that nothing is replaced but an empty collection, or one that is there in part.
-
-    Raises:
-        StoreError: something is there under that name.
-    """
+    """See that nothing is replaced but an empty collection, or one that is there in part."""
     if name in engine.aliases():
         raise StoreError(
             f"{engine.location}: {name!r} is an alias there; remove it with `rag-nodes store alias "

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _META = "meta.json"
-_COLLECTION = "collection"
 _POINTS = "storage.sqlite"
 _READ = {
     ("qdrant_client.http.models.models", "PointStruct"),
@@ -34,7 +33,7 @@ _READ = {
 
 def is_local_mode(folder: Path) -> bool:
     """Whether qdrant-client's local mode wrote a folder."""
-    if any((folder / _COLLECTION).glob(f"*/{_POINTS}")):
+    if any(folder.glob(f"collection/*/{_POINTS}")):
         return True
     try:
         told = json.loads((folder / _META).read_bytes())
@@ -46,19 +45,15 @@ def is_local_mode(folder: Path) -> bool:
 class LocalFolder:
     """A folder of qdrant-client's local mode, open for reading: no byte of it is changed.
 
-    Use it in a `with` statement or call `close`. Meanwhile the program it belongs to cannot open
-    it.
+    Use it in a `with` statement. Meanwhile the program it belongs to cannot open it. Whatever of it
+    cannot be read is a `StoreDamagedError`.
 
     Args:
         path: of the folder.
 
-    Attributes:
-        names: of its collections.
-
     Raises:
         StoreError: it is no such folder, or the system does not let it be read.
         StoreLockedError: another process has it open.
-        StoreDamagedError: what names its collections cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -73,9 +68,8 @@ class LocalFolder:
             told = json.loads((path / _META).read_bytes())["collections"]
             self._settings: dict[str, dict[str, Any]] = {name: dict(told[name]) for name in told}
         except (OSError, ValueError, KeyError, TypeError) as error:
-            self.close()
+            self.__exit__()
             raise _unreadable(path / _META, error) from error
-        self.names = list(self._settings)
 
     def __enter__(self) -> Self:
         """The folder itself."""
@@ -83,30 +77,26 @@ class LocalFolder:
 
     def __exit__(self, *_: object) -> None:
         """Let others open it."""
-        self.close()
+        if self._lock:
+            self._lock.close()
+
+    @property
+    def names(self) -> list[str]:
+        """Of its collections."""
+        return list(self._settings)
 
     def params(self, name: str) -> Any:
-        """Which vectors a collection has, as qdrant-client tells it of one on a server.
-
-        Raises:
-            StoreDamagedError: that cannot be read.
-        """
+        """Which vectors a collection has, as qdrant-client tells it of one on a server."""
         from qdrant_client.http import models as rest
 
-        told = self._settings[name]
+        told = {key: self._settings[name].get(key) for key in ("vectors", "sparse_vectors")}
         try:
-            return rest.CreateCollection(
-                vectors=told.get("vectors"), sparse_vectors=told.get("sparse_vectors")
-            )
+            return rest.CreateCollection(**told)
         except ValueError as error:
             raise _unreadable(self._file(name), error) from error
 
     def count(self, name: str) -> int:
-        """Rows of points that a collection has.
-
-        Raises:
-            StoreDamagedError: it cannot be read.
-        """
+        """Rows of points that a collection has."""
         [(count,)] = self._rows(name, "SELECT count(*) FROM points")
         return int(count)
 
@@ -114,20 +104,12 @@ class LocalFolder:
         """The points of a collection, each with `id`, `vector` and `payload`.
 
         Where two have the same id, the later one is what is stored.
-
-        Raises:
-            StoreDamagedError: they cannot be read, or hold what no point of Qdrant does.
         """
         for (value,) in self._rows(name, "SELECT point FROM points ORDER BY rowid"):
             try:
                 yield _Unpickler(io.BytesIO(value)).load()
             except Exception as error:  # damaged pickles raise anything
                 raise _unreadable(self._file(name), error) from error
-
-    def close(self) -> None:
-        """Let others open it; twice is fine."""
-        if self._lock:
-            self._lock.close()
 
     def _rows(self, name: str, query: str) -> Iterator[tuple[Any, ...]]:
         file = self._file(name)
@@ -139,7 +121,7 @@ class LocalFolder:
             raise _unreadable(file, error) from error
 
     def _file(self, name: str) -> Path:
-        return self.path / _COLLECTION / name / _POINTS
+        return self.path / "collection" / name / _POINTS
 
 
 class _Unpickler(pickle.Unpickler):
@@ -155,6 +137,7 @@ def _held(path: Path) -> Any:
     """The lock of a folder, held until it is closed; None where no program ever held it."""
     import portalocker
 
+    flags = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
     try:
         # Its own program opens the file to write, which would make one where there is none.
         handle = (path / ".lock").open("rb")
@@ -163,9 +146,7 @@ def _held(path: Path) -> Any:
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}; ask for the right to read it") from error
     try:
-        portalocker.lock(
-            handle, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
-        )
+        portalocker.lock(handle, flags)
     except portalocker.LockException as error:
         handle.close()
         raise StoreLockedError(

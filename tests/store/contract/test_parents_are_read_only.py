@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from llama_index.core.schema import NodeRelationship
 from stored_nodes import X, family
 
 from rag_nodes.errors import ConfigurationError
@@ -49,20 +48,6 @@ def test_a_document_is_complete_only_with_all_of_both_levels(
         assert not is_complete(left, "hash-1")
     store.delete(collection, [parent.node_id])
     assert store.fetch(collection, [parent.node_id]) == {}
-
-
-def test_a_parent_that_was_ranked_by_an_earlier_release_is_not_after_it_is_written_again(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
-) -> None:
-    parent, *children = family(make_node, embedding=X)
-    infos = parent.relationships.pop(NodeRelationship.CHILD)
-    store.add(collection, [parent, *children])
-    assert store.count(collection) == 3
-    parent.relationships[NodeRelationship.CHILD] = infos
-    store.add(collection, [parent])
-    assert store.count(collection) == 2
-    hits = store.search(collection, vector=X, text="zebra", limit=9)
-    assert {hit.node.node_id for hit in hits} == {child.node_id for child in children}
 
 
 def test_only_parents_may_lack_an_embedding_and_only_beside_children(

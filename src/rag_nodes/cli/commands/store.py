@@ -115,7 +115,7 @@ def import_(
     places = {"source": str(source.path), "target": store.location}
     if cli.as_json:
         lost = [{"collection": one.collection, "error": str(one.error)} for one in failed]
-        cli.emit({**places, "collections": [asdict(one) for one in done], "failed": lost})
+        cli.emit({**places, "collections": [one._asdict() for one in done], "failed": lost})
     else:
         cli.show(*imported_view(done, **places))
     _conclude(cli, failed, len(outcomes), "imported")
