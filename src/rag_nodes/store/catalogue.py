@@ -58,16 +58,8 @@ def collection_name(
     """The collection for the chunks of one parser configuration, embedded by one model.
 
     Everything that changes the stored content is in the name, so comparison never mixes and
-    another model's dimension never meets a collection it does not fit (design §7).
-
-    Args:
-        corpus: name of the document set.
-        parser_fingerprint: changes whenever the parser's output does.
-        parser_name: for people reading the list of collections.
-        embedding_name: the embedding model, provider included.
-
-    Returns:
-        `corpus.parser.embedding.hash`, safe as a file name and in a URL.
+    another model's dimension never meets a collection it does not fit. It reads
+    `corpus.parser.embedding.hash`, and is safe as a file name and in a URL.
     """
     identity = json.dumps([corpus, parser_fingerprint, parser_name, embedding_name])
     digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:12]
@@ -79,14 +71,10 @@ class Fingerprinted(Protocol):
     """What a parser has to say about itself to get a collection."""
 
     @property
-    def fingerprint(self) -> str:
-        """Changes whenever the parser's output does."""
-        ...
+    def fingerprint(self) -> str: ...  # noqa: D102 -- changes whenever the parser's output does
 
     @classmethod
-    def class_name(cls) -> str:
-        """Name of the parser class."""
-        ...
+    def class_name(cls) -> str: ...  # noqa: D102
 
 
 def parser_collection(corpus: str, parser: Fingerprinted, embedding_name: str) -> str:

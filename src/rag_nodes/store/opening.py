@@ -48,37 +48,25 @@ def open_store(
             f"no storage location given; use {MEMORY!r}, a folder or a Qdrant URL"
         )
     if urlsplit(place).scheme in {"http", "https"}:
-        _require("qdrant_client")
+        if find_spec("qdrant_client") is None:
+            raise MissingExtraError("qdrant_client", "qdrant")
         from rag_nodes.store.server import open_server
 
         return QdrantStore(open_server(place, api_key, options))
-    _require_edge()
+    if find_spec("qdrant_edge") is None:
+        raise _no_engine()
     from rag_nodes.store.edge import open_edge
 
     return QdrantStore(open_edge(place))
 
 
-def _require_edge() -> None:
-    """Find out whether Qdrant's engine is here, which has no build for every machine."""
-    try:
-        _require("qdrant_edge")
-    except MissingExtraError as error:
-        if find_spec("qdrant_client") is None:
-            raise
-        # The rest of the extra is here: maybe the engine could not be installed with it.
-        raise StoreError(
-            "Qdrant's embedded engine (qdrant-edge-py) is not installed; pip install "
-            "'rag-nodes[qdrant]' brings it, but there is no build of it for Windows on ARM64, nor "
-            "for Linux on ARM64 with a glibc before 2.28: run a Qdrant server there and give its "
-            "URL as the storage location"
-        ) from error
-
-
-def _require(*modules: str) -> None:
-    for module in modules:
-        try:
-            found = find_spec(module) is not None
-        except ModuleNotFoundError:
-            found = False
-        if not found:
-            raise MissingExtraError(module, "qdrant")
+def _no_engine() -> Exception:
+    if find_spec("qdrant_client") is None:
+        return MissingExtraError("qdrant_edge", "qdrant")
+    # The rest of the extra is here: maybe the engine could not be installed with it.
+    return StoreError(
+        "Qdrant's embedded engine (qdrant-edge-py) is not installed; pip install "
+        "'rag-nodes[qdrant]' brings it, but there is no build of it for Windows on ARM64, nor for "
+        "Linux on ARM64 with a glibc before 2.28: run a Qdrant server there and give its URL as "
+        "the storage location"
+    )

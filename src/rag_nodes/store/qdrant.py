@@ -281,13 +281,10 @@ class QdrantStore(Store):
             if query.mode != "sparse":
                 check_question(len(query.vector or ()), used.size, self._place(collection))
             scores = there.scores(query)
-            if query.using != USUAL and scores.dense is not None and not scores.dense:
-                self._check_vector(collection, query.using)
+            further = query.using != USUAL and scores.dense == {}
+            if further and query.using not in self.vector_names(collection):
+                raise self._missing_vector(collection, query.using)
             return best_hits(query, scores, lambda ids: self._read(collection, there, ids))
-
-    def _check_vector(self, collection: str, name: str) -> None:
-        if name not in self.vector_names(collection):
-            raise self._missing_vector(collection, name)
 
     def _missing_vector(self, collection: str, name: str) -> VectorMissingError:
         there = ", ".join(self.vector_names(collection)) or "none"

@@ -11,7 +11,7 @@ from rag_nodes.store.edge.terms import one_of
 from rag_nodes.store.fusion import Rest, Scores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from rag_nodes.store.edge.terms import ShardShare
     from rag_nodes.store.points import Layout
@@ -32,11 +32,8 @@ class Searches:
     def __init__(
         self, shard: Any, layout: Layout, share: ShardShare, query: Query, scope: Any
     ) -> None:
-        self._shard, self._layout, self._share = shard, layout, share
-        self._query, self._scope = query, scope
-        self._dense = (layout.using(query.using) or layout).dense
-        self._each = dict(self._made())
-        self._scopes = {"dense": self._having(), "sparse": scope}
+        self._shard, self._layout, self._share, self._query = shard, layout, share, query
+        self._each = dict(self._made(scope))
 
     def scores(self, depth: int, every: int = 0, sample: frozenset[Any] = frozenset()) -> Scores:
         """What each finds, completed by what only the other one found.
@@ -50,7 +47,7 @@ class Searches:
         known = dict.fromkeys(one for ranked in found.values() for one in ranked)
         for kind, ranked in found.items():
             if len(ranked) >= depth:  # else it holds whatever it could find
-                ranked.update(self._among(kind, known.keys() - ranked.keys()))
+                ranked.update(self._ask(kind, 0, known.keys() - ranked.keys()))
         names = {one: self._share.node_id(one) for one in known}
         similar, worded = (
             {names[one]: score for one, score in found.get(kind, {}).items()}
@@ -65,7 +62,7 @@ class Searches:
     def _rest(self, sample: frozenset[Any], every: int, known: Mapping[Any, None]) -> Rest:
         """What chunks score that no ranking reached, by some of them."""
         similar, worded = (
-            self._among(kind, sample) if kind in self._each else {} for kind in ("dense", "sparse")
+            self._ask(kind, 0, sample) if kind in self._each else {} for kind in ("dense", "sparse")
         )
         behind = similar.keys() - known.keys()  # parents have no embedding
         ranked = round(every * len(similar) / len(sample))
@@ -75,47 +72,33 @@ class Searches:
             [worded.get(one, 0.0) for one in behind],
         )
 
-    def _made(self) -> Iterator[tuple[str, tuple[Any, Any]]]:
-        """What is asked, and how, by kind; nothing by words where there is none."""
-        query = self._query
+    def _made(self, scope: Any) -> Iterator[tuple[str, tuple[Any, Any, list[Any]]]]:
+        """What is asked, how, and of which points, by kind; nothing by words where there is none.
+
+        Of a part that was sealed before it had a further embedding the engine reads, once it was
+        opened again, more than there is, and fails; unless it is told which points have one.
+        """
+        query, must = self._query, [] if scope is None else [scope]
         if query.mode != "sparse":
-            nearest = edge.Query.Nearest(_numbers(query), self._dense)
-            yield "dense", (nearest, edge.SearchParams(exact=True))
+            dense = (self._layout.using(query.using) or self._layout).dense
+            nearest = edge.Query.Nearest([float(value) for value in query.vector or ()], dense)
+            having = [edge.HasVectorCondition(vector=dense)] if dense != self._layout.dense else []
+            yield "dense", (nearest, edge.SearchParams(exact=True), [*having, *must])
         if query.mode != "dense":
             (indices,), (values,) = query_vectors([query.text or ""])
             if indices:
                 words = edge.SparseVector(indices=indices, values=values)
                 nearest = edge.Query.Nearest(words, self._layout.sparse)
                 rarity = edge.IdfParams(corpus=self._share.corpus)
-                yield "sparse", (nearest, edge.SearchParams(idf=rarity))
+                yield "sparse", (nearest, edge.SearchParams(idf=rarity), must)
 
-    def _having(self) -> Any:
-        """The scope of a search by an embedding.
-
-        Of a part that was sealed before it had that embedding the engine reads, once it was opened
-        again, more than there is, and fails; unless it is told which points have one.
-        """
-        if self._dense == self._layout.dense:
-            return self._scope
-        also = () if self._scope is None else (self._scope,)
-        return edge.Filter(must=[edge.HasVectorCondition(vector=self._dense), *also])
-
-    def _among(self, kind: str, ids: Iterable[Any]) -> dict[Any, float]:
-        """Scores of points by the engine's ids."""
-        wanted = set(ids)
-        also = () if self._scope is None else (self._scope,)
-        return self._ask(kind, len(wanted), edge.Filter(must=[one_of(wanted), *also]))
-
-    def _ask(self, kind: str, limit: int, scope: Any = None) -> dict[Any, float]:
-        """Scores by the engine's ids, best first."""
-        if limit < 1:
+    def _ask(self, kind: str, limit: int, ids: Collection[Any] | None = None) -> dict[Any, float]:
+        """Scores by the engine's ids, best first; of some points, or of as many as the limit."""
+        nearest, params, must = self._each[kind]
+        if ids is not None:
+            must, limit = [one_of(ids), *must], len(ids)
+        if not limit:
             return {}
-        nearest, params = self._each[kind]
-        request = edge.QueryRequest(
-            limit=limit, query=nearest, filter=scope or self._scopes[kind], params=params
-        )
+        scope = edge.Filter(must=must) if must else None
+        request = edge.QueryRequest(limit=limit, query=nearest, filter=scope, params=params)
         return {one.id: one.score for one in self._shard.query(request)}
-
-
-def _numbers(query: Query) -> list[float]:
-    return [float(value) for value in query.vector or ()]
