@@ -62,12 +62,12 @@ def test_numbers_are_measured_and_no_column_is_put_first(by_drafts: EvaluationRe
     assert {"small", "large"} <= {row.column for row in by_drafts.rows}
     assert all(row.means["recall@60"] >= 0 for row in by_drafts.rows)
     assert not size_of(by_drafts)
-    said = " ".join(by_drafts.verdict)
+    said = " ".join(by_drafts.said)
     assert not [word for word in NAMES_A_WINNER if word in said]
 
 
 def test_the_verdict_says_what_stands_and_what_to_do(by_drafts: EvaluationReport) -> None:
-    first, basis = by_drafts.verdict
+    first, basis = by_drafts.said
     assert first == (
         "Drafts cannot choose: nobody has accepted any of these questions, so the preset "
         f"{DEFAULT_PARSER} (recursive, {STANDARD_SIZE} tokens) stands. Accept those that people "

@@ -99,7 +99,11 @@ def test_the_documented_request_prints_the_documented_reply(client: httpx.Client
     sheet = ("ferry_questions.csv", (CORPUS / "ferry_questions.csv").read_bytes())
     client.post("/questions", files={"questions": sheet})
     report = client.post("/evaluate", json=json.loads(body)).json()
-    said = {"verdict": report["verdict"], "why": [one["words"] for one in report["sizes"]]}
+    said = {
+        "decision": report["decision"]["words"],
+        "verdict": report["verdict"],
+        "why": [one["words"] for one in report["sizes"]],
+    }
     assert said == json.loads(shown)
 
 

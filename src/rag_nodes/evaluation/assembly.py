@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rag_nodes.evaluation.checks import mean_leakage
+from rag_nodes.evaluation.decision import decision_of, undecided
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import UNNAMED, EvaluationReport, Row
 from rag_nodes.evaluation.sizes import TOLERANCE
 from rag_nodes.evaluation.verdicts import (
-    STANDING,
     Judge,
     basis,
-    by_drafts,
     control_of,
     drafts_left_out,
     pairs_of,
@@ -65,10 +64,11 @@ def assemble(
     }
     about = described(dataset)
     facts: dict[str, Any] = {"contrasts": (), "sizes": (), "control": None, "verdict": ()}
+    facts["decision"] = undecided(by_draft=bool(values) and dataset.by_drafts)
     rows = [row if row.error else replace(row, interval=own_mean(values[row.name])) for row in rows]
     documents = [question.document for question in dataset.questions]
     if values and dataset.by_drafts:
-        facts["verdict"] = (by_drafts(STANDING), basis(len(documents), len({*documents})))
+        facts["verdict"] = (basis(len(documents), len({*documents})),)
     elif values:
         facts = _facts(rows, values, documents, plan)
         facts["verdict"] += tuple(drafts_left_out(dataset.unaccepted))
@@ -104,7 +104,10 @@ def _facts(
     judge = Judge({name: values[name] for name in compared}, pairs, documents, **swaps)
     contrasts = judge.contrasts(compared)
     matched = {row.column: row.name for row in equal}
+    errors = dict(zip(contrasts, judge.questions.errors, strict=True))
+    of_own = contrasts[: len(pairs_of(own))]
     return {
+        "decision": decision_of(own, of_own, errors),
         "contrasts": tuple(contrasts),
         "sizes": tuple(shares_of(values, judge, own, matched, **swaps)),
         "control": _control(good, own, values),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.judging.judgement import Judgement, judgement_of
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 SCHEMA = 2
 """Version of the report as JSON; raised when a field changes its meaning or goes."""
+Grade = Literal["documents like these", "these documents", "not shown", "drafts", "alone"]
+"""How sure a decision is: shown in these documents and in others like them, shown in these, or not
+shown; questions that are all drafts decide nothing, and one column alone leaves no choice."""
 UNNAMED = "unnamed"
 """What questions are called whose kind nobody said."""
 
@@ -178,6 +181,33 @@ class Control:
     gap: Interval
 
 
+@dataclass(frozen=True, slots=True)
+class ReportDecision:
+    """What to take.
+
+    Attributes:
+        take: the column; None where none of them is told from what stands.
+        tokens: mean size of its chunks; None where nothing is taken.
+        grade: how sure that is.
+        words: the sentence.
+        cost: what it takes to have the column in a store; "" where nothing is taken.
+        more_questions: about how many further questions would show the lead that is not shown, in
+            80 of 100 tries; 0 where there is none.
+    """
+
+    take: str | None
+    tokens: int | None
+    grade: Grade
+    words: str
+    cost: str = ""
+    more_questions: int = 0
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """All of it in sentences."""
+        return (self.words, self.cost) if self.cost else (self.words,)
+
+
 @dataclass(frozen=True)
 class EvaluationReport:
     """All of a run.
@@ -193,7 +223,8 @@ class EvaluationReport:
         contrasts: pairs of rows of the same role.
         sizes: of each pair of columns how much is size.
         control: the A/A control.
-        verdict: the answer in a few sentences, the most important first.
+        decision: what to take; the report starts with it.
+        verdict: what is known of the columns, in a few sentences, the most important first.
         breakdown: means of the main measure by kind of question and by document, per row.
         left_out: sizes that columns cannot have, and why.
         judgement: whether the answers are good; None where nobody asked.
@@ -207,6 +238,7 @@ class EvaluationReport:
     contrasts: tuple[Contrast, ...]
     sizes: tuple[SizeShare, ...]
     control: Control | None
+    decision: ReportDecision
     verdict: tuple[str, ...]
     breakdown: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
@@ -216,6 +248,11 @@ class EvaluationReport:
     def measure(self) -> str:
         """The main measure, such as "recall@1000"."""
         return str(self.settings["measure"])
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """ReportDecision and verdict in sentences, as every surface shows them."""
+        return (*self.decision.said, *self.verdict)
 
     @property
     def by_drafts(self) -> bool:
@@ -279,6 +316,7 @@ class EvaluationReport:
                 contrasts=tuple(_contrast(one) for one in plain["contrasts"]),
                 sizes=tuple(_share(one) for one in plain["sizes"]),
                 control=_control(plain["control"]),
+                decision=ReportDecision(**plain["decision"]),
                 verdict=tuple(plain["verdict"]),
                 breakdown=plain["breakdown"],
                 left_out=tuple(

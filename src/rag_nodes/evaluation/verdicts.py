@@ -239,7 +239,9 @@ def summary(
             sentences.append(f"{where}: {_best(rows, among)}")
     left_out = [row.column for row in own if row.column not in {one.column for one in equal}]
     if equal and left_out:
-        sentences.append(f"Not compared at equal size, which they do not reach: {_all(left_out)}.")
+        sentences.append(
+            f"Not compared at equal size, which they do not reach: {all_of(left_out)}."
+        )
     if len(own) == 1:
         sentences.append(f"{own[0].name} finds {points(own[0].interval)} % of the answers.")
     return [*sentences, basis(questions, documents)]
@@ -296,13 +298,13 @@ def _best(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
         leads = "leads" if len(level) == 1 else "lead"
         return (
             "No column is shown to be better than another; "
-            f"{_all(level)} {leads} with {100 * _mean(first):.1f}."
+            f"{all_of(level)} {leads} with {100 * _mean(first):.1f}."
         )
     may_be = [row.column for row in ranked if row.name not in behind]
     if len(may_be) > 1:
         are = "is" if len(behind) == 1 else "are"
-        others = _all([row.column for row in ranked if row.name in behind])
-        return f"{_all(may_be)} may each be the best; {others} {are} behind."
+        others = all_of([row.column for row in ranked if row.name in behind])
+        return f"{all_of(may_be)} may each be the best; {others} {are} behind."
     won = [one for one in contrasts if one.left == first.name]
     following = min(won, key=lambda one: one.these.mean)
     next_one = f"next is {columns[following.right]}, by {points(following.these)}"
@@ -320,7 +322,7 @@ def _mean(row: Row) -> float:
     return row.interval.mean if row.interval else 0.0
 
 
-def _all(names: Sequence[str]) -> str:
+def all_of(names: Sequence[str]) -> str:
     """Names as they are listed in a sentence."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rag_nodes.evaluation.recommendation.choice import Standing, decide, standing
+from rag_nodes.evaluation.choice import Standing, decide, standing
 
 DOCUMENTS, EACH = 40, 5
 IDS = [f"d{at // EACH}" for at in range(DOCUMENTS * EACH)]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from rag_nodes.evaluation.choice import Chosen
 from rag_nodes.evaluation.leads import Interval
 from rag_nodes.evaluation.race import Stop
 from rag_nodes.evaluation.recommendation import PLAN, Trial
-from rag_nodes.evaluation.recommendation.choice import Chosen
 from rag_nodes.evaluation.recommendation.words import AtBudget, Reasons, why_stopped
 
 SAME = Interval(0.0, -0.01, 0.01)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
@@ -23,6 +23,8 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import USUAL
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rag_nodes.evaluation.gates import GateResult
     from rag_nodes.evaluation.judging.stage import Judging
     from rag_nodes.evaluation.plan import EvaluationPlan
@@ -157,6 +159,13 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
         Path | None,
         typer.Option("--output", "-o", help="Write the run as JSON, for --baseline later."),
     ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write what the report says to take as a preset file, for --parser of every "
+            "command."
+        ),
+    ] = None,
     cache: Annotated[
         Path | None,
         typer.Option(
@@ -207,9 +216,8 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     plan = _plan(cli, budget, sizes, equal_size, granularity, vector, seed)
     gates = Gates(plan, baseline, fail_under or (), tolerance)
     chosen = executor_of(workers, engine, ray_address)
-    for written in (html, output):
-        if written:
-            check_writable(written)
+    files = _Files(html, output, save)
+    files.check()
     settings = cli.settings()
     judging = _judging(settings, judge, judge_model, judge_option or [])
     with cli.workspace(settings) as workspace:
@@ -241,15 +249,14 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
                 judge=judging,
                 executor=chosen,
             )
-    _write(report, html, output)
+    notes = files.write(report, columns)
     results = gates.results(report)
     if cli.as_json:
         cli.emit({**report.as_dict(), "gates": [one.as_dict() for one in results]})
     else:
         cli.show(*evaluation_view(report, results))
-    for written in (html, output):
-        if written:
-            cli.note(f"Wrote {written}")
+    for said in notes:
+        cli.note(said)
     raise typer.Exit(_code(cli, report, results))
 
 
@@ -323,10 +330,55 @@ def _plan(
     )
 
 
-def _write(report: "EvaluationReport", html: Path | None, output: Path | None) -> None:
-    from rag_nodes.evaluation.page import html_of
+class _Files(NamedTuple):
+    """What is to be written, where anything is."""
 
-    if html:
-        write_text(html, html_of(report))
-    if output:
-        write_text(output, report.to_json())
+    html: Path | None
+    output: Path | None
+    save: Path | None
+
+    def check(self) -> None:
+        """Refuse names before hours are spent on what should be written there.
+
+        Raises:
+            ConfigurationError: one cannot be written, or names no preset file.
+        """
+        from rag_nodes.parsers.preset_files import name_of_preset
+
+        for path in self:
+            if path:
+                check_writable(path)
+        if self.save:
+            name_of_preset(self.save)
+
+    def write(self, report: "EvaluationReport", columns: "Mapping[str, object]") -> list[str]:
+        """Write each, the one that may be refused last, and say so.
+
+        Raises:
+            ConfigurationError: what is to be taken can be in no preset file.
+        """
+        from rag_nodes.evaluation.page import html_of
+
+        if self.html:
+            write_text(self.html, html_of(report))
+        if self.output:
+            write_text(self.output, report.to_json())
+        said = [f"Wrote {path}" for path in (self.html, self.output) if path]
+        return [*said, _saved(self.save, report, columns)] if self.save else said
+
+
+def _saved(path: Path, report: "EvaluationReport", columns: "Mapping[str, object]") -> str:
+    """Write the parser that is to be taken as a preset file, and say what to do with it."""
+    from rag_nodes.evaluation.columns import Searched, StoredCollection
+    from rag_nodes.parsers import as_parser, preset_for, save_preset
+    from rag_nodes.parsers.preset_files import name_of_preset
+
+    column = columns.get(report.decision.take or "")
+    parser = column.parser if isinstance(column, Searched) else column
+    if parser is None:
+        return f"{path} was not written: no column is shown to be the one to take"
+    if isinstance(parser, StoredCollection):
+        return f"{path} was not written: what is to be taken is a collection already"
+    preset = preset_for(as_parser(parser), name_of_preset(path), summary=report.decision.words)
+    save_preset(path, preset)
+    return f"Wrote {path}; use it: rag-nodes ingest DOCUMENTS --parser {path}"

@@ -26,6 +26,8 @@ def evaluation_view(
     report: EvaluationReport, gates: Sequence[GateResult] = ()
 ) -> Iterator[RenderableType]:
     """The parts of the view, top to bottom."""
+    for sentence in report.decision.said:
+        yield plain(one_line(sentence), "bold")
     yield _numbers(report)
     yield from (one for one in (_kinds(report), _reasons(report)) if one)
     said = [one.words for one in report.left_out] + [one.words for one in report.sizes]

@@ -12,6 +12,7 @@ import numpy as np
 from rag_nodes.errors import RagNodesError
 from rag_nodes.evaluation.assembly import described, settings_of
 from rag_nodes.evaluation.cache import EvaluationCache, uncached
+from rag_nodes.evaluation.choice import Standing, decide, standing
 from rag_nodes.evaluation.leads import Interval, Swaps, own_mean
 from rag_nodes.evaluation.measurement import Measurement
 from rag_nodes.evaluation.plan import EvaluationPlan
@@ -25,7 +26,6 @@ from rag_nodes.evaluation.recommendation.candidates import (
     with_overlap,
     with_vectors,
 )
-from rag_nodes.evaluation.recommendation.choice import Standing, decide, standing
 from rag_nodes.evaluation.recommendation.report import Recommendation, Trial
 from rag_nodes.evaluation.recommendation.words import AtBudget, Reasons, why_stopped
 from rag_nodes.evaluation.sweep import kept_in, swept_by, workers_for

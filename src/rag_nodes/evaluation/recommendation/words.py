@@ -19,10 +19,10 @@ from rag_nodes.evaluation.verdicts import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from rag_nodes.evaluation.choice import Chosen
     from rag_nodes.evaluation.leads import Interval
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.evaluation.race import Stop
-    from rag_nodes.evaluation.recommendation.choice import Chosen
     from rag_nodes.evaluation.recommendation.report import Trial
 
 _SMALLER = 0.8

@@ -77,7 +77,7 @@ class EvaluationSummary(BaseModel):
         """The short form of a report."""
         own = [row for row in report.of_role("own") if row.reasons]
         return cls(
-            verdict=list(report.verdict),
+            verdict=list(report.said),
             sizes=[one.words for one in report.sizes],
             measure=report.measure,
             rows=[_found(report, row) for row in report.rows if row.role != "control"],

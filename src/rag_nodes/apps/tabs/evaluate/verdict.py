@@ -79,8 +79,7 @@ def verdict(report: EvaluationReport, strategies: Mapping[str, str]) -> Html:
 
 
 def _sentences(report: EvaluationReport) -> Html:
-    said = report.verdict or ("Nothing could be measured.",)
-    first, *others = said
+    first, *others = report.said
     return tag(
         "div",
         tag("p", name_of(first), cls="rn-verdict-first"),

@@ -1,0 +1,104 @@
+"""A report starts with what to take, how sure that is, and what it costs."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from rag_nodes.evaluation.decision import decision_of
+from rag_nodes.evaluation.leads import own_mean
+from rag_nodes.evaluation.report import EvaluationReport, ReportDecision, Row
+from rag_nodes.evaluation.verdicts import Judge, pairs_of
+from rag_nodes.parsers import get_parser
+
+COUNT = 60
+IDS = [f"d{number}" for number in range(12) for _ in range(5)]
+
+
+def decided(
+    columns: dict[str, tuple[int, int]], documents: list[str] = IDS, standard: str = ""
+) -> ReportDecision:
+    """What is taken of columns by how many answers each finds, and by its bytes."""
+    values = {
+        name: np.array([float((7 * n) % COUNT < found) for n in range(COUNT)])
+        for name, (found, _) in columns.items()
+    }
+    usual = get_parser("retrieval").fingerprint
+    rows = [
+        Row(
+            name, name, "own", {"fingerprint": usual if name == standard else name}, None, "",
+            {"mean": 200.4}, {"chunks": 1234, "tokens": 56789, "bytes": size, "price": 0.01},
+            {}, own_mean(values[name]), {}, (),
+        )
+        for name, (_, size) in columns.items()
+    ]  # fmt: skip
+    judge = Judge(values, pairs_of(rows), documents)
+    contrasts = judge.contrasts({row.name: row for row in rows})
+    errors = dict(zip(contrasts, judge.questions.errors, strict=True))
+    return decision_of(rows, contrasts, errors)
+
+
+def test_a_column_that_is_better_than_every_other_is_taken_with_its_costs() -> None:
+    found = decided({"A": (50, 2_000_000), "B": (20, 1_000_000)})
+    assert found == ReportDecision(
+        "A",
+        200,
+        "documents like these",
+        "Take A (200 tokens a chunk on average): it is better than every other column in these "
+        "documents, and in documents like these.",
+        "It takes 1,234 chunks, 56,789 tokens, 2.0 MB of vectors and texts and $0.0100 to embed.",
+    )
+
+
+def test_what_few_documents_show_is_not_said_of_others() -> None:
+    found = decided({"A": (50, 1), "B": (20, 1)}, ["d", "e", "f"] * 20)
+    assert found.grade == "these documents"
+    assert found.words.endswith("better than every other column in these documents.")
+
+
+def test_of_columns_that_may_each_be_the_best_the_cheapest_is_taken() -> None:
+    found = decided({"A": (50, 1_000), "B": (50, 600), "C": (20, 100)})
+    assert found.words == (
+        "Take B (200 tokens a chunk on average): it is as good as A, which leads, at 60 % of its "
+        "space; C is behind in these documents, and in documents like these."
+    )
+
+
+def test_a_leader_that_is_not_better_than_all_says_who_is_behind() -> None:
+    found = decided({"A": (50, 100), "B": (46, 100), "C": (10, 100), "D": (10, 100)})
+    assert found.words.startswith(
+        "Take A (200 tokens a chunk on average): it leads, and C and D are"
+    )
+
+
+@pytest.mark.parametrize(
+    ("standard", "start", "end"),
+    [
+        ("B", "Keep B: no column is shown to be better than another; if the lead is", "show it."),
+        ("", "Keep what you have: no column is shown to", "take the preset retrieval."),
+    ],
+)
+def test_where_nothing_is_shown_what_stands_is_kept_and_what_would_tell_is_said(
+    standard: str, start: str, end: str
+) -> None:
+    found = decided({"A": (33, 1), "B": (30, 1)}, standard=standard)
+    assert (found.take, found.grade, found.cost) == (None, "not shown", "")
+    assert found.words.startswith(start)
+    assert found.words.endswith(end)
+    assert f"about {found.more_questions:,} more questions" in found.words
+
+
+def test_one_column_alone_leaves_no_choice() -> None:
+    found = decided({"A": (33, 1)})
+    assert (found.take, found.grade) == (None, "alone")
+    assert found.words == "Nothing to choose from: A was measured alone."
+
+
+def test_a_report_keeps_its_decision_as_json() -> None:
+    decision = decided({"A": (50, 2_000_000), "B": (20, 1_000_000)})
+    report = EvaluationReport({}, {}, (), (), (), (), (), None, decision, ("Asked.",))
+    again = EvaluationReport.from_dict(json.loads(report.to_json()))
+    assert again.decision == decision
+    assert again.said == (decision.words, decision.cost, "Asked.")
