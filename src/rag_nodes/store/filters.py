@@ -170,7 +170,9 @@ def _holds(asked: Comparison, payload: Mapping[str, Any]) -> bool:
     compare = _COMPARED[asked.operator]
     found = [payload.get(key) for key in asked.keys]
     values = [one for value in found for one in (value if isinstance(value, list) else [value])]
-    return any(compare(one, asked.value) for one in values if one is not None)
+    # As with Qdrant, what is of another kind passes nothing.
+    kind = int | float if isinstance(asked.value, int) else str
+    return any(isinstance(one, kind) and compare(one, asked.value) for one in values)
 
 
 def _check(holds: bool, name: str, wanted: str, value: object) -> None:  # noqa: FBT001 -- what is checked

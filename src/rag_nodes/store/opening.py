@@ -50,9 +50,9 @@ def open_store(
     if urlsplit(place).scheme in {"http", "https"}:
         if find_spec("qdrant_client") is None:
             raise MissingExtraError("qdrant_client", "qdrant")
-        from rag_nodes.store.server import open_server
+        from rag_nodes.store.server import Served
 
-        return QdrantStore(open_server(place, api_key, options))
+        return QdrantStore(Served(place, api_key, options))
     if find_spec("qdrant_edge") is None:
         raise _no_engine()
     from rag_nodes.store.edge import open_edge

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from llama_index.core.schema import TextNode
 from stored_nodes import fill, found
 
 from rag_nodes.errors import ConfigurationError
@@ -103,3 +104,10 @@ def test_a_filter_that_finds_nothing_by_mistake_is_refused(
 
 def test_a_path_of_headings_may_be_as_deep_as_markdown_allows() -> None:
     assert Filter(heading_path=("x",) * HEADING_LEVELS)
+
+
+def test_a_node_in_memory_whose_metadata_is_of_another_kind_passes_no_filter_on_it() -> None:
+    odd = TextNode(text="x", metadata={"page_start": "3", "page_end": None, "Heading": 7})
+    for wanted in (Filter(pages=(1, 9)), Filter(heading="7"), Filter(file_name="a.pdf")):
+        assert not wanted.passes(odd)
+    assert Filter().passes(odd)

@@ -1,5 +1,5 @@
 """Qdrant at a URL: the only folder that speaks to a server."""
 
-from rag_nodes.store.server.engine import Served, open_server
+from rag_nodes.store.server.engine import Served
 
-__all__ = ["Served", "open_server"]
+__all__ = ["Served"]

@@ -48,15 +48,7 @@ _GRPC_BUFFER = 64 * 1024 * 1024
 
 
 def connected(url: str, api_key: str | None, options: ServerOptions) -> QdrantClient:
-    """Connect to a server.
-
-    Raises:
-        ConfigurationError: the key would cross a network unencrypted, or the certificate of the
-            authority cannot be read.
-        CredentialsError: the key cannot be one.
-        StoreUnreachableError: the server did not answer within `PROBE_SECONDS`.
-        StoreError: the server refused the key.
-    """
+    """What asks a server that answered within `PROBE_SECONDS`; errors are those of `Served`."""
     _check_key(url, api_key, options)
     given: dict[str, Any] = {
         "url": url,

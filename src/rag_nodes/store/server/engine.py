@@ -43,8 +43,11 @@ _READ = 1000
 """Points per request when reading."""
 
 
-def open_server(url: str, api_key: str | None, options: ServerOptions | None = None) -> Served:
-    """Connect to a server.
+class Served(Engine):
+    """A Qdrant behind qdrant-client.
+
+    Attributes:
+        client: asks it.
 
     Raises:
         ConfigurationError: the options contradict the URL, or name a file that is none.
@@ -52,19 +55,10 @@ def open_server(url: str, api_key: str | None, options: ServerOptions | None = N
         StoreUnreachableError: the server does not answer.
         StoreError: the server refused the key.
     """
-    chosen = options or ServerOptions()
-    return Served(shown(url), connected(url, api_key, chosen), chosen)
 
-
-class Served(Engine):
-    """A Qdrant behind qdrant-client.
-
-    Attributes:
-        client: asks it.
-    """
-
-    def __init__(self, location: str, client: QdrantClient, options: ServerOptions) -> None:
-        self.location, self.client, self._options = location, client, options
+    def __init__(self, url: str, api_key: str | None, options: ServerOptions | None = None) -> None:
+        self._options = options or ServerOptions()
+        self.location, self.client = shown(url), connected(url, api_key, self._options)
         self._known: dict[str, ServedCollection] = {}
 
     @contextmanager
