@@ -31,15 +31,15 @@ def copy_all(source: Inventory, target: Inventory, *, prune: bool = False) -> No
     list(copied(source, target, source.collections("tests"), prune=prune))
 
 
-def test_the_other_ledger_knows_collections_and_files_afterwards_and_the_store_the_rest(
-    known: Inventory, target: Inventory
-) -> None:
+def test_both_ledgers_say_the_same_afterwards(known: Inventory, target: Inventory) -> None:
     copy_all(known, target)
     assert known.ledger is not None
     assert target.ledger is not None
     assert target.ledger.known("tests") == known.ledger.known("tests")
     assert [one.row and one.row.fingerprint for one in target.collections()] == ["f2", "f1"]
     for ours, theirs in zip(known.collections(), target.collections(), strict=True):
+        assert target.ledger.stored(ours.info.name) == known.ledger.stored(ours.info.name)
+        assert target.ledger.totals(ours.info.name) == (5, 5)
         both = (one.stored(held) for one, held in ((known, ours), (target, theirs)))
         first, second = ({id_: row.version for id_, row in of.items()} for of in both)
         assert first == second == {"a.md": "hash of a.md", "b.md": "hash of b.md"}
@@ -79,6 +79,8 @@ def test_what_was_pruned_is_not_there_any_more(known: Inventory, target: Invento
     removed(known, "tests", chosen, known.collections())
     copy_all(known, target, prune=True)
     assert [target.stored(one).keys() for one in target.collections()] == [{"b.md"}] * 2
+    assert target.ledger is not None
+    assert target.ledger.totals(HEADING) == (2, 2)
 
 
 def test_a_collection_that_is_damaged_keeps_no_other_from_being_copied(

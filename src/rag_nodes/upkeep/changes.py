@@ -26,6 +26,7 @@ from rag_nodes.store import copy_collection
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from rag_nodes.ledger import CollectionRow, Ledger
     from rag_nodes.store import CopyReport, CopyStep
     from rag_nodes.upkeep.inventory import Inventory
     from rag_nodes.upkeep.rows import HeldCollection, ListedDocument
@@ -34,6 +35,8 @@ _NEAR = 3
 """Names that are suggested where none fits."""
 _CANDIDATES = 10
 """Documents that are listed where several fit."""
+_PORTION = 500
+"""Documents whose ids are in memory at once."""
 _ENDS_ALL = (
     CredentialsError,
     LedgerError,
@@ -154,14 +157,26 @@ def copied(
             is_true = ledger and ledger.covers(name, store.marks(name), store.count(name))
             report = copy_collection(name, store, target.store, progress, prune=prune)
             if ledger and is_true and target.ledger and held.row:
-                target.ledger.use(held.row)
-                for file in ledger.known(held.row.corpus).values():
-                    target.ledger.record(*file)
+                _tell(held.row, ledger, target.ledger, prune=prune)
             yield report
         except _ENDS_ALL:
             raise
         except RagNodesError as error:
             yield CopyFailure(name, error)
+
+
+def _tell(row: CollectionRow, source: Ledger, target: Ledger, *, prune: bool) -> None:
+    """Write down in one ledger what another knows of a collection and of its files."""
+    target.use(row)
+    stored = source.stored(row.name)
+    if prune:
+        target.forget_stored(row.name, target.stored(row.name).keys() - stored.keys())
+    whole = [one for one, known in stored.items() if known.version]
+    for start in range(0, len(whole), _PORTION):
+        portion = whole[start : start + _PORTION]
+        target.settle([stored[one] for one in portion], source.listed_ids(row.name, portion))
+    for file in source.known(row.corpus).values():
+        target.record(*file)
 
 
 def _meant(corpus: str, word: str, listed: Sequence[ListedDocument]) -> list[ListedDocument]:

@@ -222,8 +222,8 @@ def _collection(store: QdrantStore, ledger: Ledger | None, name: str) -> Iterato
     if lacking := chunks - store.count(name):
         what = f"{lacking} of {chunks} chunks have no embedding, and no search finds them"
         yield Trouble("torn", name, what, _anew(name))
-    if ledger and name not in {one.name for one in ledger.collections()}:
-        what = "the ledger does not know this collection: it was written elsewhere"
+    if ledger and not ledger.stored(name):
+        what = "the ledger does not know what is in this collection: it was written elsewhere"
         remedy = "the next ingest into it makes it known"
         yield Trouble("ledger", name, what, remedy, is_wrong=False)
     elif ledger and (different := _different(ledger, name, stored)):
