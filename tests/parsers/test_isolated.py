@@ -33,8 +33,8 @@ from rag_nodes.parsers import (
     as_parser,
     get_parser,
 )
-from rag_nodes.parsers.isolation import parent as isolated
-from rag_nodes.parsers.isolation.parent import AT_ONCE, IsolatedCutting, cutting
+from rag_nodes.parsers import isolation as isolated
+from rag_nodes.parsers.isolation import AT_ONCE, IsolatedCutting, cutting
 from rag_nodes.processes import Child, Interrupt, interruptible
 
 if TYPE_CHECKING:

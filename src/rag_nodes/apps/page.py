@@ -20,7 +20,7 @@ from rag_nodes.apps.tabs.questions.tab import build_questions_tab
 from rag_nodes.apps.theme import add_style
 from rag_nodes.apps.votes.store import Votes
 from rag_nodes.parsers import offered
-from rag_nodes.parsers.isolation.parent import cutting
+from rag_nodes.parsers.isolation import cutting
 from rag_nodes.workspace import Sessions
 
 if TYPE_CHECKING:

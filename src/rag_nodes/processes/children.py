@@ -15,7 +15,7 @@ import threading
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from rag_nodes.processes.interrupt import current_interrupt, killing_after
+from rag_nodes.processes.interrupt import current_interrupt
 from rag_nodes.processes.wire import receive, send, unpack_error
 
 if TYPE_CHECKING:
@@ -120,8 +120,14 @@ class Child:
             raise raised
 
     def _answer(self, seconds: float) -> tuple[str, Any]:
-        with killing_after(seconds, self._expire):
+        # A timer that kills works everywhere; pipes cannot be waited for on Windows.
+        timer = threading.Timer(seconds, self._expire)
+        timer.daemon = True
+        timer.start()
+        try:
             kind, content = receive(self.answers)
+        finally:
+            timer.cancel()
         return kind, content
 
     def _expire(self) -> None:

@@ -90,21 +90,6 @@ def pause(seconds: float) -> None:
     interrupt.check("waiting to ask again")
 
 
-@contextmanager
-def killing_after(seconds: float, kill: Callable[[], None]) -> Iterator[None]:
-    """Call `kill`, in a thread of its own, unless this is over before.
-
-    A timer that kills works everywhere; pipes cannot be waited for on Windows.
-    """
-    timer = threading.Timer(seconds, kill)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
 @dataclass(slots=True, eq=False)
 class Lease:
     """One of a few places in which children may work, which others may wait for.

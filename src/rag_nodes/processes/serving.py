@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from rag_nodes.errors import RagNodesError
-from rag_nodes.processes.wire import MessageKind, pack_error, receive, send
+from rag_nodes.processes.wire import pack_error, receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -97,7 +97,15 @@ def own_pipes() -> tuple[IO[bytes], IO[bytes]]:
     return pipes
 
 
-def _answer(answers: IO[bytes], kind: MessageKind, content: Any = None) -> None:
+def _answer(answers: IO[bytes], kind: str, content: Any = None) -> None:
+    """Tell the parent.
+
+    Args:
+        answers: the pipe to it.
+        kind: "ready" when work is about to begin, "item" for a result, "raised" for the error that
+            ended it, "end".
+        content: of a result or error; of the end whether this child should be replaced.
+    """
     send(answers, [kind, content])
 
 

@@ -9,16 +9,12 @@ from __future__ import annotations
 import json
 import struct
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any
 
 from rag_nodes import errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-MessageKind = Literal["ready", "item", "raised", "end"]
-"""Of a message from the child: work is about to begin; a result; the error that ended the work;
-the end, with True where the child should not take another task."""
 
 _LENGTH = struct.Struct(">I")
 

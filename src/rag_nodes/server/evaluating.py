@@ -9,7 +9,7 @@ from rag_nodes.evaluation.columns import by_vectors, in_both_ways
 from rag_nodes.evaluation.importers import documents_of, read_labels
 from rag_nodes.evaluation.importers.placing import place
 from rag_nodes.evaluation.run import evaluate
-from rag_nodes.parsers.isolation.parent import cutting
+from rag_nodes.parsers.isolation import cutting
 from rag_nodes.processes import Leases
 from rag_nodes.workspace.bounds import check_amount, check_file, check_labels, check_plan
 from rag_nodes.workspace.workspace import CUT_SECONDS, parsers_of

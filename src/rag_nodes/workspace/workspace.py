@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreError
 from rag_nodes.models import check_models, choose_models
 from rag_nodes.parsers import DEFAULT_PARSER, PRESETS, get_parser
-from rag_nodes.parsers.isolation.parent import cutting
+from rag_nodes.parsers.isolation import cutting
 from rag_nodes.readers import Limits, read_all
 from rag_nodes.store import ServerOptions, described, is_embedded_by, open_store, parser_collection
 from rag_nodes.transforms import vector_steps

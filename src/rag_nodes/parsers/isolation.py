@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from llama_index.core.schema import BaseNode, TextNode
+from llama_index.core.schema import BaseNode, Document, TextNode
 
-from rag_nodes.errors import ParserCrashedError, ParseTimeoutError, RagNodesError
+from rag_nodes.errors import ParseError, ParserCrashedError, ParseTimeoutError, RagNodesError
 from rag_nodes.metadata import FILE_NAME
 from rag_nodes.processes import (
     ChildDiedError,
@@ -22,12 +23,11 @@ from rag_nodes.processes import (
     Leases,
     current_interrupt,
     interruptible,
+    serve,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from llama_index.core.schema import Document
+    from collections.abc import Callable, Iterator
 
     from rag_nodes.parsers.base import SpanNodeParser
 
@@ -41,17 +41,18 @@ same time, parsers side by side would start one for nearly every document, which
 _CHARACTERS = 1_000_000
 """Characters of a document that may take the seconds given; a longer one gets more of them."""
 
-_CHILD = "rag_nodes.parsers.isolation.child"
+_BATCH = 500
+"""Nodes of one message."""
 
 
 class IsolatedCutting:
     """Child processes that cut documents; may be used by many threads.
 
     Args:
-        module: what a child runs: a module with a `main` that speaks as `isolated_child` does.
+        module: what a child runs: a module whose `main` does as the one here.
     """
 
-    def __init__(self, module: str = _CHILD) -> None:
+    def __init__(self, module: str = __name__) -> None:
         self._children = Children(module, kept=KEPT)
         self._leases = Leases(AT_ONCE)
         self._warming = threading.Lock()
@@ -104,8 +105,6 @@ class IsolatedCutting:
         threading.Thread(target=self._start, name="warming up", daemon=True).start()
 
     def _start(self) -> None:
-        from llama_index.core.schema import Document
-
         from rag_nodes.parsers.fixed import FixedSizeNodeParser
 
         try:
@@ -147,3 +146,22 @@ class IsolatedCutting:
 
 cutting = IsolatedCutting()
 """The children of this process."""
+
+
+def main() -> None:
+    """What a child runs: cut one document after another until its parent is gone."""
+    serve(_cut)
+
+
+def _cut(request: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
+    module, name, options = request["parser"]
+    try:
+        parser = getattr(import_module(module), name).from_dict(options)
+        nodes = parser([Document.from_dict(request["document"])])
+    except RagNodesError:
+        raise
+    except Exception as error:
+        # A parser of another package may raise anything, and the parent should hear of it.
+        raise ParseError(f"{type(error).__name__}: {error}") from error
+    for start in range(0, len(nodes), _BATCH):
+        yield [node.to_dict() for node in nodes[start : start + _BATCH]]
