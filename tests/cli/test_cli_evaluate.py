@@ -10,7 +10,6 @@ import pytest
 from tests.evaluation.judging.scripted import good, kind_of
 
 from rag_nodes.executors import Pool
-from rag_nodes.pipeline import engines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,7 +115,7 @@ def test_two_processes_print_the_json_of_one(
             started.append(super()._submit(unit))
             return started[-1]
 
-    monkeypatch.setattr(engines, "Pool", Noted)
+    monkeypatch.setattr("rag_nodes.executors.Pool", Noted)
     columns = ("-p", "heading", "-p", "fixed")
     budgets = ("--sizes", "0", "--equal-size", "30", "--budget", "20,40", "-q", "--json")
     asked = ("evaluate", manual, "--questions", sheet, *columns, *budgets)
