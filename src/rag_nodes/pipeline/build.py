@@ -87,17 +87,23 @@ class ColumnPipeline(NamedTuple):
     """The pipeline of a column in the two parts in which it is run.
 
     Attributes:
+        name: of its parser in the report.
+        code: part of the version of every document in it.
         cutting: documents in, chunks out.
-        embedding: chunks in, chunks with vectors out.
+        embedding: gives chunks their vectors.
         unwritten: metadata of a chunk that say why an LLM did not write about it.
     """
 
+    name: str
+    code: str
     cutting: IngestionPipeline
-    embedding: IngestionPipeline
+    embedding: LeafEmbedding
     unwritten: frozenset[str] = frozenset()
 
 
 def column_pipeline(
+    name: str,
+    code: str,
     parser: SpanNodeParser,
     embed_model: BaseEmbedding,
     transformations: Sequence[TransformComponent],
@@ -105,13 +111,12 @@ def column_pipeline(
 ) -> ColumnPipeline:
     """What `build_pipeline` gives, in two parts; `parse` makes the nodes where it is given."""
     cutter = parser if parse is None else _CutElsewhere(parser=parser, parse=parse)
+    steps = _cutting(cutter, parser, transformations)
     return ColumnPipeline(
-        IngestionPipeline(
-            transformations=_cutting(cutter, parser, transformations), disable_cache=True
-        ),
-        IngestionPipeline(
-            transformations=[LeafEmbedding(embed_model=embed_model)], disable_cache=True
-        ),
+        name,
+        code,
+        IngestionPipeline(transformations=steps, disable_cache=True),
+        LeafEmbedding(embed_model=embed_model),
         frozenset(step.noted.error for step in transformations if isinstance(step, ChunkWriter)),
     )
 

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode, Document
 
+    from rag_nodes.pipeline.build import ColumnPipeline
     from rag_nodes.pipeline.embedding import Embedded, Waiting
-    from rag_nodes.pipeline.recipe import IngestRecipe, RecipeColumn, Tell
+    from rag_nodes.pipeline.recipe import IngestRecipe, Tell
     from rag_nodes.pipeline.units import Known
 
 _IDENTITY = (SOURCE, FILE_NAME, SOURCE_HASH)
@@ -47,16 +48,16 @@ class ColumnWork:
 
     Args:
         number: of the column.
-        column: its parser and model.
+        pipeline: its parser and model.
         made: the recipe.
         known: what is stored of the documents of the unit.
         tell: hears of what is done.
     """
 
     def __init__(
-        self, number: int, column: RecipeColumn, made: IngestRecipe, known: Known, tell: Tell
+        self, number: int, pipeline: ColumnPipeline, made: IngestRecipe, known: Known, tell: Tell
     ) -> None:
-        self.column, self.result = column, ColumnResult()
+        self.pipeline, self.result = pipeline, ColumnResult()
         self.waiting: Waiting = []
         self.embedded = EmbeddedTokens(made.models.embedding)
         self._number, self._made, self._known, self._tell = number, made, known, tell
@@ -68,7 +69,7 @@ class ColumnWork:
 
         In the place of another version of it, of which nothing is embedded.
         """
-        document = made_by(self.column.code, document)
+        document = made_by(self.pipeline.code, document)
         version = str(document.metadata[SOURCE_HASH])
         former = self.result.documents.get(document.id_)
         if former and former.stored.version == version:
@@ -82,23 +83,23 @@ class ColumnWork:
             row = self._known.document(self._number, document.id_)
             if row and row.version == version:
                 self.result.documents[document.id_] = DocumentResult.known(label, row)
-            elif why := self._made.stopped.get(self.column.name):
+            elif why := self._made.stopped.get(self.pipeline.name):
                 made.fail(why)
             else:
                 self._add(document, made, twins)
 
     def _add(self, document: Document, made: DocumentResult, twins: Sequence[str]) -> None:
-        current_interrupt().check(f"{self.column.name}: {made.label}")
+        current_interrupt().check(f"{self.pipeline.name}: {made.label}")
         nodes = self._cut(document, made)
         made.ids = tuple(node.node_id for node in nodes)
         made.is_cut, made.missing = True, made.stored.chunks
         self._reuse_vectors(nodes, made, twins)
-        self._tell("embed", self.column.name, sum(map(_is_ready, nodes)), 0)
+        self._tell("embed", self.pipeline.name, sum(map(_is_ready, nodes)), 0)
         self.waiting += [(node, made) for node in nodes]
 
     def _cut(self, document: Document, made: DocumentResult) -> list[BaseNode]:
         with self.timed("parse"), self.embedded.counting():
-            cut = self.column.pipeline.cutting.run(documents=[document])
+            cut = self.pipeline.cutting.run(documents=[document])
         # A parent goes before its children: the first batch has a vector to make a collection by,
         # and a run that was killed leaves no child without its parent.
         nodes = parents_first(cut)
@@ -114,7 +115,7 @@ class ColumnWork:
             largest=max(tokens, default=0),
             unplaced=sum(START_CHAR not in node.metadata for node in chunks),
         )
-        self._tell("parse", self.column.name, len(chunks), 0)
+        self._tell("parse", self.pipeline.name, len(chunks), 0)
         return nodes
 
     def _note_unwritten(self, nodes: Sequence[BaseNode], made: DocumentResult) -> None:
@@ -122,7 +123,7 @@ class ColumnWork:
 
         They are stored without it meanwhile, as their usual vector finds them.
         """
-        keys = self.column.pipeline.unwritten
+        keys = self.pipeline.unwritten
         found = [node for node in nodes if keys & node.metadata.keys()]
         if not found:
             return
@@ -160,8 +161,8 @@ class ColumnWork:
         Raises:
             CancelledError: see `interruptible`.
         """
-        current_interrupt().check(f"{self.column.name}: embedding")
-        if why := self._made.stopped.get(self.column.name):
+        current_interrupt().check(f"{self.pipeline.name}: embedding")
+        if why := self._made.stopped.get(self.pipeline.name):
             self._fail(self.waiting, why)
         return not why
 
@@ -172,7 +173,7 @@ class ColumnWork:
             made.fail(said(refusal))
             self.note(f"{made.label}, chunk {node.node_id}", refusal)
         chunks = sum(_is_ready(node) for node, _ in embedded.part)
-        self._tell("embed", self.column.name, chunks, self.embedded.tokens - self._told)
+        self._tell("embed", self.pipeline.name, chunks, self.embedded.tokens - self._told)
         self._told = self.embedded.tokens
         if isinstance(embedded.error, CancelledError):
             raise embedded.error
@@ -207,7 +208,7 @@ class ColumnWork:
 
     def finish(self) -> None:
         """Make points of what has vectors now, and of parents that belong to it."""
-        self.result.stopped = self._made.stopped.get(self.column.name)
+        self.result.stopped = self._made.stopped.get(self.pipeline.name)
         self.result.embedded = self.embedded.tokens
         nodes: dict[int, list[BaseNode]] = {}
         for node, made in self.waiting:
@@ -224,10 +225,10 @@ class ColumnWork:
 
     def note(self, what: str, error: BaseException) -> None:
         """Note an error; one that is hopeless is why the column stops."""
-        noted(self.column.name, what, error)
+        noted(self.pipeline.name, what, error)
         self.result.errors.append(f"{what}: {said(error)}")
         if isinstance(error, HOPELESS):
-            self._made.stopped.setdefault(self.column.name, said(error))
+            self._made.stopped.setdefault(self.pipeline.name, said(error))
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -248,7 +249,7 @@ class ColumnWork:
         # Parsers and models are other people's code; one with a loop of its own may raise its
         # cancellation, which is no `Exception`.
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
-            if not (isinstance(error, HOPELESS) and self.column.name in self._made.stopped):
+            if not (isinstance(error, HOPELESS) and self.pipeline.name in self._made.stopped):
                 self.note(made.label, error)
             made.fail(said(error))
             made.missing += lost

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
 from pydantic import Field
 
@@ -159,22 +158,22 @@ class Embedded(NamedTuple):
     error: Exception | None = None
 
 
-def embed(part: Waiting, pipeline: IngestionPipeline, model: str) -> Embedded:
+def embed(part: Waiting, step: LeafEmbedding, model: str) -> Embedded:
     """Give chunks their vectors; where a request is refused, each chunk goes alone.
 
     Args:
         part: what one request takes.
-        pipeline: a `LeafEmbedding` and nothing else.
+        step: embeds them.
         model: its name, for messages.
     """
     try:
-        _run([node for node, _ in part], pipeline, model)
+        _run([node for node, _ in part], step, model)
     except UnknownModelError as error:  # every chunk would be refused alike
         return Embedded(part, error=error)
     except ModelRequestError as error:
         if len(part) > 1:
             logger.info("a request was refused, embedding its chunks one by one")
-            return _one_by_one(part, pipeline, model)
+            return _one_by_one(part, step, model)
         [(node, document)] = part
         return Embedded(part, [(node, document, error)])
     except Exception as error:  # noqa: BLE001 - whoever stores the others raises it
@@ -182,25 +181,24 @@ def embed(part: Waiting, pipeline: IngestionPipeline, model: str) -> Embedded:
     return Embedded(part)
 
 
-def _one_by_one(part: Waiting, pipeline: IngestionPipeline, model: str) -> Embedded:
+def _one_by_one(part: Waiting, step: LeafEmbedding, model: str) -> Embedded:
     """As `embed`; what was answered before something else failed is kept, as it was paid for."""
     refused: list[tuple[BaseNode, DocumentResult, ModelRequestError]] = []
     for alone in part:
-        one = embed([alone], pipeline, model)
+        one = embed([alone], step, model)
         refused.extend(one.refused)
         if one.error:
             return Embedded(part, refused, one.error)
     return Embedded(part, refused)
 
 
-def _run(nodes: list[BaseNode], pipeline: IngestionPipeline, model: str) -> None:
+def _run(nodes: list[BaseNode], step: LeafEmbedding, model: str) -> None:
     try:
-        pipeline.run(nodes=nodes)
+        step(nodes)
     except RagNodesError:
         raise
     except asyncio.CancelledError as error:  # by a client with a loop of its own; no `Exception`
         raise ModelResponseError(f"{model}: its client gave the request up; try again") from error
     except Exception as error:
         # Any LlamaIndex embedding can be plugged in, and each raises its provider's errors.
-        [step] = pipeline.transformations
-        raise failure_of(error, getattr(step, "embed_model", step), name=model) from error
+        raise failure_of(error, step.embed_model, name=model) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rag_nodes.pipeline.build import column_pipeline
 from rag_nodes.text.packing import Packer
@@ -47,20 +47,6 @@ class ReturnedTexts(WrittenTexts):
         return new
 
 
-class RecipeColumn(NamedTuple):
-    """One parser of an ingest.
-
-    Attributes:
-        name: in the report.
-        pipeline: cuts documents and embeds chunks.
-        code: part of the version of every document in it.
-    """
-
-    name: str
-    pipeline: ColumnPipeline
-    code: str
-
-
 @dataclass(eq=False)
 class IngestRecipe:
     """The parsers, models and transformations of an ingest in this process.
@@ -93,7 +79,7 @@ class IngestRecipe:
     stopped: dict[str, str] = field(default_factory=dict)
     has_embedded: bool = False
     returned: Mapping[str, ReturnedTexts] = field(default_factory=dict)
-    columns: Sequence[RecipeColumn] = ()
+    columns: Sequence[ColumnPipeline] = ()
 
     def prepare(self) -> None:
         """Make the pipelines, once."""
@@ -101,10 +87,8 @@ class IngestRecipe:
             return
         _warm_up(self.parsers.values())
         self.columns = [
-            RecipeColumn(
-                name,
-                column_pipeline(parser, self.models.embedding, self.steps, self.parse),
-                self.codes[name],
+            column_pipeline(
+                name, self.codes[name], parser, self.models.embedding, self.steps, self.parse
             )
             for name, parser in self.parsers.items()
         ]

@@ -179,7 +179,7 @@ def _ask(
 
     def ask() -> Embedded:
         with column.embedded.counting():
-            return embed(part, column.column.pipeline.embedding, made.models.embedding_name)
+            return embed(part, column.pipeline.embedding, made.models.embedding_name)
 
     if is_threaded:
         asked.append((column, _in_thread(ask)))
