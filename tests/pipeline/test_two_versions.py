@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import pickle
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from folder_ingests import FolderIngests, states
@@ -14,6 +15,7 @@ from rag_nodes.pipeline import ingest, ingest_documents
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from conftest import CountingEmbedding
@@ -31,7 +33,7 @@ def crawl(corpus: FolderIngests, name: str, text: str, url: str = "https://a.exa
     return corpus.write(name, json.dumps([page]))
 
 
-def ingested(corpus: FolderIngests, *paths: Path, **options: bool) -> IngestReport:
+def ingested(corpus: FolderIngests, *paths: Path, **options: Any) -> IngestReport:
     corpus.opened.clear()
     return ingest(paths, corpus.parsers, corpus.store, models=corpus.models, **options)
 
@@ -46,6 +48,22 @@ def texts(store: Store) -> dict[str, set[str]]:
         }
         for one in store.collections()
     }
+
+
+class Elsewhere:
+    """An executor that does units as another process would: by pickles."""
+
+    workers = 1
+    is_remote = False
+
+    def run(self, work: Any, recipe: Any, units: Iterable[Any]) -> Iterator[Any]:
+        recipe.prepare()
+        for unit in units:
+            sent = pickle.loads(pickle.dumps(unit))
+            yield unit, pickle.loads(pickle.dumps(work(recipe, sent)))
+
+    def close(self) -> None:
+        """There is nothing to end."""
 
 
 @pytest.fixture
@@ -155,6 +173,33 @@ def test_versions_of_which_neither_is_stored_whole_end_the_run_all_the_same(
         for _ in range(2):
             report = ingest_documents(versions, parsers, store, models=models)
             assert [file.status for file in report.files] == ["incomplete", "incomplete"]
+
+
+def test_a_page_that_another_file_has_stored_is_not_embedded_again_by_workers(
+    corpus: FolderIngests, embedding: CountingEmbedding
+) -> None:
+    ingested(corpus, crawl(corpus, "a.json", RED))
+    embedding.texts.clear()
+    later = crawl(corpus, "b.json", RED)
+    page = {"markdown": BLUE, "metadata": {"sourceURL": "https://a.example/y", "title": "Y"}}
+    later.write_text(json.dumps([*json.loads(later.read_text(encoding="utf-8")), page]))
+    ingested(corpus, later, executor=Elsewhere())
+    assert embedding.texts
+    assert not any("red" in text for text in embedding.texts)
+
+
+def test_two_crawls_with_the_same_page_end_alike_where_workers_read_them(
+    corpus: FolderIngests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_nodes.pipeline.driver.MOST_FILES", 1)
+    both = crawl(corpus, "a.json", RED), crawl(corpus, "b.json", BLUE)
+    steps: list[Progress] = []
+    for expected in ("read", "unchanged"):
+        report = ingested(corpus, *both, executor=Elsewhere(), progress=steps.append)
+        assert states(report) == [expected] * 2
+    assert [one.done for one in steps if one.stage == "read"] == [1, 2, 1, 2]
+    [found] = texts(corpus.store).values()
+    assert all("blue" in text for text in found)
 
 
 def test_a_dry_run_of_two_versions_ends(corpus: FolderIngests) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -22,12 +22,11 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import WEB_HOURS, Ledger, ledger_path
 from rag_nodes.metadata import PAGE_STARTS
 from rag_nodes.models import settled
-from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.dry_run import rehearsed
 from rag_nodes.pipeline.due import FileListing
-from rag_nodes.pipeline.further import further_steps, journal_beside
+from rag_nodes.pipeline.further import journal_beside
 from rag_nodes.pipeline.pruning import check_folders, gone_documents, moved_files, pruned
-from rag_nodes.pipeline.run import IngestRun, collections_of
+from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.pipeline.units import DueFile
 from rag_nodes.readers import Limits, read_listed
 
@@ -131,28 +130,20 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     wanted = [Path(path) for path in paths]
     files = FileListing(wanted, shard)
     with ExitStack() as stack:
-        opened = stack.enter_context(opened_ledger(ledger, store, dry_run=dry_run))
+        opened = stack.enter_context(_opened(ledger, store, dry_run=dry_run))
         if dry_run:
             chosen = stack.enter_context(rehearsed(chosen))
         if prune:
             _check_prunable(wanted, store, opened, corpus)
-        made = parsers_for(parsers, _read(files, bounds))
-        steps, kept = further_steps(
-            transformations,
-            _collections(parsers, made, corpus, chosen),
-            store,
-            chosen,
-            _journal(store, ledger),
-            dry_run=dry_run,
-        )
         run = IngestRun(
-            made,
+            _parsers_for(parsers, _read(files, bounds)),
             store,
             chosen,
-            steps,
+            transformations,
             opened,
             corpus=corpus,
             limits=bounds,
+            journal=_journal(ledger, store),
             dry_run=dry_run,
             shard=shard,
             progress=progress,
@@ -165,7 +156,6 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         elif executor == "auto":
             executor = run.workers(files)
         report = run.report(run.due(files), ttl=ttl, executor=executor)
-        report = replace(report, kept_vectors=kept)
         for one in report.untold:
             logger.warning("%s, so every ingest makes it anew", one)
         if not opened or (prune and _lacks(report)):
@@ -213,38 +203,24 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         LedgerError: as `ingest`.
         CancelledError: `parse` was cancelled.
     """
-    chosen = settled(models, embed_model)
     given = iter(documents)
-    seen: list[Document] = []
-    if callable(parsers):
-        seen = list(_beginnings(given))
-    made = parsers_for(parsers, iter(seen))
-    with opened_ledger(ledger, store) as opened:
-        steps, kept = further_steps(
-            transformations,
-            _collections(parsers, made, corpus, chosen),
-            store,
-            chosen,
-            _journal(store, ledger),
-        )
+    seen = list(_beginnings(given)) if callable(parsers) else []
+    with _opened(ledger, store) as opened:
         run = IngestRun(
-            made,
+            _parsers_for(parsers, iter(seen)),
             store,
-            chosen,
-            steps,
+            settled(models, embed_model),
+            transformations,
             opened,
             corpus=corpus,
             limits=Limits(),
+            journal=_journal(ledger, store),
             parse=parse,
             progress=progress,
             prices=prices,
         )
-        items = (
-            DueFile(position, document=document)
-            for position, document in enumerate(chain(seen, given))
-        )
-        report = run.report(items)
-        return replace(report, kept_vectors=kept)
+        items = enumerate(chain(seen, given))
+        return run.report(DueFile(position, document=one) for position, one in items)
 
 
 def _beginnings(documents: Iterator[Document]) -> Iterator[Document]:
@@ -263,7 +239,7 @@ def _read(files: Iterable[ListedFile], limits: Limits) -> Iterator[Document]:
         yield from (one.document for one in read_listed(file, limits=limits) if one.document)
 
 
-def parsers_for(parsers: Parsers, documents: Iterator[Document]) -> Mapping[str, object]:
+def _parsers_for(parsers: Parsers, documents: Iterator[Document]) -> Mapping[str, object]:
     """The parsers, for which the first documents may be looked at."""
     if not callable(parsers):
         return parsers
@@ -282,40 +258,27 @@ def _beginning(document: Document) -> Document:
 
 
 @contextmanager
-def opened_ledger(
+def _opened(
     ledger: Ledger | str | Path | None, store: Store, *, dry_run: bool = False
 ) -> Iterator[Ledger | None]:
     """The ledger of a store; what is opened here is closed, and what is the caller's is not."""
+    place = _place(ledger, store)
     if isinstance(ledger, Ledger) and not dry_run:
         yield ledger
-        return
-    with _ledger_to_open(ledger, store, dry_run=dry_run) as opened:
-        yield opened
+    elif place is None:
+        yield None
+    else:
+        with Ledger.scratch(place) if dry_run else Ledger(place) as opened:
+            yield opened
 
 
-def _ledger_to_open(
-    ledger: Ledger | str | Path | None, store: Store, *, dry_run: bool
-) -> AbstractContextManager[Ledger | None]:
-    given = ledger.path if isinstance(ledger, Ledger) else ledger
-    if not dry_run:
-        return Ledger.of(store.location, given) or nullcontext()
-    path = ledger_path(store.location, given)
-    return Ledger.scratch(path) if path else nullcontext()
+def _place(ledger: Ledger | str | Path | None, store: Store) -> Path | None:
+    return ledger.path if isinstance(ledger, Ledger) else ledger_path(store.location, ledger)
 
 
-def _collections(
-    parsers: Parsers, made: Mapping[str, object], corpus: str, models: Models
-) -> list[str]:
-    """What an ingest writes; nothing where its parsers are made of the documents."""
-    if callable(parsers):
-        return []
-    own = {name: as_parser(parser) for name, parser in made.items()}
-    return list(collections_of(own, corpus, models).values())
-
-
-def _journal(store: Store, ledger: Ledger | str | Path | None) -> Path | None:
+def _journal(ledger: Ledger | str | Path | None, store: Store) -> Path | None:
     """Where what an LLM writes is kept; None where no ledger is."""
-    place = ledger.path if isinstance(ledger, Ledger) else ledger_path(store.location, ledger)
+    place = _place(ledger, store)
     return journal_beside(place) if place and place.name != ":memory:" else None
 
 

@@ -335,10 +335,12 @@ class IngestReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
-        former = [{**asdict(one), "last_used": utc_time(one.last_used)} for one in self.former]
+        facts = asdict(self).items()
         return {
-            **asdict(self),
-            "former": former,
+            **{key: list(one) if isinstance(one, tuple) else one for key, one in facts},
+            "former": [
+                {**asdict(one), "last_used": utc_time(one.last_used)} for one in self.former
+            ],
             "embedding_tokens": self.embedding_tokens,
             "embedding_cost": self.embedding_cost,
             "hit_rate": self.hit_rate,

@@ -18,16 +18,17 @@ from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.driver import Driver
 from rag_nodes.pipeline.dry_run import cut_unasked, is_estimated, rehearsed_steps
 from rag_nodes.pipeline.due import DueFiles, reading_key
+from rag_nodes.pipeline.further import further_steps
 from rag_nodes.pipeline.identity import codes_of, identities_of, untold_of
 from rag_nodes.pipeline.recipe import IngestRecipe
 from rag_nodes.pipeline.report import FormerCollection, IngestReport
 from rag_nodes.pipeline.report_builder import ReportBuilder
 from rag_nodes.pipeline.units import DueFile
 from rag_nodes.store import parser_collection
-from rag_nodes.transforms import UserTransformations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from llama_index.core.schema import TransformComponent
 
@@ -52,8 +53,9 @@ class IngestRun:
         parsers: by name.
         store: where the chunks go.
         models: of which one embeds.
-        steps: transformations, complete.
+        transformations: between parsers and guard, further vectors among them.
         ledger: of the store; None where none is kept.
+        journal: file in which what an LLM writes is kept; None to keep it nowhere.
         options: the others of `ingest`.
     """
 
@@ -62,11 +64,12 @@ class IngestRun:
         parsers: Mapping[str, object],
         store: Store,
         models: Models,
-        steps: Sequence[TransformComponent],
+        transformations: Sequence[TransformComponent],
         ledger: Ledger | None,
         *,
         corpus: str,
         limits: Limits,
+        journal: Path | None = None,
         parse: Parse | None = None,
         dry_run: bool = False,
         shard: FileShard | None = None,
@@ -78,10 +81,13 @@ class IngestRun:
         if not parsers:
             raise ConfigurationError("nothing to ingest with: name at least one parser")
         made = {name: as_parser(parser) for name, parser in parsers.items()}
-        steps = UserTransformations(steps).steps
+        names = collections_of(made, corpus, models)
+        steps, self._kept = further_steps(
+            transformations, names.values(), store, models, journal, dry_run=dry_run
+        )
         identities, codes = identities_of(steps), codes_of(made, models.embedding)
-        self.untold = tuple(untold_of(made.values(), models.embedding, steps))
-        self.estimated = tuple(n for n, one in made.items() if dry_run and is_estimated(one))
+        self._untold = tuple(untold_of(made.values(), models.embedding, steps))
+        self._estimated = tuple(n for n, one in made.items() if dry_run and is_estimated(one))
         self._corpus, self._models, self._dry_run, self._ledger = corpus, models, dry_run, ledger
         self.recipe = IngestRecipe(
             parsers=made,
@@ -98,13 +104,12 @@ class IngestRun:
         )
         self._own = ledger or Ledger(":memory:")
         known = {one.name: one for one in self._own.collections(corpus)}
-        names = collections_of(made, corpus, models)
         self._rows = [
             _collection_row(names[name], parser, corpus, models, known.get(names[name]))
             for name, parser in made.items()
         ]
         self.new = {row.parser for row in self._rows if row.name not in known}
-        self.columns = [
+        columns = [
             IngestColumn(
                 name,
                 row,
@@ -117,9 +122,10 @@ class IngestRun:
             )
             for name, row in zip(made, self._rows, strict=True)
         ]
+        self._columns = columns
         self._due = DueFiles(
             self._own,
-            self.columns,
+            columns,
             corpus,
             reading_key(limits, identities),
             limits.file_bytes,
@@ -167,7 +173,7 @@ class IngestRun:
         report = self._report
         driver = Driver(
             self.recipe,
-            self.columns,
+            self._columns,
             self._own,
             report,
             corpus=self._corpus,
@@ -192,10 +198,11 @@ class IngestRun:
             corpus=self._corpus,
             former=tuple(map(FormerCollection.of, self._former())),
             writers=report.writers,
+            kept_vectors=self._kept,
             dry_run=self._dry_run,
             due=report.due if self._dry_run else {},
-            estimated=self.estimated,
-            untold=self.untold,
+            estimated=self._estimated,
+            untold=self._untold,
         )
 
     def _former(self) -> list[CollectionRow]:
