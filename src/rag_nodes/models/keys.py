@@ -35,15 +35,10 @@ def without_keys(text: str, keys: Iterable[str] = (), *, most: int = LONGEST_DET
         most: characters that are kept.
     """
     given = {f"key {number}": word for number, word in enumerate(keys)}
-    return safe_line(without_secrets(without_secrets(text, given), os.environ), most)
-
-
-def safe_line(text: str, most: int = LONGEST_DETAIL) -> str:
-    """Words of others on one line, shortened, with anything that looks like a key removed."""
-    line = " ".join(text.split())
-    printable = "".join(character for character in line if character.isprintable())
-    hidden = _KEY_LIKE.sub("****", printable)
-    return hidden if len(hidden) <= most else f"{hidden[:most]}…"
+    hidden = without_secrets(without_secrets(text, given), os.environ)
+    line = "".join(one for one in " ".join(hidden.split()) if one.isprintable())
+    line = _KEY_LIKE.sub("****", line)
+    return line if len(line) <= most else f"{line[:most]}…"
 
 
 def _words(value: Any) -> Iterator[str]:
