@@ -9,14 +9,8 @@ from hypothesis import strategies as st
 
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import Contrast, Row
-from rag_nodes.evaluation.verdicts import (
-    Judge,
-    control_of,
-    drafts_left_out,
-    pairs_of,
-    shares_of,
-    summary,
-)
+from rag_nodes.evaluation.verdicts import Judge, control_of, pairs_of, shares_of
+from rag_nodes.evaluation.wording import drafts_left_out, summary
 
 DOCUMENTS, EACH = 12, 5
 COUNT = DOCUMENTS * EACH
@@ -176,6 +170,8 @@ def test_columns_that_do_not_reach_the_equal_size_are_named() -> None:
         ((48, 24), (48, 24), "How much of the 40 points of A over B is size cannot be told (-5 to"),
         ((48, 24), (46, 24), "How much of the 40 points of A over B is size cannot be told ("),
         ((48, 24), (20, 40), "size makes more than all, 73 ("),
+        ((30, 30), (30, 29), "A and B are level; what size makes cannot be told ("),
+        ((30, 30), (10, 40), "A and B are level, though size makes 50 ("),
         ((48, 24), (55, 15), ("Of the 40 points of A over B, size makes -27 (-38 to -13): at equal "
          "size A is farther ahead.")),
     ],

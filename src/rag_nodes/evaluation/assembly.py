@@ -18,15 +18,8 @@ from rag_nodes.evaluation.decision import decision_of, undecided
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import UNNAMED, EvaluationReport, Row
 from rag_nodes.evaluation.sizes import TOLERANCE
-from rag_nodes.evaluation.verdicts import (
-    Judge,
-    basis,
-    control_of,
-    drafts_left_out,
-    pairs_of,
-    shares_of,
-    summary,
-)
+from rag_nodes.evaluation.verdicts import Judge, control_of, pairs_of, shares_of
+from rag_nodes.evaluation.wording import basis, drafts_left_out, summary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag_nodes.evaluation.leads import DRAWS, Interval, Swaps
-from rag_nodes.evaluation.verdicts import VISIBLE, more_of
+from rag_nodes.evaluation.verdicts import more_of
+from rag_nodes.evaluation.wording import VISIBLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.evaluation.choice import Standing, decide
 from rag_nodes.evaluation.leads import Interval
 from rag_nodes.evaluation.report import ReportDecision
-from rag_nodes.evaluation.verdicts import STANDING, all_of, by_drafts, turned, would_show
+from rag_nodes.evaluation.wording import STANDING, all_of, by_drafts, turned, would_show
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 

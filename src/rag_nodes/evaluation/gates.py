@@ -12,7 +12,8 @@ from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
 from rag_nodes.evaluation.leads import Interval, Swaps
 from rag_nodes.evaluation.plan import shares
-from rag_nodes.evaluation.verdicts import about, more_of, points, turned
+from rag_nodes.evaluation.verdicts import more_of
+from rag_nodes.evaluation.wording import about, points, turned
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping

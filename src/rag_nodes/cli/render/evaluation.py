@@ -145,7 +145,7 @@ def _rated(rating: Rating, scale: float, words: str) -> tuple[str, str]:
 
 def _procedure(report: EvaluationReport) -> str:
     """What the intervals rest on."""
-    from rag_nodes.evaluation.verdicts import LEGEND
+    from rag_nodes.evaluation.wording import LEGEND
 
     settings = report.settings
     words = f"{settings['models']}, {settings['mode']} search; mean and read are tokens; "

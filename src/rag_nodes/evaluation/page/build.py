@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.page.plots import colour_of, interval_plot, size_curve
 from rag_nodes.evaluation.scoring import FOUND
-from rag_nodes.evaluation.verdicts import LEGEND
+from rag_nodes.evaluation.wording import LEGEND
 
 if TYPE_CHECKING:
     from jinja2 import Template

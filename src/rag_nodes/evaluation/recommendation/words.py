@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.evaluation.recommendation.report import pareto
-from rag_nodes.evaluation.verdicts import (
+from rag_nodes.evaluation.wording import (
     basis,
     by_drafts,
     drafts_left_out,

@@ -10,7 +10,7 @@ from rag_nodes.apps.view.html import Html, drawn, name_of, tag
 from rag_nodes.apps.view.parts import bones, colour_of, count, empty, swatch
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.page import interval_plot, size_curve, told_apart
-from rag_nodes.evaluation.verdicts import LEGEND
+from rag_nodes.evaluation.wording import LEGEND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

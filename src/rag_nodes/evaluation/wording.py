@@ -1,0 +1,274 @@
+"""Leads in sentences; nothing is called better that luck makes as well."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
+from rag_nodes.evaluation.leads import Interval
+from rag_nodes.parsers.presets import DEFAULT_PARSER
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator, Sequence
+
+    from rag_nodes.evaluation.report import Contrast, Row
+
+VISIBLE = 0.03
+"""A lead that is worth showing: three points of a hundred."""
+LEGEND = (
+    "All intervals of differences hold together in 95 % of reports; that of one column holds for "
+    "it alone, in these documents, and is not to be compared by eye"
+)
+"""What has to be known to read intervals; said once."""
+STANDING = f"the preset {DEFAULT_PARSER} (recursive, 200 tokens) stands"
+"""What an evaluation by drafts ends with."""
+SAME = 1e-9
+"""A difference that is none."""
+_LEVEL = 0.005
+"""A gap that is none in whole points."""
+_FEW = 6
+"""Questions that differ of which fewer show nothing."""
+_MOST = 10_000
+"""Questions that nobody labels."""
+
+
+def of_lead(
+    left: str,
+    right: str,
+    documents: Counter[str],
+    differing: int,
+    these: Interval,
+    like_these: Interval | None,
+    more: int,
+) -> str:
+    """What is said of a lead.
+
+    Args:
+        left: the column that leads.
+        right: the other.
+        documents: how many questions were asked about each.
+        differing: questions that both do not answer alike.
+        these: the lead in these documents.
+        like_these: in documents like these; None where nothing can be said of others.
+        more: questions that would show it, see `would_show`.
+    """
+    asked = documents.total()
+    if asked < _FEW:
+        return f"{_counted(asked, 'question')} cannot tell {left} from {right}."
+    if these.shows_a_gap:
+        start = f"{left} is better than {right} by {points(these)} in these documents"
+        return f"{start}{_of_others(like_these, documents)}."
+    if not differing:
+        return (
+            f"{left} and {right} answer every question alike; up to {100 * these.high:.1f} "
+            f"points either way are left open by {asked} questions."
+        )
+    few = f" on {_counted(differing, 'question')} only" if differing < _FEW else ""
+    if these.mean < SAME:
+        return f"{left} and {right} are level, {points(these)}{few}; {would_show(0, more)}."
+    start = f"{left} leads {right} by {points(these)}{few}, which luck makes as well"
+    return f"{start}; {would_show(these.mean, more)}."
+
+
+def _of_others(like_these: Interval | None, documents: Counter[str]) -> str:
+    """What is known of a lead in other documents, to go on with."""
+    count = len(documents)
+    if like_these is None and 1 < count < _FEW:
+        return f"; {count} documents say nothing about others"
+    if like_these is None and count == 1:
+        return "; 1 document says nothing about others"
+    if like_these is None:
+        return (
+            f"; {max(documents.values()):,} of the {documents.total():,} questions are about one "
+            "document, which says nothing about others"
+        )
+    if like_these.shows_a_gap:
+        return f", and in documents like these ({ends(like_these)})"
+    return f"; {count} documents do not show it of others ({ends(like_these)})"
+
+
+def summary(
+    own: Sequence[Row],
+    equal: Sequence[Row],
+    contrasts: Sequence[Contrast],
+    questions: int,
+    documents: int,
+) -> list[str]:
+    """The answer in sentences: at equal size first, since that is about cutting and not about size.
+
+    Args:
+        own: rows at their own options.
+        equal: rows at an equal mean size; none where there was no such comparison.
+        contrasts: of both.
+        questions: how many were asked.
+        documents: how many they are about.
+    """
+    sentences = []
+    for rows, where in ((equal, "At equal size"), (own, "At their own options")):
+        among = [one for one in contrasts if rows and one.role == rows[0].role]
+        if among:
+            sentences.append(f"{where}: {_best(rows, among)}")
+    left_out = [row.column for row in own if row.column not in {one.column for one in equal}]
+    if equal and left_out:
+        sentences.append(
+            f"Not compared at equal size, which they do not reach: {all_of(left_out)}."
+        )
+    if len(own) == 1:
+        sentences.append(f"{own[0].name} finds {points(own[0].interval)} % of the answers.")
+    return [*sentences, basis(questions, documents)]
+
+
+def by_drafts(stands: str) -> str:
+    """The answer where nobody has accepted a question.
+
+    Args:
+        stands: what is taken instead of a choice, such as `STANDING`.
+    """
+    return (
+        f"{DRAFTED.capitalize()}: nobody has accepted any of these questions, so {stands}. "
+        f"{ACCEPT.capitalize()}."
+    )
+
+
+def drafts_left_out(drafts: int) -> Iterator[str]:
+    """What has to be said of drafts beside accepted questions; nothing where there were none.
+
+    Args:
+        drafts: how many were left out.
+    """
+    if drafts:
+        were = "drafts that nobody has accepted were" if drafts > 1 else (
+            "draft that nobody has accepted was"
+        )  # fmt: skip
+        yield f"{drafts} {were} left out."
+
+
+def basis(questions: int, documents: int) -> str:
+    """What an answer rests on.
+
+    Args:
+        questions: how many were asked.
+        documents: how many they are about.
+    """
+    was = "were" if questions > 1 else "was"
+    about_them = "one document" if documents == 1 else f"{documents:,} documents"
+    return f"{_counted(questions, 'question')} about {about_them} {was} asked."
+
+
+def _best(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
+    """Which row is best, which ones may be, or that none is shown to be."""
+    if len(contrasts) == 1:
+        return contrasts[0].words
+    ranked = sorted(rows, key=lambda row: -_mean(row))
+    columns = {row.name: row.column for row in rows}
+    shown = [one for one in contrasts if one.shows_a_gap]
+    behind = {one.right for one in shown}
+    first = ranked[0]
+    if not shown:
+        level = [row.column for row in ranked if _mean(first) - _mean(row) < SAME]
+        leads = "leads" if len(level) == 1 else "lead"
+        return (
+            "No column is shown to be better than another; "
+            f"{all_of(level)} {leads} with {100 * _mean(first):.1f}."
+        )
+    may_be = [row.column for row in ranked if row.name not in behind]
+    if len(may_be) > 1:
+        are = "is" if len(behind) == 1 else "are"
+        others = all_of([row.column for row in ranked if row.name in behind])
+        return f"{all_of(may_be)} may each be the best; {others} {are} behind."
+    won = [one for one in contrasts if one.left == first.name]
+    following = min(won, key=lambda one: one.these.mean)
+    next_one = f"next is {columns[following.right]}, by {points(following.these)}"
+    if not all(one.shows_a_gap for one in won):
+        return (
+            f"{first.column} is the best in these documents, as every other column is behind it "
+            f"or behind another; {next_one}."
+        )
+    others_too = all(one.like_these and one.like_these.shows_a_gap for one in won)
+    where = "in these documents" + (", and in documents like these" if others_too else "")
+    return f"{first.column} is better than every other column {where}; {next_one}."
+
+
+def _mean(row: Row) -> float:
+    return row.interval.mean if row.interval else 0.0
+
+
+def all_of(names: Sequence[str]) -> str:
+    """Names as they are listed in a sentence."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def would_show(lead: float, more: int) -> str:
+    """What it takes to show a lead, or one that is worth showing where it is smaller.
+
+    Args:
+        lead: how large it is.
+        more: questions, see `more_of`.
+    """
+    if lead >= VISIBLE:
+        return f"if the lead is real, {about(more or 1)} would show it"
+    size = f"a lead of {100 * VISIBLE:.0f} points"
+    return f"to show {size} takes {about(more)}" if more else f"{size} would have been shown"
+
+
+def about(more: int) -> str:
+    """How many questions are missing."""
+    if more > _MOST:
+        return "more questions than anyone labels"
+    return f"about {more:,} more question{'s' if more > 1 else ''}"
+
+
+def of_share(left: str, right: str, own: Interval, size: Interval) -> str:
+    """How much of a gap is size."""
+    low, high = (f"{100 * one:.0f}" for one in (size.low, size.high))
+    of = f"the {100 * own.mean:.0f} points of {left} over {right}"
+    if own.mean < _LEVEL and not size.shows_a_gap:
+        return f"{left} and {right} are level; what size makes cannot be told ({low} to {high})."
+    if not size.shows_a_gap:
+        return f"How much of {of} is size cannot be told ({low} to {high})."
+    part = f"{100 * size.mean:.0f} ({low} to {high})"
+    if own.mean < _LEVEL:
+        return f"{left} and {right} are level, though size makes {part} points for {left}."
+    if size.mean < 0:
+        return f"Of {of}, size makes {part}: at equal size {left} is farther ahead."
+    if size.mean > own.mean:
+        return f"Of {of}, size makes more than all, {part}: at equal size {left} is not ahead."
+    return f"{part} of {of} are size."
+
+
+def turned(gap: Interval) -> Interval:
+    """A difference taken the other way round."""
+    return Interval(-gap.mean, -gap.high, -gap.low)
+
+
+def upright(gap: Interval) -> Interval:
+    """A gap without its sign."""
+    return gap if gap.mean >= 0 else turned(gap)
+
+
+def points(interval: Interval | None) -> str:
+    """An interval in points of a hundred."""
+    if interval is None:
+        return "nothing"
+    return f"{100 * interval.mean:.1f} ({ends(interval)})"
+
+
+def ends(interval: Interval) -> str:
+    """Where an interval begins and ends, in points; one that excludes 0 is not said to begin there.
+
+    Example:
+        >>> ends(Interval(0.11, 0.0001, 0.23))
+        'over 0 to 23.0'
+    """
+    low, high = f"{100 * interval.low:.1f}", f"{100 * interval.high:.1f}"
+    if interval.low > 0 and low == "0.0":
+        low = "over 0"
+    if interval.high < 0 and high == "-0.0":
+        high = "under 0"
+    return f"{low} to {high}"
