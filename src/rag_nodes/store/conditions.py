@@ -49,7 +49,7 @@ class FilterTerms(NamedTuple):
                 number.
         """
         if isinstance(chosen, Filter):
-            asked = [self._one_holds(*one) for one in chosen.comparisons()]
+            asked = [self._one_holds(*one) for one in chosen.conditions()]
             return self.classes.Filter(must=asked) if asked else None
         if chosen is None or not chosen.filters:
             return None
@@ -119,7 +119,7 @@ def indexes_for(chosen: Filter | MetadataFilters | None) -> dict[str, IndexKind]
     from llama_index.core.vector_stores.types import MetadataFilters
 
     if isinstance(chosen, Filter):
-        return {key: INDEXES[key] for one in chosen.comparisons() for key in one.keys}
+        return {key: INDEXES[key] for one in chosen.conditions() for key in one.keys}
     found: dict[str, IndexKind] = {}
     for given in chosen.filters if chosen else ():
         if isinstance(given, MetadataFilters):

@@ -48,8 +48,8 @@ without an index words are compared as parts of words.
 """
 
 
-class Comparison(NamedTuple):
-    """One condition of a filter.
+class Condition(NamedTuple):
+    """What one part of a filter asks.
 
     Attributes:
         keys: of the payload; one of them has to hold a value, or a list with one, that compares.
@@ -126,21 +126,21 @@ class Filter:
             document_ids = [one for one in document_ids if one in set(self.document_ids)]
         return replace(self, document_ids=document_ids)
 
-    def comparisons(self) -> Iterator[Comparison]:
+    def conditions(self) -> Iterator[Condition]:
         """What it asks of a payload; all have to hold."""
         if self.document_ids is not None:
-            yield Comparison((DOCUMENT_ID,), "in", list(self.document_ids))
+            yield Condition((DOCUMENT_ID,), "in", list(self.document_ids))
         if self.file_name is not None:
-            yield Comparison((FILE_NAME,), "==", self.file_name)
+            yield Condition((FILE_NAME,), "==", self.file_name)
         if self.source is not None:
-            yield Comparison((SOURCE, ALSO_AT), "==", self.source)
+            yield Condition((SOURCE, ALSO_AT), "==", self.source)
         if self.pages is not None:
-            yield Comparison((PAGE_START,), "<=", self.pages[1])
-            yield Comparison((PAGE_END,), ">=", self.pages[0])
+            yield Condition((PAGE_START,), "<=", self.pages[1])
+            yield Condition((PAGE_END,), ">=", self.pages[0])
         if self.heading is not None:
-            yield Comparison((BREADCRUMB,), "text_match", self.heading)
+            yield Condition((BREADCRUMB,), "text_match", self.heading)
         for depth, heading in enumerate(self.heading_path):
-            yield Comparison((f"{HEADING_PATH}[{depth}]",), "==", heading)
+            yield Condition((f"{HEADING_PATH}[{depth}]",), "==", heading)
 
     def passes(self, node: BaseNode) -> bool:
         """Whether a node meets every condition, judged as Qdrant does; for stores in memory."""
@@ -150,7 +150,7 @@ class Filter:
             **{f"{HEADING_PATH}[{depth}]": heading for depth, heading in path},
             DOCUMENT_ID: node.ref_doc_id,
         }
-        return all(_holds(one, payload) for one in self.comparisons())
+        return all(_holds(one, payload) for one in self.conditions())
 
 
 def _have_words(text: str, wanted: str) -> bool:
@@ -166,7 +166,7 @@ _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def _holds(asked: Comparison, payload: Mapping[str, Any]) -> bool:
+def _holds(asked: Condition, payload: Mapping[str, Any]) -> bool:
     compare = _COMPARED[asked.operator]
     found = [payload.get(key) for key in asked.keys]
     values = [one for value in found for one in (value if isinstance(value, list) else [value])]
