@@ -10,14 +10,13 @@ of the content, so that what was stored is overwritten by itself.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CancelledError, LedgerError, StoreError
 from rag_nodes.ledger import model_of, version_of
 from rag_nodes.models.keys import without_keys
 from rag_nodes.pipeline.failures import HOPELESS, LONGEST, noted, said
-from rag_nodes.pipeline.reconciling import doubted, mark, stored_row
+from rag_nodes.pipeline.reconciling import dimension_of, doubted, mark, stored_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -199,7 +198,8 @@ class IngestColumn:
             if pending and pending.stored.version == made.stored.version:
                 return pending
             # Of another version that failed, or of a run that was killed; but it may have changed.
-            if made.stored.error is None or self._version(document_id) != made.stored.version:
+            row = self.known([document_id]).get(document_id) if made.stored.error else None
+            if row is None or row.version != made.stored.version:
                 return made
         if not self._dry_run:
             self._pending[document_id] = made
@@ -232,18 +232,11 @@ class IngestColumn:
             with self._failing((), "the last chunks"):
                 self._mark()
 
-    def former_chunks(self, document_ids: Sequence[str]) -> int:
-        """Chunks that are stored whole of some documents."""
+    def known(self, document_ids: Sequence[str]) -> dict[str, StoredDocument]:
+        """As `whole`; none where the store does not answer, which is an error of the column."""
         with self._failing((), "looking up what is stored"):
-            return sum(row.chunks for row in self.whole(document_ids).values())
-        return 0
-
-    def _version(self, document_id: str) -> str | None:
-        """The version of a document that is stored whole."""
-        with self._failing((), "looking up what is stored"):
-            row = self.whole([document_id]).get(document_id)
-            return row.version if row else None
-        return None
+            return self.whole(document_ids)
+        return {}
 
     def _stale(self, made: DocumentResult) -> set[str]:
         """What is to be deleted of a document once all its points are stored."""
@@ -309,7 +302,7 @@ class IngestColumn:
             name, is_shared = self.collection, self._is_shared
             self._is_marked = mark(self._store, self._ledger, name, is_shared=is_shared)
 
-    def _use(self, dimension: int) -> None:
+    def _use(self, dimension: int | None) -> None:
         self._row = self._row._replace(dimension=dimension)
         self._ledger.use(self._row)
 
@@ -320,15 +313,14 @@ class IngestColumn:
         if self._is_believed:
             return
         try:
-            count = self._store.count(self.collection)
-            found = doubted(
-                self._store, self._ledger, self.collection, count, is_shared=self._is_shared
-            )
+            store, name = self._store, self.collection
+            count = store.count(name)
+            found = doubted(store, self._ledger, name, count, is_shared=self._is_shared)
             if found is not None:
-                rows = [(stored_row(self.collection, one, of), of) for one, of in found.items()]
-                self._ledger.adopt(self.collection, rows)
+                rows = [(stored_row(name, one, of), of) for one, of in found.items()]
+                self._ledger.adopt(name, rows)
                 if count:
-                    self._measure(found)
+                    self._use(self._row.dimension or dimension_of(store, name, found))
                     self._mark()
         except LedgerError:
             raise
@@ -336,13 +328,6 @@ class IngestColumn:
             self._trouble = error
             raise
         self._is_believed = True
-
-    def _measure(self, found: Mapping[str, Mapping[str, StoredNode]]) -> None:
-        """Find out how long vectors are, by any."""
-        chunks = (one for of in found.values() for one, node in of.items() if not node.is_parent)
-        ids = list(islice(chunks, 1)) if self._row.dimension is None else []
-        for _, vector in self._store.vectors(self.collection, ids).values() if ids else ():
-            self._use(len(vector))
 
 
 def _is_there(point: Point, node: StoredNode | None, version: str) -> bool:

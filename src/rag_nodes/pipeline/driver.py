@@ -209,7 +209,7 @@ class Driver:
                 "incomplete",
                 0,
                 0,
-                one.former_chunks(documents),
+                sum(row.chunks for row in one.known(documents).values()),
                 error=self._recipe.stopped[one.name],
             )
             for one in self._columns

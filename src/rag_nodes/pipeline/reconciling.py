@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rag_nodes.ledger import StoredDocument
@@ -51,6 +52,15 @@ def doubted(
         return None
     found = {one: store.stored(collection, one) for one in rows}
     return {one: nodes for one, nodes in found.items() if nodes}
+
+
+def dimension_of(
+    store: Store, collection: str, documents: Mapping[str, Mapping[str, StoredNode]]
+) -> int | None:
+    """Length of the vectors of a collection, by any of what is stored; None without one."""
+    chunks = (one for of in documents.values() for one, node in of.items() if not node.is_parent)
+    found = store.vectors(collection, list(islice(chunks, 1))).values()
+    return next((len(vector) for _, vector in found), None)
 
 
 def mark(store: Store, ledger: Ledger, collection: str, *, is_shared: bool) -> bool:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.ledger import utc_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from rag_nodes.ledger import CollectionRow
 
 Stage = Literal["read", "size", "parse", "embed", "store"]
 """The stages of a run, in the order a document passes them; "size" only where parsers are given the
@@ -191,11 +189,6 @@ class FormerCollection:
     documents: int
     chunks: int
     last_used: float
-
-    @classmethod
-    def of(cls, row: CollectionRow) -> Self:
-        """One as the ledger knows it."""
-        return cls(row.name, row.parser, row.model, row.documents, row.chunks, row.last_used)
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,7 +196,7 @@ class IngestRun:
             seconds=time.perf_counter() - started,
             models=self._models.describe(),
             corpus=self._corpus,
-            former=tuple(map(FormerCollection.of, self._former())),
+            former=tuple(self._former()),
             writers=report.writers,
             kept_vectors=self._kept,
             dry_run=self._dry_run,
@@ -205,14 +205,14 @@ class IngestRun:
             untold=self._untold,
         )
 
-    def _former(self) -> list[CollectionRow]:
+    def _former(self) -> Iterator[FormerCollection]:
         """Other collections of the corpus by a parser of the same kind, where one is new."""
         used = {one.name for one in self._rows}
-        return [
-            one
-            for one in (self._ledger.collections(self._corpus) if self._ledger else ())
-            if one.parser in self.new and one.name not in used and one.documents
-        ]
+        for one in self._ledger.collections(self._corpus) if self._ledger else ():
+            if one.parser in self.new and one.name not in used and one.documents:
+                yield FormerCollection(
+                    one.name, one.parser, one.model, one.documents, one.chunks, one.last_used
+                )
 
 
 def _are_large(files: Iterable[ListedFile]) -> bool:
