@@ -52,7 +52,6 @@ SLOW = (
     "store/edge/test_damage.py",
     "store/test_filters_on_a_server.py",
     "store/test_grpc.py",
-    "store/test_llama_index_seams.py",
     "store/test_payload_version.py",
     "store/test_requests_to_a_server.py",
     "store/test_server_faults.py",

@@ -26,7 +26,7 @@ from splitters import WindowSplitter
 from tiny_onnx import write_model
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.executors.job import Job, pickled_job
+from rag_nodes.executors.job import WorkerJob, pickled_job
 from rag_nodes.models import Models
 from rag_nodes.models.keys import without_keys
 from rag_nodes.models.lexical import LexicalEmbedding
@@ -313,7 +313,7 @@ def test_what_an_account_may_ask_in_a_minute_is_divided_among_workers(
     monkeypatch.setattr(RequestWindow, "processes", 1)
     monkeypatch.chdir(".")
     monkeypatch.setattr("gc.freeze", lambda: None)
-    job = Job(pickled_job(in_worker.transform, steps, 300, is_remote=False))
+    job = WorkerJob(pickled_job(in_worker.transform, steps, 300, is_remote=False))
     model, summary, titles = job.recipe
     for window in (model._window, summary.llm._window, titles.llm._window):
         assert [bool(window.take()) for _ in range(3)] == [False, False, True]

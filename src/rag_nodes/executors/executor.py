@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from rag_nodes.errors import ConfigurationError, EngineError
-from rag_nodes.executors.job import Outcome, pickled_job
+from rag_nodes.executors.job import UnitOutcome, pickled_job
 from rag_nodes.processes import current_interrupt
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class Dispatcher(ABC):
                     return
                 for handle, outcome in self._done():
                     flight = self._flying.pop(handle)
-                    if isinstance(outcome, Outcome):
+                    if isinstance(outcome, UnitOutcome):
                         self._barren = 0
                         yield flight.unit, outcome.result()
                     elif lost := self._lost(flight, outcome):
@@ -216,14 +216,14 @@ class Dispatcher(ABC):
 
     @abstractmethod
     def _begin(self, job: bytes) -> None:
-        """Make ready for units of this job, see `Job`, until the session is closed."""
+        """Make ready for units of this job, see `WorkerJob`, until the session is closed."""
 
     @abstractmethod
     def _submit(self, unit: bytes) -> Hashable:
         """Have a unit done, and say by what it is known to `_done`."""
 
     @abstractmethod
-    def _done(self) -> Iterable[tuple[Hashable, Outcome | Death]]:
+    def _done(self) -> Iterable[tuple[Hashable, UnitOutcome | Death]]:
         """What came of those that fly, waited for; none where nothing is done within `POLL`."""
 
 

@@ -34,7 +34,7 @@ def working_on(part: int | None) -> None:
     _TELL.get()(part)
 
 
-class Outcome(NamedTuple):
+class UnitOutcome(NamedTuple):
     """What came of a unit.
 
     Attributes:
@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
 
 
 def pickled_job(work: object, recipe: object, workers: int, *, is_remote: bool) -> bytes:
-    """All that a process needs for units, see `Job`: it has keys in it.
+    """All that a process needs for units, see `WorkerJob`: it has keys in it.
 
     Args:
         work: a function of a module.
@@ -74,7 +74,7 @@ def pickled_job(work: object, recipe: object, workers: int, *, is_remote: bool) 
     return pickle.dumps((work, pickled(recipe), keys_in(recipe), workers, folder))
 
 
-class Job:
+class WorkerJob:
     """Work and recipe of a process, made once.
 
     Args:
@@ -105,7 +105,7 @@ class Job:
         gc.set_threshold(_COLLECTED_AFTER, *gc.get_threshold()[1:])
 
     def do(self, unit: bytes) -> bytes:
-        """A pickle of the `Outcome` of a pickled unit."""
+        """A pickle of the `UnitOutcome` of a pickled unit."""
         value, error = b"", self._error
         if error is None:
             with self._log.listening():
@@ -113,7 +113,7 @@ class Job:
                     value = pickle.dumps(self._work(self.recipe, pickle.loads(unit)))  # noqa: S301 -- as above
                 except Exception as raised:  # noqa: BLE001 -- as above
                     error = raised
-        return pickle.dumps(Outcome(value, _portable(error, self._log.keys), self._log.taken()))
+        return pickle.dumps(UnitOutcome(value, _portable(error, self._log.keys), self._log.taken()))
 
 
 def _unpickled(data: bytes) -> Any:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import EngineError
 from rag_nodes.executors.executor import POLL, Death, Dispatcher
-from rag_nodes.executors.job import Job, Outcome
+from rag_nodes.executors.job import UnitOutcome, WorkerJob
 from rag_nodes.processes import Child, ends_with_parent, own_pipes, receive_bytes, send_bytes
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ class Pool(Dispatcher):
         self._workers = _Workers(self.workers, job)
         self._session.callback(self._workers.close)
 
-    def _submit(self, unit: bytes) -> Future[Outcome | Death]:
+    def _submit(self, unit: bytes) -> Future[UnitOutcome | Death]:
         return self._workers.submit(unit)
 
-    def _done(self) -> Iterator[tuple[Any, Outcome | Death]]:
+    def _done(self) -> Iterator[tuple[Any, UnitOutcome | Death]]:
         flying: dict[Any, Any] = self._flying
         for one in wait(flying, POLL, FIRST_COMPLETED).done:
             yield one, one.result()
@@ -60,7 +60,7 @@ class _Workers:
         self._children: list[Child] = []
         self._idle: list[Child] = []
 
-    def submit(self, unit: bytes) -> Future[Outcome | Death]:
+    def submit(self, unit: bytes) -> Future[UnitOutcome | Death]:
         return self._threads.submit(self._do, unit)
 
     def close(self) -> None:
@@ -72,7 +72,7 @@ class _Workers:
         for child in self._children:
             child.end()
 
-    def _do(self, unit: bytes) -> Outcome | Death:
+    def _do(self, unit: bytes) -> UnitOutcome | Death:
         """What comes of a unit, said by a process that is ready, or by a new one."""
         child, is_ready = self._taken()
         part = None
@@ -82,7 +82,7 @@ class _Workers:
                 receive_bytes(child.answers)
                 is_ready = True
             send_bytes(child.requests, unit)
-            while not isinstance(said := pickle.loads(receive_bytes(child.answers)), Outcome):  # noqa: S301 -- our own process
+            while not isinstance(said := pickle.loads(receive_bytes(child.answers)), UnitOutcome):  # noqa: S301 -- our own process
                 part = said
         except (EOFError, OSError):
             return Death(child.ending(), is_ready, part)
@@ -118,7 +118,7 @@ def main() -> None:
     try:
         pickled = receive_bytes(units)
         with ends_with_parent(units):
-            job = Job(pickled, tell)
+            job = WorkerJob(pickled, tell)
         tell(None)
         while True:
             unit = receive_bytes(units)

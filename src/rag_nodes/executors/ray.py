@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError, EngineError, MissingExtraError
 from rag_nodes.executors.executor import POLL, Death, Dispatcher
-from rag_nodes.executors.job import Job, Outcome
+from rag_nodes.executors.job import UnitOutcome, WorkerJob
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ _SETTINGS = b"\x04"
 _REMEDY = "start one with `ray start --head`, or leave the address out to use this machine"
 _LONGEST = 25
 """Characters of a folder below which Ray's sockets still have names short enough for the system."""
-_JOBS: dict[str, Job] = {}
+_JOBS: dict[str, WorkerJob] = {}
 """Made in this process of Ray, by their names in its store."""
 
 
@@ -95,11 +95,11 @@ class Ray(Dispatcher):
     def _submit(self, unit: bytes) -> Any:
         return self._do.remote(self._job, unit)
 
-    def _done(self) -> Iterator[tuple[Any, Outcome | Death]]:
+    def _done(self) -> Iterator[tuple[Any, UnitOutcome | Death]]:
         for one in self._ray.wait([*self._flying], num_returns=1, timeout=POLL)[0]:
             yield one, self._outcome(one)
 
-    def _outcome(self, one: Any) -> Outcome | Death:
+    def _outcome(self, one: Any) -> UnitOutcome | Death:
         errors = self._ray.exceptions
         try:
             return pickle.loads(self._ray.get(one))  # type: ignore[no-any-return]  # noqa: S301 -- of our own task
@@ -125,7 +125,7 @@ def do(job: Sequence[Any], unit: bytes) -> bytes:
         import ray
 
         _JOBS.clear()
-        _JOBS[name] = Job(ray.get(job[0]))
+        _JOBS[name] = WorkerJob(ray.get(job[0]))
     return _JOBS[name].do(unit)
 
 
