@@ -143,7 +143,7 @@ def test_random_bytes_in_files_that_have_no_checksum_end_no_process(
 def test_a_part_that_a_copy_over_it_left_behind_is_found(closed: Path) -> None:
     parts = closed / "collections" / "c" / "shard" / "segments"
     shutil.copytree(next(parts.iterdir()), parts / "00000000-0000-4000-8000-000000000000")
-    with pytest.raises(StoreDamagedError, match="was not there"):
+    with pytest.raises(StoreDamagedError, match="is not as it was"):
         found(closed)
 
 
