@@ -12,17 +12,19 @@ from llama_index.core.schema import MetadataMode
 from store.dict_store import DictStore
 
 from rag_nodes.ledger import Ledger
+from rag_nodes.metadata import USUAL
+from rag_nodes.store.payload import node_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from conftest import CountingEmbedding
-    from llama_index.core.schema import BaseNode
 
     from rag_nodes.models import Models
+    from rag_nodes.store import Point
 
-Points = dict[str, dict[str, list[float] | None]]
+Points = dict[str, dict[str, list[float]]]
 
 
 class PowerCutError(BaseException):
@@ -34,7 +36,7 @@ class Disk(DictStore):
 
     def __init__(self) -> None:
         super().__init__()
-        self._disk: dict[str, dict[str, BaseNode]] = {}
+        self._disk: dict[str, dict[str, Point]] = {}
         self._marks: dict[str, dict[str, str]] = {}
         self._marks_on_disk: dict[str, dict[str, str]] = {}
         self.calls = 0
@@ -45,9 +47,9 @@ class Disk(DictStore):
         if self.calls == self.cut_at:
             raise PowerCutError
 
-    def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:
+    def put(self, collection: str, points: Sequence[Point]) -> None:
         self._step()
-        super().add(collection, nodes)
+        super().put(collection, points)
 
     def delete(self, collection: str, node_ids: Sequence[str]) -> None:
         self._step()
@@ -70,6 +72,15 @@ class Disk(DictStore):
         self._marks[collection] = {one: of for one, of in both.items() if of is not None}
         return True
 
+    def vectors(
+        self, collection: str, node_ids: Sequence[str], using: str = USUAL
+    ) -> dict[str, tuple[str, list[float]]]:
+        points = self._all.get(collection, {})
+        own = [points[one] for one in node_ids if one in points and using == USUAL]
+        return {
+            one.node_id: (_embedded(collection, one), list(one.vector)) for one in own if one.vector
+        }
+
     def cut(self) -> None:
         """What was in memory is gone."""
         self._all, self._marks = deepcopy(self._disk), deepcopy(self._marks_on_disk)
@@ -77,14 +88,23 @@ class Disk(DictStore):
 
     def embedded_on_disk(self) -> set[str]:
         """What the chunks that a power cut leaves were embedded as."""
-        nodes = (node for found in self._disk.values() for node in found.values())
-        return {node.get_content(MetadataMode.EMBED) for node in nodes}
+        return {
+            _embedded(name, point)
+            for name, points in self._disk.items()
+            for point in points.values()
+        }
 
     def points(self) -> Points:
         return {
-            name: {one: node.embedding for one, node in nodes.items()}
-            for name, nodes in self._all.items()
+            name: {one: list(point.vector or ()) for one, point in points.items()}
+            for name, points in self._all.items()
         }
+
+
+def _embedded(collection: str, point: Point) -> str:
+    """What a chunk was embedded as."""
+    node = node_in(point.payload, point.node_id, collection)
+    return node.get_content(MetadataMode.EMBED)
 
 
 class Corpus(FolderIngests):

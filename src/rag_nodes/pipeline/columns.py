@@ -67,6 +67,7 @@ class IngestColumn:
         self._report, self._totals = report, report.columns[name]
         self._is_shared, self._dry_run = is_shared, dry_run
         self._is_believed = self._is_marked = self._has_written = False
+        self._is_listed = True
         self._trouble: StoreError | None = None
         self._former: dict[str, set[str]] = {}
         self._pending: dict[str, DocumentResult] = {}
@@ -134,7 +135,7 @@ class IngestColumn:
         rows = self._ledger.stored(self.collection, list(listed))
         settled = {one: ids for one, ids in listed.items() if rows[one].version}
         asked = listed.keys() - settled.keys()
-        if self._is_shared:
+        if self._is_shared or not self._is_listed:
             asked |= set(document_ids) - listed.keys()
         return settled, {one: self._store.stored(self.collection, one) for one in asked}
 
@@ -319,6 +320,8 @@ class IngestColumn:
             if found is not None:
                 rows = [(stored_row(name, one, of), of) for one, of in found.items()]
                 self._ledger.adopt(name, rows)
+                # A store need not list its documents; then it is asked about each.
+                self._is_listed = self._is_shared or self._ledger.totals(name)[0] >= count
                 if count:
                     self._use(self._row.dimension or dimension_of(store, name, found))
                     self._mark()

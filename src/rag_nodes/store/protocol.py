@@ -163,7 +163,8 @@ class Store(Protocol):
     ) -> dict[str, tuple[str, list[float]]]:
         """What the nodes with these ids were embedded as: the text, and its vector.
 
-        Unknown ids are left out. What is missing is embedded again where metadata alone changed.
+        Unknown ids are left out. What is missing is embedded again where metadata alone changed,
+        and where an ingest was killed before it had settled a document.
         """
         return {}
 
