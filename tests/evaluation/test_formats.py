@@ -381,7 +381,7 @@ PAGED = Document(
 )
 
 
-@pytest.mark.parametrize("page", [2, "2", "p. 2", [2]])
+@pytest.mark.parametrize("page", [2, 2.0, "2", "p. 2", [2], "2 of 300", "2/3"])
 def test_a_page_alone_is_what_answers(tmp_path: Path, page: object) -> None:
     row = {"question": "How hot is tea?", "file": "tea.pdf", "page": page}
     dataset = load_dataset(write(tmp_path / "q.json", [row]), [PAGED, TEA])
@@ -389,9 +389,34 @@ def test_a_page_alone_is_what_answers(tmp_path: Path, page: object) -> None:
 
 
 def test_several_pages_are_one_answer(tmp_path: Path) -> None:
-    sheet = "question,file,page\nHow hot?,tea.pdf,2-3\n"
-    dataset = load_dataset(write(tmp_path / "q.csv", sheet), [PAGED])
-    assert gold(dataset) == [[[PAGED.text[7:]]]]
+    for pages in ("2-3", "pp. 2\u20133", "2 and 3"):
+        sheet = f"question,file,page\nHow hot?,tea.pdf,{pages}\n"
+        dataset = load_dataset(write(tmp_path / "q.csv", sheet), [PAGED])
+        assert gold(dataset) == [[[PAGED.text[7:]]]], pages
+
+
+@pytest.mark.parametrize("page", [0, -1, "-2", float("nan"), "iv", 10**7, True])
+def test_a_page_that_no_document_has_is_none(tmp_path: Path, page: object) -> None:
+    rows = [{"question": "?", "gold": "131 degrees", "page": page}]
+    assert len(gold(load_dataset(write(tmp_path / "q.json", rows), [PAGED]))[0]) == 2
+    rows = [{"question": "?", "gold": "Tea"}, {"question": "?", "file": "tea.pdf", "page": page}]
+    (unplaced,) = load_dataset(write(tmp_path / "q.json", rows), [PAGED]).unplaced
+    assert unplaced.reason.startswith("no answer is quoted")
+
+
+def test_what_ragas_writes_before_contexts_that_belong_together_is_no_part_of_them(
+    tmp_path: Path,
+) -> None:
+    hops = ["<1-hop>\n\nTea takes 131 degrees.", "<2-hop>\n\nMate takes"]
+    rows = [{"user_input": "?", "reference_contexts": hops, "reference": "Both."}]
+    dataset = load_dataset(write(tmp_path / "q.json", rows), [PAGED])
+    assert gold(dataset) == [[["Tea takes 131 degrees.", "Mate takes"]]]
+
+
+def test_an_answer_that_is_a_number_is_looked_for(tmp_path: Path) -> None:
+    rows = [{"vars": {"question": "How hot?"}, "assert": [{"type": "contains", "value": 131}]}]
+    dataset = load_dataset(write(tmp_path / "q.yaml", json.dumps(rows)), [PAGED])
+    assert gold(dataset) == [[["131"], ["131"]]]
 
 
 def test_of_places_of_a_quote_the_one_on_its_page_is_meant(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -169,3 +170,95 @@ def test_an_answer_out_of_two_documents_is_looked_for_in_both() -> None:
     gold = ((Passage("ferry", Span(9, 20)), Passage("other", Span(0, 5))),)
     dataset = Dataset("q", (FERRY, other), (Question("q", "When?", gold),))
     assert dataset.narrowed().questions[0].within == ("ferry", "other")
+
+
+@pytest.mark.parametrize("quote", ["…", "...", "… … …", "(...)"])
+def test_an_ellipsis_alone_quotes_nothing_though_it_stands_in_the_document(
+    tmp_path: Path, quote: str
+) -> None:
+    book = Document(text="Boats … and ... so on (...).", id_="book", metadata={"file_name": "b"})
+    dataset = loaded(tmp_path, "q.json", json.dumps([{"question": "a?", "gold": quote}]), book)
+    assert [one.reason for one in dataset.unplaced] == [
+        "no answer is quoted; quote the words that answer it"
+    ]
+
+
+@pytest.mark.parametrize("gold", [float("nan"), [["x"]], True, {"text": None}, [{}, [[1]]]])
+def test_what_is_no_quote_is_listed_as_an_answer_that_is_missing(
+    tmp_path: Path, gold: object
+) -> None:
+    dataset = loaded(tmp_path, "q.json", json.dumps([{"question": "a?", "gold": gold}]))
+    assert dataset.unplaced[0].reason.startswith("no answer is quoted")
+
+
+@pytest.mark.parametrize(
+    "quote",
+    ["Quiet" + " " * 20_000 + "hours begin at ten", "the … the … the … the"],
+)
+def test_a_quote_made_to_take_long_is_read_at_once(tmp_path: Path, quote: str) -> None:
+    book = Document(
+        text=f"{QUOTE} " + "the cat sat on the mat and " * 10_000,
+        id_="book",
+        metadata={"file_name": "b"},
+    )
+    start = time.process_time()
+    loaded(tmp_path, "q.json", json.dumps([{"question": "a?", "gold": quote}]), book)
+    assert time.process_time() - start < 3
+
+
+@pytest.mark.parametrize("title", [".", "./.", "/", "..", "..."])
+def test_a_document_may_have_dots_for_a_title(tmp_path: Path, title: str) -> None:
+    book = Document(text=QUOTE, id_="book", metadata={"title": title})
+    rows = json.dumps([{"question": "a?", "gold": QUOTE}])
+    assert spans(loaded(tmp_path, "q.json", rows, book)) == [[Span(0, len(QUOTE))]]
+
+
+def test_entries_that_are_no_rows_are_counted(tmp_path: Path) -> None:
+    rows = [{"question": "a?", "gold": QUOTE}, "hello", 5, None, ["q", "a"]]
+    dataset = loaded(tmp_path, "q.json", json.dumps(rows))
+    assert len(dataset.questions) == 1
+    assert dataset.left_out == {"something else than a question with its columns": 4}
+
+
+def test_of_columns_of_unequal_length_no_question_is_lost_in_silence(tmp_path: Path) -> None:
+    plain = {"question": ["a?", "b?"], "answer": [QUOTE]}
+    dataset = loaded(tmp_path, "q.json", json.dumps(plain))
+    assert [one.id for one in dataset.questions] == ["q1"]
+    assert [one.id for one in dataset.unplaced] == ["q2"]
+
+
+def test_a_key_without_a_name_is_no_mark_of_a_draft(tmp_path: Path) -> None:
+    rows = json.dumps([{"": "x", "question": "a?", "gold": QUOTE}])
+    assert not loaded(tmp_path, "q.json", rows).questions[0].draft
+
+
+def test_a_quotation_mark_that_nobody_closed_does_not_swallow_the_rows_below(
+    tmp_path: Path,
+) -> None:
+    sheet = f'question,quote\na?,"{QUOTE}\nb?,Boats leave at noon\n'
+    with pytest.raises(DatasetError, match=r"q\.csv has a quotation mark that is not closed"):
+        loaded(tmp_path, "q.csv", sheet)
+    ends = f'question,quote\na?,"{QUOTE}"'
+    assert len(loaded(tmp_path, "q.csv", ends).questions) == 1
+
+
+@pytest.mark.parametrize("above", ["\n", ",,\n", ";;\r\n\r\n"])
+def test_blank_lines_above_the_header_are_passed_over(tmp_path: Path, above: str) -> None:
+    mark = above[0] if above[0] in ",;" else ","
+    sheet = f"{above}question{mark}quote\na?{mark}{QUOTE}\n"
+    assert len(loaded(tmp_path, "q.csv", sheet).questions) == 1
+
+
+def test_an_empty_column_does_not_empty_another_of_its_name(tmp_path: Path) -> None:
+    sheet = f"question,quote,quote\na?,{QUOTE},\n"
+    assert len(loaded(tmp_path, "q.csv", sheet).questions) == 1
+
+
+def test_judgements_of_beir_may_hold_a_quotation_mark_and_odd_digits(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    passages = [{"_id": '"p', "text": QUOTE}, {"_id": "o", "text": "Boats"}]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(map(json.dumps, passages)))
+    (tmp_path / "queries.jsonl").write_text(json.dumps({"_id": "q", "text": "a?"}))
+    (tmp_path / "qrels" / "test.tsv").write_text('q\t"p\t1\nq\to\t²\n')
+    dataset = load_dataset(tmp_path)
+    assert [len(one.gold) for one in dataset.questions] == [1]

@@ -188,3 +188,41 @@ def test_equal_data_has_an_equal_fingerprint_wherever_it_was_read() -> None:
     here, there = placed(Quote("patience")), placed(Quote("patience"), documents=(moved, OTHER))
     assert here.fingerprint == there.fingerprint
     assert here.fingerprint != placed(Quote("minutes")).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "start"),
+    [("Often at ten.", "ten", 9), ("Room 2010, floor 10.", "10", 17), ("Øst, st", "st", 5)],
+)
+def test_a_short_quote_is_not_found_within_a_word_where_it_stands_alone(
+    text: str, quote: str, start: int
+) -> None:
+    found = placed(Quote(quote), documents=(Document(text=text, id_="d"),))
+    assert [answer[0].span.start for answer in found.questions[0].gold] == [start]
+
+
+def test_a_quote_that_begins_within_a_word_is_found_there_and_nowhere_else() -> None:
+    found = placed(Quote("ighty degrees"), documents=(TEA,))
+    assert quoted(found) == ["ighty degrees"]
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [("横浜行きの船。船は出る。", "船"), ("배가 밤 열 시에 떠난다. 배", "배")],
+)
+def test_scripts_without_spaces_have_words_everywhere(text: str, quote: str) -> None:
+    found = placed(Quote(quote), documents=(Document(text=text, id_="d"),))
+    assert len(found.questions[0].gold) == 2
+
+
+def test_the_page_says_which_of_several_shortened_passages_is_meant() -> None:
+    text = "Tea takes hot water. Tea takes very long and hot water."
+    paged = Document(text=text, id_="p", metadata={"file_name": "p", "page_starts": [0, 21]})
+    for page, start in ((1, 0), (2, 21), (7, 0)):
+        found = placed(Quote("Tea takes … water", "p", pages=(page, page)), documents=(paged,))
+        assert found.questions[0].gold[0][0].span.start == start, page
+
+
+def test_a_file_may_be_named_as_windows_names_it() -> None:
+    found = placed(Quote("eighty degrees", r"C:\notes\tea.md"))
+    assert quoted(found) == ["eighty degrees"]

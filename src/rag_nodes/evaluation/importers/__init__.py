@@ -79,7 +79,7 @@ def read_labels(path: Path) -> Labels:
         return _read(path)
     except DatasetError:
         raise
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise DatasetError(
             f"{path} has something in a place where it does not belong ({error!r}); compare it "
             "with the description of its format"

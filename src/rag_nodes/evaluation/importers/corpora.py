@@ -6,7 +6,6 @@ cut: the paragraphs of an article, the passages of one title.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -108,7 +107,9 @@ def _question(qa: Mapping[str, Any], context: str, name: str, offset: int) -> La
             {"text": text, "answer_start": start}
             for text, start in zip(answers["text"], starts, strict=True)
         ]
-    quotes = dict.fromkeys(_answer(answer, context, name, offset) for answer in answers)
+    quotes = dict.fromkeys(
+        _answer(answer, context, name, offset) for answer in answers if text_of(answer["text"])
+    )
     return Labelled(str(qa["id"]), text_of(qa["question"]), tuple((one,) for one in quotes))
 
 
@@ -171,8 +172,9 @@ def _judgements(folder: Path) -> dict[str, list[str]]:
     if path is None:
         raise DatasetError(f"{folder} has no judgements; put them into {folder / 'qrels/test.tsv'}")
     relevant: dict[str, list[str]] = defaultdict(list)
-    for row in csv.reader(read_text(path).splitlines(), delimiter="\t"):
-        if len(row) >= 3 and row[2].strip().isdigit() and int(row[2]) > 0:  # noqa: PLR2004 -- query, passage, score
+    for line in read_text(path).splitlines():
+        row = line.split("\t")
+        if len(row) >= 3 and row[2].strip().isdecimal() and int(row[2]) > 0:  # noqa: PLR2004 -- query, passage, score
             relevant[row[0]].append(row[1])
     return relevant
 

@@ -7,6 +7,7 @@ and never guessed.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -35,14 +36,18 @@ MOST_PLACES = 5
 """Places of one quote that count as alternatives; in more it is a phrase and no answer."""
 _MOST_LOOKED_AT = 1000
 """Places of one quote, or of a part of it, among which the right one is looked for."""
-_ELLIPSIS = re.compile(r"\s*[\[(]?\s*(?:…|\.\s?\.\s?\.)[.…]*\s*[\])]?\s*")
-"""What stands where somebody left words of a quote out."""
+_ELLIPSIS = re.compile(r"(?:[\[(]\s*)?(?:…|\.\s?\.\s?\.)[.…]*(?:\s*[\])])?")
+"""What stands where somebody left words of a quote out. It begins with no blank: a search that may
+begin at each of many takes the square of their time."""
 _LEAST_PART = 3
 """Visible characters of a part of a quote between two ellipses."""
 LIKE = 0.85
 """Share of a quote's characters that must be in the text, in order, for it to be found nearly."""
 _FEWEST = 20
 """Visible characters of a quote that is looked for in other ways than word for word."""
+_UNSPACED = frozenset(("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR"))
+"""Scripts whose words no space separates, as names of letters begin."""
+_NOT_QUOTED = "no answer is quoted; quote the words that answer it"
 _SHOWN = 80
 """Characters of a quote in a list of what could not be placed."""
 _SAME = str.maketrans("‘’‚‛“”„‟«»‐‑‒–—―\u00a0", '\'\'\'\'""""""------ ')  # noqa: RUF001 -- what is told apart by nobody
@@ -92,7 +97,7 @@ def _placed(one: Labelled, library: _Library) -> Question:
     if not one.text:
         raise Unknown("there is no question; write one")
     if not one.gold or not any(one.gold):
-        raise Unknown("no answer is quoted; quote the words that answer it")
+        raise Unknown(_NOT_QUOTED)
     within = one.within and tuple(library.named(name).id_ for name in one.within)
     answers: list[list[PlacedQuote]] = []
     reasons: list[str] = []
@@ -142,7 +147,8 @@ class _Library:
         Raises:
             Unknown: there is none, or more than one.
         """
-        found = self._names.get(name) or self._names.get(PurePosixPath(name).name) or set()
+        last = PurePosixPath(name.replace("\\", "/")).name
+        found = self._names.get(name) or self._names.get(last) or set()
         if len(found) != 1:
             which = f"{len(found)} documents are" if found else "no document is"
             raise Unknown(f"{which} called {name!r}; name the file as it is")
@@ -150,14 +156,19 @@ class _Library:
 
     def parts(self, quote: Quote) -> list[Quote]:
         """A quote, or what stands around its ellipses where nothing is written as it is."""
-        parts = [
-            one for one in _ELLIPSIS.split(quote.text) if len("".join(one.split())) >= _LEAST_PART
-        ]
-        if parts in ([], [quote.text]) or next(self._as_written(quote, self._asked(quote)), None):
+        pieces = [one.strip() for one in _ELLIPSIS.split(quote.text)]
+        if not any(pieces):
+            return [replace(quote, text="")]  # nothing but an ellipsis quotes nothing
+        parts = [one for one in pieces if len("".join(one.split())) >= _LEAST_PART]
+        if parts in ([], [quote.text.strip()]) or next(
+            self._as_written(quote, self._asked(quote)), None
+        ):
             return [quote]
         if len(parts) == 1:
             return [replace(quote, text=parts[0], start=None, end=None)]
-        chains = [chain for book in self._asked(quote) if (chain := book.in_order(parts))]
+        books, pages = self._asked(quote), quote.pages
+        chains = [chain for one in books if (chain := one.in_order(parts, pages))] if pages else []
+        chains = chains or [chain for one in books if (chain := one.in_order(parts))]
         if not chains:
             raise Unknown(
                 "the parts of it around the ellipsis do not stand in this order in one document; "
@@ -204,8 +215,7 @@ class _Library:
 
     def _is_on(self, placed: PlacedQuote, pages: tuple[int, int]) -> bool:
         span = self._books[placed.passage.document].pages(*pages)
-        own = placed.passage.span
-        return span is not None and span.start < own.end and own.start < span.end
+        return span is not None and _overlap(span, placed.passage.span)
 
     def _found(self, quote: Quote, books: Sequence[_Book]) -> Iterator[PlacedQuote]:
         """Places word for word; where there are none, the one that is nearest to it."""
@@ -218,7 +228,7 @@ class _Library:
         yield from sorted(nearly, key=lambda one: -one.confidence)[:1]
 
     def _as_written(self, quote: Quote, books: Sequence[_Book]) -> Iterator[PlacedQuote]:
-        for way in (_Book.exact, _Book.loosely):
+        for way in (_Book.in_whole_words, _Book.exact, _Book.loosely):
             places = (one for book in books for one in way(book, quote.text))
             if (first := next(places, None)) is not None:
                 yield first
@@ -228,6 +238,8 @@ class _Library:
 
 def _page(quote: Quote, books: Sequence[_Book]) -> PlacedQuote:
     """The pages that are named, as an answer."""
+    if quote.pages is None and quote.start is None and quote.end is None:
+        raise Unknown(_NOT_QUOTED)
     if quote.pages is None:
         raise Unknown("offsets alone say nothing outside the document; quote the words")
     if len(books) != 1:
@@ -259,17 +271,29 @@ class _Book:
         known = PageMap.of(self.document.metadata)
         return known.span(first, last, len(self.document.text)) if known else None
 
-    def in_order(self, parts: Sequence[str]) -> list[PlacedQuote] | None:
-        """Places of parts of a quote, one behind the other and close together; None if not."""
+    def in_order(
+        self, parts: Sequence[str], pages: tuple[int, int] | None = None
+    ) -> list[PlacedQuote] | None:
+        """Places of parts of a quote, one behind the other and close together; None if not.
+
+        Args:
+            parts: in the order of the quote.
+            pages: on which some of it has to stand; None for anywhere.
+        """
+        near = self.pages(*pages) if pages else None
+        if pages and near is None:
+            return None
         best: list[PlacedQuote] | None = None
+        # Each place lies behind the one before, for every first place: none is looked at twice.
+        others = [_Behind(self._written(part)) for part in parts[1:]]
         for first in islice(self._written(parts[0]), _MOST_LOOKED_AT):
             chain = [first]
-            for part in parts[1:]:
-                end = chain[-1].passage.span.end
-                behind = (one for one in self._written(part) if one.passage.span.start >= end)
-                if (found := next(behind, None)) is None:
+            for other in others:
+                if (found := other.first_from(chain[-1].passage.span.end)) is None:
                     return best  # nor behind any later place of the first
                 chain.append(found)
+            if near and not any(_overlap(near, one.passage.span) for one in chain):
+                continue
             if best is None or _length(chain) < _length(best):
                 best = chain
         return best
@@ -282,13 +306,25 @@ class _Book:
         yield first
         yield from places
 
+    def in_whole_words(self, words: str) -> Iterator[PlacedQuote]:
+        """Every place word for word that does not begin or end within a word: no ten in often."""
+        return (self.at(span) for span in self._spans(words) if self._is_whole(span))
+
     def exact(self, words: str) -> Iterator[PlacedQuote]:
         """Every place word for word."""
+        return map(self.at, self._spans(words))
+
+    def _spans(self, words: str) -> Iterator[Span]:
         text, words = self.document.text, words.strip()
         start = text.find(words)
         while start >= 0:
-            yield self.at(Span(start, start + len(words)))
+            yield Span(start, start + len(words))
             start = text.find(words, start + len(words))
+
+    def _is_whole(self, span: Span) -> bool:
+        text = self.document.text
+        around = [text[at - 1 : at + 1] for at in span if 0 < at < len(text)]
+        return not any(map(_is_within_word, around))
 
     def loosely(self, words: str) -> Iterator[PlacedQuote]:
         """Every place with other blank space, quotation marks, dashes or case."""
@@ -311,9 +347,10 @@ class _Book:
             from rapidfuzz import fuzz
         except ImportError as error:
             raise MissingExtraError("rapidfuzz", "evaluate") from error
+        if len(self._letters) < len(wanted):
+            return None  # the document would be looked for in the quote
         found = fuzz.partial_ratio_alignment(wanted, self._letters, score_cutoff=LIKE * 100)
-        # What is shorter than the quote would be looked for in the quote.
-        if found is None or found.dest_end <= found.dest_start or len(self._letters) < len(wanted):
+        if found is None or found.dest_end <= found.dest_start:
             return None
         span = self._visible.span(Span(found.dest_start, found.dest_end), words)
         return self.at(_whole_words(self.document.text, span), found.score / 100)
@@ -330,6 +367,36 @@ class _Book:
     @cached_property
     def _letters(self) -> str:
         return _folded(self._visible.letters)
+
+
+class _Behind:
+    """Places in the order of a text, asked for ever later ones.
+
+    Args:
+        places: in that order.
+    """
+
+    def __init__(self, places: Iterator[PlacedQuote]) -> None:
+        self._places = places
+        self._held = next(places, None)
+
+    def first_from(self, start: int) -> PlacedQuote | None:
+        """The first place that begins there or later; None where there is none."""
+        while self._held is not None and self._held.passage.span.start < start:
+            self._held = next(self._places, None)
+        return self._held
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _is_within_word(two: str) -> bool:
+    """Whether no word ends between two characters; scripts without spaces do not say."""
+    if not (two[0].isalnum() and two[1].isalnum()):
+        return False
+    scripts = (unicodedata.name(one, "").partition(" ")[0] for one in two if not one.isdigit())
+    return not any(one in _UNSPACED for one in scripts)
 
 
 def _length(chain: Sequence[PlacedQuote]) -> int:
@@ -361,7 +428,8 @@ def _names_of(document: Document) -> Iterable[str]:
     parts = PurePosixPath(source.replace("\\", "/")).parts if source else ()
     ends = ["/".join(parts[first:]) for first in range(len(parts))]
     names = [name for name in (*whole, *ends) if name]
-    return {*names, *(str(PurePosixPath(name).with_suffix("")) for name in names if "." in name)}
+    paths = [path for name in names if (path := PurePosixPath(name)).suffix]
+    return {*names, *(str(path.with_suffix("")) for path in paths)}
 
 
 def _named(document: Document) -> Iterator[object]:

@@ -20,6 +20,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import DatasetError
@@ -91,7 +92,13 @@ _ANY = frozenset({"contains-any", "icontains-any"})
 """Those of which one is enough."""
 _KIND = re.compile("[a-z]+(-[a-z0-9]+)*")
 """How the kind of an assertion is written in a cell of a promptfoo sheet."""
-_NUMBER = re.compile("[0-9]{1,6}")
+_PAGES = re.compile(
+    "(?<![-0-9])[0-9]{1,6}(?![0-9])(?: ?(?:[-–—,;&+]|to|bis|and|und) ?[0-9]{1,6}(?![0-9]))*"  # noqa: RUF001
+)
+"""Pages as people write them: of "12 of 300" only the first, of -1 none."""
+_HOP = re.compile("<[0-9]{1,2}-hop>\\s*")
+"""What RAGAS writes before each context of a question that needs several."""
+_NO_ROW = "something else than a question with its columns"
 _PAIR = 2
 _DRAFT = frozenset({"true", "yes", "1", "x", "draft", "wahr", "ja"})
 """What is written in a sheet's column of drafts of a question that nobody has accepted."""
@@ -119,7 +126,8 @@ def read_rows(plain: Any, source: str = "the questions", *, sheet: bool = False)
     Raises:
         DatasetError: the mark of a draft is neither true nor false.
     """
-    given = [row for row in _listed(plain) if isinstance(row, dict)]
+    listed = [*_listed(plain)]
+    given = [row for row in listed if isinstance(row, dict)]
     rows = [_flat(row) for row in given]
     found = [_labelled(row, number, source, sheet) for number, row in enumerate(rows, start=1)]
     if sheet:
@@ -133,7 +141,9 @@ def read_rows(plain: Any, source: str = "the questions", *, sheet: bool = False)
         if rows
         else set()
     )
-    return Labels(_form(columns) or ("sheet" if sheet else "own JSON"), tuple(named))
+    no_rows = len(listed) - len(given)
+    form = _form(columns) or ("sheet" if sheet else "own JSON")
+    return Labels(form, tuple(named), left_out={_NO_ROW: no_rows} if no_rows else {})
 
 
 def plain_of(dataset: Dataset) -> dict[str, Any]:
@@ -182,9 +192,7 @@ def _listed(plain: Any) -> Iterator[Any]:
         columns = {
             name: [*one.values()] if isinstance(one, dict) else one for name, one in plain.items()
         }
-        plain = [
-            dict(zip(columns, row, strict=False)) for row in zip(*columns.values(), strict=False)
-        ]
+        plain = [dict(zip(columns, row, strict=True)) for row in zip_longest(*columns.values())]
     return iter(plain if isinstance(plain, list) else ())
 
 
@@ -288,7 +296,7 @@ def _parsed(value: Any) -> Any:
 
 def _quote(plain: Any, document: str | None, pages: tuple[int, int] | None) -> Quote:
     if not isinstance(plain, dict):
-        return Quote(text_of(plain), document, pages=pages)
+        return Quote(_HOP.sub("", _said(plain), count=1), document, pages=pages)
     span = plain.get("span")
     start, end = span if isinstance(span, list) and len(span) == _PAIR else (None, None)
     return Quote(
@@ -303,8 +311,9 @@ def _quote(plain: Any, document: str | None, pages: tuple[int, int] | None) -> Q
 def _pages(value: object) -> tuple[int, int] | None:
     """Pages as people write them: 12, "12", "p. 12", "12-14"; None where there is no number."""
     if isinstance(value, list):
-        value = " ".join(map(str, value))
-    numbers = [int(one) for one in _NUMBER.findall(str(value or ""))]
+        value = ",".join(map(str, value))
+    found = _PAGES.search(str(value or ""))
+    numbers = [int(one) for one in re.findall("[0-9]+", found[0])] if found else []
     if not numbers or not 0 < numbers[0] < _MOST_PAGES:
         return None
     return numbers[0], max(numbers[0], min(numbers[-1], _MOST_PAGES))
@@ -339,14 +348,19 @@ def _column(row: Mapping[str, Any], what: str) -> str | None:
 
 
 def _value(row: Mapping[str, Any], what: str) -> Any:
-    return row.get(_column(row, what) or "")
+    column = _column(row, what)
+    return row[column] if column else None
 
 
 def _text(row: Mapping[str, Any], what: str) -> str:
     """The first of the columns with that meaning that has a text, or a number."""
     values = (row.get(name) for name in FIELDS[what])
-    found = (str(one) if number_of(one) is not None else text_of(one) for one in values)
-    return next((one for one in found if one), "")
+    return next((said for one in values if (said := _said(one))), "")
+
+
+def _said(value: object) -> str:
+    """A text, or a whole number as one."""
+    return str(value) if number_of(value) is not None else text_of(value)
 
 
 def _form(columns: Iterable[str]) -> str | None:

@@ -23,6 +23,8 @@ _LONGEST = 10_000_000
 _LARGEST = 100_000_000
 """Bytes that the parts of an XLSX file may unpack to."""
 _MOST_ROWS = 200_000
+_END = "end of the sheet"
+"""A line put behind the last, which a quotation mark that nobody closed would swallow."""
 
 
 def rows_of_text(text: str, path: Path) -> list[dict[str, str]]:
@@ -34,13 +36,21 @@ def rows_of_text(text: str, path: Path) -> list[dict[str, str]]:
     csv.field_size_limit(_LONGEST)
     first, _, rest = text.partition("\n")
     if _MARK.fullmatch(first.strip()):
-        first, text = rest.partition("\n")[0], rest
-    delimiter = max("\t;,", key=first.count)
+        text = rest
+    header = next((line for line in text.splitlines() if line.strip("\t;, ")), "")
+    delimiter = max("\t;,", key=header.count)
     try:
-        lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        return _by_column(lines)
+        whole = io.StringIO(f"{text}\n{_END}", newline="")
+        *lines, last = csv.reader(whole, delimiter=delimiter)
     except csv.Error as error:
         raise DatasetError(f"{path} cannot be read as a sheet: {error}") from error
+    if last != [_END]:
+        begin = " ".join(last[-1].split())[:40]
+        raise DatasetError(
+            f"{path} has a quotation mark that is not closed, before {begin!r}; close it, and "
+            'write "" for one within a cell'
+        )
+    return _by_column(lines)
 
 
 def rows_of_workbook(path: Path) -> list[dict[str, str]]:
@@ -71,13 +81,18 @@ def rows_of_workbook(path: Path) -> list[dict[str, str]]:
 
 
 def _by_column(lines: Iterable[list[str]]) -> list[dict[str, str]]:
-    found = iter(lines)
-    header = [name.strip().lower() for name in next(found, [])]
-    return [
-        {name: cell.strip() for name, cell in zip(header, line, strict=False) if name}
-        for line in found
-        if any(cell.strip() for cell in line)
-    ]
+    """Rows by the names in the first line that has any; of columns of one name the first cell."""
+    stripped = ([cell.strip() for cell in line] for line in lines)
+    filled = (line for line in stripped if any(line))
+    header = [name.lower() for name in next(filled, [])]
+    rows = []
+    for line in filled:
+        row: dict[str, str] = {}
+        for name, cell in zip(header, line, strict=False):
+            if name:
+                row[name] = row.get(name) or cell
+        rows.append(row)
+    return rows
 
 
 def _cell(value: Any) -> str:
