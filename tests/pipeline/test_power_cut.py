@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from folder_ingests import FolderIngests, states
-from llama_index.core.schema import MetadataMode
+from llama_index.core.schema import Document, MetadataMode
 from store.dict_store import DictStore
 
 from rag_nodes.ledger import Ledger
 from rag_nodes.metadata import USUAL
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import ingest_documents
 from rag_nodes.store.payload import node_in
 
 if TYPE_CHECKING:
@@ -224,3 +226,37 @@ def test_what_was_flushed_before_a_power_cut_is_not_embedded_again(
     corpus.again()
     assert paid & flushed
     assert not [one for one in embedding.texts if one in flushed]
+
+
+def test_what_was_pruned_does_not_come_back_with_a_power_cut(
+    corpora: Callable[[str], Corpus],
+) -> None:
+    corpus = corpora("pruned")
+    corpus.again()
+    (corpus.folder / "1.md").unlink()
+    corpus.ingest(ledger=corpus.place, prune=True)
+    wanted = corpus.disk.points()
+
+    corpus.disk.cut()
+
+    assert corpus.disk.points() == wanted
+
+
+def test_chunks_of_a_document_that_is_blank_now_do_not_come_back_with_a_power_cut(
+    tmp_path: Path, models: Models
+) -> None:
+    disk = Disk()
+
+    def ingest(text: str) -> None:
+        given = [Document(text=text, id_="tea")]
+        ingest_documents(
+            given, {"page": get_parser("page")}, disk, models=models, ledger=tmp_path / "l"
+        )
+
+    ingest("Tea is green. " * 50)
+    assert any(disk.points().values())
+    ingest(" ")
+
+    disk.cut()
+
+    assert not any(disk.points().values())

@@ -49,18 +49,18 @@ class ColumnWork:
     Args:
         number: of the column.
         pipeline: its parser and model.
-        made: the recipe.
+        recipe: of the ingest.
         known: what is stored of the documents of the unit.
         tell: hears of what is done.
     """
 
     def __init__(
-        self, number: int, pipeline: ColumnPipeline, made: IngestRecipe, known: Known, tell: Tell
+        self, number: int, pipeline: ColumnPipeline, recipe: IngestRecipe, known: Known, tell: Tell
     ) -> None:
         self.pipeline, self.result = pipeline, ColumnResult()
         self.waiting: Waiting = []
-        self.embedded = EmbeddedTokens(made.models.embedding)
-        self._number, self._made, self._known, self._tell = number, made, known, tell
+        self.embedded = EmbeddedTokens(recipe.models.embedding)
+        self._number, self._recipe, self._known, self._tell = number, recipe, known, tell
         self._told = 0
         self._dimension = known.dimensions[number] if known.dimensions else None
 
@@ -83,7 +83,7 @@ class ColumnWork:
             row = self._known.document(self._number, document.id_)
             if row and row.version == version:
                 self.result.documents[document.id_] = DocumentResult.known(label, row)
-            elif why := self._made.stopped.get(self.pipeline.name):
+            elif why := self._recipe.stopped.get(self.pipeline.name):
                 made.fail(why)
             else:
                 self._add(document, made, twins)
@@ -162,7 +162,7 @@ class ColumnWork:
             CancelledError: see `interruptible`.
         """
         current_interrupt().check(f"{self.pipeline.name}: embedding")
-        if why := self._made.stopped.get(self.pipeline.name):
+        if why := self._recipe.stopped.get(self.pipeline.name):
             self._fail(self.waiting, why)
         return not why
 
@@ -189,7 +189,7 @@ class ColumnWork:
         if self._dimension is None and lengths:
             self._dimension = lengths[0]
         # Those of a dry run are of another model.
-        if self._made.dry_run or all(one == self._dimension for one in lengths):
+        if self._recipe.dry_run or all(one == self._dimension for one in lengths):
             return embedded
         [other, *_] = [one for one in lengths if one != self._dimension]
         for node, _ in embedded.part:
@@ -208,7 +208,7 @@ class ColumnWork:
 
     def finish(self) -> None:
         """Make points of what has vectors now, and of parents that belong to it."""
-        self.result.stopped = self._made.stopped.get(self.pipeline.name)
+        self.result.stopped = self._recipe.stopped.get(self.pipeline.name)
         self.result.embedded = self.embedded.tokens
         nodes: dict[int, list[BaseNode]] = {}
         for node, made in self.waiting:
@@ -228,7 +228,7 @@ class ColumnWork:
         noted(self.pipeline.name, what, error)
         self.result.errors.append(f"{what}: {said(error)}")
         if isinstance(error, HOPELESS):
-            self._made.stopped.setdefault(self.pipeline.name, said(error))
+            self._recipe.stopped.setdefault(self.pipeline.name, said(error))
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -249,7 +249,7 @@ class ColumnWork:
         # Parsers and models are other people's code; one with a loop of its own may raise its
         # cancellation, which is no `Exception`.
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
-            if not (isinstance(error, HOPELESS) and self.pipeline.name in self._made.stopped):
+            if not (isinstance(error, HOPELESS) and self.pipeline.name in self._recipe.stopped):
                 self.note(made.label, error)
             made.fail(said(error))
             made.missing += lost

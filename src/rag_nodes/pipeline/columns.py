@@ -180,6 +180,7 @@ class IngestColumn:
                 with self._failing([one], one.label), self._totals.timed("store"):
                     if not self._dry_run:
                         self._store.delete(self.collection, sorted(stale))
+                        self._has_written = True
                     self._totals.deleted += len(stale)
                     former -= stale
             one.former = self._chunks_of(one, former.difference(one.ids if one.is_cut else ()))

@@ -40,8 +40,11 @@ CHECKPOINT = 2_000
 """Points and documents after which the store is flushed and the ledger settled."""
 
 
-class _Known(Known):
-    """What is stored, asked when it is needed: as each unit is made when the last one is stored."""
+class _KnownHere(Known):
+    """What is stored, asked for when it is needed, by units that are done in this process.
+
+    Each is made when the last one is stored.
+    """
 
     def __init__(self, columns: Sequence[IngestColumn]) -> None:
         super().__init__(dimensions=[one.dimension for one in columns])
@@ -108,7 +111,7 @@ class Driver:
         Args:
             items: all files, in order.
             executor: does the work.
-            recipe: what it is given.
+            recipe: what it is given: that of this driver, or its copy for other processes.
 
         Raises:
             CancelledError: see `interruptible`; what was paid for by then is stored.
@@ -116,7 +119,6 @@ class Driver:
             LedgerError: the ledger cannot be read or written.
         """
         self._is_here = isinstance(executor, Inline)
-        self._recipe.prepare()
         try:
             for unit, result in executor.run(work, recipe, self._units(items)):
                 if isinstance(result, LostUnit):
@@ -155,35 +157,35 @@ class Driver:
             yield self._unit(files)
 
     def _unit(self, files: Sequence[DueFile]) -> FileUnit:
-        known = _Known(self._columns) if self._is_here else self._known(files)
+        known = _KnownHere(self._columns) if self._is_here else self._known(files)
         return FileUnit(tuple(files), known, dict(self._recipe.stopped))
 
     def _known(self, files: Sequence[DueFile]) -> Known:
         """What is stored of files, for a process that cannot ask."""
         twins = [twin for one in files for twin in one.twins]
-        ids = [*self._documents(files), *self._pages(files), *twins]
+        ids = [*self._document_ids(files), *self._page_ids(files), *twins]
         documents: dict[tuple[int, str], StoredDocument] = {}
-        texts: dict[tuple[int, str], Mapping[str, Sequence[float]]] = {}
+        by_text: dict[tuple[int, str], Mapping[str, Sequence[float]]] = {}
         for number, column in enumerate(self._columns):
             try:
                 documents |= {(number, one): row for one, row in column.whole(ids).items()}
                 for name in (USUAL, *further_names(self._recipe.steps)):
                     vectors = column.vectors(ids, name)
-                    texts[number, name] = {text: array("f", of) for text, of in vectors.items()}
+                    by_text[number, name] = {text: array("f", of) for text, of in vectors.items()}
             except LedgerError:
                 raise
             except StoreError:  # whoever writes to it will say so
                 continue
-        return Known(documents, texts, [one.dimension for one in self._columns])
+        return Known(documents, by_text, [one.dimension for one in self._columns])
 
-    def _documents(self, files: Sequence[DueFile]) -> list[str]:
+    def _document_ids(self, files: Sequence[DueFile]) -> list[str]:
         """Ids of the documents of files, as far as that is known before they are read."""
         places = [one.file.place for one in files if one.file and one.row]
         known = self._ledger.known(self._corpus, places)
         ids = [row.id for of in known.values() for row in of.documents]
         return list(dict.fromkeys([*ids, *map(document_id, places)]))
 
-    def _pages(self, files: Sequence[DueFile]) -> Iterator[str]:
+    def _page_ids(self, files: Sequence[DueFile]) -> Iterator[str]:
         """Ids of the pages of crawls, as another file may have had some: so they are read here."""
         if not any(one.holds_any for one in self._columns):
             return
@@ -203,13 +205,13 @@ class Driver:
 
     def _give_up(self, file: DueFile) -> None:
         """Report a file that is not opened, as every parser has given up."""
-        documents = self._documents([file])
+        ids = self._document_ids([file])
         columns = {
             one.name: FileColumn(
                 "incomplete",
                 0,
                 0,
-                sum(row.chunks for row in one.known(documents).values()),
+                sum(row.chunks for row in one.known(ids).values()),
                 error=self._recipe.stopped[one.name],
             )
             for one in self._columns

@@ -154,8 +154,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         if dry_run:
             executor = None
         elif executor == "auto":
-            executor = run.workers(files)
-        report = run.report(run.due(files), ttl=ttl, executor=executor)
+            executor = run.automatic_pool(files)
+        report = run.execute(run.due(files), ttl=ttl, executor=executor)
         for one in report.untold:
             logger.warning("%s, so every ingest makes it anew", one)
         if not opened or (prune and _lacks(report)):
@@ -220,7 +220,7 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
             prices=prices,
         )
         items = enumerate(chain(seen, given))
-        return run.report(DueFile(position, document=one) for position, one in items)
+        return run.execute(DueFile(position, document=one) for position, one in items)
 
 
 def _beginnings(documents: Iterator[Document]) -> Iterator[Document]:

@@ -106,7 +106,7 @@ def taken_out(
     document_ids: Sequence[str],
     collections: Iterable[str],
 ) -> list[Removed]:
-    """Delete documents from collections, then from the ledger.
+    """Delete documents from collections, flushed, then from the ledger.
 
     Nothing is deleted while a collection that is named, or that the ledger knows, cannot be read.
     Interrupted, it leaves documents of which a part is there: run again it deletes the rest.
@@ -131,6 +131,7 @@ def taken_out(
         every = [node for found in there.values() for node in found]
         if every:
             store.delete(name, every)
+            store.flush(name)  # what came back after a power cut would be listed nowhere
         if ledger:
             ledger.forget_stored(name, document_ids)
         if every or name in chosen:

@@ -56,7 +56,19 @@ class IngestRun:
         transformations: between parsers and guard, further vectors among them.
         ledger: of the store; None where none is kept.
         journal: file in which what an LLM writes is kept; None to keep it nowhere.
-        options: the others of `ingest`.
+        corpus: name of the document set.
+        limits: what one file may cost.
+        parse: makes the nodes of a document by a parser; None to have the parser do it.
+        dry_run: store nothing.
+        shard: of the files, where others write to the same collections meanwhile; None for all.
+        progress: called after every step.
+        prices: US dollars per million tokens by embedding model, over the built-in table.
+        total: documents of the run, where that is known.
+        most_rows: see `ingest`.
+
+    Attributes:
+        recipe: what units are done by.
+        new: parsers whose collections the ledger did not know.
     """
 
     def __init__(  # noqa: PLR0913 - what a run is made of, by name
@@ -141,7 +153,7 @@ class IngestRun:
         """Files that are not as they were, as far as can be told without opening one."""
         return iter(files) if self.new else self._due.changed(files)
 
-    def workers(self, files: Iterable[ListedFile]) -> Pool | None:
+    def automatic_pool(self, files: Iterable[ListedFile]) -> Pool | None:
         """Several processes where that pays; None for this one, which has what others cannot make.
 
         Starting one takes seconds, and so it pays for `LARGE` bytes that are due and for a model
@@ -161,14 +173,20 @@ class IngestRun:
             return None
         return Pool()
 
-    def report(
+    def execute(
         self,
         items: Iterable[DueFile | UnchangedDocument],
         *,
         ttl: float = WEB_HOURS,
         executor: Executor | None = None,
     ) -> IngestReport:
-        """Have it all done, by an executor where there is one, and say what was."""
+        """Read, cut, embed and store all that is due, and report it.
+
+        Args:
+            items: all files of the ingest, in order, see `due`.
+            ttl: hours after which web pages are due again; 0 for never.
+            executor: does it, and is closed then; None for this process.
+        """
         started = time.perf_counter()
         report = self._report
         driver = Driver(

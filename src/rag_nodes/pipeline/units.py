@@ -61,12 +61,12 @@ class Known:
 
     Attributes:
         documents: those that are stored whole, in whatever version, by column and id.
-        texts: vectors by the text that was embedded, by column and name of the embedding.
+        by_text: vectors by the text that was embedded, by column and name of the embedding.
         dimensions: of the vectors of each column; None where that is not known.
     """
 
     documents: Mapping[tuple[int, str], StoredDocument] = field(default_factory=dict)
-    texts: Mapping[tuple[int, str], Mapping[str, Sequence[float]]] = field(default_factory=dict)
+    by_text: Mapping[tuple[int, str], Mapping[str, Sequence[float]]] = field(default_factory=dict)
     dimensions: Sequence[int | None] = ()
 
     def document(self, column: int, document_id: str) -> StoredDocument | None:
@@ -80,7 +80,7 @@ class Known:
         name: str,
     ) -> Mapping[str, Sequence[float]]:
         """Stored vectors of some documents at least, by the same model, by text."""
-        return self.texts.get((column, name), {})
+        return self.by_text.get((column, name), {})
 
 
 class FileUnit(NamedTuple):
@@ -99,7 +99,7 @@ class FileUnit(NamedTuple):
     def parts(self, at: int | None) -> tuple[FileUnit, ...]:
         """Two units: the file at this number, and the others; halves for None.
 
-        None for a single file.
+        Empty for a single file, of which there are no parts.
         """
         if len(self.files) == 1:
             return ()

@@ -48,7 +48,7 @@ _POLL = 0.1
 """Seconds after which a request that is waited for notices that it was given up."""
 
 
-def work(made: IngestRecipe, unit: FileUnit) -> Result:
+def work(recipe: IngestRecipe, unit: FileUnit) -> Result:
     """Read the files of a unit, cut them by every column, and embed the chunks.
 
     Errors of files, parsers and models are in the result, and what broke it off in this process.
@@ -56,28 +56,28 @@ def work(made: IngestRecipe, unit: FileUnit) -> Result:
     Raises:
         LedgerError: what is known of a document cannot be looked up.
     """
-    made.stopped.update(unit.stopped)
+    recipe.stopped.update(unit.stopped)
     result = Result([], [])
-    tell: Tell = made.tell or (lambda *step: result.steps.append(step))
-    writers = [one for one in made.steps if isinstance(one, ChunkWriter)]
+    tell: Tell = recipe.tell or (lambda *step: result.steps.append(step))
+    writers = [one for one in recipe.steps if isinstance(one, ChunkWriter)]
     before = [one.spent for one in writers]
-    columns = [ColumnWork(n, one, made, unit.known, tell) for n, one in enumerate(made.columns)]
+    columns = [ColumnWork(n, one, recipe, unit.known, tell) for n, one in enumerate(recipe.columns)]
     result.columns += [one.result for one in columns]
     try:
         for number, file in enumerate(unit.files):
             working_on(number)
             result.reads.append([])
-            for read in _reads(file, columns, made, tell):
+            for read in _reads(file, columns, recipe, tell):
                 result.reads[-1].append(read)
         working_on(None)
-        _embed(columns, made)
+        _embed(columns, recipe)
     except BaseException as error:
-        if made.tell is None:  # in another process, which has nothing to keep
+        if recipe.tell is None:  # in another process, which has nothing to keep
             raise
         result.broken = error
     for one in columns:
         one.finish()
-    if made.tell is None:
+    if recipe.tell is None:
         _pack(result)
     for number, (step, then) in enumerate(zip(writers, before, strict=True)):
         now = step.spent
@@ -86,27 +86,29 @@ def work(made: IngestRecipe, unit: FileUnit) -> Result:
             now.tokens_in - then.tokens_in,
             now.tokens_out - then.tokens_out,
         )
-    result.written = {path: texts for path, one in made.returned.items() if (texts := one.taken())}
+    result.written = {
+        path: texts for path, one in recipe.returned.items() if (texts := one.taken())
+    }
     return result
 
 
 def _reads(
-    file: DueFile, columns: Sequence[ColumnWork], made: IngestRecipe, tell: Tell
+    file: DueFile, columns: Sequence[ColumnWork], recipe: IngestRecipe, tell: Tell
 ) -> Iterator[DocumentRead]:
     """Read a file and have every column cut its documents."""
-    for document, error, seconds in _documents(file, made):
+    for document, error, seconds in _documents(file, recipe):
         tell("read", file.path, 0, 0)
         if document is None:
             yield _read(None, seconds, error)
             continue
-        whole = hashed(document, made.identities)
+        whole = hashed(document, recipe.identities)
         for one in columns:
             one.add(whole, file.twins)
         yield _read(_row(whole), seconds, error)
 
 
 def _documents(
-    file: DueFile, made: IngestRecipe
+    file: DueFile, recipe: IngestRecipe
 ) -> Iterator[tuple[Document | None, Exception | None, float]]:
     """The documents of a file as they are read, each with its error and the seconds it took."""
     if file.document is not None:
@@ -116,7 +118,7 @@ def _documents(
         yield file.document, error, 0.0
     elif file.file is not None:
         one: ReadResult
-        for one in read_listed(file.file, limits=made.limits):
+        for one in read_listed(file.file, limits=recipe.limits):
             yield one.document, one.error, one.seconds
 
 
@@ -144,26 +146,26 @@ def _read(row: DocumentRow | None, seconds: float, error: Exception | None) -> D
     return DocumentRead(row, seconds, str(error), isinstance(error, EmptyFileError), extra)
 
 
-def _embed(columns: Sequence[ColumnWork], made: IngestRecipe) -> None:
+def _embed(columns: Sequence[ColumnWork], recipe: IngestRecipe) -> None:
     """Have all that waits embedded, by several requests at a time where a server does it.
 
     Columns take turns. What would refuse every request is asked once: the first one of each column
     is waited for.
     """
     at_once = 0
-    if not made.models.offline:
-        at_once = (made.models.embedding.num_workers or 1) * min(len(columns), MOST_AT_ONCE)
+    if not recipe.models.offline:
+        at_once = (recipe.models.embedding.num_workers or 1) * min(len(columns), MOST_AT_ONCE)
     asked: Asked = deque()
-    parts = [list(requests_of(one.waiting, made.models)) for one in columns]
+    parts = [list(requests_of(one.waiting, recipe.models)) for one in columns]
     try:
         for turn in zip_longest(*parts):
             for column, part in zip(columns, turn, strict=True):
                 _take(asked, leaving=max(0, at_once - 1))
                 if part and column.may_ask():
-                    _ask(asked, column, part, made, is_threaded=bool(at_once))
-            if not made.has_embedded:
+                    _ask(asked, column, part, recipe, is_threaded=bool(at_once))
+            if not recipe.has_embedded:
                 _take(asked)
-            made.has_embedded = True
+            recipe.has_embedded = True
         _take(asked)
     except (CancelledError, KeyboardInterrupt):
         wait([answer for _, answer in asked], GRACE)
@@ -173,13 +175,13 @@ def _embed(columns: Sequence[ColumnWork], made: IngestRecipe) -> None:
 
 
 def _ask(
-    asked: Asked, column: ColumnWork, part: Waiting, made: IngestRecipe, *, is_threaded: bool
+    asked: Asked, column: ColumnWork, part: Waiting, recipe: IngestRecipe, *, is_threaded: bool
 ) -> None:
     """Make a request, in a thread of its own where a server answers it."""
 
     def ask() -> Embedded:
         with column.embedded.counting():
-            return embed(part, column.pipeline.embedding, made.models.embedding_name)
+            return embed(part, column.pipeline.embedding, recipe.models.embedding_name)
 
     if is_threaded:
         asked.append((column, _in_thread(ask)))
