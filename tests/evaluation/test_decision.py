@@ -11,6 +11,7 @@ from rag_nodes.evaluation.decision import decision_of
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import EvaluationReport, ReportDecision, Row
 from rag_nodes.evaluation.verdicts import Judge, pairs_of
+from rag_nodes.evaluation.wording import summary
 from rag_nodes.parsers import get_parser
 
 COUNT = 60
@@ -25,19 +26,37 @@ def decided(
         name: np.array([float((7 * n) % COUNT < found) for n in range(COUNT)])
         for name, (found, _) in columns.items()
     }
+    return decided_by(
+        values, {name: size for name, (_, size) in columns.items()}, documents, standard
+    )
+
+
+def decided_by(
+    values: dict[str, np.ndarray], sizes: dict[str, int], documents: list[str], standard: str = ""
+) -> ReportDecision:
+    """What is taken by the values of columns, and by their bytes."""
+    return measured(values, sizes, documents, standard)[0]
+
+
+def measured(
+    values: dict[str, np.ndarray], sizes: dict[str, int], documents: list[str], standard: str = ""
+) -> tuple[ReportDecision, list[str]]:
+    """The decision, and the verdict beside it."""
     usual = get_parser("retrieval").fingerprint
     rows = [
         Row(
             name, name, "own", {"fingerprint": usual if name == standard else name}, None, "",
-            {"mean": 200.4}, {"chunks": 1234, "tokens": 56789, "bytes": size, "price": 0.01},
+            {"mean": 200.4},
+            {"chunks": 1234, "tokens": 56789, "bytes": sizes[name], "price": 0.01},
             {}, own_mean(values[name]), {}, (),
         )
-        for name, (_, size) in columns.items()
+        for name in values
     ]  # fmt: skip
     judge = Judge(values, pairs_of(rows), documents)
     contrasts = judge.contrasts({row.name: row for row in rows})
     errors = dict(zip(contrasts, judge.questions.errors, strict=True))
-    return decision_of(rows, contrasts, errors)
+    decision = decision_of(rows, contrasts, errors)
+    return decision, summary(rows, [], contrasts, len(documents), len({*documents}))
 
 
 def test_a_column_that_is_better_than_every_other_is_taken_with_its_costs() -> None:
@@ -61,7 +80,7 @@ def test_what_few_documents_show_is_not_said_of_others() -> None:
 def test_of_columns_that_may_each_be_the_best_the_cheapest_is_taken() -> None:
     found = decided({"A": (50, 1_000), "B": (50, 600), "C": (20, 100)})
     assert found.words == (
-        "Take B (200 tokens a chunk on average): it is as good as A, which leads, at 60 % of its "
+        "Take B (200 tokens a chunk on average): it is as good as A, at 60 % of its "
         "space; C is behind in these documents, and in documents like these."
     )
 
@@ -102,3 +121,33 @@ def test_a_report_keeps_its_decision_as_json() -> None:
     again = EvaluationReport.from_dict(json.loads(report.to_json()))
     assert again.decision == decision
     assert again.said == (decision.words, decision.cost, "Asked.")
+
+
+def test_of_columns_that_are_level_none_is_said_to_lead() -> None:
+    found = decided({"A": (50, 1_000), "B": (50, 996), "C": (20, 5_000), "D": (50, 400)})
+    assert "it is as good as A, at 40 % of its space; C is behind" in found.words
+    found = decided({"A": (50, 1_000), "B": (49, 940), "C": (20, 5_000)}, standard="B")
+    assert "as good as A, which leads, at 94 % of its space" in found.words
+    found = decided({"A": (50, 1_000), "B": (49, 999), "C": (20, 5_000)}, standard="B")
+    assert "as good as A, which leads; C is behind" in found.words
+
+
+def test_a_column_that_is_behind_another_than_the_leader_is_shown_to_be_behind() -> None:
+    # B wins against C question by question; A, ahead of both, scatters too much to show it.
+    generator = np.random.default_rng(0)
+    base = (np.arange(COUNT) < 20).astype(float)
+    values = {"B": base.copy(), "C": base.copy(), "A": base.copy()}
+    values["B"][20:30] = 1
+    wins = generator.permutation(COUNT)
+    values["A"] = np.zeros(COUNT)
+    values["A"][wins[:31]] = 1
+    decision, verdict = measured(values, {"A": 10, "B": 10, "C": 10}, IDS)
+    assert verdict[0] == "At their own options: A and B may each be the best; C is behind."
+    assert decision.words.startswith(
+        "Take A (200 tokens a chunk on average): it leads, and C is behind in these documents"
+    )
+
+
+def test_a_report_none_of_whose_columns_was_measured_as_it_is_takes_none() -> None:
+    found = decision_of([], [], {})
+    assert (found.take, found.words) == (None, "No column could be measured as it is.")

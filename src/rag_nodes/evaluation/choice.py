@@ -40,17 +40,14 @@ class Standing:
             candidates at once; best first, the leader itself on top.
         errors: standard error of each of these gaps.
         more: about how many more questions would show each of them.
+        behind: names of those that are shown to be worse than another, best first.
     """
 
     leader: str
     gaps: dict[str, Interval]
     errors: dict[str, float]
     more: dict[str, int]
-
-    @property
-    def behind(self) -> list[str]:
-        """Names of those that are shown to be worse than the leader."""
-        return [name for name, gap in self.gaps.items() if gap.low > 0]
+    behind: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +81,14 @@ def standing(values: Mapping[str, Floats], *, draws: int = DRAWS, seed: int = 0)
     pairs = [*combinations(range(len(values)), 2)]
     # The first pairs are those of the leader.
     swaps = Swaps(table, pairs, draws=draws, seed=seed)
+    # The one with the higher mean is on the left.
+    worse = {at for (_, at), gap in zip(pairs, swaps.intervals, strict=True) if gap.low > 0}
     return Standing(
         leader,
         {leader: Interval(0.0, 0.0, 0.0), **dict(zip(others, swaps.intervals, strict=False))},
         {leader: 0.0, **dict(zip(others, swaps.errors, strict=False))},
         {leader: 0, **{name: more_of(swaps, at) for at, name in enumerate(others)}},
+        [name for at, name in enumerate((leader, *others)) if at in worse],
     )
 
 
@@ -102,7 +102,7 @@ def decide(
 ) -> Chosen:
     """The candidate to take.
 
-    The standard stands where nothing is shown to be worse than the best.
+    The standard stands where nothing is shown to be worse than another.
 
     Args:
         standing: of those that were asked everything.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.evaluation.choice import Standing, decide
 from rag_nodes.evaluation.leads import Interval
 from rag_nodes.evaluation.report import ReportDecision
-from rag_nodes.evaluation.wording import STANDING, all_of, by_drafts, turned, would_show
+from rag_nodes.evaluation.wording import SAME, STANDING, all_of, by_drafts, turned, would_show
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.report import Contrast, Row
 
 _MEGABYTE = 1_000_000
+_ALL = 100
+"""Per cent that save nothing."""
 
 
 def undecided(*, by_draft: bool) -> ReportDecision:
@@ -46,6 +48,8 @@ def decision_of(
         contrasts: of every two of these.
         errors: standard error of each contrast.
     """
+    if not own:
+        return ReportDecision(None, None, "alone", "No column could be measured as it is.")
     if len(own) == 1:
         words = f"Nothing to choose from: {own[0].column} was measured alone."
         return ReportDecision(None, None, "alone", words)
@@ -60,8 +64,7 @@ def decision_of(
         words = " ".join(_kept(rows, standard, chosen.lead, chosen.more_questions))
         return ReportDecision(None, None, "not shown", words, more_questions=chosen.more_questions)
     taken = rows[chosen.chosen]
-    beaten = [one for one in contrasts if one.shows_a_gap and one.left == stands.leader]
-    others_too = all(one.like_these and one.like_these.shows_a_gap for one in beaten)
+    others_too = all(_in_others(name, stands.leader, contrasts) for name in stands.behind)
     where = "in these documents" + (", and in documents like these" if others_too else "")
     return ReportDecision(
         taken.column,
@@ -72,6 +75,16 @@ def decision_of(
     )
 
 
+def _in_others(name: str, leader: str, contrasts: Sequence[Contrast]) -> bool:
+    """Whether a column that is behind is so in documents like these, too.
+
+    Behind the leader; or behind another, where the leader is not shown to be better.
+    """
+    beaten = [one for one in contrasts if one.right == name and one.shows_a_gap]
+    by_leader = [one for one in beaten if one.left == leader]
+    return any(one.like_these and one.like_these.shows_a_gap for one in by_leader or beaten)
+
+
 def _standing(
     means: Mapping[str, float], contrasts: Sequence[Contrast], errors: Mapping[Contrast, float]
 ) -> Standing:
@@ -79,11 +92,13 @@ def _standing(
     of = {frozenset((one.left, one.right)): one for one in contrasts}
     leads = {name: of[frozenset((leader, name))] for name in others}
     gaps = {n: one.these if one.left == leader else turned(one.these) for n, one in leads.items()}
+    worse = {one.right for one in contrasts if one.shows_a_gap}
     return Standing(
         leader,
         {leader: Interval(0.0, 0.0, 0.0), **gaps},
         {leader: 0.0, **{name: errors[one] for name, one in leads.items()}},
         {leader: 0, **{name: one.more_questions for name, one in leads.items()}},
+        [name for name in others if name in worse],
     )
 
 
@@ -91,16 +106,18 @@ def _taken(taken: Row, rows: Mapping[str, Row], stands: Standing, where: str) ->
     """To take a column, and why."""
     start = f"Take {taken.column} ({taken.chunks['mean']:,.0f} tokens a chunk on average)"
     behind = [rows[name].column for name in stands.behind]
-    if taken.name == stands.leader and len(behind) == len(rows) - 1:
+    beats_all = all(stands.gaps[name].low > 0 for name in rows if name != stands.leader)
+    if taken.name == stands.leader and beats_all:
         return f"{start}: it is better than every other column {where}."
     are = "is" if len(behind) == 1 else "are"
     rest = f"{all_of(behind)} {are} behind {where}"
     if taken.name == stands.leader:
         return f"{start}: it leads, and {rest}."
     leader = rows[stands.leader]
-    share = (taken.cost["bytes"] or 0) / (leader.cost["bytes"] or 1)
-    why = f"as good as {leader.column}, which leads"
-    why += f", at {100 * share:.0f} % of its space" if share < 1 else ""
+    share = round(100 * (taken.cost["bytes"] or 0) / (leader.cost["bytes"] or 1))
+    leads = ", which leads" if stands.gaps[taken.name].mean > SAME else ""
+    why = f"as good as {leader.column}{leads}"
+    why += f", at {share} % of its space" if share < _ALL else ""
     return f"{start}: it is {why}; {rest}."
 
 

@@ -352,11 +352,7 @@ class _Files(NamedTuple):
             name_of_preset(self.save)
 
     def write(self, report: "EvaluationReport", columns: "Mapping[str, object]") -> list[str]:
-        """Write each, the one that may be refused last, and say so.
-
-        Raises:
-            ConfigurationError: what is to be taken can be in no preset file.
-        """
+        """Write each, and say so, or why there is nothing to take in a preset file."""
         from rag_nodes.evaluation.page import html_of
 
         if self.html:
@@ -379,6 +375,16 @@ def _saved(path: Path, report: "EvaluationReport", columns: "Mapping[str, object
         return f"{path} was not written: no column is shown to be the one to take"
     if isinstance(parser, StoredCollection):
         return f"{path} was not written: what is to be taken is a collection already"
-    preset = preset_for(as_parser(parser), name_of_preset(path), summary=report.decision.words)
+    words = report.decision.words
+    try:
+        preset = preset_for(as_parser(parser), name_of_preset(path), summary=words)
+    except ConfigurationError as error:
+        return f"{path} was not written: {error}"
     save_preset(path, preset)
-    return f"Wrote {path}; use it: rag-nodes ingest DOCUMENTS --parser {path}"
+    said = f"Wrote {path}; use it: rag-nodes ingest DOCUMENTS --parser {path}"
+    if not isinstance(column, Searched):
+        return said
+    read, vector = column.options.granularity, column.options.vector
+    how = [f"--granularity {read}"] if read else []
+    how += [f"--vector {vector}"] if vector != type(column.options)().vector else []
+    return f"{said}, and ask as it was asked here: {' '.join(['rag-nodes ask', *how])}"
