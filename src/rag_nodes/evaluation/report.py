@@ -251,7 +251,7 @@ class EvaluationReport:
 
     @property
     def said(self) -> tuple[str, ...]:
-        """ReportDecision and verdict in sentences, as every surface shows them."""
+        """Decision and verdict in sentences, as every surface shows them."""
         return (*self.decision.said, *self.verdict)
 
     @property

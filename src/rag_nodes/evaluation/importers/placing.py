@@ -95,7 +95,7 @@ def place(labels: Labels, documents: Sequence[Document], name: str) -> Dataset:
 
 def _placed(one: Labelled, library: _Library) -> Question:
     if not one.text:
-        raise Unknown("there is no question; write one")
+        raise Unknown("there is no question; write one, in each row of merged cells, too")
     if not one.gold or not any(one.gold):
         raise Unknown(_NOT_QUOTED)
     within = one.within and tuple(library.named(name).id_ for name in one.within)
