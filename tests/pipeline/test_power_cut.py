@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from conftest import CountingEmbedding
 
     from rag_nodes.models import Models
+    from rag_nodes.pipeline import IngestReport
     from rag_nodes.store import Point
 
 Points = dict[str, dict[str, list[float]]]
@@ -260,3 +261,33 @@ def test_chunks_of_a_document_that_is_blank_now_do_not_come_back_with_a_power_cu
     disk.cut()
 
     assert not any(disk.points().values())
+
+
+class Unmarkable(Disk):
+    """A store of somebody else, whose marks fail in a way of its own once there is anything."""
+
+    fails = False
+
+    def mark(self, collection: str, marks: Mapping[str, str | None]) -> bool:
+        if collection in self._all and self.fails:
+            raise RuntimeError("no marks today")
+        return super().mark(collection, marks)
+
+
+def test_nothing_is_stored_that_could_not_be_listed_before(tmp_path: Path, models: Models) -> None:
+    store, place = Unmarkable(), tmp_path / "ledger"
+
+    def ingest(text: str) -> IngestReport:
+        given, parsers = [Document(text=text, id_="tea")], {"page": get_parser("page")}
+        return ingest_documents(given, parsers, store, models=models, ledger=place)
+
+    ingest("Tea is green. " * 50)
+    store.fails = True
+    report = ingest("Tea is black. " * 50)
+
+    assert report.files[0].status == "incomplete"
+    with Ledger(place) as ledger:
+        for name, of in store.points().items():
+            assert set(of) <= set(ledger.listed_ids(name, ["tea"])["tea"])
+    store.fails = False
+    assert ingest("Tea is black. " * 50).files[0].status == "read"

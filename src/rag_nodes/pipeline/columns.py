@@ -156,7 +156,7 @@ class IngestColumn:
                 ]
 
     def intend(self, made: ColumnResult) -> None:
-        """Write down what is about to change."""
+        """Write down what is about to change; where that fails, nothing is to be stored."""
         due = [one for one in made.documents.values() if one.points or self._stale(one)]
         if not due or self.stopped:
             return
@@ -167,6 +167,9 @@ class IngestColumn:
             if self._row.dimension is None and (vector := next(vectors, None)):
                 self._use(len(vector))
             self._ledger.intend(self.collection, {one.stored.document_id: one.ids for one in due})
+            return
+        for one in due:
+            _refuse([one], one.error or "")  # what is not listed is not stored
 
     def write(self, made: ColumnResult) -> int:
         """Store points, then delete what they replace; how many were stored."""
