@@ -112,21 +112,27 @@ def test_processes_that_are_killed_cost_no_unit(processes: Executor, tmp_path: P
         (n, n) for n in range(12)
     ]
     assert len(numbers_in(once)) == 4
-    over, killed = threading.Event(), list[int]()
+    for seed in range(3):  # one kill a run: a unit that dies twice would be given up
+        over, killed = threading.Event(), list[int]()
+        drawn = random.Random(seed)  # noqa: S311
 
-    def kill_at_random() -> None:
-        drawn = random.Random(1)  # noqa: S311
-        while not over.wait(drawn.uniform(0.05, 0.5)) and len(killed) < 3:
-            if alive := [one for one in numbers_in(said) if is_running(one)]:
-                killed.append(drawn.choice(alive))
-                os.kill(killed[-1], signal.SIGKILL)
+        def kill_one(
+            over: threading.Event = over,
+            killed: list[int] = killed,
+            drawn: random.Random = drawn,
+        ) -> None:
+            while not (over.wait(drawn.uniform(0.05, 0.5)) or killed):
+                if alive := [one for one in numbers_in(said) if is_running(one)]:
+                    killed.append(drawn.choice(alive))
+                    os.kill(killed[-1], signal.SIGKILL)
 
-    killer = threading.Thread(target=kill_at_random)
-    killer.start()
-    assert sorted(processes.run(units.slow, str(said), range(200))) == [(n, n) for n in range(200)]
-    over.set()
-    killer.join()
-    assert killed
+        killer = threading.Thread(target=kill_one)
+        killer.start()
+        found = processes.run(units.slow, str(said), range(100))
+        assert sorted(found) == [(n, n) for n in range(100)]
+        over.set()
+        killer.join()
+        assert killed
 
 
 def test_processes_stay_for_the_next_run_of_the_same_work(processes: Executor) -> None:
