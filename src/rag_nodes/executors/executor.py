@@ -105,7 +105,7 @@ class Death(NamedTuple):
 
     Attributes:
         reason: how, for people.
-        begun: it was ready for its unit, so that it probably is the unit that it died of.
+        begun: it had begun with its unit, so that it probably is the unit that it died of.
         part: of the unit, which it had in hand; None where that is not known.
     """
 

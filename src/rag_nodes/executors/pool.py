@@ -75,17 +75,16 @@ class _Workers:
     def _do(self, unit: bytes) -> UnitOutcome | Death:
         """What comes of a unit, said by a process that is ready, or by a new one."""
         child, is_ready = self._taken()
-        part = None
+        begun, part = False, None
         try:
             if not is_ready:
                 send_bytes(child.requests, self._job)
                 receive_bytes(child.answers)
-                is_ready = True
             send_bytes(child.requests, unit)
             while not isinstance(said := pickle.loads(receive_bytes(child.answers)), UnitOutcome):  # noqa: S301 -- our own process
-                part = said
+                begun, part = True, said
         except (EOFError, OSError):
-            return Death(child.ending(), is_ready, part)
+            return Death(child.ending(), begun, part)
         self._idle.append(child)
         return said
 
@@ -122,6 +121,7 @@ def main() -> None:
         tell(None)
         while True:
             unit = receive_bytes(units)
+            tell(None)  # it begins: a process that was killed before did not die of this unit
             with ends_with_parent(units):
                 outcome = job.do(unit)
             send_bytes(answers, outcome)
