@@ -36,15 +36,15 @@ def test_the_shipped_manual_is_told_not_to_be_cut_large_with_reasons(
     )  # fmt: skip
     assert ended.code == 0, ended.stderr
     said = " ".join(ended.stdout.split())
-    assert "Take recursive 200: it finds" in said
-    assert "is not shown to be a difference" in said
+    assert "Take recursive 100: it finds" in said
+    assert "is not shown to be worse" in said
     assert "most of all recursive 800" in said
     assert "46 questions about one document" in said
     assert "@500 @1000 @2000" in said  # no number is cut where it is narrow
     assert "chosen" in said
-    assert "Take recursive 200: it finds" in page.read_text("utf-8")
+    assert "Take recursive 100: it finds" in page.read_text("utf-8")
     found = json.loads(run.read_text("utf-8"))
-    assert found["chosen"] == "recursive 200"
+    assert found["chosen"] == "recursive 100"
     assert [one["name"] for one in found["trials"]] == [
         "recursive 200", "recursive 100", "recursive 800",
     ]  # fmt: skip
@@ -98,9 +98,9 @@ def test_what_was_chosen_is_saved_as_a_preset_that_ingest_and_ask_take(
     questions = ("--questions", QUESTIONS, "-p", "recursive", *QUICK, *CHUNKS)
     assert command("recommend", FERRY, *questions, "--save", saved).code == 0
     preset = load_preset(saved)
-    assert preset.make().to_dict()["chunk_size"] == 200
+    assert preset.make().to_dict()["chunk_size"] == 100
     assert dict(preset.query) == {"granularity": "chunks", "mode": "sparse", "budget": 1000}
-    assert preset.summary.startswith("Take recursive 200: it finds")
+    assert preset.summary.startswith("Take recursive 100: it finds")
     ended = command("ingest", FERRY, "-p", saved, "--store", "kept", "--json")
     assert [one["parser"] for one in ended.json["columns"]] == ["ferry"]
     asked = command(
@@ -159,7 +159,7 @@ def test_the_exported_script_answers_in_a_process_of_its_own(
     told = script.read_text("utf-8")
     assert "python pipeline.py handbook.pdf" in told
     assert "budget=1000" in told
-    assert "chunk_size=200" in told
+    assert "chunk_size=100" in told
     assert "granularity='chunks'" in told
     assert "mode='sparse'" in told
     ended = subprocess.run(

@@ -114,7 +114,7 @@ def test_where_nothing_can_be_sent_no_worker_is_started(dataset: Dataset) -> Non
 def test_what_is_chosen_does_not_depend_on_who_is_done_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(race, "CAUTION", 0.5)  # stops some of few candidates
+    monkeypatch.setattr(race, "LEVEL", 0.5)  # stops some of few candidates
     dataset = corpus(4)
     parsers = {name: get_parser(name) for name in ("recursive", "fixed")}
     alone = recommend(dataset, parsers, plan=SWEPT, overlaps=())
