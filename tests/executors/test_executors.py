@@ -157,7 +157,8 @@ def test_what_no_other_process_can_have_is_an_error_that_says_what_it_is(
     processes: Executor,
 ) -> None:
     limited = LettersEmbedding(rate_limiter=TokenBucketRateLimiter(requests_per_minute=1))
-    with pytest.raises(ConfigurationError, match=r"^LettersEmbedding cannot be pickled .* go without workers"):
+    said = "^LettersEmbedding cannot be pickled .* go without workers"
+    with pytest.raises(ConfigurationError, match=said):
         list(processes.run(units.twice, limited, range(3)))
     with pytest.raises(ConfigurationError, match="<lambda> is no function of a module"):
         list(processes.run(units.twice, lambda: 0, range(3)))
