@@ -84,6 +84,8 @@ class Dataset:
         unplaced: questions that were left out, and why.
         unaccepted: how many drafts were left out because other questions are accepted.
         left_out: how many entries of a file were no question to measure with, by reason.
+        probed: characters of the passages whose keywords are asked, see
+            `rag_nodes.evaluation.drafts.probes`; 0 for questions.
 
     Raises:
         DatasetError: gold lies outside its document, or two questions or documents have one id.
@@ -95,6 +97,7 @@ class Dataset:
     unplaced: tuple[Unplaced, ...] = field(default=())
     unaccepted: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
+    probed: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what could not be measured with."""

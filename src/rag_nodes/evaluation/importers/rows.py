@@ -23,7 +23,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import DatasetError
+from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.importers.labels import Labelled, Labels, Quote, number_of, text_of
 
 if TYPE_CHECKING:
@@ -150,7 +150,12 @@ def plain_of(dataset: Dataset) -> dict[str, Any]:
     """A dataset's questions as `read_rows` takes them; passages carry their text and offsets.
 
     Of documents that are called the same the id is given.
+
+    Raises:
+        ConfigurationError: they are probes, which nobody asks.
     """
+    if dataset.probed:
+        raise ConfigurationError("probes are no questions and stand in no file; draft questions")
     called = Counter(dataset.names.values())
     names = {one: name if called[name] == 1 else one for one, name in dataset.names.items()}
 
