@@ -27,8 +27,8 @@ from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
 from rag_nodes.store.payload import payload_of
-from rag_nodes.text.ladder.units import units_in
-from rag_nodes.text.stemming import stemmed
+from rag_nodes.text.languages import stemmed
+from rag_nodes.text.passages.units import units_in
 from rag_nodes.text.words import term_id, words
 
 WAYS = {

@@ -30,7 +30,7 @@ from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.parsers.origins import Origin
 from rag_nodes.text.formats import blocks_of, format_of
 from rag_nodes.text.markdown import Block, HeadingTree
-from rag_nodes.text.pages import PageMap
+from rag_nodes.text.spans import PageMap
 
 OURS: dict[str, Callable[[], NodeParser]] = {
     **{name: lambda name=name: small_parser(name) for name in SMALL},  # type: ignore[misc]

@@ -24,7 +24,7 @@ from rag_nodes.query import (
 )
 from rag_nodes.query.sentences import Sentences
 from rag_nodes.query.slices import slice_of
-from rag_nodes.text.ladder import Ladder, Read
+from rag_nodes.text.passages import PassageRanker, Read
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
@@ -326,11 +326,11 @@ def test_a_passage_is_not_cut_for_a_worse_one_that_stands_beside_the_best(
     best, worse, good = "Red tanks hold nine.", "Water is wet and far away.", "Tanks hold litres."
     text = f"{best}\n\n{worse}\n\nNothing.\n\n{good}"
 
-    def ranked(_: Ladder, __: int) -> list[Read]:
+    def ranked(_: PassageRanker, __: int) -> list[Read]:
         spans = [Span(text.index(one), text.index(one) + len(one)) for one in (best, good, worse)]
         return [Read(0, span, 3.0 - rank, span) for rank, span in enumerate(spans)]
 
-    monkeypatch.setattr(Ladder, "passages", ranked)
+    monkeypatch.setattr(PassageRanker, "passages", ranked)
     collection = stored(store, offline, Document(text=text, id_="tank"), "fixed")
     budget = count_tokens(best) + count_tokens(good) + 2
     retriever = engine(store, collection, offline, budget=budget).retriever

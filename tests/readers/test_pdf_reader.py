@@ -14,7 +14,7 @@ from rag_nodes import metadata as keys
 from rag_nodes.readers import Limits, read_all
 from rag_nodes.readers import read as read_any
 from rag_nodes.readers.pdf import outline
-from rag_nodes.text.pages import PageMap
+from rag_nodes.text.spans import PageMap
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ import pytest
 
 from rag_nodes import metadata as keys
 from rag_nodes.readers import read
-from rag_nodes.text.pages import PageMap
+from rag_nodes.text.spans import PageMap
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 QUESTIONS = json.loads((CORPUS / "questions.json").read_text(encoding="utf-8"))

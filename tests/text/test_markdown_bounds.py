@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from rag_nodes.text.markdown import LONGEST_HEADING, Block, Kind, scan_blocks
-from rag_nodes.text.markdown import bounds as markdown_bounds
-from rag_nodes.text.markdown.bounds import PLAUSIBLE
+from rag_nodes.text.markdown import lines as markdown_lines
+from rag_nodes.text.markdown.lines import PLAUSIBLE
 
 PROSE = "The pump runs at night and rests while the sun is up.\n\n"
 MANUAL = "## Pump\n\n" + PROSE * 50
@@ -90,14 +90,14 @@ def test_many_marks_without_partners_are_searched_for_once(
     opening: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searched = 0
-    find = markdown_bounds.closing_fence
+    find = markdown_lines.closing_fence
 
     def counted(text: str, mark: str, at: int, stop: int) -> int:
         nonlocal searched
         searched += (find(text, mark, at, stop) or min(stop, len(text))) - at
         return find(text, mark, at, stop)
 
-    monkeypatch.setattr(markdown_bounds, "closing_fence", counted)
+    monkeypatch.setattr(markdown_lines, "closing_fence", counted)
     text = (opening + PROSE) * 2000
     assert len(scan_blocks(text)) >= 2000
     assert searched <= 3 * len(text)

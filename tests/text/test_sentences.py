@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from strategies import TEXTS
 
-from rag_nodes.text.sentences import guess_language, sentence_spans
-from rag_nodes.text.sentences import split as sentences
+from rag_nodes.text import sentences
+from rag_nodes.text.sentences import sentence_spans
 from rag_nodes.text.spans import Span
 
 CASES = {
@@ -53,32 +53,6 @@ def test_sentences_are_ordered_trimmed_and_hold_every_visible_character(text: st
         assert span.of(text) == span.of(text).strip() != ""
         end = span.end
     assert not text[end:].strip()
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("The cat sat on the mat and it was happy with that.", "en"),
-        ("Der Hund ist nicht auf dem Sofa und das ist gut.", "de"),
-        ("Le chat est sur la table et il ne veut pas partir.", "fr"),
-        ("Это не то, что я думал, и как он это сделал.", "ru"),
-        ("これは日本語の文章です。", "ja"),
-        ("这是中文句子。", "zh"),
-        ("Färjan går klockan nio och hundar åker gratis, men inte om det är för varmt.", "sv"),
-        ("Hundene rejser gratis af og til, og det blev også sagt efter turen.", "da"),
-        ("Hundene reiser gratis av og til, og det ble også sagt etter turen.", "no"),
-        ("Lautta lähtee yhdeksältä ja koirat ovat mukana, mutta kahvila ei ole auki.", "fi"),
-        ("Je to dobré, že se pes veze zdarma, ale kavárna je otevřená až od deseti.", "cs"),
-        ("A komp kilenckor indul, és nem is kell jegy, csak az a kutya ugat, hogy itt van.", "hu"),
-        ("Feribotul pleacă la nouă și nu este o cafenea care să fie deschisă.", "ro"),
-        ("Bu feribot için bilet ve yemek ne kadar, çok mu daha pahalı?", "tr"),
-        ("Це не те, що я думав, і як він це зробив для неї.", "uk"),
-        ("xyz 123", "en"),
-        ("", "en"),
-    ],
-)
-def test_the_language_is_told_by_script_or_small_words(text: str, language: str) -> None:
-    assert guess_language(text) == language
 
 
 def test_text_that_the_sentence_library_panics_on_is_one_sentence(

@@ -10,8 +10,7 @@ from strategies import TEXTS
 
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.packing import Packer
-from rag_nodes.text.pages import PageMap
-from rag_nodes.text.spans import Span, merge, trimmed
+from rag_nodes.text.spans import PageMap, Span, merge, trimmed
 
 GERMANY = "\U0001f1e9\U0001f1ea"
 CLUSTERS = (

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from rag_nodes.text.function_words import content_words
+from rag_nodes.text.languages import content_words
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:

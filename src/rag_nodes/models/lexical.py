@@ -15,8 +15,8 @@ import numpy as np
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import Field
 
-from rag_nodes.text.function_words import FUNCTION_WORDS
-from rag_nodes.text.word_counts import RUN, WordCounts, counted_behind_metadata, in_runs
+from rag_nodes.text.languages import FUNCTION_WORDS
+from rag_nodes.text.words import RUN, WordCounts, counted_behind_metadata, in_runs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

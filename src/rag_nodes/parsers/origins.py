@@ -9,7 +9,7 @@ from typing import Any
 from llama_index.core.schema import BaseNode
 
 from rag_nodes import metadata as keys
-from rag_nodes.text.pages import PageMap
+from rag_nodes.text.spans import PageMap
 
 _HEADINGS = frozenset({keys.HEADING_PATH, keys.HEADING, keys.BREADCRUMB, keys.HEADINGS_INSIDE})
 _OF_THE_FULL_TEXT = frozenset({keys.HEADING_PATH, keys.LINK, keys.WHOLE_DOCUMENT})

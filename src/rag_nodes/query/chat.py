@@ -12,7 +12,7 @@ from rag_nodes.query.answering import Usage, messages, translated, usage_of
 from rag_nodes.query.events import Finished
 from rag_nodes.query.options import check_whole
 from rag_nodes.query.preparing import check_question
-from rag_nodes.text.function_words import content_words
+from rag_nodes.text.languages import content_words
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.text.words import words
 

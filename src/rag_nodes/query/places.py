@@ -14,8 +14,7 @@ from rag_nodes.metadata import (
     PAGE_START,
     SOURCE,
 )
-from rag_nodes.text.pages import PageMap
-from rag_nodes.text.spans import Span
+from rag_nodes.text.spans import PageMap, Span
 
 if TYPE_CHECKING:
     from llama_index.core.schema import NodeRelationship, TextNode

@@ -61,9 +61,9 @@ class SentencePostprocessor(BaseNodePostprocessor):
     """Has the sentences that answer read in place of the chunks they are in, within a budget.
 
     For the nodes of any LlamaIndex retriever and any splitter: retrieve many (40 chunks of about
-    200 tokens), and what is read is ranked sentence by sentence (`rag_nodes.text.ladder`), so that
-    no size of chunks has to be right. Nodes that come out are passages of whole sentences, best
-    first, that fill the budget and share no text; where the place of a node in its document is
+    200 tokens), and what is read is ranked sentence by sentence (`rag_nodes.text.passages`), so
+    that no size of chunks has to be right. Nodes that come out are passages of whole sentences,
+    best first, that fill the budget and share no text; where the place of a node in its document is
     known they are exact slices of that, across the ends of chunks too. Windows of our parsers are
     text to choose from; so are parents, and the chunks before and after, where they can be read.
 

@@ -1,8 +1,8 @@
 """Chunks that were found in, the sentences of them that answer out: reading without a chunk size.
 
-`rag_nodes.text.ladder` says which sentences. Here chunks are joined to the text they were cut from,
-and what is chosen becomes hits again: each with the chunk that holds it, and exactly the characters
-that are read, which together fill the budget.
+`rag_nodes.text.passages` says which sentences. Here chunks are joined to the text they were cut
+from, and what is chosen becomes hits again: each with the chunk that holds it, and exactly the
+characters that are read, which together fill the budget.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rag_nodes.query.packing import passage_of
 from rag_nodes.query.places import document_of, pages_of, related, span_of
 from rag_nodes.query.slices import part_of, slice_of
 from rag_nodes.text.filling import Ranked, fill
-from rag_nodes.text.ladder import Ladder, Run, joined_runs
+from rag_nodes.text.passages import PassageRanker, Run, joined_runs
 from rag_nodes.text.spans import Span, merge
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
 
     from rag_nodes.store import Hit
-    from rag_nodes.text.ladder import Read
+    from rag_nodes.text.passages import Read
 
 
 class _Piece(NamedTuple):
@@ -62,7 +62,7 @@ class Sentences:
     def __init__(self, question: str, hits: Sequence[Hit], *, by_meaning: bool = False) -> None:
         self._text = _Text(_credible([_Piece(hit, passage_of(hit)) for hit in hits]))
         near = self._text.nearness() if by_meaning else None
-        self._ladder = Ladder(question, self._text.runs, near)
+        self._ranker = PassageRanker(question, self._text.runs, near)
 
     def passages(self, budget: int) -> list[Ranked]:
         """What is read, best first: passages that share no character and fill the budget exactly.
@@ -97,7 +97,7 @@ class Sentences:
 
     def _ranked(self, budget: int, *, exact: bool) -> Iterator[_Found]:
         """Passages with a word of the question, then chunks; scores from 1 down to 0."""
-        reads = [read for read in self._ladder.passages(budget) if read.score > 0]
+        reads = [read for read in self._ranker.passages(budget) if read.score > 0]
         least = 1.0
         for read in self._text.joined(self._text.within(reads, budget, exact=exact)):
             least = read.score / reads[0].score

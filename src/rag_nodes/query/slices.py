@@ -9,8 +9,7 @@ from llama_index.core.schema import NodeRelationship, TextNode
 
 from rag_nodes import metadata as keys
 from rag_nodes.query.places import document_of, headings_of, span_of
-from rag_nodes.text.pages import PageMap
-from rag_nodes.text.spans import Span
+from rag_nodes.text.spans import PageMap, Span
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_nodes.text.function_words import content_words
-from rag_nodes.text.word_counts import counted, in_runs
-from rag_nodes.text.words import term_id
+from rag_nodes.text.languages import content_words
+from rag_nodes.text.words import counted, in_runs, term_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rag_nodes.text.word_counts import WordCounts
+    from rag_nodes.text.words import WordCounts
 
     SparseVectors = tuple[list[list[int]], list[list[float]]]
     """Indices and values, one list per text, as `QdrantVectorStore` expects them."""

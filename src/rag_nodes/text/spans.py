@@ -1,8 +1,13 @@
-"""Half-open character ranges of a text, the one currency of this package."""
+"""Half-open ranges of a text, the one currency of this package, and the pages they lie on."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+from rag_nodes import metadata as keys
 
 
 class Span(NamedTuple):
@@ -58,3 +63,72 @@ def merge(spans: list[Span]) -> list[Span]:
         else:
             merged.append(span)
     return merged
+
+
+class PageMap:
+    """Pages of a text, from the offsets at which they start.
+
+    Args:
+        starts: sorted offsets, one per page; an empty page repeats the offset of the next one.
+        before: pages that start before the first of these.
+
+    Raises:
+        ValueError: `starts` is not sorted.
+    """
+
+    __slots__ = ("before", "starts")
+
+    def __init__(self, starts: Sequence[int], *, before: int = 0) -> None:
+        self.starts: list[int] = list(starts)
+        self.before = before
+        if any(left > right for left, right in pairwise(self.starts)):
+            raise ValueError("page starts must be sorted")
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, Any]) -> Self | None:
+        """The pages that a document or a node knows of; None without any.
+
+        A document knows all of them, a node those it is on. Offsets are those of the document.
+        """
+        if starts := metadata.get(keys.PAGE_STARTS):
+            return cls(starts)
+        if (first := metadata.get(keys.PAGE_START)) is None:
+            return None
+        return cls(metadata.get(keys.PAGE_BREAKS) or (), before=int(first))
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def page_of(self, offset: int) -> int:
+        """Page that holds the character at `offset`, counted from 1."""
+        return max(1, self.before + bisect_right(self.starts, offset))
+
+    def span(self, first: int, last: int, length: int) -> Span | None:
+        """The text of pages `first` to `last`; None where there is no page `first`.
+
+        Args:
+            first: counted from 1.
+            last: not before `first`; the last page there is, where it is beyond.
+            length: of the text.
+        """
+        first, last = first - self.before, last - self.before
+        if not 0 < first <= len(self.starts):
+            return None
+        end = self.starts[last] if last < len(self.starts) else length
+        return Span(self.starts[first - 1], end)
+
+    def breaks_within(self, start: int, end: int) -> list[int]:
+        """Offsets inside `start:end`, the first character apart, at which another page starts.
+
+        A page without text repeats the offset of the next page, and so does this list: the number
+        of entries up to an offset is always how many pages were turned.
+        """
+        return self.starts[bisect_right(self.starts, start) : bisect_left(self.starts, end)]
+
+    def facts(self, start: int, end: int) -> dict[str, Any]:
+        """The metadata of a node that holds `start:end`: its pages, and where they are turned."""
+        first, last = self.page_of(start), self.page_of(max(start, end - 1))
+        facts: dict[str, Any] = {keys.PAGE_START: first, keys.PAGE_END: last}
+        if last > first:
+            facts[keys.PAGE_BREAKS] = self.breaks_within(start, end)
+        return facts

@@ -36,9 +36,8 @@ from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.packing import Packer
-from rag_nodes.text.pages import PageMap
-from rag_nodes.text.sentences.split import AUTO
-from rag_nodes.text.spans import Span
+from rag_nodes.text.sentences import AUTO
+from rag_nodes.text.spans import PageMap, Span
 from rag_nodes.text.tokens import DEFAULT_ENCODING, count_tokens
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from rag_nodes.models import failure_of
 from rag_nodes.models.faults import server_words
 from rag_nodes.parsers.nodes import link_neighbours
 from rag_nodes.parsers.parent_child import is_leaf
-from rag_nodes.text.pages import PageMap
+from rag_nodes.text.spans import PageMap
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING
 from rag_nodes.transforms.identity import identity_of

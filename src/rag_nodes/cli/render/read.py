@@ -17,7 +17,7 @@ from rag_nodes.metadata import (
     TOTAL_PAGES,
     display_name,
 )
-from rag_nodes.text.pages import PageMap
+from rag_nodes.text.spans import PageMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from rag_nodes.evaluation.drafts.offline import MOST_PLACES, places_of
 from rag_nodes.evaluation.drafts.terms import Rarity, Term
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.parsers import get_parser
-from rag_nodes.text.function_words import content_words
+from rag_nodes.text.languages import content_words
 from rag_nodes.text.spans import Span
 from rag_nodes.text.words import words
 

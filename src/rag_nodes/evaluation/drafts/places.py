@@ -11,7 +11,7 @@ from rag_nodes.evaluation.drafts.terms import ADVERB
 from rag_nodes.evaluation.drafts.wording import Wording, wording_of
 from rag_nodes.text.extracts import candidates, is_entry
 from rag_nodes.text.formats import format_in
-from rag_nodes.text.function_words import FUNCTION_WORDS, content_words
+from rag_nodes.text.languages import FUNCTION_WORDS, content_words
 from rag_nodes.text.markdown import Kind as BlockKind
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span, trimmed

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import regex
 
-from rag_nodes.text.function_words import FUNCTION_WORDS
+from rag_nodes.text.languages import FUNCTION_WORDS
 from rag_nodes.text.words import words
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rag_nodes.text.sentences import guess_language
+from rag_nodes.text.languages import guess_language
 from rag_nodes.text.words import words
 
 

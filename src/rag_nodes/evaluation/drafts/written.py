@@ -25,7 +25,7 @@ from rag_nodes.models.inside import is_mock
 from rag_nodes.models.pacing import RequestWindow
 from rag_nodes.models.prices import cost_of
 from rag_nodes.query.marks import without_marks
-from rag_nodes.text.function_words import content_words
+from rag_nodes.text.languages import content_words
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.text.words import words

@@ -22,8 +22,7 @@ from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.metadata import FILE_NAME, SOURCE, TITLE, display_name
 from rag_nodes.parsers.foreign.placing import Visible
 from rag_nodes.processes import current_interrupt
-from rag_nodes.text.pages import PageMap
-from rag_nodes.text.spans import Span, trimmed
+from rag_nodes.text.spans import PageMap, Span, trimmed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

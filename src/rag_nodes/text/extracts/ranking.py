@@ -12,7 +12,7 @@ from math import log
 from typing import TYPE_CHECKING
 
 from rag_nodes.text.extracts.candidates import CandidateSentence, candidates
-from rag_nodes.text.function_words import content_words
+from rag_nodes.text.languages import content_words
 from rag_nodes.text.tokens import TokenIndex
 
 if TYPE_CHECKING:

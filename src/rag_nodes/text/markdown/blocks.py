@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from rag_nodes.text.markdown.bounds import EndMarks
 from rag_nodes.text.markdown.containers import container_end
 from rag_nodes.text.markdown.lines import (
     ATX,
@@ -24,6 +23,7 @@ from rag_nodes.text.markdown.lines import (
     RULE,
     SETEXT,
     TEXT_START,
+    EndMarks,
     columns,
     definitions_end,
     front_matter_end,

@@ -20,7 +20,7 @@ from rag_nodes.metadata import (
 )
 from rag_nodes.text.edges import EdgeFinder
 from rag_nodes.text.formats import format_in
-from rag_nodes.text.pages import PageMap
+from rag_nodes.text.spans import PageMap
 from rag_nodes.workspace.cuts import span_of
 
 if TYPE_CHECKING:

@@ -1,20 +1,20 @@
 """What of retrieved text to read for a question, best first, until a budget is full.
 
-Each sentence is scored by the question's words in windows around it, from the sentence alone to all
-that may be read: a ladder of widths, so that none has to be chosen. The best sentences grow into
-passages.
+Multi-scale BM25: each sentence is scored by the question's words in windows around it, from the
+sentence alone to all that may be read, so that no width has to be chosen. The best sentences grow
+into passages. The weight of a word in a window is that of BM25 (Robertson and Zaragoza, "The
+Probabilistic Relevance Framework", 2009). How rare a word is counts anew at each width, among the
+candidates only: one that fills every wide window says nothing there, and the narrow ones decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rag_nodes.text.ladder.counting import units_of
-from rag_nodes.text.ladder.runs import Run
-from rag_nodes.text.ladder.widths import Widths
+from rag_nodes.text.passages.units import Run, Units, units_of
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
@@ -22,6 +22,70 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+
+
+NARROWEST = 200
+"""Letters of the narrowest window above a single unit; each further one is twice as wide."""
+_K1, _B = 1.2, 0.75
+
+
+class MultiWidthScorer:
+    """Scores of units at every width, each computed once."""
+
+    def __init__(self, units: Units) -> None:
+        self._units = units
+        self._before = _sums(np.column_stack([units.letters, units.counts]))
+        self._ends = np.cumsum(units.letters)
+        self._scores: dict[int, Floats] = {}
+
+    def scores(self, widest: int) -> Floats:
+        """The sum over all widths up to the widest."""
+        return sum((self._at(width) for width in _widths(widest)), np.zeros(len(self._units.spans)))
+
+    def _at(self, width: int) -> Floats:
+        if width not in self._scores:
+            self._scores[width] = self._bm25(width)
+        return self._scores[width]
+
+    def _bm25(self, width: int) -> Floats:
+        first, last = self._windows(width)
+        sums = self._before[last] - self._before[first]
+        lengths, counts = sums[:, 0], sums[:, 1:]
+        holding = (counts > 0).sum(0)
+        rarity = np.log(1 + (len(sums) - holding + 0.5) / (holding + 0.5))
+        norm = _K1 * (1 - _B + _B * lengths / lengths.mean())
+        found: Floats = (rarity * (_K1 + 1) * counts / (counts + norm[:, None])).sum(1)
+        return found
+
+    def _windows(self, width: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Of each unit the first and behind the last unit whose middle is in its window."""
+        numbers = np.arange(len(self._ends))
+        if width == 0:
+            return numbers, numbers + 1
+        # Runs are put so far apart that no window reaches into another.
+        apart = self._units.runs * (self._ends[-1] + 2.0 * width)
+        middles = self._ends - self._units.letters / 2 + apart
+        first = np.searchsorted(middles, middles - width / 2, "left")
+        last = np.searchsorted(middles, middles + width / 2, "right")
+        return first, last
+
+
+def _sums(values: Floats) -> Floats:
+    """What stands before each row, and all."""
+    before = np.zeros((len(values) + 1, values.shape[1]))
+    np.cumsum(values, axis=0, out=before[1:])
+    return before
+
+
+def _widths(widest: int) -> Iterator[int]:
+    """0 for the unit alone, then doubling, and the whole budget."""
+    yield 0
+    width = NARROWEST
+    while width < widest:
+        yield width
+        width *= 2
+    yield widest
+
 
 LETTERS_PER_TOKEN = 4
 """Letters of a token, for the width of the widest window."""
@@ -49,21 +113,7 @@ class Read(NamedTuple):
     best: Span
 
 
-def best_passages(question: str, runs: Sequence[Run], budget: int) -> list[Read]:
-    """What to read of retrieved text for a question, best first, until a budget is full.
-
-    Args:
-        question: in the user's words.
-        runs: what was retrieved, without gaps within and without overlap between them.
-        budget: tokens of all passages together.
-
-    Returns:
-        Disjoint passages; of the last one only what fits is worth its tokens.
-    """
-    return Ladder(question, runs).passages(budget)
-
-
-class Ladder:
+class PassageRanker:
     """Retrieved text whose sentences are scored once, for any number of budgets.
 
     Args:
@@ -81,17 +131,17 @@ class Ladder:
     ) -> None:
         self._runs = runs
         self._units = units_of(question, runs)
-        self._widths = Widths(self._units) if self._units.spans else None
-        self._near = self._deviations(near) if near and self._widths else None
+        self._scorer = MultiWidthScorer(self._units) if self._units.spans else None
+        self._near = self._deviations(near) if near and self._scorer else None
 
     def passages(self, budget: int) -> list[Read]:
         """What to read, best first: disjoint passages of so many tokens.
 
         Of the last one only what fits is worth its tokens.
         """
-        if self._widths is None:
+        if self._scorer is None:
             return []
-        scores = self._widths.scores(budget * LETTERS_PER_TOKEN)
+        scores = self._scorer.scores(budget * LETTERS_PER_TOKEN)
         if self._near is not None:
             # Where the words say the same of all, nearness decides; of none, nothing does.
             spread = scores.std() if scores.std() > _ALIKE else scores.mean()

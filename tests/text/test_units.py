@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from steps import steps_of
 from strategies import MARKDOWN, PLAIN
 
-from rag_nodes.text.ladder.units import LONGEST, letters, units_in
+from rag_nodes.text.passages.units import LONGEST, letters, units_in
 
 
 def read(text: str, language: str = "en") -> list[str]:

@@ -1,8 +1,21 @@
-"""Corrections of sentence boundaries that the sentencex library sets wrong or misses."""
+"""Sentences of a text as spans, in any language.
+
+Rules and abbreviations are those of the sentencex library, with what it gets wrong put right.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+import sentencex as untyped_sentencex
+
+from rag_nodes.text.graphemes import boundary_at_or_before
+from rag_nodes.text.languages import guess_language
 from rag_nodes.text.patterns import compiled
+from rag_nodes.text.spans import Span
+from rag_nodes.text.tokens import encodable
 
 _REACH = 14
 """Characters before a boundary that are looked at; no abbreviation here is longer."""
@@ -150,3 +163,137 @@ def _line_ends(text: str, at: int, end: int) -> list[int]:
     """The end of a line as a list; empty if it is the last one before `end`."""
     close = _LINE_END.search(text, at, end)
     return [close.start()] if close and close.start() < end else []
+
+
+AUTO = "auto"
+"""Guess the language from the text."""
+
+sentencex: Any = untyped_sentencex
+_PARAGRAPH = compiled(r"[\r\n](?:(?<=\r)\n)?+[ \t]*+[\r\n]\s*+")
+_WINDOW = 4_000
+"""Characters sentencex is given at once."""
+_WIDE_BLANK = compiled(r"\.(?<=[^\S\x00-\x7f]\.)")
+"""A full stop behind a blank that takes more than one byte."""
+_INITIAL_APART = compiled(r"(?<=[A-Z])(\s*)[^\S\x00-\x7f](?=\.)")
+"""Such a blank behind a capital, which sentencex panics on: it cuts the blank in two."""
+
+
+def sentence_spans(text: str, language: str = AUTO) -> list[Span]:
+    """Sentences in order, each trimmed of blank space; together they hold every visible character.
+
+    A blank line always ends a sentence; list items and headings are sentences of their own. No
+    data files and no downloads; rules and abbreviations are those of the sentencex library, with
+    what it gets wrong put right.
+
+    Args:
+        text: any string.
+        language: ISO 639-1 code, or "auto" to guess.
+    """
+    return list(map(Span, *sentence_bounds(text, 0, len(text), language)))
+
+
+class Bounds(NamedTuple):
+    """Where pieces of a text start and end, in order.
+
+    Attributes:
+        starts: offset of the first character of each.
+        ends: offset after the last one of each.
+    """
+
+    starts: list[int]
+    ends: list[int]
+
+
+def sentence_bounds(text: str, start: int, end: int, language: str = AUTO) -> Bounds:
+    """Sentences of `text[start:end]`, with offsets into `text`; see `sentence_spans`."""
+    if language == AUTO:
+        language = guess_language(text[start:end])
+    bounds = Bounds([], [])
+    if text.find("\n", start, end) < 0 and text.find("\r", start, end) < 0:
+        _add_sentences(bounds, text, start, end, language)
+        return bounds
+    for paragraph in _paragraphs(text, start, end):
+        offsets = [paragraph.start, *lines_apart(text, *paragraph), paragraph.end]
+        for piece in pairwise(offsets):
+            _add_sentences(bounds, text, *piece, language)
+    return bounds
+
+
+def _paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
+    position = start
+    for gap in _PARAGRAPH.finditer(text, start, end):
+        if gap.start() > position:
+            yield Span(position, gap.start())
+        position = gap.end()
+    if position < end:
+        yield Span(position, end)
+
+
+def _add_sentences(bounds: Bounds, text: str, start: int, end: int, language: str) -> None:
+    """Add the sentences of a piece of text in which no line has to stand alone."""
+    body = text[start:end]
+    if not body:
+        return
+    starts = corrected(body, _starts(body, language), language)
+    if len(starts) > 1 and not body.isascii():
+        starts = _between_clusters(body, starts)
+    for first, following in pairwise([*starts, len(body)]):
+        sentence = body[first:following].rstrip()
+        if sentence:
+            last = start + first + len(sentence)
+            bounds.starts.append(last - len(sentence.lstrip()))
+            bounds.ends.append(last)
+
+
+def _between_clusters(body: str, starts: list[int]) -> list[int]:
+    """Those of `starts` that part no grapheme cluster."""
+    kept, floor = [], 0
+    for start in starts:
+        floor = boundary_at_or_before(body, start, floor)
+        if floor == start:
+            kept.append(start)
+    return kept
+
+
+def _starts(body: str, language: str) -> list[int]:
+    """Offsets at which sentencex lets the sentences of a piece start.
+
+    Asked window by window, each from the last sentence that the one before had begun: sentencex
+    compares every boundary of a piece with every quotation in it.
+    """
+    clean = encodable(body)
+    if not clean.isascii() and _WIDE_BLANK.search(clean):
+        clean = _INITIAL_APART.sub(r"\1 ", clean)
+    if len(clean) <= _WINDOW and "\r" not in clean:
+        return _starts_in(clean, language) or [0]
+    if "\r" in clean:  # a line end of two characters would count as the end of a paragraph
+        clean = clean.replace("\r\n", " \n").replace("\r", "\n")
+    starts, at = [0], 0
+    while True:
+        found = _starts_in(clean[at : at + _WINDOW], language)
+        starts += [at + start for start in found if start]
+        if at + _WINDOW >= len(body):
+            return starts
+        at = starts[-1] if starts[-1] > at else at + _WINDOW
+
+
+def _starts_in(window: str, language: str) -> list[int]:
+    try:
+        return _asked(window, language)
+    except BaseException as error:
+        # Rust code that panics is not caught by `Exception`, and no document is worth losing to it.
+        if type(error).__name__ != "PanicException":
+            raise
+        return [0]
+
+
+def _asked(window: str, language: str) -> list[int]:
+    pieces = sentencex.segment(language, window)
+    if len(pieces) == 1 and len(pieces[0]) == len(window):
+        return [0]
+    starts = [0, *accumulate(map(len, pieces))]
+    if starts.pop() == len(window):
+        return starts
+    # Some blank space was dropped between sentences: ask for offsets instead.
+    found = sentencex.get_sentence_boundaries(language, window)
+    return sorted({int(boundary["start_index"]) for boundary in found})

@@ -1,17 +1,26 @@
-"""Words that carry grammar instead of meaning: they connect every text with every other.
+"""What is known of languages: their function words, their stems, and which one a text is in.
 
-Without a corpus at hand their weight cannot be measured, so the commonest are listed here for
-the languages we see most; in others all words weigh the same, which costs a little precision.
-The lists apply to every text, so a word that means something in another language (the German
-"war", the Italian "ai", the Polish "pod") is in none of them.
+Function words carry grammar instead of meaning: they connect every text with every other. Without
+a corpus at hand their weight cannot be measured, so the commonest are listed here for the languages
+we see most; in others all words weigh the same, which costs a little precision. The lists apply to
+every text, so a word that means something in another language (the German "war", the Italian "ai",
+the Polish "pod") is in none of them.
+
+Stems let `bicycles` in a question meet `bicycle` in a text. The algorithms are those of the
+Snowball project (Porter, "Snowball: A language for stemming algorithms", 2001), one for each
+language that has one.
 """
 # ruff: noqa: RUF001 -- letters of other alphabets are meant
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+from typing import Any
+
 from rag_nodes.text.words import words
 
-_LISTS = {
+_FUNCTION_WORDS = {
     "en": (
         "a about above after again all also am an and any are as at be because been before "
         "being below between both but by can could did do does doing done down during each few "
@@ -107,7 +116,7 @@ _LISTS = {
     "ko": "무엇 어떻게 어떤 언제 어디 누가 입니다 합니다 있습 습니다 니까",
 }
 
-FUNCTION_WORDS = frozenset(word for text in _LISTS.values() for word in words(text))
+FUNCTION_WORDS = frozenset(word for text in _FUNCTION_WORDS.values() for word in words(text))
 """Folded as `rag_nodes.text.words.words` folds."""
 
 
@@ -115,3 +124,148 @@ def content_words(text: str) -> list[str]:
     """The words of a text that carry meaning; all its words where none seems to."""
     found = words(text)
     return [word for word in found if word not in FUNCTION_WORDS] or found
+
+
+_ALGORITHMS = {
+    "ar": "arabic",
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "et": "estonian",
+    "eu": "basque",
+    "fa": "persian",
+    "fi": "finnish",
+    "fr": "french",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "id": "indonesian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "ne": "nepali",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+}
+_LONGEST_WORD = 100
+"""Letters of the longest word that is stemmed; what is longer is none."""
+
+
+def stemmed(word: str, language: str) -> str:
+    """The stem of a word; the word itself in a language without an algorithm.
+
+    Args:
+        word: as `rag_nodes.text.words.words` returns it.
+        language: ISO 639-1 code.
+    """
+    stemmer = _stemmer(language)
+    if stemmer is None or len(word) > _LONGEST_WORD:
+        return word
+    stem: str = stemmer.stemWord(word)
+    return stem
+
+
+@lru_cache(maxsize=2 * len(_ALGORITHMS))
+def _stemmer(language: str) -> Any:
+    """What stems a language, without a cache of its own, which would make it slower."""
+    import Stemmer
+
+    algorithm = _ALGORITHMS.get(language)
+    return Stemmer.Stemmer(algorithm, 0) if algorithm else None
+
+
+_SAMPLE = 8_000
+"""Characters the language is guessed from."""
+_GLANCE = 500
+"""Characters that are enough where one language stands out."""
+_LEAST_EVIDENCE = 3
+"""Small words that must be seen before a language other than English is believed."""
+_SMALL_WORDS = {
+    "en": "the of and to in is that it was for on are with as at be this by from or an not",
+    "de": "der die das und ist nicht ein eine den dem mit von zu auf für im des sich auch wird am",
+    "fr": "le la les des et est une du dans que qui pour pas sur au avec ce il sont par plus",
+    "es": "el la los las de que y en un una es por con para del se no al lo como más su",
+    "it": "il lo la gli di che è un una per non con del della sono dei nel alla si da più",
+    "nl": "de het een en van is dat niet op te zijn voor met die aan er ook om door naar",
+    "pt": "o a os as de que e do da em um uma é não para com por dos das no na se mais",
+    "pl": "w i na z nie się do to jest że od o po jak za dla są przez ale czy",
+    "sv": "och att det som en på är av för med den till har inte om ett jag var men från",
+    "da": "og at det som en på er af for med den til har ikke et blev også efter kun hvor",
+    "no": "og å det som en på er av for med den til har ikke et ble også etter bare hvor",
+    "fi": "ja on ei että oli se hän ovat mutta myös kun joka tai niin kuin ole sekä sen mukaan",
+    "cs": "na se je že to do ve jsou pro jako za byl od které při nebo jeho bylo až než",
+    "hu": "az és hogy nem is egy meg volt csak már mint ki van azt kell még ez ha vagy lehet",
+    "ro": "și de în la cu pe care nu este din un se pentru sunt mai ce au fost să ca",
+    "tr": "ve bir bu için ile çok ne daha olarak gibi kadar olan sonra ise değil da de var",
+    "uk": "і в на з не що до та у як за це від для але його є або про які",
+    "ru": "и в не на я что с по как это он но из за то все от так для же",
+}
+_SCRIPTS = {
+    "ja": re.compile("[\u3040-\u30ff]"),
+    "ko": re.compile("[\uac00-\ud7a3]"),
+    "zh": re.compile("[\u4e00-\u9fff]"),
+    "hi": re.compile("[\u0900-\u097f]"),
+    "ar": re.compile("[\u0600-\u06ff]"),
+    "el": re.compile("[\u0370-\u03ff]"),
+}
+
+
+_FOREIGN = re.compile(
+    "[\u0370-\u03ff\u0600-\u06ff\u0900-\u097f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
+)
+"""A letter of any of these scripts."""
+
+
+@lru_cache(maxsize=1)
+def _languages_of_words() -> dict[str, tuple[str, ...]]:
+    languages: dict[str, tuple[str, ...]] = {}
+    for language, own in _SMALL_WORDS.items():
+        for word in own.split():
+            languages[word] = (*languages.get(word, ()), language)
+    return languages
+
+
+def guess_language(text: str) -> str:
+    """ISO 639-1 code of the language the text most likely is in; "en" without evidence.
+
+    Scripts that one sentence rule set serves are told by their characters, languages written in
+    Latin or Cyrillic letters by their smallest words. Good enough to choose abbreviation lists.
+    """
+    sample = text[:_SAMPLE]
+    # Each of the letters looked for takes more than one byte.
+    if len(sample.encode("utf-8", "surrogatepass")) * 5 > len(sample) * 6:
+        letters = _FOREIGN.findall(sample)
+        if len(letters) * 5 > len(sample):
+            for language, letter in _SCRIPTS.items():
+                if len(letter.findall(sample)) * 5 > len(sample):
+                    return language
+    seen = _small_words(sample[:_GLANCE])
+    most = max(seen.values())
+    if most < _LEAST_EVIDENCE + 2 * sorted(seen.values())[-2]:
+        seen = _small_words(sample)
+        most = max(seen.values())
+    if most < _LEAST_EVIDENCE or seen["en"] == most:
+        return "en"
+    return max(language for language, count in seen.items() if count == most)
+
+
+def _small_words(sample: str) -> dict[str, int]:
+    """How many small words of each language there are."""
+    seen = dict.fromkeys(_SMALL_WORDS, 0)
+    languages = _languages_of_words()
+    # Small words hardly ever touch a mark, and splitting at blanks is ten times as fast.
+    for word in sample.lower().split():
+        if word in languages:
+            for language in languages[word]:
+                seen[language] += 1
+    return seen

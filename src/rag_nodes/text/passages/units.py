@@ -1,0 +1,274 @@
+"""Retrieved text to units of reading, in which the question's words are counted.
+
+Units are sentences, rows and lines, and parts of what goes on for longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import regex
+
+from rag_nodes.text.graphemes import boundary_at_or_before
+from rag_nodes.text.languages import content_words, guess_language, stemmed
+from rag_nodes.text.markdown import Kind
+from rag_nodes.text.packing import BY_LINE, Packer
+from rag_nodes.text.spans import Span, trimmed
+from rag_nodes.text.words import words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+class Run(NamedTuple):
+    """Retrieved text without a gap.
+
+    Attributes:
+        document: where it is from.
+        start: its first character there.
+        text: the characters themselves.
+    """
+
+    document: str
+    start: int
+    text: str
+
+
+def joined_runs(pieces: Iterable[Run]) -> list[Run]:
+    """Pieces of documents that overlap, or have nothing between them, as one run each.
+
+    In the order of the documents' first pieces, and of the places in them.
+    """
+    by_document: dict[str, list[Run]] = {}
+    for piece in pieces:
+        by_document.setdefault(piece.document, []).append(piece)
+    found: list[Run] = []
+    for own in by_document.values():
+        found += _joined(sorted(own, key=lambda piece: (piece.start, -len(piece.text))))
+    return found
+
+
+def _joined(pieces: Sequence[Run]) -> Iterator[Run]:
+    first, end, texts = pieces[0], pieces[0].start, [""]
+    for piece in pieces:
+        if piece.start > end:
+            yield first._replace(text="".join(texts))
+            first, end, texts = piece, piece.start, []
+        if piece.start + len(piece.text) > end:
+            texts.append(piece.text[end - piece.start :])
+            end = piece.start + len(piece.text)
+    yield first._replace(text="".join(texts))
+
+
+LONGEST = 400
+"""Letters from which a sentence is cut: speech without marks, or a script without them, is none."""
+PART = 200
+"""Letters of the parts it is cut in, about."""
+SHORTEST_LINES = 100
+"""Letters that lines of code, lists and tables have at least together: a brace is no thought."""
+_DENSE = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}"
+_DENSE_LETTERS = 3
+"""Letters that one character of such a script stands for."""
+_DENSE_LETTER = regex.compile(f"[{_DENSE}]")
+_ENDS = (
+    regex.compile(r"\n\s*+"),
+    regex.compile(rf"[\p{{Po}}\p{{Pe}}\p{{Pf}}\p{{Pd}}]++(?:\s++|(?=[{_DENSE}]))"),
+    regex.compile(r"\s++"),
+)
+"""What a text is best cut behind: a line, a phrase, a word."""
+
+
+class Unit(NamedTuple):
+    """What is read as a whole.
+
+    Attributes:
+        span: which characters.
+        headings: under which it stands, outermost first, as far as the text shows them.
+    """
+
+    span: Span
+    headings: tuple[str, ...]
+
+
+def units_in(text: str, language: str) -> Iterator[Unit]:
+    """The units of a text in order, disjoint, each trimmed of blank space.
+
+    A heading is no unit of its own: it belongs to what follows it.
+
+    Args:
+        text: any string.
+        language: ISO 639-1 code, for the rules of sentences.
+    """
+    packer = Packer(text, language=language)
+    above = packer.headings
+    for span in _spans(packer):
+        yield Unit(span, above.path_at(span.start) if above.headings else ())
+
+
+def _spans(packer: Packer) -> Iterator[Span]:
+    heading: Span | None = None
+    for block in packer.blocks:
+        if block.kind is Kind.HEADING:
+            own = Span(block.start, block.end)
+            if heading is not None and heading.union(own).length > LONGEST:
+                yield heading  # a table of contents, of which most is followed by nothing
+                heading = None
+            heading = own if heading is None else heading.union(own)
+            continue
+        whole: Iterable[Span] = packer.units_of(block)
+        for unit in _grouped(whole) if block.kind in BY_LINE else whole:
+            short = unit.length * _DENSE_LETTERS <= LONGEST
+            for part in (unit,) if short else _parts(packer.text, unit):
+                yield part if heading is None else heading.union(part)
+                heading = None
+    if heading is not None:
+        yield heading
+
+
+def letters(text: str) -> int:
+    """The length of a text as if it were written in an alphabet."""
+    if text.isascii():
+        return len(text)
+    return len(text) + (_DENSE_LETTERS - 1) * len(_DENSE_LETTER.findall(text))
+
+
+def _grouped(lines: Iterable[Span]) -> Iterator[Span]:
+    """Lines in groups that are long enough to be read, the last of them apart."""
+    group: Span | None = None
+    for line in lines:
+        group = line if group is None else group.union(line)
+        if group.length >= SHORTEST_LINES:
+            yield group
+            group = None
+    if group is not None:
+        yield group
+
+
+def _parts(text: str, unit: Span) -> Iterator[Span]:
+    """The unit, or about equal parts of it where it is too long."""
+    size = letters(unit.of(text))
+    if size <= LONGEST:
+        yield unit
+        return
+    number = -(-size // PART)
+    length = unit.length / number
+    cuts = [unit.start]
+    for cut in range(1, number):
+        ideal, reach = round(unit.start + cut * length), round(length / 3)
+        cuts.append(_cut(text, ideal, reach, cuts[-1]))
+    for low, high in pairwise([*cuts, unit.end]):
+        part = trimmed(text, low, high)
+        if part.length:
+            yield part
+
+
+def _cut(text: str, ideal: int, reach: int, floor: int) -> int:
+    """The best place to cut near an offset; never inside what is seen as one character."""
+    low = max(floor, ideal - reach)
+    for ends in _ENDS:
+        found = [match.end() for match in ends.finditer(text, low, ideal + reach)]
+        if found:
+            nearest = min(found, key=lambda at: abs(at - ideal))
+            return boundary_at_or_before(text, nearest, floor)
+    return boundary_at_or_before(text, ideal, floor)
+
+
+HEADING = 0.5
+"""Times that a word in a heading counts for what stands under it."""
+_SAMPLE = 8_000
+"""Characters of a document its language is guessed from."""
+
+
+class Units(NamedTuple):
+    """The units of all runs, one after another.
+
+    Attributes:
+        runs: number of the run of each.
+        spans: characters of each in its run.
+        letters: of each.
+        counts: how often each has each word of the question.
+    """
+
+    runs: NDArray[np.intp]
+    spans: list[Span]
+    letters: Floats
+    counts: Floats
+
+
+class _Terms(dict[str, int]):
+    """Which word of the question a word of a text is, by their stems; -1 for none."""
+
+    def __init__(self, asked: Sequence[str], language: str) -> None:
+        super().__init__()
+        self._language = language
+        self._of_stems: dict[str, int] = {}
+        for term, word in enumerate(asked):
+            self._of_stems.setdefault(stemmed(word, language), term)
+        self._above: dict[tuple[str, ...], list[int]] = {}
+
+    def __missing__(self, word: str) -> int:
+        self[word] = term = self._of_stems.get(stemmed(word, self._language), -1)
+        return term
+
+    def of(self, text: str) -> list[int]:
+        """The words of the question in a text, each as often as it is there."""
+        return [term for word in words(text) if (term := self[word]) >= 0]
+
+    def above(self, headings: tuple[str, ...]) -> list[int]:
+        """The same of headings, looked for once for all that stands under them."""
+        if headings not in self._above:
+            self._above[headings] = self.of("\n".join(headings))
+        return self._above[headings]
+
+
+def units_of(question: str, runs: Sequence[Run]) -> Units:
+    """Cut runs into units and count the question's words in each."""
+    asked = list(dict.fromkeys(content_words(question)))
+    languages = _languages(runs)
+    terms = {language: _Terms(asked, language) for language in set(languages.values())}
+    numbers: list[int] = []
+    spans: list[Span] = []
+    sizes: list[int] = []
+    own: list[tuple[int, int]] = []
+    above: list[tuple[int, int]] = []
+    for number, run in enumerate(runs):
+        language = languages[run.document]
+        known = terms[language]
+        for unit, (span, headings) in enumerate(units_in(run.text, language), start=len(spans)):
+            text = span.of(run.text)
+            if found := known.of(text):
+                own += [(unit, term) for term in found]
+            if headings and (found := known.above(headings)):
+                above += [(unit, term) for term in found]
+            spans.append(span)
+            sizes.append(letters(text))
+        numbers += [number] * (len(spans) - len(numbers))
+    shape = len(spans), len(asked)
+    return Units(
+        np.array(numbers, np.intp),
+        spans,
+        np.array(sizes, float),
+        _counted(own, shape) + HEADING * _counted(above, shape),
+    )
+
+
+def _counted(places: Sequence[tuple[int, int]], shape: tuple[int, int]) -> Floats:
+    """How often each row and column is among some places: most units have few of the words."""
+    rows, columns = np.array(places, np.intp).reshape(-1, 2).T
+    cells = rows * shape[1] + columns
+    return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
+
+
+def _languages(runs: Sequence[Run]) -> dict[str, str]:
+    """The language of each document, as what was retrieved of it shows."""
+    samples: dict[str, str] = {}
+    for run in runs:
+        sample = samples.get(run.document, "")
+        if len(sample) < _SAMPLE:
+            samples[run.document] = f"{sample}\n{run.text[:_SAMPLE]}"
+    return {document: guess_language(sample) for document, sample in samples.items()}
