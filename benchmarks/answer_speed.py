@@ -211,7 +211,7 @@ def measure(chunks: int, runs: int, waits: Sequence[float]) -> list[dict[str, An
         names = None
         for mode in ("dense", "hybrid"):
             options = QueryOptions(budget=None, top_k=TOP_K, mode=mode, cache_ttl_hours=0)
-            comparison = Comparison(store=store, models=models, parsers=parsers, options=options)
+            comparison = Comparison(parsers, store=store, models=models, options=options)
             names = names or fill(comparison, chunks)
             for wait in waits:
                 embedding.seconds = wait

@@ -159,7 +159,7 @@ def measure(documents: Path, strategies: Iterable[str], wanted: QueryOptions) ->
     parsers = {name: get_parser(name) for name in strategies}
     with (
         open_store() as store,
-        Comparison(store=store, models=models, parsers=parsers, options=wanted) as comparison,
+        Comparison(parsers, store=store, models=models, options=wanted) as comparison,
     ):
         paths = sorted({documents / one.file for one in asked})
         failed = [file for file in comparison.ingest(paths).files if file.status == "failed"]

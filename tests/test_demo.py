@@ -38,7 +38,7 @@ def comparison() -> Comparison:
     models = choose_models(Settings(embedding="lexical", llm="extractive"))
     parsers = {name: get_parser(name) for name in COMPARED}
     made = Comparison(
-        store=open_store(":memory:"), models=models, parsers=parsers, equal_size=EQUAL_SIZE
+        store=open_store(":memory:"), models=models, columns=parsers, equal_size=EQUAL_SIZE
     )
     made.ingest([ROOT / DEMO["DOC"]])
     return made
@@ -48,7 +48,7 @@ def comparison() -> Comparison:
 def own_sizes() -> Comparison:
     models = choose_models(Settings(embedding="lexical", llm="extractive"))
     parsers = {name: get_parser(name) for name in COMPARED}
-    made = Comparison(store=open_store(":memory:"), models=models, parsers=parsers)
+    made = Comparison(store=open_store(":memory:"), models=models, columns=parsers)
     made.ingest([ROOT / DEMO["DOC"]])
     return made
 

@@ -43,7 +43,7 @@ def comparison(models: Models, *names: str) -> Comparison:
         name: get_parser(name, **({"embed_model": models.embedding} if name == "semantic" else {}))
         for name in names
     }
-    return Comparison(store=open_store(":memory:"), models=models, corpus="e2e", parsers=parsers)
+    return Comparison(store=open_store(":memory:"), models=models, corpus="e2e", columns=parsers)
 
 
 def test_four_parsers_answer_with_citations_and_the_question_is_embedded_once(

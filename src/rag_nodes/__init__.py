@@ -40,7 +40,14 @@ if TYPE_CHECKING:
         load_preset,
         to_chunks,
     )
-    from rag_nodes.pipeline import IngestReport, build_pipeline, ingest, ingest_documents
+    from rag_nodes.pipeline import (
+        IngestReport,
+        aingest,
+        aingest_documents,
+        build_pipeline,
+        ingest,
+        ingest_documents,
+    )
     from rag_nodes.query import (
         Answer,
         Citation,
@@ -52,7 +59,7 @@ if TYPE_CHECKING:
         SentencePostprocessor,
         ask,
     )
-    from rag_nodes.readers import read, read_all
+    from rag_nodes.readers import RagNodesReader, read, read_all
     from rag_nodes.store import Filter, ServerOptions, Store, open_store
     from rag_nodes.transforms import (
         ChunkContext,
@@ -99,6 +106,7 @@ __all__ = [
     "RagNodesError",
     "RagNodesPostprocessor",
     "RagNodesQueryEngine",
+    "RagNodesReader",
     "RagNodesRetriever",
     "RecursiveNodeParser",
     "SectionSummary",
@@ -110,6 +118,8 @@ __all__ = [
     "Store",
     "TokenOverlapNodeParser",
     "__version__",
+    "aingest",
+    "aingest_documents",
     "as_parser",
     "ask",
     "build_pipeline",
@@ -141,7 +151,14 @@ _HOMES = {
         "load_dataset",
     ),
     "models": ("Models", "choose_models", "get_embedding"),
-    "pipeline": ("IngestReport", "build_pipeline", "ingest", "ingest_documents"),
+    "pipeline": (
+        "IngestReport",
+        "aingest",
+        "aingest_documents",
+        "build_pipeline",
+        "ingest",
+        "ingest_documents",
+    ),
     "query": (
         "Answer",
         "Citation",
@@ -153,7 +170,7 @@ _HOMES = {
         "SentencePostprocessor",
         "ask",
     ),
-    "readers": ("read", "read_all"),
+    "readers": ("RagNodesReader", "read", "read_all"),
     "store": ("Filter", "ServerOptions", "Store", "open_store"),
     "transforms": (
         "ChunkContext",

@@ -24,7 +24,7 @@ def four() -> dict[str, SpanNodeParser]:
 
 
 def test_four_parsers_answer_side_by_side(manual: Path, store: Store, models: Models) -> None:
-    report = compare([manual], QUESTION, parsers=four(), store=store, models=models)
+    report = compare([manual], QUESTION, columns=four(), store=store, models=models)
     assert [column.name for column in report.columns] == list(COMPARED)
     assert [column.title for column in report.columns] == [PRESETS[name].title for name in COMPARED]
     assert report.question == QUESTION
@@ -45,7 +45,7 @@ def test_four_parsers_answer_side_by_side(manual: Path, store: Store, models: Mo
 def test_the_report_is_plain_data_with_a_version(
     manual: Path, store: Store, models: Models
 ) -> None:
-    report = compare([manual], QUESTION, parsers=four(), store=store, models=models)
+    report = compare([manual], QUESTION, columns=four(), store=store, models=models)
     data = report.as_dict()
     assert json.loads(json.dumps(data)) == data
     assert data["schema_version"] == 1
@@ -62,7 +62,7 @@ def test_the_question_is_embedded_once(
         embedded.append(query)
         return embed(self, query)
 
-    with Comparison(store=store, models=models, parsers=four()) as comparison:
+    with Comparison(store=store, models=models, columns=four()) as comparison:
         comparison.ingest([manual])
         monkeypatch.setattr(LexicalEmbedding, "_get_query_embedding", counted)
         comparison.ask(QUESTION)
@@ -80,7 +80,7 @@ def test_the_columns_answer_at_the_same_time(
         return answer(self, *args, **kwargs)
 
     monkeypatch.setattr(RagNodesQueryEngine, "answer", meet)
-    report = compare([manual], QUESTION, parsers=four(), store=store, models=models)
+    report = compare([manual], QUESTION, columns=four(), store=store, models=models)
     assert [column.error for column in report.columns] == [None] * 4
 
 
@@ -97,7 +97,7 @@ def test_a_column_that_fails_says_why_while_the_others_answer(
         return answer(self, *args, **kwargs)
 
     monkeypatch.setattr(RagNodesQueryEngine, "answer", fail)
-    report = compare([manual], QUESTION, parsers=four(), store=store, models=models)
+    report = compare([manual], QUESTION, columns=four(), store=store, models=models)
     errors = {column.name: column.error for column in report.columns}
     assert errors["heading"] == "the server cannot be reached"
     assert errors["fixed"] == "ZeroDivisionError: a bug"
@@ -109,7 +109,7 @@ def test_a_column_that_fails_says_why_while_the_others_answer(
 def test_asking_before_anything_is_ingested_is_a_row_with_its_remedy(
     store: Store, models: Models
 ) -> None:
-    with Comparison(store=store, models=models, parsers=four()) as comparison:
+    with Comparison(store=store, models=models, columns=four()) as comparison:
         report = comparison.ask(QUESTION)
     assert all("ingest documents first" in (column.error or "") for column in report.columns)
 
@@ -120,7 +120,7 @@ def test_a_later_session_asks_what_an_earlier_one_ingested(
     def ask(*, ingest: bool) -> ComparisonReport:
         with (
             open_store(tmp_path / "store") as store,
-            Comparison(store=store, models=models, parsers=four()) as comparison,
+            Comparison(store=store, models=models, columns=four()) as comparison,
         ):
             if ingest:
                 comparison.ingest([manual])
@@ -141,7 +141,7 @@ def test_every_parser_gets_the_same_budget(manual: Path, store: Store, models: M
     }
     options = QueryOptions(budget=30)
     report = compare(
-        [manual], QUESTION, parsers=parsers, store=store, models=models, options=options
+        [manual], QUESTION, columns=parsers, store=store, models=models, options=options
     )
     for column in report.columns:
         assert column.answer is not None
@@ -149,10 +149,10 @@ def test_every_parser_gets_the_same_budget(manual: Path, store: Store, models: M
 
 
 def test_a_comparison_without_parsers_or_question_is_refused(store: Store, models: Models) -> None:
-    with pytest.raises(ConfigurationError, match="at least one parser"):
-        Comparison(store=store, models=models, parsers={})
+    with pytest.raises(ConfigurationError, match="at least one column"):
+        Comparison(store=store, models=models, columns={})
     with pytest.raises(ConfigurationError, match="question is empty"):
-        Comparison(store=store, models=models, parsers=four()).ask("  ")
+        Comparison(store=store, models=models, columns=four()).ask("  ")
 
 
 def test_no_key_reaches_the_report(manual: Path, store: Store, models: Models) -> None:
@@ -161,7 +161,7 @@ def test_no_key_reaches_the_report(manual: Path, store: Store, models: Models) -
 
     secretive = Secretive()
     parsers = {"semantic": get_parser("semantic", embed_model=secretive)}
-    report = compare([manual], QUESTION, parsers=parsers, store=store, models=models)
+    report = compare([manual], QUESTION, columns=parsers, store=store, models=models)
     assert "sk-canary" not in json.dumps(report.as_dict())
     assert "sk-canary" not in repr(report)
 
@@ -174,7 +174,7 @@ def test_a_comparison_gives_every_question_the_same_room_unless_told_otherwise(
         (QueryOptions(budget=40), ""),
         (QueryOptions(budget=40, step_factor=3.0), "budget 120 instead of 40: asks for steps"),
     ):
-        compared = Comparison(store=store, models=models, parsers=four(), options=options)
+        compared = Comparison(store=store, models=models, columns=four(), options=options)
         compared.ingest([manual])
         answers = [column.answer for column in compared.ask(steps).columns]
         assert [answer.widening for answer in answers if answer] == [widening] * 4

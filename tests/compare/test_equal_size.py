@@ -35,7 +35,7 @@ def document(text: str = LONG, name: str = "manual.md", **metadata: Any) -> Docu
 
 def compared(store: Store, models: Models, *names: str, size: int = 120) -> Comparison:
     parsers = {name: get_parser(name) for name in names or COMPARED}
-    return Comparison(store=store, models=models, parsers=parsers, equal_size=size)
+    return Comparison(store=store, models=models, columns=parsers, equal_size=size)
 
 
 def means(report: IngestReport) -> dict[str, float]:
@@ -44,7 +44,7 @@ def means(report: IngestReport) -> dict[str, float]:
 
 def test_columns_of_different_sizes_are_given_one(store: Store, models: Models) -> None:
     own = Comparison(
-        store=store, models=models, parsers={name: get_parser(name) for name in COMPARED}
+        store=store, models=models, columns={name: get_parser(name) for name in COMPARED}
     )
     assert max(means(own.ingest_documents([document()])).values()) > 300
     report = compared(store, models).ingest_documents([document()])
@@ -86,7 +86,7 @@ def test_two_columns_that_differ_only_in_size_stay_two(store: Store, models: Mod
         name: get_parser("fixed", chunk_size=size, chunk_overlap=0)
         for name, size in (("small", 400), ("large", 2000))
     }
-    comparison = Comparison(store=store, models=models, parsers=parsers, equal_size=120)
+    comparison = Comparison(store=store, models=models, columns=parsers, equal_size=120)
     first, second = comparison.ingest_documents([document()]).columns
     assert first.mean_tokens == pytest.approx(120, rel=0.03)
     assert comparison.parsers["large"] is parsers["large"]
@@ -154,7 +154,7 @@ def test_a_model_that_compares_sentences_is_asked_for_each_once_however_many_siz
     model = Counted()
     parser = get_parser("semantic", embed_model=model)
     comparison = Comparison(
-        store=store, models=models, parsers={"semantic": parser}, equal_size=120
+        store=store, models=models, columns={"semantic": parser}, equal_size=120
     )
     sizing = comparison.sizing
     assert sizing is not None
@@ -176,7 +176,7 @@ def test_a_splitter_named_by_its_path_keeps_a_path_that_makes_it_again(
 ) -> None:
     stock = "llama_index.core.node_parser:SentenceSplitter(chunk_size=1024, chunk_overlap=20)"
     parsers = {"stock": ForeignNodeParser(path=stock)}
-    comparison = Comparison(store=store, models=models, parsers=parsers, equal_size=120)
+    comparison = Comparison(store=store, models=models, columns=parsers, equal_size=120)
     comparison.ingest_documents([document()])
     sized = comparison.parsers["stock"]
     assert isinstance(sized, ForeignNodeParser)

@@ -33,7 +33,7 @@ def test_any_splitter_answers_beside_ours_and_cites_what_the_document_says(
     manual: Path, store: Store, models: Models
 ) -> None:
     parsers = {"ours": get_parser("sentence"), **foreign()}
-    with Comparison(store=store, models=models, parsers=parsers) as comparison:
+    with Comparison(store=store, models=models, columns=parsers) as comparison:
         comparison.ingest([manual])
         report = comparison.ask(QUESTION)
     assert [column.error for column in report.columns] == [None] * 6

@@ -38,7 +38,7 @@ KEY = "sk-canary-77aa"
 
 def made(models: Models, manual: Path, *names: str) -> Comparison:
     parsers = {name: get_parser(name) for name in names}
-    comparison = Comparison(store=open_store(":memory:"), models=models, parsers=parsers)
+    comparison = Comparison(store=open_store(":memory:"), models=models, columns=parsers)
     assert not comparison.ingest([manual]).failed
     return comparison
 

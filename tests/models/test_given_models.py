@@ -210,7 +210,7 @@ def test_a_comparison_with_the_models_of_the_settings_needs_no_argument(
 ) -> None:
     monkeypatch.setattr(Settings, "_embed_model", CountingEmbedding())
     monkeypatch.setattr(Settings, "_llm", EchoLLM())
-    with open_store() as store, Comparison(store=store, parsers=PARSERS) as comparison:
+    with open_store() as store, Comparison(store=store, columns=PARSERS) as comparison:
         comparison.ingest_documents([DOCUMENT])
         (column,) = comparison.ask("How much does the tank hold?").columns
     assert column.answer is not None
@@ -225,7 +225,7 @@ def test_models_next_to_one_of_their_parts_is_refused() -> None:
     with open_store() as store:
         for use in (
             lambda: ingest_documents([], PARSERS, store, models=models, embed_model="lexical"),
-            lambda: Comparison(store=store, parsers=PARSERS, models=models, llm="extractive"),
+            lambda: Comparison(store=store, columns=PARSERS, models=models, llm="extractive"),
             lambda: RagNodesQueryEngine(
                 store=store, collection="x", models=models, embed_model="lexical"
             ),

@@ -29,7 +29,7 @@ REASON = (
 def comparison(
     store: Store, models: Models, parsers: dict[str, SpanNodeParser]
 ) -> Iterator[Comparison]:
-    with Comparison(store=store, models=models, parsers=parsers) as made:
+    with Comparison(store=store, models=models, columns=parsers) as made:
         yield made
 
 

@@ -106,7 +106,7 @@ def test_a_question_is_charged_once_and_not_where_it_is_known(
 ) -> None:
     parsers = {"fixed": get_parser("fixed"), "heading": get_parser("heading")}
     options = QueryOptions(prices=prices)
-    compared = Comparison(store=kept, models=models, parsers=parsers, options=options)
+    compared = Comparison(store=kept, models=models, columns=parsers, options=options)
     compared.ingest_documents([Document(text=TEXT, id_="tank")])
     first, second = (compared.ask(QUESTION).columns[0].answer for _ in range(2))
     assert first

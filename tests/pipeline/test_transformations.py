@@ -113,7 +113,7 @@ def test_what_sync_and_async_transformations_add_is_stored_and_answered_with(
     with Comparison(
         store=store,
         models=models,
-        parsers={"fixed": PARSER},
+        columns={"fixed": PARSER},
         transformations=[Letters(), awaited, TitleExtractor(llm=MockLLM(max_tokens=3))],
     ) as comparison:
         report = comparison.ingest_documents(documents())

@@ -55,7 +55,7 @@ def comparison(no_configuration: Path) -> Iterator[Comparison]:
     parsers = {"heading": get_parser("heading")}
     with (
         open_store() as store,
-        Comparison(store=store, models=choose_models(Settings()), parsers=parsers) as made,
+        Comparison(store=store, models=choose_models(Settings()), columns=parsers) as made,
     ):
         yield made
 

@@ -51,7 +51,7 @@ def test_report_page_and_command_line_show_the_warning(
 ) -> None:
     models = choose_models(Settings())
     parsers = {"fixed": get_parser("fixed")}
-    with open_store() as store, Comparison(store=store, models=models, parsers=parsers) as made:
+    with open_store() as store, Comparison(store=store, models=models, columns=parsers) as made:
         report = made.ingest([slip])
     assert [(file.status, file.error) for file in report.files] == [("partial", WARNING)]
     assert WARNING in done(report)

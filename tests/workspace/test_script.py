@@ -62,7 +62,7 @@ def script(store: Store, settings: Settings) -> Callable[..., str]:
             parser["embed_model"] = models.embedding
         parsers = {name: get_parser(name, **parser)}
         return script_of(
-            Comparison(store=store, models=models, parsers=parsers, options=options), name
+            Comparison(store=store, models=models, columns=parsers, options=options), name
         )
 
     return write
@@ -105,7 +105,7 @@ def test_the_second_copy_of_a_preset_is_that_preset_with_its_own_sizes(
     parsers = make_parsers(
         Choice(("fixed", "fixed-2"), options={"fixed-2": {"chunk_size": 500}}), None
     )
-    comparison = Comparison(store=store, models=choose_models(settings), parsers=parsers)
+    comparison = Comparison(store=store, models=choose_models(settings), columns=parsers)
     written = script_of(comparison, "fixed-2")
     assert "'fixed', chunk_size=500" in written
     assert "fixed-2" not in written
@@ -243,7 +243,7 @@ def test_options_of_the_answers_are_those_of_the_session(script: Callable[..., s
 
 def test_an_unknown_parser_is_refused(store: Store, settings: Settings) -> None:
     parsers = {"fixed": get_parser("fixed")}
-    comparison = Comparison(store=store, models=choose_models(settings), parsers=parsers)
+    comparison = Comparison(store=store, models=choose_models(settings), columns=parsers)
     with pytest.raises(ConfigurationError, match="choose another"):
         script_of(comparison, "heading")
 

@@ -6,11 +6,23 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.vector_stores.types import BasePydanticVectorStore
+
+from rag_nodes.columns import (
+    AnsweringEngine,
+    Placing,
+    StoredCollection,
+    finds,
+    found_store,
+    is_placed,
+)
 from rag_nodes.compare.report import Column, ComparisonReport
 from rag_nodes.compare.sizing import EqualSize
 from rag_nodes.errors import ConfigurationError, RagNodesError, StoreError
+from rag_nodes.metadata import PARSER
 from rag_nodes.models import settled
-from rag_nodes.parsers import PRESETS, as_parser
+from rag_nodes.parsers import PRESETS, as_parser, get_parser
 from rag_nodes.pipeline import ParserOutcome
 from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesQueryEngine
 from rag_nodes.store import parser_collection
@@ -42,6 +54,9 @@ class ColumnEngines:
         parsers: what cuts, by name; at one mean size where that was asked for and found.
         given: the same as they were given, at sizes of their own.
         statistics: what each parser made of the last documents.
+        names: of what is compared, in order.
+        found: of these, what finds as it stands, by name.
+        placing: the documents in which its chunks are placed.
         files: how the files of the last ingestion ended.
     """
 
@@ -49,7 +64,7 @@ class ColumnEngines:
         self,
         *,
         store: Store,
-        parsers: Mapping[str, object],
+        columns: Mapping[str, object],
         models: Models | None = None,
         embed_model: BaseEmbedding | str | None = None,
         llm: LLM | str | None = None,
@@ -60,13 +75,18 @@ class ColumnEngines:
         equal_size: int | None = None,
         vectors: Sequence[str] = (),
     ) -> None:
-        if not parsers:
-            raise ConfigurationError("nothing to compare: name at least one parser")
+        if not columns:
+            raise ConfigurationError("nothing to compare: name at least one column")
         self.store = store
         self.models = settled(models, embed_model, llm)
+        self.names = tuple(columns)
+        self.found = {name: one for name, one in columns.items() if finds(one)}
         self.parsers: dict[str, SpanNodeParser] = {
-            name: as_parser(parser) for name, parser in parsers.items()
+            name: get_parser(one) if isinstance(one, str) else as_parser(one)
+            for name, one in columns.items()
+            if name not in self.found
         }
+        self.placing = Placing()
         self.given = self.parsers
         self.sizing = EqualSize(equal_size) if equal_size is not None else None
         self.corpus = corpus
@@ -86,13 +106,15 @@ class ColumnEngines:
 
     @property
     def columns(self) -> dict[str, tuple[str, str]]:
-        """What is asked, by name of a column: a parser, and by which embedding of its chunks."""
-        if len(self.asked_by) == 1:
-            return {name: (name, self.asked_by[0]) for name in self.parsers}
+        """What is asked, by name of a column: a parser, and by which embedding of its chunks.
+
+        What finds as it stands is asked once, in its own way.
+        """
+        several = len(self.asked_by) > 1
         return {
-            f"{name} by {vector}": (name, vector)
-            for name in self.parsers
-            for vector in self.asked_by
+            f"{name} by {vector}" if several and name in self.parsers else name: (name, vector)
+            for name in self.names
+            for vector in (self.asked_by if name in self.parsers else self.asked_by[:1])
         }
 
     def collection(self, name: str) -> str:
@@ -107,9 +129,14 @@ class ColumnEngines:
         """
         return self.vectors.get(self.models, question, mode=self.options.mode)
 
+    def needs_vector(self, name: str) -> bool:
+        """Whether a column is asked by the common embedding of the question."""
+        given = self.found.get(name)
+        return given is None or isinstance(given, StoredCollection | BasePydanticVectorStore)
+
     def engine(
         self, name: str, *, document_ids: Sequence[str] | None = None
-    ) -> RagNodesQueryEngine:
+    ) -> RagNodesQueryEngine | AnsweringEngine:
         """The engine of one column.
 
         Args:
@@ -120,16 +147,26 @@ class ColumnEngines:
             StoreError: ingestion left the parser without a single stored chunk, and why.
         """
         parser, vector = self.columns[name]
-        if why := self._nothing_stored(parser):
-            raise StoreError(why)
+        store, collection, given = self.store, name, self.found.get(parser)
+        options = replace(self.options, vector=vector)
+        if given is None:
+            if why := self._nothing_stored(parser):
+                raise StoreError(why)
+            collection = self.collection(parser)
+        elif isinstance(given, BaseQueryEngine) and not self.options.retrieval_only:
+            return AnsweringEngine(given, self.placing)
+        else:
+            store = found_store(given, self.placing)
+            if not self.needs_vector(parser):
+                options = replace(options, mode="sparse")
         return RagNodesQueryEngine(
-            store=self.store,
-            collection=self.collection(parser),
+            store=store,
+            collection=collection,
             models=self.models,
             parser_name=name,
             document_ids=document_ids,
             prompt=self.prompt,
-            options=replace(self.options, vector=vector),
+            options=options,
             vectors=self.vectors,
         )
 
@@ -145,6 +182,8 @@ class ColumnEngines:
             seconds: "embed" and "total", which the answer itself does not know.
         """
         parser, vector = self.columns[name]
+        if parser in self.found:
+            return self._found_column(name, answer, error, seconds)
         preset = PRESETS.get(parser)
         by = f" by {vector}" if len(self.asked_by) > 1 else ""
         return Column(
@@ -152,6 +191,26 @@ class ColumnEngines:
             title=f"{preset.title}{by}" if preset else name,
             parser=_configuration(self.parsers[parser]),
             statistics=self._statistics_of(parser),
+            answer=answer,
+            error=error,
+            seconds={**(answer.seconds if answer else {}), **seconds},
+        )
+
+    def _found_column(
+        self, name: str, answer: Answer | None, error: str | None, seconds: dict[str, float]
+    ) -> Column:
+        """A column that finds as it stands: what it is, and what its chunks say cut them."""
+        nodes = [hit.node for hit in answer.hits] if answer else []
+        cut_by, _, fingerprint = next(
+            (str(one.metadata[PARSER]) for one in nodes if PARSER in one.metadata), ""
+        ).partition(":")
+        unplaced = sum(not is_placed(node) for node in nodes) if self.placing.documents else 0
+        kind = type(self.found[name]).__name__
+        return Column(
+            name=name,
+            title=f"{name} ({cut_by})" if cut_by else name,
+            parser={"class": cut_by or kind, "fingerprint": fingerprint, "found_by": kind},
+            statistics=ParserOutcome(name, "", chunks=len(nodes), unplaced=unplaced),
             answer=answer,
             error=error,
             seconds={**(answer.seconds if answer else {}), **seconds},

@@ -1,15 +1,19 @@
-"""Several parsers over one corpus: ingest once, ask any number of questions."""
+"""Several columns over the same documents: ingest once, ask any number of questions."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
+from rag_nodes.columns import Placing
 from rag_nodes.compare.columns import ColumnEngines
 from rag_nodes.compare.streaming import AsyncComparisonStream, ComparisonStream
 from rag_nodes.ledger import WEB_HOURS
-from rag_nodes.pipeline import ingest, ingest_documents
+from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
 from rag_nodes.query.preparing import check_question
+from rag_nodes.readers import Limits, read_all
+from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,24 +26,31 @@ if TYPE_CHECKING:
     from rag_nodes.ledger import Ledger
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline import IngestReport, Progress
+    from rag_nodes.pipeline import Progress
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.ingesting import Parsers
     from rag_nodes.query import QueryOptions
-    from rag_nodes.readers import FileShard, Limits
+    from rag_nodes.readers import FileShard
     from rag_nodes.store import Store
 
 
 class Comparison(ColumnEngines):
-    """Several parsers over one corpus in one store, ready for any number of questions.
+    """Several columns over the same documents, ready for any number of questions.
 
-    Each parser has its own collection, so nothing mixes; each question is embedded once; all
-    parsers get the same token budget of context, so larger chunks do not win by size.
+    A column is a name and something that finds. Each parser is ingested for and has its own
+    collection, so nothing mixes. What finds already is asked as it stands, and what it finds is
+    placed in the documents; a query engine of LlamaIndex answers by itself, with our citations.
+    Each question is embedded once; all columns but those engines get the same token budget of
+    context, so larger chunks do not win by size.
 
     Args:
-        store: where chunks are; stays the caller's, `close` leaves it open.
-        parsers: what to compare, ours and splitters of other packages (see `ForeignNodeParser`);
-            order is kept in every report.
+        columns: what to compare, by name: parsers of ours, also by the name of a preset, and
+            splitters of other packages (see `ForeignNodeParser`); retrievers, query engines,
+            indexes and vector stores of LlamaIndex, and `StoredCollection`s, as they stand. Order
+            is kept in every report.
+        store: where chunks of the parsers are; stays the caller's, `close` leaves it open. None for
+            one in memory, which `close` closes.
+        documents: ingested for every parser at once, see `ingest_documents`; () for none.
         models: embedding model and LLM, the same for every parser; None for the next two.
         embed_model: any embedding model of LlamaIndex, instead of `models`; None for that of
             LlamaIndex's `Settings` where it was set, else offline, see `Models.of`.
@@ -57,9 +68,22 @@ class Comparison(ColumnEngines):
             them, in one collection. () for that of the options alone.
 
     Raises:
-        ConfigurationError: no parser, two parsers of equal configuration, `models` next to
+        ConfigurationError: no column, two parsers of equal configuration, `models` next to
             `embed_model` or `llm`, or no size.
     """
+
+    def __init__(
+        self,
+        columns: Mapping[str, object],
+        *,
+        store: Store | None = None,
+        documents: Sequence[Document] = (),
+        **options: Any,
+    ) -> None:
+        self._owned = store is None
+        super().__init__(store=store or open_store(), columns=columns, **options)
+        if documents:
+            self.ingest_documents(documents)
 
     def __enter__(self) -> Self:
         """The comparison itself."""
@@ -70,9 +94,11 @@ class Comparison(ColumnEngines):
         self.close()
 
     def close(self) -> None:
-        """Forget what was ingested; the store stays open, it belongs to the caller."""
+        """Forget what was ingested; a store that the caller gave stays open."""
         self.statistics = {}
         self.files = ()
+        if self._owned:
+            self.store.close()
 
     def ingest(  # noqa: PLR0913 - those of `rag_nodes.pipeline.ingest`
         self,
@@ -88,10 +114,20 @@ class Comparison(ColumnEngines):
         executor: Executor | Literal["auto"] | None = None,
         most_rows: int | None = None,
     ) -> IngestReport:
-        """Read, cut, embed and store files with every parser; see `rag_nodes.pipeline.ingest`."""
+        """Read, cut, embed and store files with every parser; see `rag_nodes.pipeline.ingest`.
+
+        For columns that find as they stand the files are read as well, to place in them what is
+        found.
+        """
+        wanted = list(paths)
+        if self.found:
+            read = read_all(wanted, limits=limits or Limits())
+            self.placing = Placing(one.document for one in read if one.document)
+        if not self.parsers:
+            return self._nothing_ingested()
         return self._remember(
             ingest(
-                paths,
+                wanted,
                 self._parsers_for(None, progress),
                 self.store,
                 models=self.models,
@@ -118,9 +154,14 @@ class Comparison(ColumnEngines):
         parse: Parse | None = None,
     ) -> IngestReport:
         """Cut, embed and store documents that are already read; see `ingest_documents`."""
+        wanted = list(documents) if self.found else documents
+        if self.found:
+            self.placing = Placing(wanted)
+        if not self.parsers:
+            return self._nothing_ingested()
         return self._remember(
             ingest_documents(
-                documents,
+                wanted,
                 self._parsers_for(parse, progress),
                 self.store,
                 models=self.models,
@@ -132,6 +173,16 @@ class Comparison(ColumnEngines):
             )
         )
 
+    async def aingest(self, paths: Iterable[str | Path], **options: Any) -> IngestReport:
+        """Like `ingest`, on a thread, so that the event loop stays free."""
+        return await asyncio.to_thread(self.ingest, paths, **options)
+
+    async def aingest_documents(
+        self, documents: Iterable[Document], **options: Any
+    ) -> IngestReport:
+        """Like `ingest_documents`, on a thread."""
+        return await asyncio.to_thread(self.ingest_documents, documents, **options)
+
     def ask(self, question: str, *, document_ids: Sequence[str] | None = None) -> ComparisonReport:
         """Answer a question with every parser, in parallel.
 
@@ -140,7 +191,7 @@ class Comparison(ColumnEngines):
             document_ids: search only these documents; None for all.
 
         Returns:
-            One column per parser in the order given; a parser that fails has its error there.
+            One column per name in the order given; one that fails has its error there.
 
         Raises:
             ModelError: the question could not be embedded, so no parser can answer.
@@ -149,6 +200,12 @@ class Comparison(ColumnEngines):
         check_question(question)
         with ComparisonStream(self, question, document_ids, whole=True) as stream:
             return stream.wait()
+
+    async def aask(
+        self, question: str, *, document_ids: Sequence[str] | None = None
+    ) -> ComparisonReport:
+        """Like `ask`, on a thread."""
+        return await asyncio.to_thread(self.ask, question, document_ids=document_ids)
 
     def stream(
         self, question: str, *, document_ids: Sequence[str] | None = None
@@ -187,6 +244,10 @@ class Comparison(ColumnEngines):
 
         return sized
 
+    def _nothing_ingested(self) -> IngestReport:
+        """Every column finds as it stands."""
+        return IngestReport((), (), 0.0, self.models.describe(), self.corpus)
+
     def _remember(self, report: IngestReport) -> IngestReport:
         if self.sizing:
             report = replace(report, columns=tuple(map(self.sizing.remark, report.columns)))
@@ -199,16 +260,16 @@ def compare(
     paths: Iterable[str | Path],
     question: str,
     *,
-    parsers: Mapping[str, object],
+    columns: Mapping[str, object],
     store: Store,
     models: Models | None = None,
     corpus: str = "default",
     options: QueryOptions | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> ComparisonReport:
-    """Ingest files with every parser and answer one question with each; see `Comparison`."""
+    """Ingest files for every column and answer one question with each; see `Comparison`."""
     with Comparison(
-        store=store, models=models, parsers=parsers, corpus=corpus, options=options
+        columns, store=store, models=models, corpus=corpus, options=options
     ) as comparison:
         comparison.ingest(paths, progress=progress)
         return comparison.ask(question)

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Self
 from rag_nodes.compare.columns import as_failure
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.query.events import Cancelled, Delta, Event, Failed, Finished, Last
+from rag_nodes.query.question_vectors import QuestionVector
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
+    from rag_nodes.columns import AnsweringEngine
     from rag_nodes.compare.columns import ColumnEngines
     from rag_nodes.compare.report import Column, ComparisonReport
     from rag_nodes.query import RagNodesQueryEngine
-    from rag_nodes.query.question_vectors import QuestionVector
 
     Named = tuple[str, Event]
 
@@ -134,7 +135,8 @@ class ComparisonStream:
         """
         while self.take():
             pass
-        if self._embedding_failed:
+        answered = (isinstance(event, Finished) for event, _ in self._ends.values())
+        if self._embedding_failed and not any(answered):
             raise self._embedding_failed
         return self.report()
 
@@ -145,7 +147,8 @@ class ComparisonStream:
         if isinstance(event, Cancelled):
             error = "cancelled before it had answered"
         seconds = {"total": ended - self._started}
-        if answer and self._embedded:
+        needed = self._compared.needs_vector(self._compared.columns[name][0])
+        if answer and needed and self._embedded:
             seconds["embed"] = self._embedded[1]
         return self._compared.column(name, answer, error, seconds)
 
@@ -153,7 +156,7 @@ class ComparisonStream:
         """One parser's thread."""
         try:
             engine = self._compared.engine(name, document_ids=self._document_ids)
-            with closing(self._events(engine)) as events:
+            with closing(self._events(name, engine)) as events:
                 for event in events:
                     if isinstance(event, Failed):
                         as_failure(name, event.error)
@@ -162,8 +165,9 @@ class ComparisonStream:
         except Exception as error:  # noqa: BLE001 - one column must never take the others down
             self._put(name, Failed(as_failure(name, error), "".join(self._texts[name])))
 
-    def _events(self, engine: RagNodesQueryEngine) -> Generator[Event]:
-        vector = self._vector()
+    def _events(self, name: str, engine: RagNodesQueryEngine | AnsweringEngine) -> Generator[Event]:
+        needed = self._compared.needs_vector(self._compared.columns[name][0])
+        vector = self._vector() if needed else QuestionVector(None)
         if self._whole:
             yield Finished(engine.answer(self._question, question_vector=vector))
         else:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from rag_nodes.columns import StoredCollection as StoredCollection  # noqa: PLC0414 -- given on
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.report import LeftOut
 from rag_nodes.evaluation.sizes import Matched, resized
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rag_nodes.query import QueryOptions
-    from rag_nodes.store import Store
 
 Role = Literal["own", "size", "matched", "control"]
 """Its own options; one size of its curve; the common mean size; the first column once more."""
@@ -26,19 +26,6 @@ CONTROL = "A/A control"
 """Name of the column that is another one once more."""
 _SEARCHING = ("granularity", "mode", "fusion", "vector", "expand", "similarity_cutoff")
 """Options of a search that are plain values."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredCollection:
-    """A column that is in a store already, and stays there.
-
-    Attributes:
-        store: where it is.
-        name: of the collection; its documents are those of the dataset, known by the same ids.
-    """
-
-    store: Store
-    name: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,6 +217,18 @@ class SpanNodeParser(NodeParser):
         """The chunks of a bare text, for components that ask for a `TextSplitter`."""
         return [text[cut.start : cut.end] for cut in self.spans(self._source(text))]
 
+    def split_texts(self, texts: list[str]) -> list[str]:
+        """The chunks of several texts, one after the other."""
+        return [chunk for text in texts for chunk in self.split_text(text)]
+
+    def split_text_metadata_aware(self, text: str, metadata_str: str) -> list[str]:  # noqa: ARG002
+        """The chunks of a text: metadata take no room from a chunk here."""
+        return self.split_text(text)
+
+    def split_texts_metadata_aware(self, texts: list[str], metadata_strs: list[str]) -> list[str]:  # noqa: ARG002
+        """The chunks of several texts, see `split_text_metadata_aware`."""
+        return self.split_texts(texts)
+
     def _source(
         self,
         text: str,

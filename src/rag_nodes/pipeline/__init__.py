@@ -24,7 +24,12 @@ from rag_nodes.pipeline.report import (
 
 if TYPE_CHECKING:
     from rag_nodes.pipeline.build import build_pipeline
-    from rag_nodes.pipeline.ingesting import ingest, ingest_documents
+    from rag_nodes.pipeline.ingesting import (
+        aingest,
+        aingest_documents,
+        ingest,
+        ingest_documents,
+    )
 
 __all__ = [
     "ColumnStatus",
@@ -37,6 +42,8 @@ __all__ = [
     "Progress",
     "Stage",
     "WriterOutcome",
+    "aingest",
+    "aingest_documents",
     "build_pipeline",
     "ingest",
     "ingest_documents",
@@ -46,6 +53,8 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one o
     __getattr__ = lazy_getattr(
         __name__,
         {
+            "aingest": "ingesting",
+            "aingest_documents": "ingesting",
             "build_pipeline": "build",
             "ingest": "ingesting",
             "ingest_documents": "ingesting",

@@ -7,6 +7,7 @@ itself when it is run again.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,7 +15,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from llama_index.core.schema import Document
 
@@ -164,6 +165,24 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         if not prune:
             return replace(report, gone=gone_documents(opened, corpus, wanted))
         return replace(report, pruned=pruned(store, opened, corpus, wanted))
+
+
+async def aingest(
+    paths: Iterable[str | Path], parsers: Parsers, store: Store, **options: Any
+) -> IngestReport:
+    """Like `ingest`, on a thread, so that the event loop stays free.
+
+    One whose waiting is cancelled goes on to its end: a run that breaks off would leave documents
+    half stored.
+    """
+    return await asyncio.to_thread(ingest, paths, parsers, store, **options)
+
+
+async def aingest_documents(
+    documents: Iterable[Document], parsers: Parsers, store: Store, **options: Any
+) -> IngestReport:
+    """Like `ingest_documents`, on a thread, see `aingest`."""
+    return await asyncio.to_thread(ingest_documents, documents, parsers, store, **options)
 
 
 def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with defaults

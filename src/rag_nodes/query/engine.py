@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import NodeWithScore, QueryBundle
 
     from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.query.events import Event
     from rag_nodes.query.question_vectors import QuestionVector, QuestionVectors
     from rag_nodes.query.types import Answer
@@ -52,7 +53,9 @@ class RagNodesQueryEngine(BaseQueryEngine):
 
     Args:
         store: where the chunks are.
-        collection: which of its collections.
+        collection: which of its collections; None for that of the next two.
+        parser: that made the chunks, or the name of its preset.
+        corpus: name of the document set they are of.
         models: embeds the question and, where there is an LLM, writes the answer; without one
             the answer is made of the documents' own sentences; None for the next two.
         embed_model: any embedding model of LlamaIndex, instead of `models`; None for that of
@@ -68,14 +71,17 @@ class RagNodesQueryEngine(BaseQueryEngine):
             None for LlamaIndex's `Settings.callback_manager`.
 
     Raises:
-        ConfigurationError: `models` stands next to `embed_model` or `llm`.
+        ConfigurationError: `models` stands next to `embed_model` or `llm`, or both or none of
+            `collection` and `parser` are given.
     """
 
     def __init__(  # noqa: PLR0913 - options of one engine, all but two with defaults
         self,
         *,
         store: Store,
-        collection: str,
+        collection: str | None = None,
+        parser: SpanNodeParser | str | None = None,
+        corpus: str = "default",
         models: Models | None = None,
         embed_model: BaseEmbedding | str | None = None,
         llm: LLM | str | None = None,
@@ -96,6 +102,8 @@ class RagNodesQueryEngine(BaseQueryEngine):
         self.retriever = RagNodesRetriever(
             store=store,
             collection=collection,
+            parser=parser,
+            corpus=corpus,
             models=self.models,
             document_ids=document_ids,
             options=self.options,
@@ -278,7 +286,7 @@ async def _only(piece: ChatResponse) -> AsyncGenerator[ChatResponse]:
     yield piece
 
 
-def ask(question: str, *, store: Store, collection: str, **arguments: Any) -> Answer:
+def ask(question: str, *, store: Store, **arguments: Any) -> Answer:
     """Answer one question; the other arguments are those of `RagNodesQueryEngine`."""
-    engine = RagNodesQueryEngine(store=store, collection=collection, **arguments)
+    engine = RagNodesQueryEngine(store=store, **arguments)
     return engine.answer(question)

@@ -83,6 +83,12 @@ def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -
     )
 
 
+def one_by_one(hits: Sequence[Hit]) -> tuple[Source, ...]:
+    """A source for each hit, numbered by its rank, as other engines number what they read."""
+    whole = [Excerpt(hit, 0, len(hit.read.text), count_tokens(hit.read.text)) for hit in hits]
+    return tuple(_source(one.hit.rank, [one], [one.hit]) for one in whole)
+
+
 class _ReadHit(NamedTuple):
     """A hit and what is read because of it; no parts where hits before it hold its text."""
 

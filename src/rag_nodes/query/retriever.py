@@ -11,14 +11,17 @@ from llama_index.core import Settings
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import TOKEN_COUNT
 from rag_nodes.models import settled
+from rag_nodes.parsers import get_parser
 from rag_nodes.query.expansion import expanded, with_neighbours
 from rag_nodes.query.options import CANDIDATES, QueryOptions
 from rag_nodes.query.question_vectors import QuestionVector, QuestionVectors
 from rag_nodes.query.replacement import replaced
 from rag_nodes.query.sentences import Sentences
 from rag_nodes.query.tracing import connect, dispatcher, retrieving
+from rag_nodes.store import parser_collection
 from rag_nodes.store.filters import Filter
 
 _ENOUGH = 2
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
 
     from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.store import Hit, Store
 
 
@@ -51,7 +55,9 @@ class RagNodesRetriever(BaseRetriever):
 
     Args:
         store: where the chunks are.
-        collection: which of its collections.
+        collection: which of its collections; None for that of the next two.
+        parser: that made the chunks, or the name of its preset.
+        corpus: name of the document set they are of.
         models: embeds the question; None for `embed_model`.
         embed_model: any embedding model of LlamaIndex, instead of `models`; None for that of
             LlamaIndex's `Settings` where it was set, else offline, see `Models.of`.
@@ -60,13 +66,18 @@ class RagNodesRetriever(BaseRetriever):
         vectors: embeddings of questions, where several retrievers share them; None for its own.
         callback_manager: hears of searches, and of the requests to the embedding model; None for
             LlamaIndex's `Settings.callback_manager`.
+
+    Raises:
+        ConfigurationError: both or none of `collection` and `parser` are given.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- options of one retriever, all but one with defaults
         self,
         *,
         store: Store,
-        collection: str,
+        collection: str | None = None,
+        parser: SpanNodeParser | str | None = None,
+        corpus: str = "default",
         models: Models | None = None,
         embed_model: BaseEmbedding | str | None = None,
         document_ids: Sequence[str] | None = None,
@@ -76,8 +87,13 @@ class RagNodesRetriever(BaseRetriever):
     ) -> None:
         super().__init__(callback_manager=callback_manager or Settings.callback_manager)
         self.store = store
-        self.collection = collection
         self.models = settled(models, embed_model)
+        if (collection is None) == (parser is None):
+            raise ConfigurationError("name the collection, or the parser whose chunks are meant")
+        if parser is not None:
+            parser = get_parser(parser) if isinstance(parser, str) else parser
+            collection = parser_collection(corpus, parser, self.models.embedding_name)
+        self.collection = str(collection)
         connect(self.callback_manager, self.models)
         self.document_ids = document_ids
         self.options = options or QueryOptions()
@@ -231,7 +247,7 @@ def _reranked(hits: Sequence[Hit], question: str, options: QueryOptions) -> list
     rerank = options.rerank
     if isinstance(rerank, BaseNodePostprocessor):
         by_id = {hit.node.node_id: hit for hit in hits}
-        ordered = _rescored(
+        ordered = rescored(
             [
                 replace(by_id[one.node.node_id], rerank_score=float(one.score or 0.0))
                 for one in rerank.postprocess_nodes(scored(hits), query_str=question)
@@ -240,22 +256,10 @@ def _reranked(hits: Sequence[Hit], question: str, options: QueryOptions) -> list
         )
     else:
         ordered = list(rerank(question, hits)) if rerank else list(hits)
-    return _in_order(ordered)
+    return in_order(ordered)
 
 
-def _rescored(hits: Sequence[Hit]) -> list[Hit]:
-    """Scores of a reranker from 0 to 1: as they are, or by the logistic function.
-
-    Cross-encoders give the logits of a probability where they give none; of any other scale, the
-    function at least keeps the order.
-    """
-    raw = [hit.rerank_score or 0.0 for hit in hits]
-    known = all(0 <= score <= 1 for score in raw)
-    scores = raw if known else [(1 + tanh(score / 2)) / 2 for score in raw]
-    return [replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)]
-
-
-def _in_order(hits: Sequence[Hit]) -> list[Hit]:
+def in_order(hits: Sequence[Hit]) -> list[Hit]:
     """Ranks counted anew; what was put before others has at least their score.
 
     So whoever cuts or sorts by score keeps to the order that was asked for.
@@ -265,3 +269,15 @@ def _in_order(hits: Sequence[Hit]) -> list[Hit]:
         best = max(best, hit.score)
         ordered.append(replace(hit, rank=rank, score=best))
     return ordered[::-1]
+
+
+def rescored(hits: Sequence[Hit]) -> list[Hit]:
+    """Scores of a reranker, or of anybody, from 0 to 1: as they are, or by the logistic function.
+
+    Cross-encoders give the logits of a probability where they give none; of any other scale, the
+    function at least keeps the order.
+    """
+    raw = [hit.rerank_score or 0.0 for hit in hits]
+    known = all(0 <= score <= 1 for score in raw)
+    scores = raw if known else [(1 + tanh(score / 2)) / 2 for score in raw]
+    return [replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)]

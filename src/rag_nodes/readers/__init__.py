@@ -8,6 +8,9 @@ when the first document is built.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from rag_nodes.lazy_imports import lazy_getattr
 from rag_nodes.readers.base import (
     CollectionReader,
     Limits,
@@ -28,6 +31,9 @@ from rag_nodes.readers.files import (
 from rag_nodes.readers.kinds import COLLECTIONS, SUFFIXES
 from rag_nodes.readers.shards import FileShard
 
+if TYPE_CHECKING:
+    from rag_nodes.readers.llama_index import RagNodesReader
+
 __all__ = [
     "COLLECTIONS",
     "SUFFIXES",
@@ -35,6 +41,7 @@ __all__ = [
     "FileShard",
     "Limits",
     "ListedFile",
+    "RagNodesReader",
     "ReadResult",
     "Reader",
     "Reading",
@@ -46,3 +53,6 @@ __all__ = [
     "read_listed",
     "readings",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
+    __getattr__ = lazy_getattr(__name__, {"RagNodesReader": "llama_index"})

@@ -152,7 +152,7 @@ class Session(Workspace):
             try:
                 if self._comparison is None:
                     raise ConfigurationError("no document yet: upload one first")
-                columns = tuple(self._comparison.parsers)
+                columns = tuple(self._comparison.columns)
                 order = mixed(columns) if blind else ()
                 growing = tuple(Growing(name) for name in order or columns)
                 quoted = self._comparison.models.llm is None

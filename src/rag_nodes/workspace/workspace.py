@@ -194,9 +194,9 @@ class Workspace:
         from rag_nodes.compare import Comparison
 
         return Comparison(
+            parsers,
             store=store or self.store,
             models=models,
-            parsers=parsers,
             corpus=self._settings.corpus,
             options=options,
             equal_size=equal_size,

@@ -86,6 +86,13 @@ class Visible:
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
         self._offsets = np.flatnonzero(~np.isin(codes, _blanks()))
 
+    def only(self, piece: str) -> Span | None:
+        """The one place at which a piece stands; None where there is none, or several."""
+        letters = _visible(piece)
+        found = _occurrences(self.letters, letters, 0, len(self.letters)) if letters else []
+        place = _only(found, letters)
+        return self.span(place, piece) if place else None
+
     def within(self, span: Span) -> Span:
         """The visible characters of a span of the text, by their numbers."""
         first, last = np.searchsorted(self._offsets, (span.start, span.end))

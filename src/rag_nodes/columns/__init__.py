@@ -1,0 +1,15 @@
+"""Columns of a comparison that find as they stand: whatever LlamaIndex asks, and collections."""
+
+from rag_nodes.columns.answering import AnsweringEngine
+from rag_nodes.columns.finding import FoundStore, StoredCollection, finds, found_store
+from rag_nodes.columns.placing import Placing, is_placed
+
+__all__ = [
+    "AnsweringEngine",
+    "FoundStore",
+    "Placing",
+    "StoredCollection",
+    "finds",
+    "found_store",
+    "is_placed",
+]

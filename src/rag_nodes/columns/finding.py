@@ -1,0 +1,233 @@
+"""What finds chunks for a question, whoever built it, as a store that can only be searched."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.indices.base import BaseIndex
+from llama_index.core.indices.vector_store import VectorStoreIndex
+from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQuery
+
+from rag_nodes.columns.placing import Placing
+from rag_nodes.errors import ConfigurationError, RagNodesError
+from rag_nodes.models.keys import without_keys
+from rag_nodes.query.retriever import in_order, rescored
+from rag_nodes.store import Hit
+from rag_nodes.store.filters import Filter
+from rag_nodes.store.protocol import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.store.catalogue import CollectionInfo, StoredNode
+    from rag_nodes.store.points import Point
+    from rag_nodes.store.queries import Query
+
+_DEEPER = 4
+"""How many times as many chunks are asked for where a filter left too few."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCollection:
+    """A collection in a store, as it stands.
+
+    Attributes:
+        store: where it is.
+        name: of the collection.
+    """
+
+    store: Store
+    name: str
+
+
+class FoundStore(Store, ABC):
+    """Chunks that something else finds, placed in the documents; nothing can be written.
+
+    Args:
+        what: it is, for people.
+        placing: where chunks are placed.
+
+    Attributes:
+        embeds: whether it is asked by the embedding of a question, which has to be made for it.
+    """
+
+    embeds = False
+
+    def __init__(self, what: str, placing: Placing) -> None:
+        self._what, self._placing = what, placing
+
+    @property
+    def location(self) -> str:
+        """What finds."""
+        return self._what
+
+    def find(self, collection: str, query: Query) -> list[Hit]:  # noqa: ARG002 -- there is only one
+        """The best chunks for a question; of those that were found, those that pass the filter."""
+        scope, limit = query.filter or Filter(), query.limit
+        while True:
+            hits = self._asked(replace(query, limit=limit, filter=Filter()))
+            passing = [hit for hit in hits if scope.passes(hit.node)]
+            if len(passing) >= query.limit or len(hits) < limit or scope == Filter():
+                return in_order(passing)[: query.limit]
+            limit *= _DEEPER
+
+    @abstractmethod
+    def _asked(self, query: Query) -> list[Hit]:
+        """What it finds, placed."""
+
+    def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:  # noqa: ARG002
+        """Nothing: it finds chunks by questions alone."""
+        return {}
+
+    def stored(self, collection: str, document_id: str) -> dict[str, StoredNode]:  # noqa: ARG002
+        """Nothing, as before."""
+        return {}
+
+    def count(self, collection: str) -> int:  # noqa: ARG002
+        """Unknown, which is 0."""
+        return 0
+
+    def collections(self) -> list[CollectionInfo]:
+        """None of ours."""
+        return []
+
+    def put(self, collection: str, points: Sequence[Point]) -> None:  # noqa: ARG002
+        """Refused."""
+        self._refuse()
+
+    def delete(self, collection: str, node_ids: Sequence[str]) -> None:  # noqa: ARG002
+        """Refused."""
+        self._refuse()
+
+    def drop(self, collection: str) -> None:  # noqa: ARG002
+        """Refused."""
+        self._refuse()
+
+    def close(self) -> None:
+        """What it was given is not closed."""
+        return
+
+    def _refuse(self) -> NoReturn:
+        raise ConfigurationError(f"{self._what} is searched as it stands; write to it yourself")
+
+
+class _OfLlamaIndex(FoundStore):
+    """A retriever, index or vector store of LlamaIndex."""
+
+    def __init__(self, given: Any, placing: Placing) -> None:
+        super().__init__(type(given).__name__, placing)
+        self._given = given
+        self.embeds = isinstance(given, BasePydanticVectorStore)
+        if self.embeds and not given.stores_text:
+            raise ConfigurationError(
+                f"{self._what} stores no texts: give the VectorStoreIndex that knows them"
+            )
+
+    def _asked(self, query: Query) -> list[Hit]:
+        try:
+            found = self._found(query)
+        except RagNodesError:
+            raise
+        except Exception as error:
+            why = without_keys(f"{type(error).__name__}: {error}")
+            raise RagNodesError(f"{self._what} found nothing: {why}") from error
+        return hits_of(found, self._placing)
+
+    def _found(self, query: Query) -> list[NodeWithScore]:
+        given, text = self._given, str(query.text)
+        if isinstance(given, BasePydanticVectorStore):
+            if query.vector is None:
+                raise ConfigurationError(
+                    f"{self._what} is searched by an embedding: choose mode hybrid or dense"
+                )
+            asked = VectorStoreQuery(
+                list(query.vector), similarity_top_k=query.limit, query_str=text
+            )
+            result = given.query(asked)
+            scores: Sequence[float | None] = result.similarities or [None] * query.limit
+            pairs = zip(result.nodes or (), scores, strict=False)
+            return [NodeWithScore(node=node, score=score) for node, score in pairs]
+        if isinstance(given, BaseIndex):
+            of_vectors = isinstance(given, VectorStoreIndex)
+            depth = {"similarity_top_k": query.limit} if of_vectors else {}
+            given = given.as_retriever(**depth)
+        return list(given.retrieve(QueryBundle(text)))
+
+
+class _Engine(_OfLlamaIndex):
+    """What a query engine reads for its answer, where only that is asked for."""
+
+    def _found(self, query: Query) -> list[NodeWithScore]:
+        asked = QueryBundle(str(query.text))
+        try:
+            return list(self._given.retrieve(asked))
+        except NotImplementedError:
+            return list(self._given.query(asked).source_nodes)
+
+
+class _Collection(FoundStore):
+    """A collection of a store, whose documents may have other ids and other places."""
+
+    embeds = True
+
+    def __init__(self, given: StoredCollection, placing: Placing) -> None:
+        super().__init__(f"{given.name} in {given.store.location}", placing)
+        self._given = given
+
+    def _asked(self, query: Query) -> list[Hit]:
+        hits = self._given.store.find(self._given.name, query)
+        return [replace(hit, node=self._placing.placed(hit.node)) for hit in hits]
+
+    def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:  # noqa: ARG002
+        """The stored nodes with these ids, placed."""
+        found = self._given.store.fetch(self._given.name, node_ids)
+        return {name: self._placing.placed(node) for name, node in found.items()}
+
+    def count(self, collection: str) -> int:  # noqa: ARG002
+        """Nodes in the collection that a search can find."""
+        return self._given.store.count(self._given.name)
+
+
+def finds(given: object) -> bool:
+    """Whether something finds chunks as it stands, so that it need not be ingested for."""
+    kinds = (BaseRetriever, BaseIndex, BasePydanticVectorStore, BaseQueryEngine, StoredCollection)
+    return isinstance(given, kinds)
+
+
+def found_store(given: object, placing: Placing) -> FoundStore:
+    """What finds, as a store.
+
+    Args:
+        given: a retriever, index, vector store or query engine of LlamaIndex, or a collection.
+        placing: where its chunks are placed.
+
+    Raises:
+        ConfigurationError: it is none of these, or a vector store without texts.
+    """
+    if isinstance(given, StoredCollection):
+        return _Collection(given, placing)
+    if not finds(given):
+        raise ConfigurationError(
+            f"{type(given).__name__} finds nothing: give a retriever, query engine, index or "
+            "vector store of LlamaIndex, or a collection"
+        )
+    kind = _Engine if isinstance(given, BaseQueryEngine) else _OfLlamaIndex
+    return kind(given, placing)
+
+
+def hits_of(found: Sequence[NodeWithScore], placing: Placing) -> list[Hit]:
+    """Retrieved nodes as hits, placed, in their order; scores of any scale become 0 to 1."""
+    raw = [
+        Hit(placing.placed(one.node), rank, 1 - (rank - 1) / len(found), rerank_score=one.score)
+        for rank, one in enumerate(found, start=1)
+    ]
+    if any(one.score is not None for one in found):  # else the order is all that is known
+        raw = rescored(raw)
+    return [replace(hit, rerank_score=None) for hit in in_order(raw)]

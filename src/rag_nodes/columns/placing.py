@@ -1,0 +1,203 @@
+"""Nodes that anybody found, placed in the documents they were cut from."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from llama_index.core.schema import (
+    BaseNode,
+    Document,
+    MetadataMode,
+    NodeRelationship,
+    RelatedNodeInfo,
+    TextNode,
+)
+
+from rag_nodes import metadata as keys
+from rag_nodes.parsers.foreign.placing import Visible, place_window
+from rag_nodes.text.pages import PageMap
+from rag_nodes.text.spans import Span
+
+_SOURCES = (keys.SOURCE, keys.FILE_PATH, "url", "URL")
+"""Metadata in which readers say where a text came from."""
+_LEAST = 20
+"""Visible characters of a chunk that is looked for in documents which nothing else connects with
+it."""
+_NUMBERED = re.compile(r"\ASource \d+:\n")
+"""What LlamaIndex's `CitationQueryEngine` puts in front of the texts it reads."""
+_OFFSETS = (keys.HEADINGS_INSIDE, keys.WINDOW_PLACE, keys.PAGE_BREAKS)
+"""Metadata with offsets, which are wrong where those of the node are."""
+_NAMES = (keys.SOURCE, keys.FILE_NAME, keys.TITLE)
+"""Metadata of documents by which they are cited."""
+
+
+class Place(NamedTuple):
+    """Where a node stands.
+
+    Attributes:
+        document: the document's id.
+        span: its characters in it.
+    """
+
+    document: str
+    span: Span
+
+
+class Placing:
+    """Finds the place of a node: for certain, or not at all.
+
+    A node's document is the one whose id it names, else those of the same path or URL, else any. In
+    it the place is where the node's offsets say, if its text stands there, else the only place at
+    which its visible characters stand.
+
+    Args:
+        documents: in which nodes are placed; without any, nodes stay as they are.
+    """
+
+    def __init__(self, documents: Iterable[Document] = ()) -> None:
+        self.documents = {document.id_: document for document in documents}
+        self._by_source: dict[str, list[str]] = defaultdict(list)
+        for document in self.documents.values():
+            for source in _sources(document):
+                self._by_source[source].append(document.id_)
+        self._visible: dict[str, Visible] = {}
+        self._known: dict[tuple[str, str, str, int | None], Place | None] = {}
+
+    def placed(self, node: BaseNode) -> TextNode:
+        """A copy of the node, as a slice of its document; without offsets where it has no place."""
+        text = _text_of(node)
+        if not self.documents:
+            return _copy(node, text, _claim(node, text), {})
+        place = self.place(node)
+        if place is None:
+            return _copy(node, text, None, {})
+        document, span = self.documents[place.document], place.span
+        facts = {key: document.metadata[key] for key in _NAMES if key in document.metadata}
+        if pages := PageMap.of(document.metadata):
+            facts |= pages.facts(*span)
+        if window := self._window(node, document, span):
+            facts |= window
+        return _copy(node, span.of(document.text), span, facts, document)
+
+    def place(self, node: BaseNode) -> Place | None:
+        """Where a node stands; None where that is not certain."""
+        text = _text_of(node)
+        key = (node.node_id, node.ref_doc_id or "", text, getattr(node, "start_char_idx", None))
+        if key not in self._known:
+            self._known[key] = self._searched(node, text)
+        return self._known[key]
+
+    def _searched(self, node: BaseNode, text: str) -> Place | None:
+        for documents, is_guess in self._candidates(node):
+            if claim := _claim(node, text):
+                true = [one for one in documents if claim.of(self.documents[one].text) == text]
+                if len(true) == 1 and not is_guess:
+                    return Place(true[0], claim)
+            if is_guess and len("".join(text.split())) < _LEAST:
+                return None
+            found = [Place(one, span) for one in documents if (span := self._only(one, text))]
+            if len(found) == 1 and (not is_guess or self._is_alone(found[0], text)):
+                return found[0]
+        return None
+
+    def _candidates(self, node: BaseNode) -> Iterator[tuple[Sequence[str], bool]]:
+        """Documents that may hold the node, the likeliest first; True where that is a guess."""
+        if node.ref_doc_id in self.documents:
+            yield [str(node.ref_doc_id)], False
+        if same := [one for source in _sources(node) for one in self._by_source.get(source, ())]:
+            yield list(dict.fromkeys(same)), False
+        yield list(self.documents), True
+
+    def _only(self, document: str, text: str) -> Span | None:
+        return self._letters(document).only(text)
+
+    def _letters(self, document: str) -> Visible:
+        if document not in self._visible:
+            self._visible[document] = Visible(self.documents[document].text)
+        return self._visible[document]
+
+    def _window(self, node: BaseNode, document: Document, span: Span) -> dict[str, object]:
+        """The window around a node as a slice of its document; nothing where it has none."""
+        window = node.metadata.get(keys.WINDOW)
+        if not isinstance(window, str) or keys.WINDOW_PLACE in node.metadata:
+            return {}
+        around = place_window(self._letters(document.id_), span, window)
+        if around is None:
+            return {}
+        place = {keys.START_CHAR: around.start, keys.END_CHAR: around.end}
+        return {keys.WINDOW: around.of(document.text), keys.WINDOW_PLACE: place}
+
+    def _is_alone(self, found: Place, text: str) -> bool:
+        """Whether no other document holds the text, not even several times."""
+        letters = "".join(text.split())
+        others = (one for name, one in self._visible.items() if name != found.document)
+        return not any(letters in one.letters for one in others)
+
+
+def is_placed(node: BaseNode) -> bool:
+    """Whether it is known where a placed node stands."""
+    return getattr(node, "start_char_idx", None) is not None
+
+
+def _sources(node: BaseNode) -> list[str]:
+    """Where a text came from: paths and URLs, each in one spelling."""
+    also = node.metadata.get(keys.ALSO_AT)
+    named = [node.metadata.get(key) for key in _SOURCES]
+    named += also if isinstance(also, list) else []
+    return list(dict.fromkeys(_spelt(one) for one in named if isinstance(one, str) and one.strip()))
+
+
+def _spelt(source: str) -> str:
+    if "://" in source:
+        return source.partition("#")[0]
+    try:
+        return os.path.realpath(source)
+    except (OSError, ValueError):  # a name that the system cannot take
+        return source
+
+
+def _text_of(node: BaseNode) -> str:
+    """The node's text as its document has it."""
+    text = node.get_content(metadata_mode=MetadataMode.NONE)
+    numbered = _NUMBERED.match(text)
+    return text[numbered.end() :].removesuffix("\n") if numbered else text
+
+
+def _claim(node: BaseNode, text: str) -> Span | None:
+    """Where a node says it stands, if its length agrees."""
+    start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
+    if start is None or end is None or start < 0 or end - start != len(text):
+        return None
+    return Span(start, end)
+
+
+def _copy(
+    node: BaseNode,
+    text: str,
+    span: Span | None,
+    facts: dict[str, object],
+    document: Document | None = None,
+) -> TextNode:
+    metadata = dict(node.metadata)
+    if span is None or span != _claim(node, text):
+        metadata = {key: one for key, one in metadata.items() if key not in _OFFSETS}
+    for key in (keys.START_CHAR, keys.END_CHAR):
+        metadata.pop(key, None)
+    relationships = dict(node.relationships)
+    if document is not None:
+        relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=document.id_)
+    made = TextNode(
+        id_=node.node_id,
+        text=text,
+        metadata={**metadata, **facts},
+        relationships=relationships,
+        excluded_embed_metadata_keys=list(node.excluded_embed_metadata_keys),
+        excluded_llm_metadata_keys=list(node.excluded_llm_metadata_keys),
+    )
+    if span is not None:
+        made.start_char_idx, made.end_char_idx = span
+    return made
