@@ -13,7 +13,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.node_parser import NodeParser
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.readers.base import BaseReader
 
 import rag_nodes
 from rag_nodes.parsers import PRESETS, Preset
@@ -89,8 +93,9 @@ def test_what_llama_hub_is_told_exists() -> None:
     hub = project["tool"]["llamahub"]
     classes = hub["class_authors"]
     package = import_module(hub["import_path"])
-    assert set(classes) <= {preset.parser.__name__ for preset in PRESETS.values()}
-    assert all(issubclass(getattr(package, name), NodeParser) for name in classes)
+    kinds = (NodeParser, BaseReader, BaseRetriever, BaseQueryEngine, BaseNodePostprocessor)
+    assert {preset.parser.__name__ for preset in PRESETS.values()} <= set(classes)
+    assert all(issubclass(getattr(package, name), kinds) for name in classes)
     assert hub["contains_example"] == any((ROOT / "examples").glob("*.py"))
 
 

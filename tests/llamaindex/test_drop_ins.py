@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from llama_index.core import SimpleDirectoryReader
-from llama_index.core.query_engine import RetrieverQueryEngine
 from plant import MANUAL, QUESTION, offline_models
 
-import rag_nodes
 from rag_nodes import (
     Comparison,
     RagNodesQueryEngine,
@@ -82,7 +80,6 @@ def test_a_parser_names_its_collection_for_retriever_and_engine(manual: Path, st
         assert "battery" in retriever.retrieve(QUESTION)[0].text
         engine = RagNodesQueryEngine(parser=parser, **named)
         assert "battery" in engine.answer(QUESTION).text
-    assert RetrieverQueryEngine.from_args(retriever, llm=rag_nodes.Models.of().llm or None)
     for wrong in ({}, {"parser": "heading", "collection": "c"}):
         with pytest.raises(ConfigurationError, match="name the collection, or the parser"):
             RagNodesRetriever(store=store, models=models, **wrong)

@@ -105,5 +105,5 @@ class AnsweringEngine:
 def _pieces(response: RESPONSE_TYPE) -> Iterable[str]:
     """The text of a response, as it comes."""
     if isinstance(response, StreamingResponse) and response.response_gen is not None:
-        return response.response_gen  # type: ignore[no-any-return]
+        return response.response_gen
     return [str(response)]

@@ -35,7 +35,7 @@ _NAMES = (keys.SOURCE, keys.FILE_NAME, keys.TITLE)
 """Metadata of documents by which they are cited."""
 
 
-class Place(NamedTuple):
+class NodePlace(NamedTuple):
     """Where a node stands.
 
     Attributes:
@@ -65,7 +65,7 @@ class Placing:
             for source in _sources(document):
                 self._by_source[source].append(document.id_)
         self._visible: dict[str, Visible] = {}
-        self._known: dict[tuple[str, str, str, int | None], Place | None] = {}
+        self._known: dict[tuple[str, str, str, int | None], NodePlace | None] = {}
 
     def placed(self, node: BaseNode) -> TextNode:
         """A copy of the node, as a slice of its document; without offsets where it has no place."""
@@ -83,7 +83,7 @@ class Placing:
             facts |= window
         return _copy(node, span.of(document.text), span, facts, document)
 
-    def place(self, node: BaseNode) -> Place | None:
+    def place(self, node: BaseNode) -> NodePlace | None:
         """Where a node stands; None where that is not certain."""
         text = _text_of(node)
         key = (node.node_id, node.ref_doc_id or "", text, getattr(node, "start_char_idx", None))
@@ -91,15 +91,15 @@ class Placing:
             self._known[key] = self._searched(node, text)
         return self._known[key]
 
-    def _searched(self, node: BaseNode, text: str) -> Place | None:
+    def _searched(self, node: BaseNode, text: str) -> NodePlace | None:
         for documents, is_guess in self._candidates(node):
             if claim := _claim(node, text):
                 true = [one for one in documents if claim.of(self.documents[one].text) == text]
                 if len(true) == 1 and not is_guess:
-                    return Place(true[0], claim)
+                    return NodePlace(true[0], claim)
             if is_guess and len("".join(text.split())) < _LEAST:
                 return None
-            found = [Place(one, span) for one in documents if (span := self._only(one, text))]
+            found = [NodePlace(one, span) for one in documents if (span := self._only(one, text))]
             if len(found) == 1 and (not is_guess or self._is_alone(found[0], text)):
                 return found[0]
         return None
@@ -131,7 +131,7 @@ class Placing:
         place = {keys.START_CHAR: around.start, keys.END_CHAR: around.end}
         return {keys.WINDOW: around.of(document.text), keys.WINDOW_PLACE: place}
 
-    def _is_alone(self, found: Place, text: str) -> bool:
+    def _is_alone(self, found: NodePlace, text: str) -> bool:
         """Whether no other document holds the text, not even several times."""
         letters = "".join(text.split())
         others = (one for name, one in self._visible.items() if name != found.document)

@@ -37,7 +37,7 @@ class RagNodesReader(BaseReader):
         super().__init__()
         self._limits = limits
 
-    def lazy_load_data(  # type: ignore[override] # LlamaIndex's readers name their arguments, too
+    def lazy_load_data(
         self,
         file: str | Path,
         extra_info: Mapping[str, Any] | None = None,
