@@ -19,8 +19,7 @@ from llama_index.core.schema import (
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.foreign.placing import Visible, place_window
-from rag_nodes.text.pages import PageMap
-from rag_nodes.text.spans import Span
+from rag_nodes.text.spans import PageMap, Span
 
 _SOURCES = (keys.SOURCE, keys.FILE_PATH, "url", "URL")
 """Metadata in which readers say where a text came from."""
