@@ -114,7 +114,7 @@ def main() -> None:
     """Print published values beside ours."""
     parser = options_of(__doc__, ("chroma",))
     parser.add_argument("--recall", action="store_true", help="the recalls instead of omega")
-    parser.add_argument("--cache", type=Path, help="folder that keeps vectors and finished rows")
+    parser.add_argument("--cache", type=Path, help="folder that keeps paid vectors")
     options = parser.parse_args()
     dataset = labelled_set("chroma", options.data)
     if options.recall:

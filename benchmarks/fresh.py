@@ -49,7 +49,7 @@ def main() -> None:
     """Measure every system, and keep what was found."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, help="with the documents; missing ones are placed")
-    parser.add_argument("--cache", type=Path, help="folder that keeps finished rows")
+    parser.add_argument("--cache", type=Path, help="folder that keeps paid vectors")
     options = parser.parse_args()
     dataset = fresh_set(options.folder)
     kept = kept_of(dataset)

@@ -140,7 +140,7 @@ def cells(report: EvaluationReport, role: str) -> dict[str, str]:
 def main() -> None:
     """Print one table: splitters by sets."""
     parser = options_of(__doc__)
-    parser.add_argument("--cache", type=Path, help="folder that keeps finished rows")
+    parser.add_argument("--cache", type=Path, help="folder that keeps paid vectors")
     parser.add_argument("--alone", action="store_true", help="each document by itself")
     parser.add_argument("--rows", choices=TABLES, default="peers", help="what is compared")
     options = parser.parse_args()

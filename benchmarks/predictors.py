@@ -110,7 +110,7 @@ def of_set(dataset: Dataset, cache: Path | None) -> dict[str, list[float]]:
 def main() -> None:
     """Print one table: measures by sets, "all sizes / at one size"."""
     parser = options_of(__doc__, FOUR)
-    parser.add_argument("--cache", type=Path, help="folder that keeps finished rows")
+    parser.add_argument("--cache", type=Path, help="folder that keeps paid vectors")
     options = parser.parse_args()
     found = {}
     for name in options.sets:

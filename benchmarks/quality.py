@@ -45,7 +45,7 @@ class Measurement:
 
     Args:
         dataset: the set.
-        cache: folder with finished rows.
+        cache: folder with paid vectors.
         models: what embeds; None for what is there offline.
         options: how is searched.
     """
@@ -184,7 +184,7 @@ def main() -> None:
     """Measure what is asked for, and keep each set of a step as soon as it is done."""
     parser = options_of(__doc__)
     parser.add_argument("--steps", nargs="+", choices=STEPS, default=OFFLINE)
-    parser.add_argument("--cache", type=Path, help="folder that keeps finished rows")
+    parser.add_argument("--cache", type=Path, help="folder that keeps paid vectors")
     options = parser.parse_args()
     for step in options.steps:
         for name in options.sets:

@@ -55,7 +55,7 @@ def test_a_stock_splitter_is_a_column_like_any_other(
     ended = command("evaluate", manual, "--questions", sheet, *columns, *QUICK, "--json")
     assert ended.code == 0, ended.stderr
     names = [row["column"] for row in ended.json["rows"]]
-    assert names[:2] == ["heading", "SentenceSplitter(chunk_size=32,chunk_overlap=0)"]
+    assert names == ["heading", "SentenceSplitter(chunk_size=32,chunk_overlap=0)"]
     assert ended.json["rows"][1]["cost"]["recovery"] == 1.0
 
 
@@ -65,8 +65,8 @@ def test_every_column_can_be_read_by_chunks_and_by_sentences(
     asked = ("evaluate", manual, "--questions", sheet, "-p", "fixed", *QUICK, "--json")
     usual, both = command(*asked).json, command(*asked, "--granularity", "both").json
     alone = command(*asked, "--granularity", "sentences").json
-    assert [row["column"] for row in both["rows"]][:2] == ["fixed", "fixed by sentence"]
-    chunks, sentences, *_ = [row["means"]["recall@20"] for row in both["rows"]]
+    assert [row["column"] for row in both["rows"]] == ["fixed", "fixed by sentence"]
+    chunks, sentences = [row["means"]["recall@20"] for row in both["rows"]]
     assert (usual["settings"]["granularity"], alone["settings"]["granularity"]) == (
         "chunks",
         "sentences",
@@ -121,7 +121,7 @@ def test_two_processes_print_the_json_of_one(
     asked = ("evaluate", manual, "--questions", sheet, *columns, *budgets)
     ended = command(*asked, "--workers", "2")
     assert ended.code == 0, ended.stderr
-    assert len(ended.json["rows"]) == 5
+    assert len(ended.json["rows"]) == 4
     assert {*started} == {2}
     assert ended.stdout == command(*asked, "--workers", "1").stdout
 
@@ -327,20 +327,21 @@ def test_the_help_of_questions_names_its_commands(command: Callable[..., Ended])
     assert "convert" in ended.stdout
 
 
-def test_a_document_without_questions_is_measured_with_drafts_and_that_is_said(
+def test_without_questions_columns_are_ranked_by_passages_as_long_as_answers(
     command: Callable[..., Ended], tmp_path: Path
 ) -> None:
     page = tmp_path / "report.html"
-    columns = ("-p", "recursive", "-p", "heading")
-    ended = command("evaluate", FERRY, *columns, *QUICK, "--drafts", "12", "--html", page)
+    asked = ("evaluate", FERRY, "-p", "recursive", "-p", "heading", *QUICK)
+    refused = command(*asked)
+    assert refused.code == 2
+    assert "--answers paragraph, such as: " in refused.stderr
+    ended = command(*asked, "--answers", "paragraph", "--html", page)
     assert ended.code == 0, ended.stderr
-    assert "12 were drafted from the documents" in " ".join(ended.stderr.split())
+    assert "passages are asked, each as long as a paragraph" in " ".join(ended.stderr.split())
     said = " ".join(ended.stdout.split())
-    assert "Drafts cannot choose: nobody has accepted any of these questions" in said
+    assert "looks best. Tested by keywords of " in said
     assert "is better" not in said
-    html = page.read_text("utf-8")
-    assert "12 of them drafts" in html
-    assert "Drafts cannot choose" in html
+    assert "looks best" in page.read_text("utf-8")
 
 
 def test_drafts_pass_no_gate_until_somebody_accepts_them(

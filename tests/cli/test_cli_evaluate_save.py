@@ -1,53 +1,50 @@
-"""`evaluate --save` writes what the report says to take, and says how it was asked."""
+"""What the report says to take is written as a preset file, where a file may name it."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from llama_index.core.node_parser import SentenceSplitter
 
-from rag_nodes.cli.commands.evaluate import _saved
-from rag_nodes.evaluation.columns import Searched
+from rag_nodes.cli.measured import ReportFiles
 from rag_nodes.evaluation.report import EvaluationReport, ReportDecision
-from rag_nodes.parsers import get_parser
-from rag_nodes.query import QueryOptions
+from rag_nodes.models import settled
+from rag_nodes.parsers import get_parser, load_preset, preset_for
+from rag_nodes.parsers.preset_files import preset_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PRESET = preset_text(preset_for(get_parser("retrieval"), "chosen", query={"mode": "sparse"}))
 
 
-def report(take: str | None) -> EvaluationReport:
-    decision = ReportDecision(take, 200, "these documents", "Take A.")
-    return EvaluationReport({}, {}, (), (), (), (), (), None, decision, ())
+def report(take: str | None, preset: str = "") -> EvaluationReport:
+    decision = ReportDecision(take, 200, "these documents", "Take A.", preset=preset)
+    return EvaluationReport({}, {}, (), (), (), (), (), decision, ())
+
+
+@pytest.mark.parametrize("take", ["A", None])  # None: what stands is kept
+def test_what_is_to_be_taken_is_written_with_how_to_use_it(
+    tmp_path: Path, take: str | None
+) -> None:
+    path = tmp_path / "mine.toml"
+    files = ReportFiles(None, None, path, None)
+    [said] = files.write(report(take, PRESET), settled(None))
+    assert said == f"Wrote {path}; use it: rag-nodes ingest DOCUMENTS --parser {path}"
+    preset = load_preset(path)
+    assert (preset.name, dict(preset.query)) == ("mine", {"mode": "sparse"})
+    assert preset.make().fingerprint == get_parser("retrieval").fingerprint
 
 
 @pytest.mark.parametrize(
-    ("column", "end"),
-    [
-        (get_parser("retrieval"), "--parser {path}"),
-        (
-            Searched(get_parser("retrieval"), QueryOptions(granularity="sentences", budget=1)),
-            "ask as it was asked here: rag-nodes ask --granularity sentences",
-        ),
-    ],
+    ("take", "why"), [(None, "no column is shown"), ("A", "no preset file may name A")]
 )
-def test_what_is_to_be_taken_is_written_with_how_to_use_it(
-    tmp_path: Path, column: object, end: str
+def test_what_no_file_can_name_is_no_error_after_all_was_measured(
+    tmp_path: Path, take: str | None, why: str
 ) -> None:
-    path = tmp_path / "mine.toml"
-    said = _saved(path, report("A"), {"A": column})
-    assert said.startswith(f"Wrote {path}; use it: rag-nodes ingest DOCUMENTS --parser {path}")
-    assert said.endswith(end.format(path=path))
-    assert path.read_text()
-
-
-def test_nothing_is_written_where_nothing_is_to_be_taken(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    assert "no column is shown" in _saved(path, report(None), {"A": get_parser("retrieval")})
-    assert not path.exists()
-
-
-def test_a_splitter_of_another_package_is_no_error_after_all_was_measured(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    said = _saved(path, report("A"), {"A": SentenceSplitter(chunk_size=100, chunk_overlap=0)})
-    assert said.startswith(f"{path} was not written: ")
-    assert "is of another package" in said
+    path, script = tmp_path / "mine.toml", tmp_path / "mine.py"
+    files = ReportFiles(None, None, path, script)
+    said = [*files.write(report(take), settled(None))]
+    assert [one.partition(" was not written: ")[0] for one in said] == [str(path), str(script)]
+    assert all(why in one for one in said)
     assert not path.exists()

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 FERRY, QUESTIONS = CORPUS / "ferry.pdf", CORPUS / "ferry_questions.csv"
-QUICK = ("--sizes", "100,800", "--overlaps", "0", "--mode", "sparse", "-q")
+QUICK = ("--sizes", "100,800", "--mode", "sparse", "-q")
 CHUNKS = ("--granularity", "chunks")
 
 
-def test_the_shipped_manual_is_told_not_to_be_cut_large_with_reasons(
+def test_the_shipped_manual_is_told_not_to_be_cut_large_and_what_to_take(
     command: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "72")
+    monkeypatch.setenv("COLUMNS", "80")
     run, page = tmp_path / "run.json", tmp_path / "page.html"
     ended = command(
         "recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive", *QUICK, *CHUNKS, "-o", run,
@@ -36,31 +36,18 @@ def test_the_shipped_manual_is_told_not_to_be_cut_large_with_reasons(
     )  # fmt: skip
     assert ended.code == 0, ended.stderr
     said = " ".join(ended.stdout.split())
-    assert "Take recursive 100: it finds" in said
-    assert "is not shown to be worse" in said
-    assert "most of all recursive 800" in said
+    assert "Take recursive at 100 (" in said
+    assert "recursive at 800" in said
     assert "46 questions about one document" in said
-    assert "@500 @1000 @2000" in said  # no number is cut where it is narrow
-    assert "chosen" in said
-    assert "Take recursive 100: it finds" in page.read_text("utf-8")
     found = json.loads(run.read_text("utf-8"))
-    assert found["chosen"] == "recursive 100"
-    assert [one["name"] for one in found["trials"]] == [
-        "recursive 200", "recursive 100", "recursive 800",
+    assert found["decision"]["take"] == "recursive at 100"
+    assert found["decision"]["words"] in page.read_text("utf-8")
+    assert [one["name"] for one in found["rows"]] == [
+        "retrieval", "recursive at 100", "recursive at 800", "LlamaIndex SentenceSplitter",
     ]  # fmt: skip
 
 
-def test_without_questions_drafts_choose_nothing_and_say_so(command: Callable[..., Ended]) -> None:
-    ended = command("recommend", FERRY, "--drafts", "40", "-p", "recursive", *QUICK, "--json")
-    assert ended.code == 0, ended.stderr
-    assert "were drafted from the documents" in ended.stderr
-    assert (ended.json["told"], ended.json["chosen"]) == (False, "recursive 200 by sentences")
-    assert ended.json["dataset"]["drafts"] == ended.json["dataset"]["questions"] > 20
-    assert ended.json["verdict"][0].startswith("Drafts cannot choose: ")
-    assert [one["name"] for one in ended.json["trials"]] == ["recursive 200 by sentences"]
-
-
-def test_what_keeps_every_candidate_from_being_measured_is_said_once(
+def test_what_keeps_every_row_from_being_measured_is_said_once(
     command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = shutil.disk_usage(CORPUS)._replace(free=1 << 20)
@@ -73,7 +60,7 @@ def test_what_keeps_every_candidate_from_being_measured_is_said_once(
 def test_sizes_have_to_be_named(command: Callable[..., Ended]) -> None:
     ended = command("recommend", FERRY, "--sizes", "0")
     assert ended.code == 2
-    assert "--budget and --sizes" in ended.stderr
+    assert "--sizes: name at least one" in ended.stderr
 
 
 @pytest.mark.parametrize("name", ["recursive.toml", "kept.yaml", "nowhere/kept.toml"])
@@ -82,7 +69,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
 ) -> None:
     ended = command("recommend", FERRY, "--save", name)
     assert ended.code == 2
-    assert "drafted" not in ended.stderr
+    assert "Reading" not in ended.stderr
 
 
 def test_nothing_to_ask_about_is_refused(command: Callable[..., Ended]) -> None:
@@ -100,7 +87,7 @@ def test_what_was_chosen_is_saved_as_a_preset_that_ingest_and_ask_take(
     preset = load_preset(saved)
     assert preset.make().to_dict()["chunk_size"] == 100
     assert dict(preset.query) == {"granularity": "chunks", "mode": "sparse", "budget": 1000}
-    assert preset.summary.startswith("Take recursive 100: it finds")
+    assert preset.summary == "recursive at 100"
     ended = command("ingest", FERRY, "-p", saved, "--store", "kept", "--json")
     assert [one["parser"] for one in ended.json["columns"]] == ["ferry"]
     asked = command(
@@ -168,20 +155,3 @@ def test_the_exported_script_answers_in_a_process_of_its_own(
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
     assert "twelve minutes" in ended.stdout
-
-
-@pytest.mark.parametrize(
-    ("kept", "said"),
-    [((), "with --cache FOLDER a run that was ended goes on"),
-     (("--cache", "kept"), "Finished candidates are kept in kept: the same command goes on")],
-)  # fmt: skip
-def test_a_run_that_is_ended_says_how_to_go_on(
-    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, kept: tuple[str, ...], said: str
-) -> None:
-    def ended_by_hand(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("rag_nodes.evaluation.recommendation.recommend", ended_by_hand)
-    ended = command("recommend", FERRY, "--questions", QUESTIONS, *kept)
-    assert ended.code == 130
-    assert said in ended.stderr

@@ -13,12 +13,12 @@ from rag_nodes.models.pickling import pickled, unpickled
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from rag_nodes.evaluation.units import SweepRecipe, SweepUnit
+    from rag_nodes.evaluation.measuring import Recipe, Unit
 
-    Behaviour = Callable[[Callable[..., Any], SweepRecipe, SweepUnit], Any]
+    Behaviour = Callable[[Callable[..., Any], Recipe, Unit], Any]
 
 
-def honest(work: Callable[..., Any], recipe: SweepRecipe, unit: SweepUnit) -> Any:
+def honest(work: Callable[..., Any], recipe: Recipe, unit: Unit) -> Any:
     """What comes of a unit that nothing happens to."""
     return work(recipe, unit)
 
@@ -35,7 +35,7 @@ class InProcess:
 
     def __init__(self, workers: int = 2, behaviour: Behaviour = honest, seed: int = 0) -> None:
         self.workers = workers
-        self.units: list[SweepUnit] = []
+        self.units: list[Unit] = []
         self.closed = False
         self._behaviour, self._drawn = behaviour, random.Random(seed)  # noqa: S311
         self._made: Any = None
@@ -56,10 +56,10 @@ class InProcess:
     def close(self) -> None:
         self.closed = True
         if self._made is not None:
-            self._made.opened.close()
+            self._made.close()
             RequestWindow.processes = 1  # as the process is to go on
 
     @property
     def rows(self) -> list[str]:
         """The columns whose rows went to workers."""
-        return [one.variant["column"] for one in self.units if one.variant]
+        return [one.variant.column for one in self.units]

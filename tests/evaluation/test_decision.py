@@ -117,7 +117,7 @@ def test_one_column_alone_leaves_no_choice() -> None:
 
 def test_a_report_keeps_its_decision_as_json() -> None:
     decision = decided({"A": (50, 2_000_000), "B": (20, 1_000_000)})
-    report = EvaluationReport({}, {}, (), (), (), (), (), None, decision, ("Asked.",))
+    report = EvaluationReport({"probed": 0}, {}, (), (), (), (), (), decision, ("Asked.",))
     again = EvaluationReport.from_dict(json.loads(report.to_json()))
     assert again.decision == decision
     assert again.said == (decision.words, decision.cost, "Asked.")

@@ -12,10 +12,8 @@ from rag_nodes.apps.tabs.evaluate.verdict import verdict
 from rag_nodes.evaluation import Dataset, recommend
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.gates import against_baseline, under
-from rag_nodes.evaluation.page import html_of, recommendation_page
+from rag_nodes.evaluation.page import html_of
 from rag_nodes.evaluation.plan import EvaluationPlan
-from rag_nodes.evaluation.recommendation import PLAN as SWEEP
-from rag_nodes.evaluation.recommendation.candidates import STANDARD_SIZE
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import get_parser
@@ -23,7 +21,7 @@ from rag_nodes.parsers.presets import DEFAULT_PARSER
 from rag_nodes.server.mcp.evaluation import EvaluationSummary
 
 PLAN = EvaluationPlan(budgets=(30, 60), sizes=(20, 40), target=30, draws=200, ks=(1, 10))
-SMALL = replace(SWEEP, budgets=(30, 60), sizes=(30, 300), draws=200)
+SMALL = replace(PLAN, sizes=(30, 300))
 NAMES_A_WINNER = ("better", "ahead", "leads", "level", "behind", "best", "answer every", "Take ")
 
 
@@ -55,7 +53,7 @@ def test_the_corpus_shows_a_winner_by_the_same_questions_once_they_are_accepted(
 
 def size_of(report: EvaluationReport) -> bool:
     """Whether anything in the report compares columns."""
-    return bool(report.contrasts or report.sizes or report.control)
+    return bool(report.contrasts or report.sizes)
 
 
 def test_numbers_are_measured_and_no_column_is_put_first(by_drafts: EvaluationReport) -> None:
@@ -70,7 +68,7 @@ def test_the_verdict_says_what_stands_and_what_to_do(by_drafts: EvaluationReport
     first, basis = by_drafts.said
     assert first == (
         "Drafts cannot choose: nobody has accepted any of these questions, so the preset "
-        f"{DEFAULT_PARSER} (recursive, {STANDARD_SIZE} tokens) stands. Accept those that people "
+        f"{DEFAULT_PARSER} (recursive, 200 tokens) stands. Accept those that people "
         "would ask, or write about 20 of your own."
     )
     assert basis.startswith("32 questions about 4 documents were asked.")
@@ -97,9 +95,8 @@ def test_pages_and_tools_say_why_answers_were_missed_and_advise_nothing() -> Non
         assert reason in shown(drafts)
         assert advice in shown(accepted)
         assert advice not in shown(drafts)
-    for part in ("all intervals of differences", "control"):
-        assert part in pages(accepted).lower()
-        assert part not in pages(drafts).lower()
+    assert "all intervals of differences" in pages(accepted).lower()
+    assert "all intervals of differences" not in pages(drafts).lower()
 
 
 def pages(report: EvaluationReport) -> str:
@@ -146,24 +143,12 @@ def test_a_single_draft_is_left_out_in_the_singular() -> None:
     assert "1 draft that nobody has accepted was left out." in said
 
 
-def test_recommend_answers_the_standard_and_tries_no_other() -> None:
-    found = recommend(drafted(), {"recursive": get_parser("recursive")}, plan=SMALL)
-    assert [one.name for one in found.trials] == ["recursive 200 by sentences"]
-    assert (found.chosen, found.told) == ("recursive 200 by sentences", False)
-    assert found.verdict[0] == (
-        "Drafts cannot choose: nobody has accepted any of these questions, so recursive 200 by "
-        "sentences stands, and no other was tried. Accept those that people would ask, or write "
-        "about 20 of your own."
-    )
-    assert found.otherwise == ()
-    page = recommendation_page(found)
-    assert "Drafts cannot choose" in page
-    assert "<svg" not in page
-
-
-def test_recommend_goes_by_the_accepted_ones_where_there_are_some() -> None:
-    found = recommend(drafted(accepted=20), {"recursive": get_parser("recursive")}, plan=SMALL)
-    assert len(found.trials) > 1
+def test_recommend_takes_nothing_by_drafts_and_goes_by_accepted_questions() -> None:
+    parsers = {"recursive": get_parser("recursive")}
+    drafts = recommend(drafted(), parsers, plan=SMALL)
+    assert (drafts.decision.take, drafts.decision.grade) == (None, "drafts")
+    found = recommend(drafted(accepted=20), parsers, plan=SMALL)
+    assert found.decision.grade in ("these documents", "not shown")
     assert found.dataset["questions"] == 20
     assert "12 drafts that nobody has accepted were left out." in found.verdict
 

@@ -124,7 +124,7 @@ def test_what_is_measured_is_what_was_asked_for(client: httpx.Client) -> None:
     assert (settings["mode"], settings["seed"]) == ("sparse", 7)
     own, *others = report["rows"]
     assert own["parser"]["chunk_size"] == 60
-    assert [row["role"] for row in others] == ["size", "size", "matched", "control"]
+    assert [row["role"] for row in others] == ["size", "size", "matched", "reference"]
 
 
 def test_every_column_is_searched_by_each_embedding_that_is_named(client: httpx.Client) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import traceback
-from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -21,11 +20,9 @@ from rag_nodes.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from rag_nodes.cli.invocation import Invocation
-    from rag_nodes.models import Models
     from rag_nodes.pipeline import FileOutcome
 
 
@@ -132,34 +129,3 @@ def _message(error: Exception) -> str:
 
 def _share(failed: int, total: int, thing: str) -> str:
     return f"{failed} of {total} {thing}{'' if total == 1 else 's'}" if failed else ""
-
-
-@contextmanager
-def resumable(cli: Invocation, what: str, cache: Path | None) -> Iterator[None]:
-    """Where somebody ends the run, say how to go on.
-
-    Args:
-        cli: says it.
-        what: is kept when it is finished, such as "rows".
-        cache: folder in which it is kept; None for nowhere.
-    """
-    try:
-        yield
-    except KeyboardInterrupt:
-        cli.complain(
-            f"Finished {what} are kept in {cache}: the same command goes on from there."
-            if cache
-            else "Nothing was kept: with --cache FOLDER a run that was ended goes on."
-        )
-        raise
-
-
-def say_uncached(
-    cli: Invocation, cache: Path | None, columns: Iterable[object], models: Models
-) -> None:
-    """Say which columns are measured anew by every run, though a cache is kept."""
-    if cache:
-        from rag_nodes.evaluation.cache import uncached
-
-        for said in uncached(columns, models):
-            cli.complain(f"{one_line(said)}.")

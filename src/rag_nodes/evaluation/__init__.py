@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.importers import load_dataset
     from rag_nodes.evaluation.judging.stage import Judging
     from rag_nodes.evaluation.plan import EvaluationPlan
-    from rag_nodes.evaluation.recommendation import Recommendation, recommend
     from rag_nodes.evaluation.report import EvaluationReport
-    from rag_nodes.evaluation.run import evaluate
+    from rag_nodes.evaluation.run import evaluate, recommend
 
 __all__ = [
     "ChunkStatistics",
@@ -43,7 +42,6 @@ __all__ = [
     "Judging",
     "Passage",
     "Question",
-    "Recommendation",
     "Searched",
     "SizeLimits",
     "StoredCollection",
@@ -76,11 +74,10 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one o
             "EvaluationReport": "report",
             "Judging": "judging.stage",
             "Question": "dataset",
-            "Recommendation": "recommendation",
             "Searched": "columns",
             "StoredCollection": "columns",
             "evaluate": "run",
             "load_dataset": "importers",
-            "recommend": "recommendation",
+            "recommend": "run",
         },
     )

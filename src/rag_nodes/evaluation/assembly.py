@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rag_nodes.evaluation.checks import mean_leakage
-from rag_nodes.evaluation.decision import decision_of, undecided
+from rag_nodes.evaluation.decision import decision_of, likely, undecided
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import UNNAMED, EvaluationReport, Row
 from rag_nodes.evaluation.sizes import TOLERANCE
-from rag_nodes.evaluation.verdicts import Judge, control_of, pairs_of, shares_of
+from rag_nodes.evaluation.verdicts import Judge, pairs_of, shares_of
 from rag_nodes.evaluation.wording import basis, drafts_left_out, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from rag_nodes.evaluation.dataset import Dataset, Question
     from rag_nodes.evaluation.judging import Judgement
     from rag_nodes.evaluation.plan import EvaluationPlan
-    from rag_nodes.evaluation.report import Control, LeftOut
+    from rag_nodes.evaluation.report import LeftOut
     from rag_nodes.models import Models
 
 _CONTEXT = 300
@@ -48,22 +48,36 @@ def assemble(
     rows: Sequence[Row],
     left_out: Sequence[LeftOut] = (),
     judgement: Judgement | None = None,
+    preset: Callable[[str], str] = lambda _: "",
 ) -> EvaluationReport:
-    """The rows with everything that can be said about them together."""
+    """The rows with everything that can be said about them together.
+
+    Args:
+        dataset: documents and questions.
+        plan: what was measured.
+        models: what embedded.
+        rows: one per variant.
+        left_out: sizes that columns cannot have.
+        judgement: of the answers; None where nobody asked.
+        preset: of the name of a row, a preset file as text.
+    """
     values = {
         row.name: np.array([one.scores[plan.main] for one in row.outcomes])
         for row in rows
         if not row.error
     }
     about = described(dataset)
-    facts: dict[str, Any] = {"contrasts": (), "sizes": (), "control": None, "verdict": ()}
+    facts: dict[str, Any] = {"contrasts": (), "sizes": (), "verdict": ()}
     facts["decision"] = undecided(by_draft=bool(values) and dataset.by_drafts)
     rows = [row if row.error else replace(row, interval=own_mean(values[row.name])) for row in rows]
     documents = [question.document for question in dataset.questions]
-    if values and dataset.by_drafts:
+    if values and dataset.probed:
+        own = [row for row in rows if row.role == "own" and not row.error]
+        facts["decision"] = likely(own, dataset.probed, len(documents), preset)
+    elif values and dataset.by_drafts:
         facts["verdict"] = (basis(len(documents), len({*documents})),)
     elif values:
-        facts = _facts(rows, values, documents, plan)
+        facts = _facts(rows, values, documents, plan, preset)
         facts["verdict"] += tuple(drafts_left_out(dataset.unaccepted))
     return EvaluationReport(
         dataset=about,
@@ -86,6 +100,7 @@ def _facts(
     values: Mapping[str, NDArray[np.float64]],
     documents: Sequence[str],
     plan: EvaluationPlan,
+    preset: Callable[[str], str],
 ) -> dict[str, Any]:
     good = [row for row in rows if not row.error]
     own = [row for row in good if row.role == "own"]
@@ -100,10 +115,9 @@ def _facts(
     errors = dict(zip(contrasts, judge.questions.errors, strict=True))
     of_own = contrasts[: len(pairs_of(own))]
     return {
-        "decision": decision_of(own, of_own, errors),
+        "decision": decision_of(own, of_own, errors, preset),
         "contrasts": tuple(contrasts),
         "sizes": tuple(shares_of(values, judge, own, matched, **swaps)),
-        "control": _control(good, own, values),
         "verdict": tuple(summary(own, equal, contrasts, len(documents), len({*documents}))),
     }
 
@@ -121,14 +135,6 @@ def equal_rows(rows: Sequence[Row]) -> list[Row]:
     return [row for row in matched if abs(row.chunks["mean"] / middle - 1) <= 2 * TOLERANCE]
 
 
-def _control(
-    rows: Sequence[Row], own: Sequence[Row], values: Mapping[str, NDArray[np.float64]]
-) -> Control | None:
-    twin = next((row for row in rows if row.role == "control"), None)
-    column = next((row for row in own if twin and row.parser == twin.parser), None)
-    return control_of(values, column.name, twin.name) if twin and column else None
-
-
 def described(dataset: Dataset) -> dict[str, Any]:
     """The data in a few numbers."""
     return {
@@ -138,6 +144,7 @@ def described(dataset: Dataset) -> dict[str, Any]:
         "questions": len(dataset.questions),
         "drafts": sum(question.draft for question in dataset.questions),
         "unaccepted": dataset.unaccepted,
+        "probed": dataset.probed,
         "overlap": mean_leakage(dataset),
         "unplaced": [asdict(one) for one in dataset.unplaced],
         "left_out": dict(dataset.left_out),
@@ -158,6 +165,7 @@ def settings_of(plan: EvaluationPlan, models: Models) -> dict[str, Any]:
         "ks": list(plan.ks),
         "sizes": list(plan.sizes),
         "target": plan.target,
+        "chosen_from": plan.chosen_from,
         "mode": plan.options.mode,
         "vector": plan.options.vector,
         "granularity": plan.options.granularity or "chunks",

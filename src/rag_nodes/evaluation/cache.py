@@ -1,14 +1,12 @@
-"""Vectors and replies that were paid for, rows that were measured: a run that was ended goes on."""
+"""Vectors and replies that were paid for: a run that was ended pays for none of them again."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, MutableMapping
-from dataclasses import asdict
-from importlib.metadata import version
+from collections.abc import Iterator, MutableMapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,26 +14,18 @@ from llama_index.core.storage.kvstore.types import MutableMappingKVStore
 
 from rag_nodes.code_identity import code_of
 from rag_nodes.errors import DatasetError
-from rag_nodes.evaluation.columns import Searched, StoredCollection
-from rag_nodes.evaluation.report import Row, row_of
-from rag_nodes.parsers import as_parser
-from rag_nodes.pipeline.identity import parser_code, untold_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from rag_nodes.code_identity import Code
-    from rag_nodes.evaluation.columns import Variant
     from rag_nodes.models import Models
 
 _FILE = "evaluations.sqlite"
 _TABLES = """
 create table if not exists vectors (key blob primary key, vector blob not null) without rowid;
-create table if not exists rows (key blob primary key, row text not null) without rowid;
 create table if not exists replies (key blob primary key, reply text not null) without rowid;
 """
-_COLUMNS = {"vectors": "vector", "rows": "row", "replies": "reply"}
+_COLUMNS = {"vectors": "vector", "replies": "reply"}
 """The table of each kind, and its one column beside the key."""
 _BUSY = 30.0
 """Seconds that a run waits for another that writes to the same cache."""
@@ -44,10 +34,10 @@ Vector = dict[str, list[float]]
 
 
 class EvaluationCache:
-    """A folder with what evaluations have paid for and found.
+    """A folder with what evaluations have paid for.
 
-    Keys are hashes: no text of a document is kept, only its vectors, the scores, and what a model
-    was paid to write about it.
+    Keys are hashes: no text of a document is kept, only its vectors and what a model was paid to
+    write about it.
 
     Args:
         folder: made where it is missing; None for memory, where texts are still embedded once.
@@ -87,8 +77,6 @@ class EvaluationCache:
         """
         if models.embeds_offline:
             return models
-        from dataclasses import replace
-
         code = code_of(models.embedding)
         vectors: MutableMapping[str, Vector] = {}
         if not code.untold:  # or the vectors are kept for this run alone
@@ -99,18 +87,8 @@ class EvaluationCache:
         )
         return replace(models, embedding=cached)
 
-    def row(self, key: bytes | None) -> Row | None:
-        """The row that was measured with this key; None where there is none."""
-        found = self.get("rows", key) if key else None
-        return row_of(json.loads(found)) if found else None
-
-    def keep(self, key: bytes | None, row: Row) -> None:
-        """Remember a row that has a key."""
-        if key:
-            self.put("rows", key, json.dumps(asdict(row)))
-
     def get(self, table: str, key: bytes) -> Any:
-        """What is kept under a key of "vectors", "rows" or "replies"; None where nothing is."""
+        """What is kept under a key of "vectors" or "replies"; None where nothing is."""
         column = _COLUMNS[table]
         with self._lock:
             found = self._database.execute(
@@ -120,7 +98,7 @@ class EvaluationCache:
         return found[0] if found else None
 
     def put(self, table: str, key: bytes, value: object) -> None:
-        """Keep something under a key of "vectors", "rows" or "replies"."""
+        """Keep something under a key of "vectors" or "replies"."""
         with self._lock, self._database:
             self._database.execute(f"insert or replace into {table} values (?, ?)", (key, value))  # noqa: S608 -- names of ours
 
@@ -128,44 +106,6 @@ class EvaluationCache:
         """Forget a vector."""
         with self._lock, self._database:
             self._database.execute("delete from vectors where key = ?", (key,))
-
-
-def row_key(
-    variant: Variant, dataset: str, documents: Sequence[object], settings: object, code: Code
-) -> bytes | None:
-    """What a row depends on, as a key.
-
-    None for a collection, which others may write to, and where the code cannot be told.
-
-    Args:
-        variant: parser and role.
-        dataset: fingerprint of the data.
-        documents: their ids, which the places of chunks name, and what is embedded with them.
-        settings: all else that decides, as plain data.
-        code: of the embedding model.
-    """
-    if isinstance(variant.parser, StoredCollection):
-        return None
-    cut = parser_code(variant.parser)
-    if cut.untold or code.untold:
-        return None
-    parser, searched = variant.parser.fingerprint, repr(variant.options)
-    codes = [version("rag-nodes"), cut.digest, code.digest]
-    facts = [variant.name, variant.note, parser, searched, dataset, documents, settings, codes]
-    return _digest(json.dumps(facts, sort_keys=True, default=repr))
-
-
-def uncached(columns: Iterable[object], models: Models) -> list[str]:
-    """What is never read from a cache, as nobody can tell whether it changed: a clause for each.
-
-    Args:
-        columns: as `evaluate` takes them.
-        models: of the evaluation.
-    """
-    given = (one.parser if isinstance(one, Searched) else one for one in columns)
-    parsers = [as_parser(one) for one in given if not isinstance(one, StoredCollection)]
-    found = dict.fromkeys(untold_of(parsers, models.embedding))
-    return [f"{said}, so nothing that it makes is read from a cache" for said in found]
 
 
 class _Vectors(MutableMapping[str, Vector]):

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.columns import StoredCollection as StoredCollection  # noqa: PLC0414 -- given on
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.report import LeftOut
-from rag_nodes.evaluation.sizes import Matched, resized
-from rag_nodes.parsers import SpanNodeParser, as_parser
+from rag_nodes.evaluation.sizes import resized
+from rag_nodes.parsers import ForeignNodeParser, SpanNodeParser, as_parser
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.query import QueryOptions
 
-Role = Literal["own", "size", "matched", "control"]
-"""Its own options; one size of its curve; the common mean size; the first column once more."""
-Sized = Matched | Exception
-"""A parser at the common mean size, or why there is none."""
-CONTROL = "A/A control"
-"""Name of the column that is another one once more."""
+Role = Literal["own", "size", "matched", "reference"]
+"""A column as it is compared; one size of its curve; the common mean size; LlamaIndex's splitter as
+it comes, to look at beside the curves."""
+REFERENCE = "LlamaIndex SentenceSplitter"
+"""Name of the row of that splitter: 1,024 tokens, 200 of them shared."""
+_REFERENCE_PATH = "llama_index.core.node_parser:SentenceSplitter"
 _SEARCHING = ("granularity", "mode", "fusion", "vector", "expand", "similarity_cutoff")
 """Options of a search that are plain values."""
 
@@ -36,10 +36,12 @@ class Searched:
         parser: what cuts, or a `StoredCollection`.
         options: how is searched, in place of the plan's `options`; budget and number of chunks are
             set by the evaluation.
+        at_sizes: it is tried at the sizes of the plan, too.
     """
 
     parser: object
     options: QueryOptions
+    at_sizes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +51,15 @@ class Variant:
     Attributes:
         column: name of the column it belongs to.
         role: what it is there for.
-        parser: how it cuts, or the collection that was cut once.
-        nominal: tokens a chunk may have, for a size of the curve; None otherwise.
+        parser: how it cuts, or the collection that was cut once; pickled for other processes.
+        nominal: tokens a chunk may have, where a size was asked for; None otherwise.
         note: what has to be said of it, such as a mean size it could not reach; "" for nothing.
         options: how it is searched, where that is not as all others are.
     """
 
     column: str
     role: Role
-    parser: SpanNodeParser | StoredCollection
+    parser: SpanNodeParser | StoredCollection | bytes
     nominal: int | None = None
     note: str = ""
     options: QueryOptions | None = None
@@ -65,56 +67,44 @@ class Variant:
     @property
     def name(self) -> str:
         """Unique in a run."""
-        if self.role == "size":
+        if self.nominal is not None:
             return f"{self.column} at {self.nominal}"
         return f"{self.column} at equal size" if self.role == "matched" else self.column
 
 
 def variants_of(
-    columns: Mapping[str, object],
-    *,
-    sizes: Sequence[int],
-    target: int | None,
-    sized: Callable[[Mapping[str, SpanNodeParser]], Mapping[str, Sized]],
+    columns: Mapping[str, object], plan: EvaluationPlan
 ) -> tuple[list[Variant], list[LeftOut]]:
-    """Everything that is indexed and asked, in the order it is shown, and what cannot be.
+    """Every row there will be, and the sizes that a column cannot have.
 
     Args:
-        columns: parsers by name: ours, and splitters of other packages; or collections; each of
-            them also `Searched` in a way of its own.
-        sizes: of the curve, in tokens; none for no curve.
-        target: mean size of the comparison at equal size; None for none.
-        sized: finds that size of each parser, by column.
+        columns: as `evaluate` takes them.
+        plan: sizes, and what is chosen from.
 
     Raises:
-        CancelledError: `sized` was cancelled.
         ConfigurationError: there is no column, one is no splitter, or a name is taken.
     """
     if not columns:
         raise ConfigurationError("nothing to evaluate: name at least one parser")
-    if CONTROL in columns:
-        raise ConfigurationError(
-            f"{CONTROL!r} is the name of a column that is added; choose another"
-        )
-    own = [_own(name, column) for name, column in columns.items()]
-    cut = {one.column: one.parser for one in own if isinstance(one.parser, SpanNodeParser)}
-    at_target = sized(cut) if target else {}
     found: list[Variant] = []
     left_out: list[LeftOut] = []
-    for column in own:
-        found.append(column)
-        for one in _resized(column.name, column.parser, sizes, target, at_target):
-            if isinstance(one, Variant):
-                found.append(replace(one, options=column.options))
-            else:
-                left_out.append(one)
+    for name, column in columns.items():
+        own = _own(name, column)
+        is_sized = not isinstance(column, Searched) or column.at_sizes
+        sized, without = _at_sizes(own, plan) if is_sized else ([], [])
+        if plan.chosen_from == "columns" or not sized:
+            found.append(own)
+        found += sized
+        left_out += without
+        if plan.target and not isinstance(own.parser, StoredCollection):
+            found.append(replace(own, role="matched"))
+    found += _reference(found, plan)
     repeated = [name for name, times in Counter(one.name for one in found).items() if times > 1]
     if repeated:
         raise ConfigurationError(
             f"two rows would be called {repeated[0]!r}; choose another name for that column"
         )
-    note = f"{own[0].name} once more"
-    return [*found, replace(own[0], column=CONTROL, role="control", note=note)], left_out
+    return found, left_out
 
 
 def by_vectors(
@@ -164,47 +154,40 @@ def _own(name: str, column: object) -> Variant:
     return Variant(name, "own", parser, options=options)
 
 
-def _resized(
-    name: str,
-    parser: SpanNodeParser | StoredCollection,
-    sizes: Sequence[int],
-    target: int | None,
-    at_target: Mapping[str, Sized],
-) -> Iterator[Variant | LeftOut]:
-    """The points of a column's curve, and the column at the common mean size."""
-    if isinstance(parser, StoredCollection):
-        if sizes or target:
-            yield LeftOut(name, ("other sizes",), "a collection stays as it was cut")
-        return
-    wanted: dict[str, Callable[[], Variant]] = {
-        str(size): partial(_at, name, parser, size) for size in sizes
-    }
-    if target:
-        wanted[f"a mean of {target}"] = partial(_matched, name, at_target[name])
+def _at_sizes(own: Variant, plan: EvaluationPlan) -> tuple[list[Variant], list[LeftOut]]:
+    """A column at each size of the plan, and those that it cannot have."""
+    if not isinstance(own.parser, SpanNodeParser):
+        some = plan.sizes or plan.target
+        reason = "a collection stays as it was cut"
+        return [], [LeftOut(own.column, ("other sizes",), reason)] if some else []
+    found: list[Variant] = []
     refused = defaultdict[str, list[str]](list)
-    for size, make in wanted.items():
+    for size in plan.sizes:
         try:
-            yield make()
+            parser = resized(own.parser, size)
         except Exception as error:  # noqa: BLE001 -- another's splitter may raise anything
-            refused[str(error) or type(error).__name__].append(size)
-    for reason, named in refused.items():
-        yield LeftOut(name, tuple(named), reason)
+            refused[str(error) or type(error).__name__].append(str(size))
+        else:
+            role: Role = "own" if plan.chosen_from == "sizes" else "size"
+            found.append(replace(own, role=role, parser=parser, nominal=size))
+    return found, [LeftOut(own.column, tuple(names), why) for why, names in refused.items()]
 
 
-def _at(name: str, parser: SpanNodeParser, size: int) -> Variant:
-    return Variant(name, "size", resized(parser, size), size)
-
-
-def _matched(name: str, one: Sized) -> Variant:
-    if isinstance(one, Exception):
-        raise one
-    note = "" if one.reached else f"mean size {one.mean:.0f}: {one.target} could not be reached"
-    return Variant(name, "matched", one.parser, note=note)
+def _reference(variants: Sequence[Variant], plan: EvaluationPlan) -> list[Variant]:
+    """LlamaIndex's splitter as it comes, where sizes are tried and nobody named it."""
+    parser = ForeignNodeParser(path=_REFERENCE_PATH)
+    known = {one.parser.fingerprint for one in variants if isinstance(one.parser, SpanNodeParser)}
+    if not plan.sizes or parser.fingerprint in known:
+        return []
+    role: Role = "own" if plan.chosen_from == "sizes" else "reference"
+    return [Variant(REFERENCE, role, parser)]
 
 
 def configuration_of(variant: Variant) -> dict[str, Any]:
     """The class and the plain options of a parser; what could hold a key is left out."""
     parser, searched = variant.parser, _searched(variant.options)
+    if isinstance(parser, bytes):
+        return searched
     if isinstance(parser, StoredCollection):
         place = {"class": "collection", "name": parser.name, "store": parser.store.location}
         return {**place, **searched}

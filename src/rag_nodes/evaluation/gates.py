@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from rag_nodes.errors import ConfigurationError, DatasetError
-from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
+from rag_nodes.evaluation.checks import ACCEPT
 from rag_nodes.evaluation.leads import Interval, Swaps
 from rag_nodes.evaluation.plan import shares
 from rag_nodes.evaluation.verdicts import more_of
@@ -83,8 +83,8 @@ def against_baseline(
     shared = shared_columns(baseline, [row.name for row in own])
     rows = [row for row in own if row.name in shared]
     gone = sorted({*_measured(baseline)} - {row.name for row in own})
-    if report.by_drafts:
-        return [*map(_undecided, rows), *map(_gone, gone)]
+    if report.untold:
+        return [*(_undecided(row, report) for row in rows), *map(_gone, gone)]
     both = shared_questions(baseline, {one["id"]: one["text"] for one in report.questions})
     told = _changes(report, baseline, [row.name for row in rows if not row.error], both, tolerance)
     found = [_failed(row) if row.error else told[row.name] for row in rows]
@@ -197,7 +197,7 @@ def under(report: EvaluationReport, limit: str) -> list[GateResult]:
     """
     asked = limit_of(limit, shares(report.settings["budgets"], report.settings["ks"]))
     own = report.of_role("own")
-    return [_undecided(row) if report.by_drafts else _reaches(row, asked) for row in own]
+    return [_undecided(row, report) if report.untold else _reaches(row, asked) for row in own]
 
 
 def _reaches(row: Row, limit: Limit) -> GateResult:
@@ -211,11 +211,11 @@ def _reaches(row: Row, limit: Limit) -> GateResult:
     return GateResult(row.name, "holds" if reached else "fell", words)
 
 
-def _undecided(row: Row) -> GateResult:
+def _undecided(row: Row, report: EvaluationReport) -> GateResult:
     """The outcome where nobody has accepted a question."""
     if row.error:
         return _failed(row)
-    words = f"{row.name}: cannot tell: {DRAFTED}; {ACCEPT}"
+    words = f"{row.name}: cannot tell: {report.untold}; {ACCEPT}"
     return GateResult(row.name, "cannot tell", words)
 
 

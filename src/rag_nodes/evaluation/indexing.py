@@ -16,6 +16,7 @@ from rag_nodes.evaluation.sizes import token_counts
 from rag_nodes.evaluation.statistics import ChunkStatistics, chunk_statistics
 from rag_nodes.parsers import SpanNodeParser, leaf_nodes
 from rag_nodes.pipeline import ingest_documents
+from rag_nodes.processes import current_interrupt
 from rag_nodes.query.packing import passage_of
 from rag_nodes.query.places import document_of, span_of
 from rag_nodes.query.retriever import RagNodesRetriever
@@ -26,14 +27,14 @@ from rag_nodes.text.tokens import count_tokens
 from rag_nodes.transforms import vector_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from llama_index.core.schema import BaseNode, Document, TransformComponent
 
     from rag_nodes.evaluation.columns import Variant
     from rag_nodes.evaluation.dataset import Question
     from rag_nodes.models import Models
-    from rag_nodes.pipeline import ParserOutcome, Progress
+    from rag_nodes.pipeline import ParserOutcome
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.query import QueryOptions, QuestionVectors
     from rag_nodes.store import Hit, Store
@@ -86,7 +87,6 @@ class Index:
         options: how is searched, unless the variant says it.
         vectors: the questions' embeddings, shared by all variants.
         dimension: numbers of a vector; 0 where none are made.
-        progress: hears of the ingestion.
         parse: cuts a document; None to have the parser do it.
         written: keeps what the LLM of `models` writes about chunks; None to keep it nowhere.
 
@@ -105,7 +105,6 @@ class Index:
         options: QueryOptions,
         vectors: QuestionVectors,
         dimension: int = 0,
-        progress: Callable[[Progress], None] | None = None,
         parse: Parse | None = None,
         written: WrittenTexts | None = None,
     ) -> None:
@@ -117,12 +116,11 @@ class Index:
             nodes, counts = _stored_nodes(variant.parser, documents), None
             outcome, seconds = None, 0.0
         else:
+            assert isinstance(variant.parser, SpanNodeParser)  # noqa: S101 -- for the type checker
             self._store = store
             self.collection = parser_collection(_CORPUS, variant.parser, models.embedding_name)
             steps = vector_steps([self.options.vector], models.llm, written)
-            nodes, outcome, seconds = _ingested(
-                variant, documents, store, models, progress, parse, steps
-            )
+            nodes, outcome, seconds = _ingested(variant, documents, store, models, parse, steps)
             counts = variant.parser.tokenizer
         leaves = leaf_nodes(nodes)
         self.chunks = ChunkMap.of((document_of(node), span_of(node)) for node in leaves)
@@ -196,7 +194,6 @@ def _ingested(
     documents: Sequence[Document],
     store: Store,
     models: Models,
-    progress: Callable[[Progress], None] | None,
     parse: Parse | None,
     steps: Sequence[TransformComponent],
 ) -> tuple[list[BaseNode], ParserOutcome, float]:
@@ -222,7 +219,7 @@ def _ingested(
         store,
         models=models,
         corpus=_CORPUS,
-        progress=progress,
+        progress=lambda _: current_interrupt().check("the evaluation"),
         parse=made_before,
         transformations=steps,
     ).columns[0]

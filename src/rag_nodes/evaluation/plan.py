@@ -24,14 +24,14 @@ class Step(NamedTuple):
     """How far a run is.
 
     Attributes:
-        stage: finding a size, indexing a row, asking it, or judging answers.
-        name: of the column or row; of the judge.
+        stage: indexing a row, asking it, or judging answers.
+        name: of the row; of the judge.
         done: questions asked so far, of all rows; answers and pairs judged.
         total: how many there will be; None while that is not known.
         seconds_left: estimate; None while there is none.
     """
 
-    stage: Literal["size", "index", "ask", "judge"]
+    stage: Literal["index", "ask", "judge"]
     name: str
     done: int
     total: int | None
@@ -45,13 +45,15 @@ class EvaluationPlan:
     Attributes:
         budgets: tokens of context, filled exactly.
         ks: numbers of chunks.
-        sizes: of the curve of each column, in tokens; () for no curve.
+        sizes: at which each column is tried as well, in tokens; () for none.
         target: mean size of the comparison at equal size, in tokens; None for none.
         options: how is searched; budget and number of chunks are set here.
         measure: the main measure; "" for recall at the middle budget.
         draws: random swaps that intervals come from.
         seed: of the swaps.
         explain: say why an answer was missed, for which more is searched.
+        chosen_from: what a decision is made between: the "columns" at their own options, or each
+            column at each of the "sizes".
     """
 
     budgets: tuple[int, ...] = BUDGETS
@@ -63,6 +65,7 @@ class EvaluationPlan:
     draws: int = DRAWS
     seed: int = 0
     explain: bool = True
+    chosen_from: Literal["columns", "sizes"] = "columns"
 
     def __post_init__(self) -> None:
         """Refuse what would only fail when everything was measured.

@@ -7,19 +7,23 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from pydantic import TypeAdapter, ValidationError
+
 from rag_nodes.errors import DatasetError
-from rag_nodes.evaluation.judging.judgement import Judgement, judgement_of
+from rag_nodes.evaluation.checks import DRAFTED, PROBED
+from rag_nodes.evaluation.judging.judgement import Judgement
 from rag_nodes.evaluation.leads import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 SCHEMA = 2
 """Version of the report as JSON; raised when a field changes its meaning or goes."""
-Grade = Literal["documents like these", "these documents", "not shown", "drafts", "alone"]
-"""How sure a decision is: shown in these documents and in others like them, shown in these, or not
-shown; questions that are all drafts decide nothing, and one column alone leaves no choice."""
+Grade = Literal["documents like these", "these documents", "likely", "not shown", "drafts", "alone"]
+"""How sure a decision is: shown in these documents and in others like them; shown in these; best by
+keywords of passages, where there is no question; not shown; questions that are all drafts decide
+nothing, and one column alone leaves no choice."""
 UNNAMED = "unnamed"
 """What questions are called whose kind nobody said."""
 
@@ -63,12 +67,13 @@ class Row:
     Attributes:
         name: unique in the report.
         column: the column it belongs to.
-        role: "own", "size", "matched" or "control".
+        role: "own", "size", "matched" or "reference", see `rag_nodes.evaluation.columns.Role`.
         parser: class and options.
-        nominal: size option of a point of the size curve, in tokens.
+        nominal: size that was asked for, in tokens; None where none was.
         note: what has to be said of it; "" for nothing.
         chunks: statistics of the chunks' sizes: "chunks", "mean", "median", "smallest", ….
-        cost: what it takes to have it in a store, see `rag_nodes.evaluation.indexing.Cost`.
+        cost: what it takes to have it in a store, see `rag_nodes.evaluation.indexing.Cost`, and
+            "search_ms", the median time of a search here, in milliseconds.
         means: of every score over the questions that have it.
         interval: of the main measure: it holds for this row alone, in these documents.
         reasons: how many questions were missed, by reason.
@@ -82,13 +87,18 @@ class Row:
     parser: dict[str, Any]
     nominal: int | None
     note: str
-    chunks: dict[str, float]
-    cost: dict[str, float | None]
+    chunks: dict[str, Any]
+    cost: dict[str, Any]
     means: dict[str, float]
     interval: Interval | None
     reasons: dict[str, int]
     outcomes: tuple[Outcome, ...]
     error: str | None = None
+
+    @property
+    def called(self) -> str:
+        """Its name in sentences, which say themselves that a comparison is one at equal size."""
+        return self.column if self.role == "matched" else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,30 +179,21 @@ class SizeShare:
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
-    """What the same procedure says where there is nothing to find.
-
-    Attributes:
-        column: which one was run twice.
-        gap: between both runs.
-    """
-
-    column: str
-    gap: Interval
-
-
-@dataclass(frozen=True, slots=True)
 class ReportDecision:
     """What to take.
 
     Attributes:
-        take: the column; None where none of them is told from what stands.
+        take: name of the row; None where none of them is told from what stands.
         tokens: mean size of its chunks; None where nothing is taken.
         grade: how sure that is.
         words: the sentence.
-        cost: what it takes to have the column in a store; "" where nothing is taken.
+        cost: what it takes to have it in a store; "" where nothing is taken.
         more_questions: about how many further questions would show the lead that is not shown, in
             80 of 100 tries; 0 where there is none.
+        preset: of what is taken, or of what stands, a preset file as text, see `load_preset`; ""
+            where no file may name it.
+        search_ms: median time of one of its searches in this run, in milliseconds; None where
+            nothing is taken, and in a report that was read.
     """
 
     take: str | None
@@ -201,11 +202,14 @@ class ReportDecision:
     words: str
     cost: str = ""
     more_questions: int = 0
+    preset: str = ""
+    search_ms: float | None = None
 
     @property
     def said(self) -> tuple[str, ...]:
         """All of it in sentences."""
-        return (self.words, self.cost) if self.cost else (self.words,)
+        took = f"A search took {self.search_ms:.1f} ms here." if self.search_ms else ""
+        return tuple(filter(None, (self.words, " ".join(filter(None, (self.cost, took))))))
 
 
 @dataclass(frozen=True)
@@ -215,14 +219,13 @@ class EvaluationReport:
     Attributes:
         dataset: name, fingerprint, numbers of documents, questions, drafts and unaccepted (drafts
             that were left out), overlap (mean share of the questions' content words in their gold),
-            and what could not be placed.
+            probed (see `Dataset`), and what could not be placed.
         settings: everything that has to be equal to get the same numbers.
         documents: id, name and characters of each.
         questions: id, text, kind, gold places and quotes of each.
         rows: one per parser and configuration.
         contrasts: pairs of rows of the same role.
         sizes: of each pair of columns how much is size.
-        control: the A/A control.
         decision: what to take; the report starts with it.
         verdict: what is known of the columns, in a few sentences, the most important first.
         breakdown: means of the main measure by kind of question and by document, per row.
@@ -237,7 +240,6 @@ class EvaluationReport:
     rows: tuple[Row, ...]
     contrasts: tuple[Contrast, ...]
     sizes: tuple[SizeShare, ...]
-    control: Control | None
     decision: ReportDecision
     verdict: tuple[str, ...]
     breakdown: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
@@ -256,8 +258,15 @@ class EvaluationReport:
 
     @property
     def by_drafts(self) -> bool:
-        """Whether all questions are drafts that nobody has accepted: nothing is compared."""
-        return bool(self.dataset["drafts"] == self.dataset["questions"])
+        """Whether nobody asked or accepted any of the questions: nothing is compared by them."""
+        return bool(self.dataset["probed"] or self.dataset["drafts"] == self.dataset["questions"])
+
+    @property
+    def untold(self) -> str:
+        """Why no column is compared with another; "" where they are."""
+        if self.dataset["probed"]:
+            return PROBED
+        return DRAFTED if self.by_drafts else ""
 
     def of_role(self, role: str) -> list[Row]:
         """The rows that are there for one thing, in order."""
@@ -285,10 +294,12 @@ class EvaluationReport:
         return next((row for row in self.rows if row.name == name), None) or _missing(name)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, the same for the same run: measured seconds are left out."""
+        """Plain data, the same for the same run: times that were measured are left out."""
         plain = {"schema_version": SCHEMA, **asdict(self)}
+        plain["decision"].pop("search_ms")
         for row in plain["rows"]:
-            row["cost"].pop("seconds", None)
+            for time in ("seconds", "search_ms"):
+                row["cost"].pop(time, None)
         return plain
 
     def to_json(self) -> str:
@@ -307,26 +318,16 @@ class EvaluationReport:
                 f"this is no evaluation of schema version {SCHEMA}; run the evaluation again"
             )
         try:
-            return cls(
-                dataset=plain["dataset"],
-                settings=plain["settings"],
-                documents=tuple(plain["documents"]),
-                questions=tuple(plain["questions"]),
-                rows=tuple(row_of(row) for row in plain["rows"]),
-                contrasts=tuple(_contrast(one) for one in plain["contrasts"]),
-                sizes=tuple(_share(one) for one in plain["sizes"]),
-                control=_control(plain["control"]),
-                decision=ReportDecision(**plain["decision"]),
-                verdict=tuple(plain["verdict"]),
-                breakdown=plain["breakdown"],
-                left_out=tuple(
-                    LeftOut(**{**one, "sizes": tuple(one["sizes"])})
-                    for one in plain.get("left_out", ())
-                ),
-                judgement=judgement_of(judged) if (judged := plain.get("judgement")) else None,
+            found: EvaluationReport = TypeAdapter(cls).validate_python(
+                {name: value for name, value in plain.items() if name != "schema_version"}
             )
-        except (KeyError, TypeError) as error:
-            raise DatasetError(f"the evaluation is damaged ({error}); run it again") from error
+        except ValidationError as error:
+            (first, *_) = error.errors()
+            where = ".".join(map(str, first["loc"]))
+            raise DatasetError(
+                f"the evaluation is damaged ({where}: {first['msg']}); run it again"
+            ) from error
+        return found
 
     @classmethod
     def load(cls, path: Path) -> EvaluationReport:
@@ -348,33 +349,3 @@ class EvaluationReport:
 
 def _missing(name: str) -> Row:
     raise KeyError(name)
-
-
-def row_of(plain: Mapping[str, Any]) -> Row:
-    """A row out of its own plain data."""
-    interval = Interval(**plain["interval"]) if plain["interval"] else None
-    outcomes = outcomes_of(plain["outcomes"])
-    return Row(**{**plain, "interval": interval, "outcomes": outcomes})
-
-
-def outcomes_of(plain: Iterable[Mapping[str, Any]]) -> tuple[Outcome, ...]:
-    """Outcomes out of their own plain data."""
-    return tuple(
-        Outcome(**{**one, "chunks": tuple((c[0], c[1], c[2]) for c in one["chunks"])})
-        for one in plain
-    )
-
-
-def _contrast(plain: Mapping[str, Any]) -> Contrast:
-    others = plain["like_these"]
-    gaps = {"these": Interval(**plain["these"]), "like_these": others and Interval(**others)}
-    return Contrast(**{**plain, **gaps})
-
-
-def _share(plain: Mapping[str, Any]) -> SizeShare:
-    gaps = {name: Interval(**plain[name]) for name in ("own", "equal", "size")}
-    return SizeShare(**{**plain, **gaps})
-
-
-def _control(plain: Mapping[str, Any] | None) -> Control | None:
-    return Control(**{**plain, "gap": Interval(**plain["gap"])}) if plain else None

@@ -1,28 +1,32 @@
-"""`evaluate`: one dataset, any columns, one honest report."""
+"""`evaluate`: one dataset, any columns, one report; `recommend`: the same over many sizes."""
 
 from __future__ import annotations
 
-import logging
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Literal
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.assembly import assemble
-from rag_nodes.evaluation.cache import EvaluationCache, uncached
-from rag_nodes.evaluation.columns import Searched, variants_of
-from rag_nodes.evaluation.measurement import Measurement
+from rag_nodes.evaluation.columns import Searched, by_vectors, variants_of
+from rag_nodes.evaluation.measuring import Recipe
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
-from rag_nodes.evaluation.sweep import kept_in, swept_by, workers_for
+from rag_nodes.evaluation.rows import kept_in, rows_of, workers_for
+from rag_nodes.evaluation.sizes import without_overlap
 from rag_nodes.models import settled
-from rag_nodes.store import open_store
-from rag_nodes.transforms import TextJournal
+from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser, preset_for
+from rag_nodes.parsers.preset_files import QUERY_KEYS, preset_text
+from rag_nodes.parsers.presets import DEFAULT_PARSER, SWEPT
+from rag_nodes.query import QueryOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
+    from rag_nodes.evaluation.columns import Variant
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.judging.stage import Judging
     from rag_nodes.executors import Executor
@@ -30,7 +34,8 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import Store
 
-logger = logging.getLogger(__name__)
+_CHOSEN = "chosen"
+"""Name of the preset of what is to be taken, until somebody gives it one."""
 
 
 def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
@@ -65,8 +70,8 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
             where it was set, else offline.
         store: where chunks are while they are measured in this process; None for memory.
             Collections are removed.
-        cache: folder that keeps vectors of a paid model and finished rows, so that a run that was
-            ended goes on; None to keep nothing.
+        cache: folder that keeps what a paid model made, so that a run that was ended pays for
+            nothing again; None to keep nothing.
         progress: hears of every step.
         parse: cuts a document in this process, such as by one that can be ended; None to have the
             parser do it.
@@ -90,30 +95,90 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     dataset = dataset.decisive()
     plan = plan or EvaluationPlan()
     chosen = settled(models, embed_model)
-    for said in uncached(columns.values(), chosen) if cache else ():
-        logger.warning(said)
-    count = len(columns) * (1 + len(plan.sizes) + bool(plan.target)) + 1
+    variants, left_out = variants_of(columns, plan)
     if executor == "auto":
-        executor = workers_for(dataset, count, chosen)
-    searched = (one.options.vector for one in columns.values() if isinstance(one, Searched))
-    vectors = {plan.options.vector, *searched}
+        executor = workers_for(dataset, len(variants), chosen)
+    vectors = {(one.options or plan.options).vector for one in variants}
     with ExitStack() as opened:
-        paid = opened.enter_context(kept_in(cache, chosen, executor, vectors))
-        kept = opened.enter_context(EvaluationCache(paid[0]))
-        written = TextJournal(paid[1]) if paid[1] else None
-        own = store or opened.enter_context(open_store())
-        known = kept.embedding(chosen)
-        sweep = opened.enter_context(
-            swept_by(executor, dataset, plan, chosen, columns.values(), kept=paid)
-        )
-        run = Measurement(
-            dataset, plan, known, cache=kept, progress=progress, parse=parse, sweep=sweep,
-            written=written,
-        )  # fmt: skip
-        stage = run.judging(judge) if judge else None
-        variants, left_out = variants_of(
-            columns, sizes=plan.sizes, target=plan.target, sized=run.sized
-        )
-        rows = list(run.rows(variants, own))
-        judgement = stage.judgement(run.read) if stage else None
-    return assemble(dataset, plan, known, rows, left_out, judgement)
+        folder, journal = opened.enter_context(kept_in(cache, chosen, executor, vectors))
+        if executor:
+            opened.callback(executor.close)
+        recipe = Recipe(dataset, plan, chosen, folder, journal, parse=parse, store=store)
+        opened.callback(recipe.close)
+        recipe.prepare()
+        stage = None
+        if judge:
+            from rag_nodes.evaluation.judging.stage import Stage
+
+            stage = Stage(judge, recipe, progress)
+            recipe.judged = frozenset(one.id for one in stage.questions)
+        found = rows_of(variants, recipe, executor, progress)
+        judgement = stage.judgement(found.read) if stage else None
+    of = {one.name: one for one in variants}
+    return assemble(
+        dataset,
+        plan,
+        chosen,
+        found.rows,
+        [*left_out, *found.left_out],
+        judgement,
+        lambda name: _preset_of(of[name], plan),
+    )
+
+
+def recommend(
+    dataset: Dataset,
+    parsers: Mapping[str, object] | None = None,
+    *,
+    plan: EvaluationPlan | None = None,
+    vectors: Sequence[str] = (),
+    **options: Any,
+) -> EvaluationReport:
+    """Find the parser and size to take for some documents, or say that the data cannot tell.
+
+    An `evaluate` whose columns are each parser at each size of the plan without overlap,
+    LlamaIndex's splitter as it comes, and the preset `retrieval` as it is ingested and asked by
+    default, by sentences. The cheapest is taken that is as good as the best; where none is shown to
+    be worse than another, `retrieval` stands.
+
+    Args:
+        dataset: documents and questions; or keywords of passages, see `Dataset.answers`.
+        parsers: by name: ours, and splitters of other packages; None for `SWEPT`.
+        plan: budgets, sizes, and how is searched; None for the defaults. Where its options name a
+            granularity all rows are read so.
+        vectors: by which embeddings of the chunks every row is searched, see `FurtherVectors`; ()
+            for that of the plan.
+        **options: as for `evaluate`.
+
+    Raises:
+        RagNodesError: as for `evaluate`.
+    """
+    plan = replace(plan or EvaluationPlan(), target=None, chosen_from="sizes")
+    read = plan.options.granularity
+    usual = replace(plan.options, top_k=None, budget=plan.budget, granularity=None).reads_sentences
+    standard = replace(
+        plan.options, granularity=read or ("sentences" if usual else "chunks"),
+        top_k=None, budget=plan.budget,
+    )  # fmt: skip
+    plan = replace(plan, options=replace(plan.options, granularity=read or "chunks"))
+    given = parsers or {name: get_parser(name) for name in SWEPT}
+    sized = {  # the name of what stands is taken; of other sizes it is one of these
+        "recursive" if name == DEFAULT_PARSER else name: without_overlap(as_parser(parser))
+        for name, parser in given.items()
+    }
+    columns = by_vectors(sized, plan.options, vectors)
+    first = {DEFAULT_PARSER: Searched(get_parser(DEFAULT_PARSER), standard, at_sizes=False)}
+    return evaluate(dataset, {**first, **columns}, plan=plan, **options)
+
+
+def _preset_of(variant: Variant, plan: EvaluationPlan) -> str:
+    """A preset file of a row; "" where no file may name what it is cut by."""
+    if not isinstance(variant.parser, SpanNodeParser):
+        return ""
+    options, usual = variant.options or plan.options, QueryOptions()
+    query = {key: getattr(options, key) for key in QUERY_KEYS}
+    changed = {key: value for key, value in query.items() if value != getattr(usual, key)}
+    changed |= {"budget": plan.budget}
+    with suppress(ConfigurationError):
+        return preset_text(preset_for(variant.parser, _CHOSEN, summary=variant.name, query=changed))
+    return ""

@@ -103,7 +103,7 @@ def score(
         filled = fill(for_it, budget, exact=True)
         read = read_of(for_it, filled)
         scores |= _shares(str(budget), read, question, texts)
-        scores[f"tokens@{budget}"] = filled.tokens
+        scores[f"tokens@{budget}"] = float(filled.tokens)
     for k in ks:
         scores |= _shares(f"k{k}", passages[:k], question, texts)
     return scores | _ranks(question, passages, chunks, ks) | _whole(question, ranked, texts)

@@ -91,20 +91,10 @@ def resized(parser: SpanNodeParser, tokens: int) -> SpanNodeParser:
     return type(parser)(**{**options, **_sizes(options, tokens, name)})
 
 
-def overlapped(parser: SpanNodeParser, tokens: int) -> SpanNodeParser:
-    """The same way of cutting with so many tokens shared by neighbouring chunks.
-
-    Args:
-        parser: with a size in tokens, as `resized` makes it.
-        tokens: shared; 0 for none.
-
-    Raises:
-        ConfigurationError: the parser has no overlap to change, or chunks are no larger than it.
-    """
+def without_overlap(parser: SpanNodeParser) -> SpanNodeParser:
+    """The same way of cutting with nothing shared by neighbouring chunks, where it can be told."""
     options = {} if isinstance(parser, ForeignNodeParser) else _options_of(parser)
-    if "chunk_overlap" not in options:
-        raise ConfigurationError(f"{parser.class_name()} has no chunk_overlap to change")
-    return type(parser)(**{**options, "chunk_overlap": tokens})
+    return type(parser)(**{**options, "chunk_overlap": 0}) if "chunk_overlap" in options else parser
 
 
 def matched(

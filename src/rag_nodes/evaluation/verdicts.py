@@ -1,4 +1,4 @@
-"""What swaps say of the rows of a report: leads, parts of size, and the control."""
+"""What swaps say of the rows of a report: leads, and parts of size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag_nodes.evaluation.leads import DRAWS, Interval, Swaps
-from rag_nodes.evaluation.report import Contrast, Control, Row, SizeShare
+from rag_nodes.evaluation.report import Contrast, Row, SizeShare
 from rag_nodes.evaluation.wording import SAME, VISIBLE, of_lead, of_share, turned
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ class Judge:
             more = more_of(self.questions, at)
             further = more_of(self.documents, at) if like_these else None
             words = of_lead(
-                rows[left].column,
-                rows[right].column,
+                rows[left].called,
+                rows[right].called,
                 self._documents,
                 self._differing(left, right),
                 these,
@@ -160,9 +160,3 @@ def shares_of(
         words = of_share(left.column, right.column, gap, size)
         found.append(SizeShare(left.column, right.column, gap, equal, size, words))
     return found
-
-
-def control_of(values: Mapping[str, Floats], column: str, twin: str) -> Control:
-    """What is said of one column that was run twice."""
-    table = np.stack([values[column], values[twin]], axis=1)
-    return Control(column, Swaps(table, [(0, 1)]).intervals[0])

@@ -29,6 +29,8 @@ _LEVEL = 0.005
 """A gap that is none in whole points."""
 _FEW = 6
 """Questions that differ of which fewer show nothing."""
+_LISTED = 4
+"""Names that are listed in a sentence."""
 _MOST = 10_000
 """Questions that nobody labels."""
 
@@ -161,33 +163,33 @@ def _best(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
     if len(contrasts) == 1:
         return contrasts[0].words
     ranked = sorted(rows, key=lambda row: -_mean(row))
-    columns = {row.name: row.column for row in rows}
+    called = {row.name: row.called for row in rows}
     shown = [one for one in contrasts if one.shows_a_gap]
     behind = {one.right for one in shown}
     first = ranked[0]
     if not shown:
-        level = [row.column for row in ranked if _mean(first) - _mean(row) < SAME]
+        level = [row.called for row in ranked if _mean(first) - _mean(row) < SAME]
         leads = "leads" if len(level) == 1 else "lead"
         return (
             "No column is shown to be better than another; "
-            f"{all_of(level)} {leads} with {100 * _mean(first):.1f}."
+            f"{some_of(level)} {leads} with {100 * _mean(first):.1f}."
         )
-    may_be = [row.column for row in ranked if row.name not in behind]
+    may_be = [row.called for row in ranked if row.name not in behind]
     if len(may_be) > 1:
         are = "is" if len(behind) == 1 else "are"
-        others = all_of([row.column for row in ranked if row.name in behind])
-        return f"{all_of(may_be)} may each be the best; {others} {are} behind."
+        others = some_of([row.called for row in ranked if row.name in behind])
+        return f"{some_of(may_be)} may each be the best; {others} {are} behind."
     won = [one for one in contrasts if one.left == first.name]
     following = min(won, key=lambda one: one.these.mean)
-    next_one = f"next is {columns[following.right]}, by {points(following.these)}"
+    next_one = f"next is {called[following.right]}, by {points(following.these)}"
     if not all(one.shows_a_gap for one in won):
         return (
-            f"{first.column} is the best in these documents, as every other column is behind it "
+            f"{first.called} is the best in these documents, as every other column is behind it "
             f"or behind another; {next_one}."
         )
     others_too = all(one.like_these and one.like_these.shows_a_gap for one in won)
     where = "in these documents" + (", and in documents like these" if others_too else "")
-    return f"{first.column} is better than every other column {where}; {next_one}."
+    return f"{first.called} is better than every other column {where}; {next_one}."
 
 
 def _mean(row: Row) -> float:
@@ -198,6 +200,14 @@ def all_of(names: Sequence[str]) -> str:
     """Names as they are listed in a sentence."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Names as `all_of` lists them, or the first of many."""
+    if len(names) <= _LISTED:
+        return all_of(names)
+    first = names[: _LISTED - 1]
+    return f"{', '.join(first)} and {len(names) - len(first)} others"
 
 
 def _counted(number: int, thing: str) -> str:

@@ -128,15 +128,33 @@ def save_preset(path: Path | str, preset: Preset) -> None:
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigurationError(f"{path}: name a file that ends in .toml or .json")
-    plain = _plain(preset)
-    _check_keys(plain)
-    text = _toml(plain) if path.suffix.lower() == ".toml" else json.dumps(plain, indent=1) + "\n"
+    text = preset_text(preset, path.suffix.lower())
     try:
         path.write_text(text, "utf-8")
     except OSError as error:
         raise ConfigurationError(
             f"{path} cannot be written ({error}); name a file in a folder that is there"
         ) from error
+
+
+def preset_text(preset: Preset, suffix: str = ".toml") -> str:
+    """What `save_preset` writes to a file with this suffix.
+
+    Raises:
+        ConfigurationError: the name is that of a preset of ours.
+    """
+    plain = _plain(preset)
+    _check_keys(plain)
+    return _toml(plain) if suffix == ".toml" else json.dumps(plain, indent=1) + "\n"
+
+
+def preset_in(text: str) -> Preset:
+    """The preset that `preset_text` wrote, as TOML.
+
+    Raises:
+        ConfigurationError: as `load_preset`.
+    """
+    return _preset(tomllib.loads(text))
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -12,13 +12,14 @@ from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.files import check_there, check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.render.questions import check_data, check_view, drafts_view
-from rag_nodes.cli.render.text import counted, one_line
+from rag_nodes.cli.render.text import counted, one_line, shortened
 from rag_nodes.errors import ConfigurationError, DatasetError
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.evaluation.dataset import Dataset
+    from rag_nodes.evaluation.drafts.probes import AnswerLength
     from rag_nodes.workspace.workspace import Workspace
 
 _WRITTEN = "With --llm"
@@ -188,35 +189,52 @@ def asked_of(
     workspace: "Workspace",
     questions: Path | None,
     paths: list[Path],
-    drafts: int,
+    answers: "AnswerLength | None",
     seed: int = 0,
 ) -> "Dataset":
-    """The questions that are asked: those given, else drafts, which is said.
+    """The questions that are asked: those given, else keywords of passages, which is said.
 
     Args:
         cli: where it is said.
         workspace: reads the documents.
-        questions: a file of questions; None for drafts.
+        questions: a file of questions; None for keywords.
         paths: of the documents.
-        drafts: how many are drafted.
-        seed: of the drafts.
+        answers: how long the passages are.
+        seed: of the passages.
 
     Raises:
-        ConfigurationError: there are neither questions nor documents.
+        ConfigurationError: there are neither questions nor documents, or nobody said how long the
+            passages are to be; an example of each length is named.
         DatasetError: the questions cannot be used, or no document could be read.
     """
     if questions:
+        if answers:
+            raise ConfigurationError("--answers is for no --questions; leave out one of them")
         return dataset_of(cli, workspace, questions, paths)
     if not paths:
         raise ConfigurationError(
             "nothing to evaluate on: name documents, or --questions that bring their own"
         )
-    from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
+    from rag_nodes.evaluation.drafts.probes import CHARACTERS, examples, probes
 
-    dataset = drafts_of(cli, workspace, paths, count=drafts, seed=seed)
+    with cli.activity("Reading documents"):
+        documents = _some_documents(cli, workspace, paths)
+    if answers is None:
+        texts = {document.id_: document.text for document in documents}
+        shown = [
+            f"  --answers {length}, such as: "
+            + shortened(one_line(one.span.of(texts[one.document])), 200)
+            for length, one in examples(documents).items()
+        ]
+        raise ConfigurationError(
+            "no --questions, so say how long what people look for here mostly is:\n"
+            + "\n".join(shown or [f"  --answers {length}" for length in CHARACTERS])
+            + "\nor label some questions, see `rag-nodes questions`"
+        )
+    dataset = probes(documents, CHARACTERS[answers], seed=seed)
     cli.complain(
-        f"No --questions were given, so {len(dataset.questions)} were drafted from the documents. "
-        f"{DRAFTED.capitalize()} a parser or a size: {ACCEPT}."
+        f"No --questions were given, so keywords of {len(dataset.questions)} passages are asked, "
+        f"each as long as a {answers}."
     )
     return dataset
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.judging import Judgement, Rating
     from rag_nodes.evaluation.report import EvaluationReport, Row
 
-_NOT_SHOWN = ("control",)
-"""Roles that are said in words."""
+_WIDEST = 6
+"""Rows that have room side by side."""
 _COLOURS = {"holds": "green", "fell": "red", "cannot tell": "yellow", "not compared": "yellow"}
 """Of the outcomes of gates."""
 
@@ -42,12 +42,10 @@ def evaluation_view(
 
 def _gates(gates: Sequence[GateResult], report: EvaluationReport) -> Iterator[RenderableType]:
     """What came of the gates; by drafts one sentence for all columns, as all say the same."""
-    from rag_nodes.evaluation.checks import DRAFTED
-
-    untold = [one for one in gates if report.by_drafts and one.outcome == "cannot tell"]
+    untold = [one for one in gates if report.untold and one.outcome == "cannot tell"]
     if untold:
         names = ", ".join(one_line(name) for name in dict.fromkeys(one.row for one in untold))
-        yield plain(f"{names}: cannot tell: {DRAFTED}", _COLOURS["cannot tell"])
+        yield plain(f"{names}: cannot tell: {report.untold}", _COLOURS["cannot tell"])
     others = {one.words: one.outcome for one in gates if one not in untold}
     for words, outcome in others.items():
         yield plain(one_line(words), _COLOURS[outcome])
@@ -61,8 +59,6 @@ def _numbers(report: EvaluationReport) -> Table:
     rows = table("Column", *right, right=right)
     rows.columns[0].min_width = len("  at equal size")
     for row in report.rows:
-        if row.role in _NOT_SHOWN:
-            continue
         if row.error:
             rows.add_row(_name(row), *[""] * len(right))
             continue
@@ -80,8 +76,8 @@ def _numbers(report: EvaluationReport) -> Table:
 
 def _name(row: Row) -> str:
     name = one_line(row.column)
-    if row.role == "size":
-        return f"  at {row.nominal}"
+    if row.nominal is not None:
+        return f"{'  ' if row.role == 'size' else f'{name} '}at {row.nominal}"
     if row.role == "matched":
         return f"  at equal size{f' ({one_line(row.note)})' if row.note else ''}"
     return name
@@ -91,10 +87,10 @@ def _kinds(report: EvaluationReport) -> Table | None:
     """The main measure by kind of question, at the columns' own options, where there are kinds."""
     own = [row for row in report.of_role("own") if not row.error]
     groups = report.groups("kind")
-    if not own or len(groups) < 2:  # noqa: PLR2004 -- of one kind everything is said above
+    if not own or len(own) > _WIDEST or len(groups) < 2:  # noqa: PLR2004 -- else it is said above
         return None
     values = report.breakdown["kind"]
-    names = ["questions", *(one_line(row.column) for row in own)]
+    names = ["questions", *(one_line(row.name) for row in own)]
     rows = table("Kind", *names, right=names)
     for name, questions in groups:
         shares = (f"{100 * values[row.name][name]:.1f}" for row in own)
@@ -106,9 +102,9 @@ def _reasons(report: EvaluationReport) -> Table | None:
     """How many answers were missed why, at the columns' own options."""
     own = [row for row in report.of_role("own") if not row.error]
     names = list(dict.fromkeys(reason for row in own for reason in row.reasons))
-    if not names:
+    if not names or len(own) > _WIDEST:
         return None
-    rows = table("Missed because", *(one_line(row.column) for row in own))
+    rows = table("Missed because", *(one_line(row.name) for row in own))
     for reason in names:
         rows.add_row(reason, *(str(row.reasons.get(reason, "")) for row in own))
     return rows
@@ -152,9 +148,4 @@ def _procedure(report: EvaluationReport) -> str:
     words += f"intervals of {settings['measure']}."
     if not report.by_drafts:
         words += f" {LEGEND}; {settings['draws']:,} random swaps, seed {settings['seed']}."
-    if report.control:
-        words += (
-            f" Control: {report.control.column} run twice differs by "
-            f"{100 * report.control.gap.mean:.1f} points."
-        )
     return words

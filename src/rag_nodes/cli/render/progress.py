@@ -34,7 +34,7 @@ DOCS_BARS = ("pages", "summaries")
 """The bars of the documentation workflow: its stages."""
 
 _REHEARSING = {"parse": "cutting", "embed": "counting to embed", "store": "counting to store"}
-_MEASURING = {"size": "sizing", "index": "indexing", "ask": "asking", "judge": "judging by"}
+_MEASURING = {"index": "indexing", "ask": "asking", "judge": "judging by"}
 _NAME_WIDTH = 36
 _URL_WIDTH = 48
 

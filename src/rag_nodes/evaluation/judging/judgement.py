@@ -196,34 +196,6 @@ def _rated(values: Sequence[float | None]) -> Rating:
     return Rating(interval, len(known), len(values) - len(known))
 
 
-def judgement_of(plain: Mapping[str, Any]) -> Judgement:
-    """A judgement out of its own plain data."""
-    return Judgement(
-        **{
-            **plain,
-            "questions": tuple(plain["questions"]),
-            "columns": tuple(
-                JudgedColumn(one["name"], _rating(one["faithfulness"]), _rating(one["correctness"]))
-                for one in plain["columns"]
-            ),
-            "pairs": tuple(
-                JudgedPair(**{**one, "gap": _interval(one["gap"])}) for one in plain["pairs"]
-            ),
-            "answers": tuple(
-                JudgedAnswer(**{**one, "words": tuple(one["words"])}) for one in plain["answers"]
-            ),
-        }
-    )
-
-
-def _rating(plain: Mapping[str, Any]) -> Rating:
-    return Rating(**{**plain, "interval": _interval(plain["interval"])})
-
-
-def _interval(plain: Mapping[str, float] | None) -> Interval | None:
-    return Interval(**plain) if plain else None
-
-
 def _words(left: str, right: str, gap: Interval | None, counts: Counter[Preference | None]) -> str:
     judged = sum(counts.values()) - counts[None]
     if gap is None:

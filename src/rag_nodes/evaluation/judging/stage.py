@@ -18,9 +18,11 @@ from rag_nodes.evaluation.judging.judgement import (
     judged_pairs,
 )
 from rag_nodes.evaluation.judging.replies import RecordedLLM
+from rag_nodes.evaluation.plan import Step
 from rag_nodes.models.asking import UnansweredError, awaited
 from rag_nodes.models.inside import is_mock
 from rag_nodes.models.names import answer_name
+from rag_nodes.processes import current_interrupt
 from rag_nodes.query.answering import NOTHING_FOUND, messages
 from rag_nodes.query.marks import marks_of
 from rag_nodes.query.prompts import fill
@@ -31,10 +33,9 @@ if TYPE_CHECKING:
 
     from llama_index.core.llms import LLM
 
-    from rag_nodes.evaluation.cache import EvaluationCache
     from rag_nodes.evaluation.dataset import Dataset, Question
     from rag_nodes.evaluation.judging.judgement import Preference
-    from rag_nodes.evaluation.plan import EvaluationPlan
+    from rag_nodes.evaluation.measuring import Recipe
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
 
@@ -99,31 +100,21 @@ class Stage:
 
     Args:
         asked: what is judged, and by whom.
-        models: of the run, with the prompts that answers are asked for with.
-        dataset: with the questions.
-        plan: of the run.
-        cache: where replies are kept.
-        told: hears how many of how many requests are done; may raise to end the stage.
+        recipe: of the rows, prepared: questions, models and their prompts, where replies are kept.
+        progress: hears of every step; may raise to end the stage.
     """
 
     def __init__(
-        self,
-        asked: Judging,
-        *,
-        models: Models,
-        dataset: Dataset,
-        plan: EvaluationPlan,
-        cache: EvaluationCache,
-        told: Callable[[int, int], None],
+        self, asked: Judging, recipe: Recipe, progress: Callable[[Step], None] | None
     ) -> None:
-        answering, judge = asked.models(models)
-        self._asked, self._models, self._plan = asked, models, plan
-        self._llm = RecordedLLM(answering, cache)
-        self._judge = RecordedLLM(judge, cache)
+        answering, judge = asked.models(recipe.models)
+        self._asked, self._models, self._plan = asked, recipe.models, recipe.plan
+        self._llm = RecordedLLM(answering, recipe.kept)
+        self._judge = RecordedLLM(judge, recipe.kept)
         self._evaluators = Evaluators(self._judge)
-        self._texts = dataset.texts
-        self._told = told
-        self.questions = asked.drawn(dataset, plan.seed)
+        self._texts = recipe.dataset.texts
+        self._progress = progress or (lambda _: None)
+        self.questions = asked.drawn(recipe.dataset, recipe.plan.seed)
         self._done = self._total = 0
         self._judged: dict[tuple[str, str], JudgedAnswer] = {}
         self._preferred: dict[tuple[str, str], dict[str, Preference | None]] = defaultdict(dict)
@@ -177,7 +168,8 @@ class Stage:
             for task in waiting:
                 await task
                 self._done += 1
-                self._told(self._done, self._total)
+                current_interrupt().check("the evaluation")
+                self._progress(Step("judge", self.judge, self._done, self._total, None))
 
         await asyncio.gather(*(work() for _ in range(self._asked.concurrency)))
 

@@ -1,15 +1,13 @@
-"""An evaluation or a recommendation as one HTML file that asks nothing of any server."""
+"""An evaluation as one HTML file that asks nothing of any server."""
 
 from rag_nodes.evaluation.page.build import Cell, cell_of, html_of, told_apart
 from rag_nodes.evaluation.page.plots import interval_plot, size_curve
-from rag_nodes.evaluation.page.recommended import recommendation_page
 
 __all__ = [
     "Cell",
     "cell_of",
     "html_of",
     "interval_plot",
-    "recommendation_page",
     "size_curve",
     "told_apart",
 ]

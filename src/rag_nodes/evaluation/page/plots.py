@@ -153,7 +153,7 @@ def _dot_and_line(row: Row, number: int, y: float, x: Callable[[float], float]) 
 
 
 def _size(row: Row) -> float:
-    return row.chunks.get("mean", 0.0)
+    return float(row.chunks.get("mean", 0.0))
 
 
 def _mean(row: Row) -> float:

@@ -80,7 +80,7 @@ class EvaluationSummary(BaseModel):
             verdict=list(report.said),
             sizes=[one.words for one in report.sizes],
             measure=report.measure,
-            rows=[_found(report, row) for row in report.rows if row.role != "control"],
+            rows=[_found(report, row) for row in report.rows],
             missed=[
                 Missed(
                     reason=reason,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MOST_GROUPS = 50
 """Kinds or documents on the page; a large set has hundreds."""
-_DOING = {"size": "Finding sizes of", "index": "Cutting and embedding", "ask": "Asking"}
+_DOING = {"index": "Cutting and embedding", "ask": "Asking"}
 EMPTY = empty(
     "Which way of cutting finds your answers?",
     tag(
@@ -91,14 +91,11 @@ def _sentences(report: EvaluationReport) -> Html:
 
 
 def _how(report: EvaluationReport) -> str:
-    settings, control = report.settings, report.control
+    settings = report.settings
     searched = f"{report.measure}, {settings['mode']} search"
     if report.by_drafts:
         return f"{searched}."
-    said = f"{searched}. {LEGEND}; {settings['draws']:,} random swaps."
-    if control:
-        said += f" Control: {control.column} run twice differs by {100 * control.gap.mean:.1f}."
-    return said
+    return f"{searched}. {LEGEND}; {settings['draws']:,} random swaps."
 
 
 def _pictures(report: EvaluationReport) -> Iterable[Html]:
@@ -155,8 +152,8 @@ def _listed(pairs: Sequence[Pair]) -> Html:
 def _numbers(report: EvaluationReport, strategies: Mapping[str, str]) -> Html:
     budgets = [f"recall@{budget}" for budget in report.settings["budgets"]]
     names = ("Parser", "Mean tokens", "Tokens read", *budgets, "Chunks", "Embedded")
-    control = () if report.by_drafts else ("control",)
-    rows = [row for role in ("own", "matched", "size", *control) for row in report.of_role(role)]
+    roles = ("own", "matched", "size", "reference")
+    rows = [row for role in roles for row in report.of_role(role)]
     return tag(
         "section",
         tag("h3", "All numbers"),

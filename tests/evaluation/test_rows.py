@@ -13,22 +13,20 @@ from tests.evaluation.in_process import InProcess
 from tests.evaluation.judging.scripted import Scripted
 from tests.evaluation.labelled import corpus
 
-from rag_nodes.errors import CancelledError, ConfigurationError, EngineError
+from rag_nodes.errors import ConfigurationError, EngineError
 from rag_nodes.evaluation import (
     Dataset,
     EvaluationPlan,
     Judging,
     Searched,
     evaluate,
-    race,
     recommend,
-    sweep,
+    rows,
 )
-from rag_nodes.evaluation.columns import StoredCollection
+from rag_nodes.evaluation.columns import REFERENCE, StoredCollection
+from rag_nodes.evaluation.measuring import Recipe, Refused, Unit
 from rag_nodes.evaluation.plan import Step
-from rag_nodes.evaluation.recommendation import PLAN
-from rag_nodes.evaluation.sweep import swept_by, workers_for
-from rag_nodes.evaluation.units import Refused
+from rag_nodes.evaluation.rows import workers_for
 from rag_nodes.executors import LostUnit
 from rag_nodes.models import Models
 from rag_nodes.models.keys import keys_of
@@ -41,14 +39,9 @@ from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
-
-    from rag_nodes.evaluation.units import SweepRecipe, SweepUnit
 
 SMALL = EvaluationPlan(budgets=(30, 60), sizes=(40,), target=30, draws=100, ks=(1,))
 BARE = replace(SMALL, sizes=(), target=None)
-WORDS = QueryOptions(granularity="chunks", mode="sparse")
-SWEPT = replace(PLAN, budgets=(30,), sizes=(30, 300), draws=100, options=WORDS)
 CANARY = "sk-canary-0123456789"
 KILLED = LostUnit("SIGKILL")
 
@@ -85,7 +78,7 @@ def test_the_report_of_workers_is_that_of_one_process(dataset: Dataset, workers:
     executor = InProcess(workers, seed=workers)
     found = evaluate(dataset, given, plan=SMALL, executor=executor)
     assert found.to_json() == evaluate(dataset, given, plan=SMALL).to_json()
-    assert {*executor.rows} == {"small", "read", "object", "bad", "A/A control"}
+    assert {*executor.rows} == {"small", "read", "object", "bad", REFERENCE}
     assert executor.closed
 
 
@@ -111,29 +104,13 @@ def test_where_nothing_can_be_sent_no_worker_is_started(dataset: Dataset) -> Non
     assert executor.units == []
 
 
-def test_what_is_chosen_does_not_depend_on_who_is_done_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(race, "LEVEL", 0.5)  # stops some of few candidates
-    dataset = corpus(4)
+def test_what_is_chosen_does_not_depend_on_who_is_done_first(dataset: Dataset) -> None:
     parsers = {name: get_parser(name) for name in ("recursive", "fixed")}
-    alone = recommend(dataset, parsers, plan=SWEPT, overlaps=())
-    assert any(one.state == "stopped" for one in alone.trials)
+    plan = replace(SMALL, sizes=(30, 300))
+    alone = recommend(dataset, parsers, plan=plan)
     for seed in (1, 2):
-        executor = InProcess(2 * seed, seed=seed)
-        found = recommend(dataset, parsers, plan=SWEPT, overlaps=(), executor=executor)
+        found = recommend(dataset, parsers, plan=plan, executor=InProcess(2 * seed, seed=seed))
         assert found.to_json() == alone.to_json()
-
-
-def test_a_row_that_a_worker_stopped_too_early_is_asked_the_rest(dataset: Dataset) -> None:
-    def hasty(work: Callable[..., Any], recipe: SweepRecipe, unit: SweepUnit) -> Any:
-        found = work(recipe, unit)
-        return replace(found, outcomes=found.outcomes[:5])
-
-    given = {"recursive": get_parser("recursive")}
-    executor = InProcess(2, hasty)
-    found = recommend(dataset, given, plan=SWEPT, overlaps=(), executor=executor)
-    assert found.to_json() == recommend(dataset, given, plan=SWEPT, overlaps=()).to_json()
 
 
 def test_what_columns_read_is_judged_in_the_order_of_the_columns(dataset: Dataset) -> None:
@@ -151,9 +128,8 @@ def test_what_columns_read_is_judged_in_the_order_of_the_columns(dataset: Datase
 
 
 def test_a_row_that_kills_its_workers_is_a_failed_row_and_stops_no_other(dataset: Dataset) -> None:
-    def dies(work: Callable[..., Any], recipe: SweepRecipe, unit: SweepUnit) -> Any:
-        is_small = unit.variant and (unit.variant["column"], unit.variant["role"])
-        return KILLED if is_small == ("small", "own") else work(recipe, unit)
+    def dies(work: Callable[..., Any], recipe: Recipe, unit: Unit) -> Any:
+        return KILLED if unit.variant.name == "small" else work(recipe, unit)
 
     steps: list[Step] = []
     executor = InProcess(2, dies)
@@ -161,10 +137,8 @@ def test_a_row_that_kills_its_workers_is_a_failed_row_and_stops_no_other(dataset
     assert found.row("small").error == "the worker died twice measuring it (SIGKILL)"
     alone = evaluate(dataset, columns(), plan=BARE)
     assert found.row("read").outcomes == alone.row("read").outcomes
-    assert found.control is not None
-    assert found.control.column == "read"
     assert [one.done for one in steps] == sorted(one.done for one in steps)
-    assert steps[-1].done == steps[-1].total == 3 * len(dataset.questions)
+    assert steps[-1].done == steps[-1].total == 2 * len(dataset.questions)
     assert steps[-1].seconds_left == 0
 
 
@@ -174,43 +148,11 @@ def test_a_row_that_kills_its_workers_is_a_failed_row_and_stops_no_other(dataset
 def test_workers_that_cannot_work_end_the_run_with_the_reason(
     dataset: Dataset, error: Exception
 ) -> None:
-    def unable(_work: Callable[..., Any], _recipe: SweepRecipe, _unit: SweepUnit) -> Any:
+    def unable(_work: Callable[..., Any], _recipe: Recipe, _unit: Unit) -> Any:
         raise error
 
     with pytest.raises(EngineError, match="no such model"):
         evaluate(dataset, columns(), plan=BARE, executor=InProcess(2, unable))
-
-
-def test_a_size_that_kills_its_workers_is_left_out_with_the_reason(dataset: Dataset) -> None:
-    def dies(work: Callable[..., Any], recipe: SweepRecipe, unit: SweepUnit) -> Any:
-        return work(recipe, unit) if unit.variant else KILLED
-
-    plan = replace(SMALL, sizes=())
-    found = evaluate(dataset, columns(), plan=plan, executor=InProcess(1, dies))
-    assert {(one.column, one.sizes) for one in found.left_out} == {
-        ("small", ("a mean of 30",)),
-        ("read", ("a mean of 30",)),
-    }
-    assert "died twice" in found.left_out[0].reason
-
-
-def test_what_is_finished_when_a_run_is_ended_is_in_the_cache(
-    dataset: Dataset, tmp_path: Path
-) -> None:
-    whole = evaluate(dataset, columns(), plan=SMALL)
-    executor = InProcess(2)
-
-    def hear(step: Step) -> None:
-        if step.done > 3 * len(dataset.questions):
-            raise CancelledError("enough")
-
-    with pytest.raises(CancelledError):
-        evaluate(dataset, columns(), plan=SMALL, cache=tmp_path, progress=hear, executor=executor)
-    assert executor.closed
-    again = InProcess(2)
-    found = evaluate(dataset, columns(), plan=SMALL, cache=tmp_path, executor=again)
-    assert found.to_json() == whole.to_json()
-    assert len(again.rows) < len(whole.rows)
 
 
 class Server(MockEmbedding):
@@ -258,28 +200,27 @@ def test_what_no_other_process_can_make_is_measured_here_and_one_line_says_so(
 
 
 def test_keys_are_in_no_plain_data(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipes: list[SweepRecipe] = []
+    recipes: list[Recipe] = []
 
-    def run(_self: object, _work: object, recipe: SweepRecipe, _units: object) -> Any:
+    def run(_self: object, _work: object, recipe: Recipe, _units: object) -> Any:
         recipes.append(recipe)
-        return iter(())
+        raise EngineError("seen enough")
 
     monkeypatch.setattr(InProcess, "run", run)
+    monkeypatch.setattr(Recipe, "dimension", lambda _: 0)
     model = OpenAIServerEmbedding(model_name="m", api_key=CANARY, requests_per_minute=60)
-    models, parser = Models.of(embed_model=model), SemanticNodeParser(embed_model=model)
-    with swept_by(InProcess(3), dataset, BARE, models, [parser], kept=(None, None)) as sweep:
-        assert sweep is not None
-        sweep.sizes({"one": parser}, 30)
+    parser = SemanticNodeParser(embed_model=model)
+    with pytest.raises(EngineError, match="seen enough"):
+        evaluate(dataset, {"one": parser}, plan=BARE, embed_model=model, executor=InProcess(3))
     made = unpickled(pickled(recipes[0]))
     assert CANARY not in repr(recipes[0])
     assert keys_in(recipes[0]) == (CANARY,)
-    arrived = made.models.embedding
-    assert keys_of(arrived) == keys_of(model)
-    assert made.data == dataset
+    assert keys_of(made.models.embedding) == keys_of(model)
+    assert made.dataset == dataset
 
 
 def test_refused_reasons_reach_the_row_as_they_are(dataset: Dataset) -> None:
-    def refuses(_work: Callable[..., Any], _recipe: SweepRecipe, _unit: SweepUnit) -> Any:
+    def refuses(_work: Callable[..., Any], _recipe: Recipe, _unit: Unit) -> Any:
         return Refused("the store is full")
 
     found = evaluate(dataset, columns(), plan=BARE, executor=InProcess(2, refuses))
@@ -289,18 +230,18 @@ def test_refused_reasons_reach_the_row_as_they_are(dataset: Dataset) -> None:
 def test_the_amount_decides_where_nobody_says_how_many(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweep, "usable_cores", lambda: 4)
+    monkeypatch.setattr(rows, "usable_cores", lambda: 4)
     models = Models.of(embed_model="lexical")
-    monkeypatch.setattr(sweep, "LARGE", 10 * sum(map(len, dataset.texts.values())))
+    monkeypatch.setattr(rows, "LARGE", 10 * sum(map(len, dataset.texts.values())))
     chosen = workers_for(dataset, 10, models)
     assert chosen is not None
     assert chosen.workers == 4
     assert workers_for(dataset, 9, models) is None
     paid = Models.of(embed_model=MockEmbedding(8))
     assert workers_for(dataset, 10, paid) is None
-    monkeypatch.setattr(sweep, "LARGE", 1)
+    monkeypatch.setattr(rows, "LARGE", 1)
     assert workers_for(dataset, 1, models) is None
-    monkeypatch.setattr(sweep, "LARGE", 10**9)
+    monkeypatch.setattr(rows, "LARGE", 10**9)
     assert evaluate(dataset, columns(), plan=BARE, executor="auto").rows
 
 
@@ -314,4 +255,4 @@ def test_a_stock_splitter_goes_to_workers_by_its_path_and_as_an_object(dataset: 
         "object": SentenceSplitter(chunk_size=60, chunk_overlap=0),
     }
     evaluate(dataset, given, plan=BARE, executor=executor)
-    assert {*executor.rows} == {"path", "object", "A/A control"}
+    assert {*executor.rows} == {"path", "object"}

@@ -1,0 +1,254 @@
+"""One row: a variant is cut, indexed, asked every question and scored.
+
+A row is a function of what all rows share and of its variant, whatever process it is made in.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rag_nodes.errors import CancelledError, EngineError
+from rag_nodes.evaluation.cache import EvaluationCache
+from rag_nodes.evaluation.columns import Variant, configuration_of
+from rag_nodes.evaluation.dataset import Dataset
+from rag_nodes.evaluation.diagnosis import diagnose
+from rag_nodes.evaluation.indexing import Index
+from rag_nodes.evaluation.plan import EvaluationPlan
+from rag_nodes.evaluation.report import Outcome, Row
+from rag_nodes.evaluation.scoring import FOUND, score, texts_of
+from rag_nodes.evaluation.sizes import matched
+from rag_nodes.models import Models
+from rag_nodes.models.pickling import unpickled
+from rag_nodes.parsers import SpanNodeParser
+from rag_nodes.query import QuestionVectors
+from rag_nodes.store import open_store
+from rag_nodes.transforms import TextJournal
+
+if TYPE_CHECKING:
+    from rag_nodes.evaluation.dataset import Question
+    from rag_nodes.pipeline.build import Parse
+    from rag_nodes.query import QueryOptions
+    from rag_nodes.store import Store
+
+_DEEPEST = 2_000
+"""Chunks among which the rank of a missed answer is looked for."""
+
+
+class Unit(NamedTuple):
+    """A variant, and its place among those of the run."""
+
+    number: int
+    variant: Variant
+
+
+class Measured(NamedTuple):
+    """A row, and what was read at the main budget for the questions that are judged, by id."""
+
+    row: Row
+    read: dict[str, list[str]]
+
+
+class Refused(NamedTuple):
+    """Why there is no row; whether that is because the parser has no such size."""
+
+    reason: str
+    has_no_size: bool = False
+
+
+@dataclass(eq=False)
+class Recipe:
+    """What all rows of a run share.
+
+    Attributes:
+        dataset: documents and questions, asked in this order.
+        plan: what is measured.
+        models: embed texts and questions, and write about chunks.
+        cache: folder with vectors that were paid for; None for memory.
+        journal: file in which is kept what an LLM writes; None where none does.
+        judged: ids of the questions of which is kept what was read.
+        parse: cuts a document in this process; None to have the parser do it.
+        store: where chunks are meanwhile; None for memory.
+        told: hears the name of a row in this process, and how many questions it was asked.
+    """
+
+    dataset: Dataset
+    plan: EvaluationPlan
+    models: Models
+    cache: Path | None = None
+    journal: Path | None = None
+    judged: frozenset[str] = frozenset()
+    parse: Parse | None = None
+    store: Store | None = None
+    told: Callable[[str, int], None] | None = None
+    opened: ExitStack | None = field(default=None, init=False, repr=False)
+
+    def prepare(self) -> None:
+        """Open cache, journal and store, once in a process.
+
+        Raises:
+            ConfigurationError: the journal cannot be written.
+            DatasetError: the cache cannot be used.
+        """
+        if self.opened is not None:
+            return
+        self.opened = opened = ExitStack()  # as long as this process, or until it is closed
+        self.kept = opened.enter_context(EvaluationCache(self.cache))
+        self.known = self.kept.embedding(self.models)
+        self.written = TextJournal(self.journal) if self.journal else None
+        self.room = self.store or opened.enter_context(open_store())
+        self.vectors = QuestionVectors(size=len(self.dataset.questions), ttl_hours=1e6)
+        options = self.plan.options
+        self.options = replace(
+            options, step_factor=1.0, granularity=options.granularity or "chunks"
+        )
+
+    def close(self) -> None:
+        """Close what `prepare` opened."""
+        if self.opened is not None:
+            self.opened.close()
+
+    def dimension(self, options: QueryOptions | None = None) -> int:
+        """Numbers of a vector; 0 where the search makes none.
+
+        Raises:
+            ModelError: the model cannot be reached.
+        """
+        first, mode = self.dataset.questions[0].text, (options or self.options).mode
+        return len(self.vectors.get(self.known, first, mode=mode).vector or ())
+
+
+def measure(recipe: Recipe, unit: Unit) -> Measured | Refused:
+    """The row of a variant; `Refused` where there can be none."""
+    try:
+        variant = unit.variant
+        if isinstance(variant.parser, bytes):
+            parser = unpickled(variant.parser, known=[recipe.models.embedding])
+            variant = replace(variant, parser=parser)
+        if variant.role == "matched":
+            try:
+                variant = _matched(recipe, variant)
+            except (CancelledError, EngineError):
+                raise
+            except Exception as error:  # noqa: BLE001 -- as below
+                return Refused(str(error) or type(error).__name__, has_no_size=True)
+        return _examined(recipe, variant)
+    except (CancelledError, EngineError):
+        raise
+    except Exception as error:  # noqa: BLE001 -- one row must never take the others down
+        return Refused(str(error) or type(error).__name__)
+
+
+def _matched(recipe: Recipe, variant: Variant) -> Variant:
+    """The variant at the mean size of the plan, as nearly as its parser can have it."""
+    parser, target = variant.parser, recipe.plan.target
+    assert isinstance(parser, SpanNodeParser)  # noqa: S101 -- for the type checker
+    assert target  # noqa: S101 -- for the type checker
+    found = matched(parser, recipe.dataset.documents, target, cut=recipe.parse)
+    note = "" if found.reached else f"mean size {found.mean:.0f}: {target} could not be reached"
+    return replace(variant, parser=found.parser, note=note)
+
+
+def _examined(recipe: Recipe, variant: Variant) -> Measured:
+    """The row of a variant, which is in the store only meanwhile."""
+    told = recipe.told or (lambda _name, _asked: None)
+    index = Index(
+        variant,
+        recipe.dataset.documents,
+        store=recipe.room,
+        models=recipe.known,
+        options=recipe.options,
+        vectors=recipe.vectors,
+        dimension=recipe.dimension(variant.options),
+        parse=recipe.parse,
+        written=recipe.written,
+    )
+    outcomes, seconds, read = list[Outcome](), list[float](), dict[str, list[str]]()
+    try:
+        told(variant.name, 0)
+        for question in recipe.dataset.questions:
+            outcomes.append(_outcome(recipe, index, question, seconds, read))
+            told(variant.name, len(outcomes))
+    finally:
+        index.close()
+    cost = {**asdict(index.cost), "search_ms": round(1000 * median(seconds), 2)}
+    return Measured(row_of(variant, asdict(index.statistics), cost, tuple(outcomes)), read)
+
+
+def _outcome(
+    recipe: Recipe,
+    index: Index,
+    question: Question,
+    seconds: list[float],
+    read: dict[str, list[str]],
+) -> Outcome:
+    """One question asked; how long the search took, and what was read, are added."""
+    plan, texts = recipe.plan, recipe.dataset.texts
+    most = max(plan.budgets)
+    started = time.perf_counter()
+    passages = index.passages(question, plan.budgets)
+    ranked = passages.get(most) or index.ranking(
+        question, budget=most, chunks=max(plan.ks, default=1)
+    )
+    seconds.append(time.perf_counter() - started)
+    main = passages.get(plan.budget, ranked)
+    if question.id in recipe.judged and index.variant.role == "own":
+        read[question.id] = texts_of(main, plan.budget)
+    scores = score(
+        question, ranked, index.chunks, texts,
+        budgets=plan.budgets, ks=plan.ks, passages_at=passages,
+    )  # fmt: skip
+    if scores[f"recall@{plan.budget}"] >= FOUND or not plan.explain:
+        return Outcome(question.id, scores)
+    options = index.options
+    miss = diagnose(
+        question,
+        main,
+        index.chunks,
+        texts,
+        budget=plan.budget,
+        deeper=lambda: index.search(question, min(_DEEPEST, max(1, index.cost.chunks))),
+        is_filtered=bool(options.filter) or options.similarity_cutoff is not None,
+        by_sentence=options.granularity == "sentences",
+    )
+    if miss is None:
+        return Outcome(question.id, scores)
+    chunks = tuple((one.document, *one.span) for one in miss.chunks)
+    return Outcome(question.id, scores, miss.reason, miss.rank, chunks)
+
+
+def row_of(
+    variant: Variant,
+    chunks: dict[str, float] | None = None,
+    cost: dict[str, float | None] | None = None,
+    outcomes: tuple[Outcome, ...] = (),
+    error: str | None = None,
+) -> Row:
+    """The row of a variant that was examined, or could not be."""
+    values: dict[str, list[float]] = defaultdict(list)
+    for outcome in outcomes:
+        for name, value in outcome.scores.items():
+            values[name].append(value)
+    return Row(
+        name=variant.name,
+        column=variant.column,
+        role=variant.role,
+        parser=configuration_of(variant),
+        nominal=variant.nominal,
+        note=variant.note,
+        chunks=chunks or {},
+        cost=cost or {},
+        means={name: float(np.mean(each)) for name, each in values.items()},
+        interval=None,
+        reasons=dict(Counter(one.reason for one in outcomes if one.reason)),
+        outcomes=outcomes,
+        error=error,
+    )

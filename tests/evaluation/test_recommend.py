@@ -1,0 +1,127 @@
+"""The short way to a choice: an evaluation of parsers at many sizes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.evaluation.labelled import corpus
+
+from rag_nodes.evaluation import Dataset, recommend
+from rag_nodes.evaluation.columns import REFERENCE
+from rag_nodes.evaluation.drafts.probes import CHARACTERS, probes
+from rag_nodes.evaluation.gates import under
+from rag_nodes.evaluation.plan import EvaluationPlan
+from rag_nodes.parsers import get_parser
+from rag_nodes.parsers.preset_files import preset_in
+from rag_nodes.query import QueryOptions
+
+if TYPE_CHECKING:
+    from rag_nodes.evaluation import EvaluationReport
+
+PAGE = Path(__file__).parents[2] / "docs" / "recommend.md"
+SMALL = EvaluationPlan(budgets=(30, 60), sizes=(30, 300), ks=(1,), draws=400)
+
+
+def parsers() -> dict[str, object]:
+    return {name: get_parser(name) for name in ("recursive", "token-overlap")}
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    return corpus()
+
+
+@pytest.fixture(scope="module")
+def found(dataset: Dataset) -> EvaluationReport:
+    return recommend(dataset, parsers(), plan=SMALL)
+
+
+def test_each_parser_is_tried_at_each_size_beside_what_stands_and_what_others_do(
+    found: EvaluationReport,
+) -> None:
+    assert [(row.name, row.role) for row in found.rows] == [
+        (name, "own")
+        for name in ("retrieval", "recursive at 30", "recursive at 300", "token-overlap at 30",
+                     "token-overlap at 300", REFERENCE)
+    ]  # fmt: skip
+    assert found.row("retrieval").parser["searched"]["granularity"] == "sentences"
+    assert found.row("token-overlap at 30").parser["chunk_overlap"] == 0
+    assert len(found.contrasts) == 6 * 5 / 2
+
+
+def test_large_chunks_are_not_taken_where_answers_are_short(found: EvaluationReport) -> None:
+    decision = found.decision
+    assert decision.take in ("retrieval", "recursive at 30", "token-overlap at 30")
+    assert decision.words.startswith(f"Take {decision.take} (")
+    assert found.said[0] == decision.words
+    assert "at 300" in decision.words
+
+
+def test_what_is_taken_is_a_preset_that_cuts_and_is_searched_as_was_measured(
+    dataset: Dataset,
+) -> None:
+    plan = replace(SMALL, options=QueryOptions(granularity="chunks", mode="sparse"))
+    found = recommend(dataset, parsers(), plan=plan)
+    preset = preset_in(found.decision.preset)
+    row = found.row(found.decision.take or "")
+    assert len(preset.make()(list(dataset.documents))) == row.cost["chunks"]
+    assert dict(preset.query) == {"granularity": "chunks", "mode": "sparse", "budget": 60}
+
+
+def test_times_are_said_and_are_not_in_the_plain_data(found: EvaluationReport) -> None:
+    assert found.decision.search_ms
+    assert "A search took " in found.said[1]
+    assert "search_ms" not in found.to_json()
+
+
+def test_a_splitter_without_sizes_and_one_that_fails_are_rows_beside_the_others(
+    dataset: Dataset,
+) -> None:
+    def broken(text: str) -> list[str]:
+        raise RuntimeError(f"no {len(text)} characters today")
+
+    report = recommend(
+        dataset, {"broken": broken, "recursive": get_parser("recursive")}, plan=SMALL
+    )
+    assert "characters today" in (report.row("broken").error or "")
+    assert report.decision.words
+    assert [one.column for one in report.left_out] == ["broken"]
+
+
+def test_every_embedding_is_tried_where_that_is_asked_for(dataset: Dataset) -> None:
+    given = {"recursive": get_parser("recursive")}
+    plan = replace(SMALL, sizes=(30,))
+    report = recommend(dataset, given, plan=plan, vectors=("heading", "plain"))
+    names = {row.name for row in report.rows}
+    assert {"recursive by heading at 30", "recursive by plain at 30"} <= names
+
+
+def test_by_keywords_of_passages_the_best_is_likely_and_nothing_is_compared(
+    dataset: Dataset,
+) -> None:
+    probed = probes(dataset.documents, CHARACTERS["sentence"], count=12)
+    report = recommend(probed, parsers(), plan=SMALL)
+    decision = report.decision
+    best = max(report.rows, key=lambda row: row.means["recall@60"])
+    assert (decision.grade, decision.take) == ("likely", best.name)
+    assert decision.words.startswith(f"For answers of a sentence, {best.name} looks best. ")
+    assert "not by questions" in decision.words
+    assert decision.preset
+    assert report.contrasts == ()
+    assert {one.outcome for one in under(report, "recall@60=0.01")} == {"cannot tell"}
+    assert "keywords of passages are no questions" in under(report, "recall@60=0.01")[0].words
+
+
+def test_the_example_of_the_page_runs_in_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (example,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(example, str(PAGE), "exec"), names)  # noqa: S102 - of our own page
+    assert "Keep retrieval" in capsys.readouterr().out
+    assert names["nodes"]
