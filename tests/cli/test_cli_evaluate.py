@@ -334,7 +334,7 @@ def test_without_questions_columns_are_ranked_by_passages_as_long_as_answers(
     asked = ("evaluate", FERRY, "-p", "recursive", "-p", "heading", *QUICK)
     refused = command(*asked)
     assert refused.code == 2
-    assert "--answers paragraph, such as: " in refused.stderr
+    assert "--answers paragraph, about " in refused.stderr
     ended = command(*asked, "--answers", "paragraph", "--html", page)
     assert ended.code == 0, ended.stderr
     assert "passages are asked, each as long as a paragraph" in " ".join(ended.stderr.split())

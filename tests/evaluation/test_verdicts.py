@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import Contrast, Row
-from rag_nodes.evaluation.verdicts import Judge, control_of, pairs_of, shares_of
+from rag_nodes.evaluation.verdicts import Judge, pairs_of, shares_of
 from rag_nodes.evaluation.wording import drafts_left_out, summary
 
 DOCUMENTS, EACH = 12, 5
@@ -189,12 +189,6 @@ def test_how_much_of_a_gap_is_size(
     (share,) = shares_of(values, judge, rows, matched)
     assert words in share.words
     assert share.size.mean == pytest.approx(share.own.mean - share.equal.mean)
-
-
-def test_one_column_run_twice_is_level_and_not_called_equal_for_certain() -> None:
-    control = control_of({"A": found(30), "A/A control": found(30)}, "A", "A/A control")
-    assert (control.column, control.gap.mean) == ("A", 0)
-    assert control.gap.low == -control.gap.high < 0
 
 
 bits = st.integers(0, 2**COUNT - 1).map(

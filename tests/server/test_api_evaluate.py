@@ -83,7 +83,7 @@ def test_the_reply_is_the_report_as_the_document_describes_it(client: httpx.Clie
     assert reply.status_code == 200, reply.text
     EvaluationReply.model_validate_json(reply.text, strict=True)
     report = EvaluationReport.from_dict(reply.json())
-    assert [row.name for row in report.rows] == ["fixed", "heading", "A/A control"]
+    assert [row.name for row in report.rows] == ["fixed", "heading"]
     assert {len(row.outcomes) for row in report.rows} == {2}
     assert report.verdict
     assert "rag_nodes_" not in reply.text  # where uploads were

@@ -12,7 +12,7 @@ from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.files import check_there, check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.render.questions import check_data, check_view, drafts_view
-from rag_nodes.cli.render.text import counted, one_line, shortened
+from rag_nodes.cli.render.text import counted, one_line
 from rag_nodes.errors import ConfigurationError, DatasetError
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.drafts.probes import AnswerLength
     from rag_nodes.workspace.workspace import Workspace
 
+_SHOWN = 12
+"""Words that are shown of the beginning and of the end of an example."""
 _WRITTEN = "With --llm"
 
 Documents = Annotated[
@@ -222,8 +224,7 @@ def asked_of(
     if answers is None:
         texts = {document.id_: document.text for document in documents}
         shown = [
-            f"  --answers {length}, such as: "
-            + shortened(one_line(one.span.of(texts[one.document])), 200)
+            f"  --answers {length}, {_begun_and_ended(one.span.of(texts[one.document]))}"
             for length, one in examples(documents).items()
         ]
         raise ConfigurationError(
@@ -237,6 +238,13 @@ def asked_of(
         f"each as long as a {answers}."
     )
     return dataset
+
+
+def _begun_and_ended(text: str) -> str:
+    """How long a text is, and how it begins and ends."""
+    words = one_line(text).split()
+    ends = [*words[:_SHOWN], "…", *words[-_SHOWN:]] if len(words) > 2 * _SHOWN else words
+    return f"about {len(words)} words: {' '.join(ends)}"
 
 
 def dataset_of(
