@@ -344,11 +344,27 @@ def test_without_questions_columns_are_ranked_by_passages_as_long_as_answers(
     assert "looks best" in page.read_text("utf-8")
 
 
+PHRASES = ("--kinds", "phrase", "--count")
+
+
+def test_where_there_are_few_drafts_it_is_said_why_and_what_to_do(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    drafts = tmp_path / "drafts.json"
+    ended = command("questions", "draft", CORPUS / "manual.md", "-o", drafts)
+    assert ended.code == 0, ended.stderr
+    said = " ".join(ended.stderr.split())
+    assert "Only 7 places can be asked about without a model" in said
+    ended = command("questions", "draft", FERRY, "-o", drafts)
+    assert ended.code == 1
+    assert "take headings as search phrases (kind phrase)" in " ".join(ended.stderr.split())
+
+
 def test_drafts_pass_no_gate_until_somebody_accepts_them(
     command: Callable[..., Ended], tmp_path: Path
 ) -> None:
     drafts, run = tmp_path / "drafts.json", tmp_path / "run.json"
-    assert command("questions", "draft", FERRY, "-o", drafts, "--count", "8").code == 0
+    assert command("questions", "draft", FERRY, "-o", drafts, *PHRASES, "8").code == 0
     asked = ("evaluate", FERRY, "--questions", drafts, "-p", "fixed", *QUICK)
     assert command(*asked, "-o", run).code == 0
     gates = ("--baseline", run, "--fail-under", "recall@40=0.0")
@@ -375,7 +391,7 @@ def test_drafts_are_written_as_our_own_json_and_are_sound(
     command: Callable[..., Ended], tmp_path: Path
 ) -> None:
     drafts = tmp_path / "drafts.json"
-    asked = ("questions", "draft", FERRY, "-o", drafts, "--count", "15")
+    asked = ("questions", "draft", FERRY, "-o", drafts, *PHRASES, "15")
     ended = command(*asked)
     assert ended.code == 0, ended.stderr
     assert "Drafts cannot choose a parser or a size" in " ".join(ended.stdout.split())
@@ -391,8 +407,8 @@ def test_drafts_are_written_as_our_own_json_and_are_sound(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--kinds", "poem"), "choose among heading, definition, list, table, sentence"),
-        (("--kinds", "list,poem"), "poem"),
+        (("--kinds", "poem"), "choose among asked, howto, definition, number, table, phrase"),
+        (("--kinds", "table,poem"), "poem"),
     ],
 )
 def test_kinds_that_do_not_exist_are_refused(
@@ -403,7 +419,7 @@ def test_kinds_that_do_not_exist_are_refused(
     assert message in " ".join(ended.stderr.split())
 
 
-def test_a_model_is_priced_before_it_is_asked_and_asked_only_where_it_is_named(
+def test_a_model_is_asked_only_where_it_is_named(
     command: Callable[..., Ended],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -411,12 +427,7 @@ def test_a_model_is_priced_before_it_is_asked_and_asked_only_where_it_is_named(
 ) -> None:
     monkeypatch.setenv("RAG_NODES_API_KEY", "sk-canary")
     monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
-    drafts = tmp_path / "drafts.json"
-    asked = ("questions", "draft", FERRY, "-o", drafts, "--count", "4")
-    priced = command(*asked, "--llm", "openai", "--dry-run", "--json")
-    assert priced.code == 0, priced.stderr
-    assert priced.json["requests"] == 10
-    assert not drafts.exists()
+    asked = ("questions", "draft", FERRY, "-o", tmp_path / "drafts.json", *PHRASES, "4")
     assert command(*asked).code == 0
     assert not openai_server.requests
 

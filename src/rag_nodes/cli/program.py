@@ -95,8 +95,8 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
 _QUESTIONS: dict[Callable[..., None], tuple[str, ...]] = {
     draft: (
         "rag-nodes questions draft docs/ --output drafts.json",
-        "rag-nodes questions draft manual.pdf --count 100 --kinds table,heading -o drafts.json",
-        "rag-nodes questions draft docs/ --llm openai --dry-run -o drafts.json",
+        "rag-nodes questions draft manual.pdf --count 100 --kinds table,howto -o drafts.json",
+        "rag-nodes questions draft docs/ --llm openai --answers paragraph -o drafts.json",
     ),
     check: ("rag-nodes questions check questions.csv docs/",),
     convert: ("rag-nodes questions convert questions.csv docs/ --output questions.json",),

@@ -20,7 +20,7 @@ LEAKED = 0.8
 LARGEST = 2_000
 """Tokens of gold that no chunk of a size people use can hold."""
 DRAFTED = "drafts cannot choose"
-"""What a ranking by drafts is worth; `benchmarks/drafts.py` compares it with people's questions."""
+"""What a ranking by drafts is worth; see `benchmarks/first_choice.py`."""
 PROBED = "keywords of passages are no questions"
 """What a ranking by keywords is worth."""
 ACCEPT = "accept those that people would ask, or write about 20 of your own"

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
+
+from llama_index.core.prompts import PromptTemplate
+from pydantic import BaseModel
 
 from rag_nodes.errors import CredentialsError, RagNodesError
 from rag_nodes.models.faults import failure_of
@@ -12,7 +16,7 @@ from rag_nodes.models.keys import keys_of, without_keys
 from rag_nodes.models.pacing import repeats_counted
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from llama_index.core.base.llms.types import CompletionResponse
     from llama_index.core.llms import LLM
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from rag_nodes.models.pacing import RequestWindow
 
 Result = TypeVar("Result")
+Form = TypeVar("Form", bound=BaseModel)
 
 GIVE_UP_AFTER = 8
 """Requests that fail in a row before nothing is asked any more."""
@@ -27,6 +32,13 @@ GIVE_UP_AFTER = 8
 
 class UnansweredError(Exception):
     """A prompt got no answer; the message says why."""
+
+
+class UnformedError(Exception):
+    """An answer does not have the form that was asked for."""
+
+
+_FENCED = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
 
 
 class Asker:
@@ -50,23 +62,60 @@ class Asker:
         Raises:
             UnansweredError: the request failed, or too many have failed before it.
         """
+        answer = await self._answered(self._llm.acomplete, prompt)
+        if not answer.text.strip():
+            name = self._llm.metadata.model_name
+            raise self._failed(ValueError(f"{name}: an empty answer; try again"))
+        self.failures = 0
+        return answer
+
+    async def predict(self, form: type[Form], prompt: str) -> Form:
+        """The answer in a form: as the model gives structured answers, else in JSON.
+
+        Args:
+            form: of the answer.
+            prompt: says what JSON is wanted, too.
+
+        Raises:
+            UnansweredError: the request failed, or too many have failed before it.
+            UnformedError: there was an answer, but in no such form.
+        """
+
+        async def structured(text: str) -> Form | None:
+            template = PromptTemplate("{prompt}")
+            try:
+                return await self._llm.astructured_predict(form, template, prompt=text)
+            except (TypeError, ValueError) as error:
+                if isinstance(error, RagNodesError):
+                    raise
+                return None  # a model that talks where it should call a tool
+
+        found = await self._answered(structured, prompt)
+        if found is None:
+            text = (await self.ask(prompt)).text.strip()
+            fenced = _FENCED.match(text)
+            try:
+                found = form.model_validate_json(fenced[1] if fenced else text)
+            except ValueError as error:
+                raise UnformedError(str(error)) from error
+        self.failures = 0
+        return found
+
+    async def _answered(self, ask: Callable[[str], Awaitable[Result]], prompt: str) -> Result:
+        """What one request gives, within the limit of the account."""
         if self.failures >= GIVE_UP_AFTER:
             raise UnansweredError(f"not asked, because requests kept failing: {self._last}")
         if self._window:
             await self._window.async_acquire()
-        name = self._llm.metadata.model_name
         try:
             with repeats_counted(self._window):
-                answer = await self._llm.acomplete(prompt)
+                return await ask(prompt)
         except Exception as error:
             # A model handed in by the user may raise anything; one prompt is no reason to stop.
             if isinstance(error, RagNodesError):
                 raise self._failed(error) from error
+            name = self._llm.metadata.model_name
             raise self._failed(failure_of(error, self._llm, name=name)) from error
-        if not answer.text.strip():
-            raise self._failed(ValueError(f"{name}: an empty answer; try again"))
-        self.failures = 0
-        return answer
 
     def _failed(self, error: Exception) -> UnansweredError:
         self._last = without_keys(str(error), keys_of(self._llm))

@@ -44,7 +44,7 @@ DOCUMENTS = [manual("a"), manual("b", 60)]
 @pytest.mark.parametrize("characters", CHARACTERS.values())
 def test_a_passage_is_whole_sentences_of_about_the_length_asked_for(characters: int) -> None:
     dataset = probes(DOCUMENTS, characters, count=20)
-    assert len(dataset.questions) > 10
+    assert len(dataset.questions) > 8
     for question in dataset.questions:
         ((passage,),) = question.gold
         spans = sentence_spans(dataset.texts[passage.document])

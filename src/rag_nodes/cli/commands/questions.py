@@ -3,11 +3,11 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rag_nodes.cli.commands.writing import Writing, show_cost, written
+from rag_nodes.cli.commands.writing import Writing, written
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.files import check_there, check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
@@ -88,16 +88,23 @@ def draft(  # noqa: PLR0913 -- one parameter per option of the command
     output: Annotated[Path, typer.Option("--output", "-o", help="File for the drafts, as JSON.")],
     count: Annotated[
         int, typer.Option(min=1, help="Questions at most; short documents give fewer.")
-    ] = 50,
+    ] = 40,
     kinds: Annotated[
         str,
         typer.Option(
             metavar="KIND[,KIND...]",
-            help="Of which places: heading (what stands below it), definition, list, table (a "
-            "cell of a row), sentence. All by default.",
+            help="Of which places: asked (headings that are questions), howto (headings that say "
+            "what is done), definition, number (of days), table (rows that explain a name), "
+            "phrase (headings as one would search for them).",
         ),
-    ] = "heading,definition,list,table,sentence",
+    ] = "asked,howto,definition,number,table",
     seed: Annotated[int, typer.Option(min=0, help="Other places for another number.")] = 0,
+    answers: Annotated[
+        Literal["sentence", "paragraph", "page"],
+        typer.Option(
+            help="How long the answers are that people look for.", rich_help_panel=_WRITTEN
+        ),
+    ] = "sentence",
     concurrency: Annotated[
         int, typer.Option(min=1, help="Passages at the same time.", rich_help_panel=_WRITTEN)
     ] = 4,
@@ -109,12 +116,6 @@ def draft(  # noqa: PLR0913 -- one parameter per option of the command
             rich_help_panel=_WRITTEN,
         ),
     ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Say what it would cost and ask nothing.", rich_help_panel=_WRITTEN
-        ),
-    ] = False,
     resume: Annotated[
         bool,
         typer.Option(
@@ -126,17 +127,18 @@ def draft(  # noqa: PLR0913 -- one parameter per option of the command
 ) -> None:
     """Draft questions about documents that have none, each with the exact place of its answer.
 
-    Longer documents get more, each part of a document its share, and kinds take turns; the same
-    documents and seed give the same questions. In OUTPUT each has "draft": true, and drafts choose
-    no parser and pass no gate. Accept a question by setting its "draft" to false, or in the tab
-    Questions of the app; throw out what nobody would ask, and write what is missed. How many words
-    they share with their answers is shown, as that flatters search by words.
+    Instructions and references give 30 to 150, reports 1 to 10, speech none; kinds take turns. In
+    OUTPUT each has "draft": true, and drafts choose no parser and pass no gate. Accept a question
+    by setting its "draft" to false, or in the tab Questions of the app; throw out what nobody would
+    ask, and write what is missed.
 
-    With --llm a model writes them, two phrasings of each, one in other words; each is kept only
-    where its quote stands in the text, and where the model finds the answer there and nowhere else.
-    Without --llm nothing is asked of any model, whatever the settings say.
+    With --llm a model writes them; each is kept only where its quote stands in the text, and where
+    the model finds the answer there and in none of the passages closest to it. That takes two
+    requests for each question. Without --llm nothing is asked of any model, whatever the settings
+    say.
     """
     from rag_nodes.evaluation.checks import check_dataset
+    from rag_nodes.evaluation.drafts import fewer
 
     check_writable(output)
     settings = cli.settings()
@@ -144,13 +146,14 @@ def draft(  # noqa: PLR0913 -- one parameter per option of the command
         if cli.flags.get("llm") in (None, "extractive"):
             dataset = drafts_of(cli, workspace, paths, count=count, kinds=kinds, seed=seed)
         else:
-            writing = Writing(output, count, seed, concurrency, requests_per_minute, resume=resume)
-            if dry_run:
-                show_cost(cli, settings, _some_documents(cli, workspace, paths), writing)
-                return
+            writing = Writing(
+                output, count, answers, seed, concurrency, requests_per_minute, resume=resume
+            )
             dataset = written(cli, settings, _some_documents(cli, workspace, paths), writing)
     _write(dataset, output)
     found = check_dataset(dataset)
+    if why := fewer(dataset, count):
+        cli.note(why)
     if cli.as_json:
         cli.emit(check_data(found))
     else:
@@ -178,12 +181,12 @@ def drafts_of(
         ConfigurationError: a kind is unknown.
         DatasetError: no document could be read, or nothing in them can be asked about.
     """
-    from rag_nodes.evaluation.drafts import DRAFT_KINDS, draft_questions
+    from rag_nodes.evaluation.drafts import QUESTIONS, draft_questions
 
     named = [kind.strip() for kind in kinds.split(",") if kind.strip()]
     with cli.activity("Reading documents and drafting questions"):
         documents = _some_documents(cli, workspace, paths)
-        return draft_questions(documents, count=count, kinds=named or DRAFT_KINDS, seed=seed)  # type: ignore[arg-type] # kinds are checked there
+        return draft_questions(documents, count=count, kinds=named or QUESTIONS, seed=seed)  # type: ignore[arg-type] # kinds are checked there
 
 
 def asked_of(

@@ -1,4 +1,4 @@
-"""The half of `rag-nodes questions draft` that asks an LLM: what it costs, and its answers kept."""
+"""The half of `rag-nodes questions draft` that asks an LLM, whose answers are kept."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.cli.invocation import Invocation
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.models.prices import dollars
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
     from llama_index.core.schema import Document
 
     from rag_nodes.evaluation.dataset import Dataset
+    from rag_nodes.evaluation.drafts.probes import AnswerLength
     from rag_nodes.settings import Settings
 
 _ANSWER_TOKENS = 600
-"""Of an answer with a quote and two questions."""
+"""Of an answer with a quote and a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class Writing:
     Attributes:
         output: file for the drafts; answers are kept beside it until they are written.
         count: questions at most.
+        answers: how long the answers are to be.
         seed: other passages for another number.
         concurrency: passages at the same time.
         requests_per_minute: at most; None for no limit.
@@ -35,31 +36,11 @@ class Writing:
 
     output: Path
     count: int
+    answers: "AnswerLength"
     seed: int
     concurrency: int
     requests_per_minute: int | None
     resume: bool
-
-
-def show_cost(
-    cli: Invocation, settings: "Settings", documents: "list[Document]", asked: Writing
-) -> None:
-    """What the drafts would cost, on stdout; nothing is asked."""
-    from rag_nodes.evaluation.drafts import writing_cost
-    from rag_nodes.models.names import answer_name, priced_name
-
-    llm = _llm(settings)
-    name = priced_name(answer_name(llm), llm)
-    prices = settings.answering().get("prices", {})
-    cost = writing_cost(documents, name, count=asked.count, seed=asked.seed, prices=prices)
-    if cli.as_json:
-        cli.emit({"model": name, **cost._asdict()})
-        return
-    cli.show(
-        f"{name}: about {cost.requests:,} requests, {cost.read:,} tokens read and "
-        f"{cost.written:,} written: {dollars(cost.dollars)}. Up to three times as much where "
-        "drafts are refused and others are written instead."
-    )
 
 
 def written(
@@ -77,6 +58,7 @@ def written(
             documents,
             _llm(settings),
             count=asked.count,
+            answers=asked.answers,
             seed=asked.seed,
             concurrency=asked.concurrency,
             requests_per_minute=asked.requests_per_minute,

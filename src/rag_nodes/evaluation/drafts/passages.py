@@ -1,133 +1,118 @@
-"""Passages that an LLM is asked about: all of them, spread evenly, and what is close to one."""
+"""Passages of whole sentences, chosen evenly, and in how many of them a word is."""
 
 from __future__ import annotations
 
 import random
+import re
+from bisect import bisect_right
 from collections import defaultdict
+from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.evaluation.drafts.offline import MOST_PLACES, places_of
-from rag_nodes.evaluation.drafts.terms import Rarity, Term
-from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.parsers import get_parser
-from rag_nodes.text.languages import content_words
+from rag_nodes.text.sentences import sentence_spans
 from rag_nodes.text.spans import Span
 from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from llama_index.core.schema import Document
-
-    from rag_nodes.evaluation.dataset import Answer, Question
+    from rag_nodes.evaluation.metrics import Passage
 
 LEAST_WORDS = 4
-"""Words of a passage or quote that can answer."""
-OTHERS = 4
-"""Passages closest to a question that must not answer it."""
-_TOKENS = 250
-"""Of a passage that is asked about."""
+"""Words of a quote that can answer."""
+MOST_PLACES = 4
+"""Places that answer the same; more of them are furniture of the documents and no answer."""
+_LEAST_LETTERS = 0.6
+"""Share of letters from which characters are prose."""
+_GOLDEN = 0.6180339887498949
 
 
-class DraftPassage(NamedTuple):
-    """A passage that may be asked about; `number` among all, `document` as a number too."""
+class Place(NamedTuple):
+    """Some characters of a document that is named by its number."""
 
-    number: int
     document: int
     span: Span
-    text: str
 
 
-class DraftPassages:
-    """The passages of all documents, in order.
+class Sentences:
+    """The sentences of a text, and passages made of them."""
 
-    Args:
-        documents: what is asked about, each with an id of its own.
-    """
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.spans = sentence_spans(text)
+        self._starts = [span.start for span in self.spans]
 
-    def __init__(self, documents: Sequence[Document]) -> None:
-        self.all = _cut(documents)
-        self._ids = [document.id_ for document in documents]
-        self._texts = [document.text for document in documents]
-        self._rarity = Rarity(words(one.text) for one in self.all)
+    def at(self, offset: int) -> int:
+        """Number of the sentence that begins at an offset, or of the last one before it."""
+        return max(0, bisect_right(self._starts, offset) - 1)
 
-    def chosen(self, seed: int) -> list[DraftPassage]:
-        """All, in an order of which every beginning is spread over documents and places."""
-        chance = random.Random(seed)  # noqa: S311 -- the same again is the point
-        queues = []
-        for number in range(len(self._ids)):
-            own = [one for one in self.all if one.document == number]
-            queues.append([own[at] for at in _spread(len(own), chance)])
-        order = sorted(
-            ((at + chance.random()) / len(queue), one.number)
-            for queue in queues
-            for at, one in enumerate(queue)
-        )
-        return [self.all[number] for _, number in order]
+    def passage(self, number: int, characters: int) -> Span | None:
+        """The sentences from one on that come closest to a length; None where they are no prose.
 
-    def closest(
-        self, question: str, passage: DraftPassage, gold: tuple[Answer, ...]
-    ) -> list[DraftPassage]:
-        """The other passages that share most with a question, but for copies of the answer."""
-        scores: dict[int, float] = defaultdict(float)
-        for word in set(content_words(question)):
-            weight = self._rarity.weight(Term(word, (word,)))
-            for number in self._rarity.holders([word]):
-                scores[number] += weight
-        copies = [one for answer in gold for one in answer]
-        ranked = (self.all[one] for one in sorted(scores, key=lambda one: (-scores[one], one)))
-        free = (
-            one
-            for one in ranked
-            if one is not passage
-            and not any(
-                copy.document == self._ids[one.document] and copy.span.overlap(one.span)
-                for copy in copies
-            )
-        )
-        return [one for one, _ in zip(free, range(OTHERS), strict=False)]
-
-    def gold(self, passage: DraftPassage, span: Span) -> tuple[Answer, ...]:
-        """A quote of a passage and its copies; () where there are too many.
-
-        Args:
-            passage: where it was quoted.
-            span: of the quote, in characters of the passage.
+        None too, where they are less than half or more than twice as long.
         """
-        start = passage.span.start
-        first = (passage.document, Span(start + span.start, start + span.end))
-        found = set(places_of(first[1].of(self._texts[passage.document]), self._texts)) | {first}
-        if len(found) > MOST_PLACES:
-            return ()
-        return tuple(
-            (Passage(self._ids[number], one),) for number, one in [first, *sorted(found - {first})]
-        )
+        low = high = self.spans[number].start
+        for span in self.spans[number:]:
+            if high > low and span.end - low - characters > characters - (high - low):
+                break
+            high = span.end
+        found = Span(low, high)
+        fits = characters / 2 <= found.length <= characters * 2
+        return found if fits and is_prose(found.of(self.text)) else None
 
-    def quote(self, gold: tuple[Answer, ...]) -> str:
-        """The characters of the first passage of gold."""
-        first = gold[0][0]
-        return first.span.of(self._texts[self._ids.index(first.document)])
-
-    def order(self, question: Question) -> tuple[int, int]:
-        """Where a question's answer stands."""
-        return self._ids.index(question.document), question.gold[0][0].span.start
-
-
-def _cut(documents: Sequence[Document]) -> list[DraftPassage]:
-    parser = get_parser("recursive", chunk_size=_TOKENS, chunk_overlap=0)
-    found: list[DraftPassage] = []
-    for number, document in enumerate(documents):
-        for node in parser.get_nodes_from_documents([document]):
-            start = getattr(node, "start_char_idx", 0) or 0
-            span = Span(start, start + len(node.get_content()))
-            text = span.of(document.text)
-            if len(words(text)) >= LEAST_WORDS:
-                found.append(DraftPassage(len(found), number, span, text))
-    return found
+    def passages(self, characters: int, apart: int) -> Iterator[Span]:
+        """All passages of a length, whose beginnings are at least so far apart."""
+        free = 0
+        for number, span in enumerate(self.spans):
+            if span.start >= free and (found := self.passage(number, characters)):
+                yield found
+                free = span.start + apart
 
 
-def _spread(count: int, chance: random.Random) -> list[int]:
+class Rarity:
+    """How much a word tells: the more, the fewer of some texts have it."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._count = 1
+        self.holders: dict[str, set[int]] = defaultdict(set)
+        for number, text in enumerate(texts):
+            self._count += 1
+            for word in words(text):
+                self.holders[word].add(number)
+
+    def weight(self, word: str) -> float:
+        """Of a word: nothing where all texts have it."""
+        return log(self._count / max(1, len(self.holders.get(word, ()))))
+
+
+def is_prose(text: str) -> bool:
+    """Whether most of what is visible is letters."""
+    visible = [one for one in text if not one.isspace()]
+    return sum(one.isalpha() for one in visible) >= _LEAST_LETTERS * max(1, len(visible))
+
+
+def evenly(count: int, seed: int) -> list[int]:
     """Numbers below `count`, such that any beginning of them is spread over all."""
-    step = 0.6180339887498949
-    offset = chance.random()
-    return sorted(range(count), key=lambda one: (one * step + offset) % 1.0)
+    offset = random.Random(seed).random()  # noqa: S311 -- the same again is the point
+    return sorted(range(count), key=lambda one: (one * _GOLDEN + offset) % 1.0)
+
+
+def quoted(quote: str, text: str) -> Iterator[Span]:
+    """Where the same words stand in a text, whatever blanks are between them."""
+    pattern = re.compile(r"\s+".join(map(re.escape, quote.split())))
+    yield from (Span(*found.span()) for found in pattern.finditer(text))
+
+
+def copies(place: Place, texts: Sequence[str]) -> list[Place]:
+    """A place, and every other with the same words; nothing where there are too many."""
+    quote = place.span.of(texts[place.document])
+    found = {
+        Place(number, span) for number, text in enumerate(texts) for span in quoted(quote, text)
+    }
+    others = sorted(one for one in found if one != place)
+    return [place, *others] if len(others) < MOST_PLACES else []
+
+
+def overlaps(one: Passage, others: Iterable[Passage]) -> bool:
+    """Whether a passage shares characters with any of some others."""
+    return any(one.document == other.document and one.span.overlap(other.span) for other in others)

@@ -7,26 +7,23 @@ measure: nobody asks them, so they are shown to nobody and stored in no file of 
 
 from __future__ import annotations
 
-import random
-from bisect import bisect_right
-from itertools import accumulate
 from math import log
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from statistics import fmean
+from typing import TYPE_CHECKING, Literal, get_args
+
+import regex
 
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question
-from rag_nodes.evaluation.drafts.terms import Rarity, phrases_of
+from rag_nodes.evaluation.drafts.passages import Place, Rarity, Sentences, evenly
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.text.sentences import sentence_spans
-from rag_nodes.text.spans import Span
+from rag_nodes.text.languages import FUNCTION_WORDS
 from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from llama_index.core.schema import Document
-
-    from rag_nodes.evaluation.drafts.terms import Term
 
 PROBE = "probe"
 """Kind of a question that is keywords of a passage."""
@@ -40,16 +37,14 @@ _PHRASES, _ENOUGH = 3, 5
 _APART = 4
 """Two passages begin at least this part of their length apart."""
 _TRIED = 8
-"""Places at which examples are looked for."""
-_LEAST_LETTERS = 0.6
-"""Share of letters from which characters are prose."""
-
-
-class _Start(NamedTuple):
-    """A sentence that a passage may begin with: of which document, and which of its sentences."""
-
-    document: int
-    sentence: int
+"""Passages among which examples are looked for."""
+_WORD = regex.compile(
+    r"[\p{Han}\p{Katakana}\u30fc]{2,8}|[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]{3,12}|\p{Hangul}{2,}"
+    r"|[[\p{L}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}]][\p{L}\p{M}\p{N}'’_\-]*",  # noqa: RUF001
+    regex.V1,
+)
+_SHORTEST, _MOST_TOGETHER = 3, 3
+"""Letters of a word, and words of a phrase."""
 
 
 def probes(
@@ -72,10 +67,14 @@ def probes(
     """
     if count < 1 or characters < 1:
         raise ConfigurationError(f"{count} probes of {characters} characters: both must be over 0")
+    texts = [Sentences(document.text) for document in documents]
+    rarity = Rarity(span.of(one.text) for one in texts for span in one.spans)
+    places = [Place(number, span) for number, one in enumerate(texts)
+              for span in one.passages(characters, characters // _APART)]  # fmt: skip
     found: dict[str, Question] = {}
-    cut = _Sentences(documents)
-    for document, span in cut.spread(characters, count, seed):
-        if text := cut.keywords(document, span):
+    for at in sorted(evenly(len(places), seed)[:count]):
+        document, span = places[at]
+        if text := _keywords(span.of(texts[document].text), rarity):
             gold = ((Passage(documents[document].id_, span),),)
             found.setdefault(text, Question(f"{PROBE}-{len(found)}", text, gold, kind=PROBE))
     if not found:
@@ -87,94 +86,65 @@ def probes(
 
 
 def examples(documents: Sequence[Document]) -> dict[AnswerLength, Passage]:
-    """A sentence or two, a paragraph and a page of the documents, each of which begins alike.
+    """A sentence or two, a paragraph and a page of the documents, which all begin alike.
 
     Lengths that the documents do not reach are left out.
     """
-    cut = _Sentences(documents)
     best: dict[AnswerLength, Passage] = {}
-    for length in reversed(ANSWER_LENGTHS):
-        for document, span in cut.spread(CHARACTERS[length], _TRIED, 0):
-            start = _Start(document, cut.at(document, span.start))
-            own = {one: cut.passage(start, CHARACTERS[one]) for one in ANSWER_LENGTHS}
-            found = {name: Passage(documents[document].id_, one)
-                     for name, one in own.items() if one}  # fmt: skip
+    for document in documents:
+        text = Sentences(document.text)
+        for number in evenly(len(text.spans), 0)[:_TRIED]:
+            own = {one: text.passage(number, CHARACTERS[one]) for one in ANSWER_LENGTHS}
+            found = {one: Passage(document.id_, span) for one, span in own.items() if span}
             best = max(best, found, key=len)
+        if len(best) == len(ANSWER_LENGTHS):
+            break
     return best
 
 
-class _Sentences:
-    """The sentences of some documents, and passages made of them."""
+def _keywords(text: str, rarity: Rarity) -> str:
+    """The two or three phrases that tell most, in the order of the text; "" where none do.
 
-    def __init__(self, documents: Sequence[Document]) -> None:
-        self._texts = [document.text for document in documents]
-        self._spans = [sentence_spans(text) for text in self._texts]
-        self._starts = [[span.start for span in spans] for spans in self._spans]
-        self._rarity: Rarity | None = None
+    A phrase weighs as often as the text has it, and more the fewer sentences have its words.
+    """
+    folded, phrases = " ".join(words(text)), _phrases(text)
+    weights = {
+        own: (1 + log(max(1, folded.count(" ".join(own))))) * fmean(map(rarity.weight, own))
+        for own in phrases
+    }
+    chosen: list[tuple[str, ...]] = []
+    for own in sorted(weights, key=lambda one: -weights[one]):
+        said = {word for other in chosen for word in other}
+        if len(chosen) == _PHRASES or (len(chosen) > 1 and len(said) >= _ENOUGH):
+            break
+        if said.isdisjoint(own):
+            chosen.append(own)
+    return " ".join(shown for own, shown in phrases.items() if own in chosen)
 
-    def at(self, document: int, offset: int) -> int:
-        """The sentence that begins at an offset, or the last one before it."""
-        return max(0, bisect_right(self._starts[document], offset) - 1)
 
-    def passage(self, start: _Start, characters: int) -> Span | None:
-        """Whole sentences that come closest to a length; None where they are no such prose."""
-        text, spans = self._texts[start.document], self._spans[start.document]
-        low = high = spans[start.sentence].start
-        for span in spans[start.sentence :]:
-            if high > low and span.end - low - characters > characters - (high - low):
-                break
-            high = span.end
-        visible = [one for one in text[low:high] if not one.isspace()]
-        letters = sum(one.isalpha() for one in visible)
-        fits = characters / 2 <= high - low <= characters * 2
-        return Span(low, high) if fits and letters >= _LEAST_LETTERS * len(visible) else None
+def _phrases(text: str) -> dict[tuple[str, ...], str]:
+    """What carries meaning, neighbours taken together: folded words and how the text has them."""
+    found: dict[tuple[str, ...], str] = {}
+    start = end = -1
+    for match in [*_WORD.finditer(text), None]:
+        low, high = match.span() if match else (len(text), len(text))
+        carries = match is not None and _carries(match.group())
+        apart = not carries or text[end:low] != " " or (
+            len(words(text[start:high])) > _MOST_TOGETHER
+        )  # fmt: skip
+        if start >= 0 and apart:
+            shown = text[start:end].rstrip("'’_-")  # noqa: RUF001
+            found.setdefault(tuple(words(shown)), shown)
+            start = -1
+        if carries:
+            start, end = (low if start < 0 else start), high
+    return found
 
-    def spread(self, characters: int, count: int, seed: int) -> list[tuple[int, Span]]:
-        """Passages, each with the number of its document, at even distances over all documents."""
-        ends = list(accumulate(len(text) for text in self._texts))
-        total = ends[-1] if ends else 0
-        count = min(count, max(1, total * _APART // characters))
-        offset = random.Random(seed).random()  # noqa: S311 -- the same again is the point
-        found: dict[tuple[int, int], Span] = {}
-        for number in range(count if total else 0):
-            place = int((number + offset) / count * total)
-            document = bisect_right(ends, place)
-            place -= ends[document] - len(self._texts[document])
-            limit = place + max(total // count, characters // _APART)
-            for sentence in range(self.at(document, place), len(self._spans[document])):
-                start = self._starts[document][sentence]
-                if start >= limit:
-                    break
-                span = self.passage(_Start(document, sentence), characters)
-                if span and (document, start) not in found:
-                    found[document, start] = span
-                    break
-        return [(document, span) for (document, _), span in sorted(found.items())]
 
-    def keywords(self, document: int, span: Span) -> str:
-        """The two or three phrases that tell most, in the order of the passage; "" where none do.
-
-        A phrase weighs as often as the passage has it, and more the fewer sentences have it.
-        """
-        text = span.of(self._texts[document])
-        folded = " ".join(words(text))
-        weights = {
-            one: (1 + log(max(1, folded.count(" ".join(one.words))))) * self.rarity.weight(one)
-            for one in phrases_of(text)
-        }
-        chosen: list[Term] = []
-        for one in sorted(weights, key=lambda one: -weights[one]):
-            said = {word for other in chosen for word in other.words}
-            if len(chosen) == _PHRASES or (len(chosen) > 1 and len(said) >= _ENOUGH):
-                break
-            if said.isdisjoint(one.words):
-                chosen.append(one)
-        return " ".join(one.shown for one in weights if one in chosen)
-
-    @property
-    def rarity(self) -> Rarity:
-        """In how many sentences a word is."""
-        if self._rarity is None:
-            both = zip(self._texts, self._spans, strict=True)
-            self._rarity = Rarity(words(span.of(text)) for text, spans in both for span in spans)
-        return self._rarity
+def _carries(word: str) -> bool:
+    own = words(word)
+    return (
+        len(word) >= _SHORTEST
+        and any(one.isalpha() for one in word)
+        and not all(one in FUNCTION_WORDS for one in own)
+    ) or (len(word) > 1 and ord(word[0]) > 0x2E80)  # noqa: PLR2004 -- Han and Kana need no more

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from rag_nodes.evaluation.drafts import COUNT, DRAFT_KINDS, DraftKind
+from rag_nodes.evaluation.drafts import COUNT, QUESTIONS, DraftKind
 from rag_nodes.evaluation.importers.rows import read_rows
 from rag_nodes.evaluation.plan import BUDGETS, SIZES, TARGET, EvaluationPlan
 from rag_nodes.parsers import COMPARED
@@ -112,7 +112,7 @@ class DraftBody(Body):
         default=COUNT, description="At most; short documents give fewer."
     )
     kinds: Annotated[list[DraftKind], Field(min_length=1, json_schema_extra=_UNIQUE)] = Field(
-        default=list(DRAFT_KINDS), description="Of which places."
+        default=list(QUESTIONS), description="Of which places."
     )
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = Field(
         default=0, description="Another number gives other places."

@@ -1,0 +1,223 @@
+"""What a first choice without questions costs, beside other ways to choose.
+
+Twelve settings (three parsers at four sizes) over seven parts of five labelled sets, searched by
+words. People's questions say how good each setting is; the loss of a way to choose is how far its
+first setting is behind the best one. Compared are probes of each length
+(`rag_nodes.evaluation.drafts.probes`), a setting at random, `recursive` at 200 tokens without
+looking, and twenty of people's own questions, judged by the rest of them. How far people's
+questions agree with themselves, half against half, is the most that can be expected.
+
+    python benchmarks/first_choice.py --data FOLDER --pages PAGES.json --kept first_choice.json
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import numpy as np
+from labelled_sets import OWN_DOCUMENT, half_of, labelled_set, options_of
+from measuring import markdown_table
+from numpy.typing import NDArray
+
+from rag_nodes.evaluation.dataset import Dataset
+from rag_nodes.evaluation.drafts.probes import CHARACTERS, probes
+from rag_nodes.evaluation.plan import EvaluationPlan
+from rag_nodes.evaluation.run import evaluate
+from rag_nodes.parsers import get_parser
+from rag_nodes.query import QueryOptions
+
+Floats = NDArray[np.float64]
+COLUMNS = ("recursive", "heading", "semantic")
+SIZES = (100, 200, 400, 800)
+STANDARD = "recursive at 200"
+BUDGETS = (200, 1000)
+"""Tokens; by the first the settings of short documents are compared, by the second all others."""
+SHORT = ("de",)
+"""Sets whose documents are too short for the second."""
+HALVED = ("qmsum", "evidence_inference")
+"""Sets of two parts: the rule was found on one half of their documents."""
+SETS = ("headed", "qmsum", "evidence_inference", "de", "chroma")
+TITLES = {"headed": "web pages", "qmsum": "meetings", "evidence_inference": "trials",
+          "de": "Wikipedia (de)", "chroma": "Chroma"}  # fmt: skip
+SEEDS = range(5)
+HALVES, TWENTIES, TWENTY = 200, 300, 20
+
+
+class Part(NamedTuple):
+    """Recall of every setting: a row a question.
+
+    Attributes:
+        name: of the part.
+        gold: median characters of people's answers.
+        settings: name of every column of the values.
+        people: by people's questions.
+        probes: by probes of each length, each seed by itself.
+    """
+
+    name: str
+    gold: float
+    settings: list[str]
+    people: Floats
+    probes: dict[str, list[Floats]]
+
+    @property
+    def nearest(self) -> str:
+        """The length that is nearest to people's answers, as a ratio."""
+        return min(CHARACTERS, key=lambda one: abs(np.log(CHARACTERS[one] / self.gold)))
+
+    def loss(self, values: Floats) -> float:
+        """How far the setting that some questions put first is behind the best, in points."""
+        truth = self.people.mean(axis=0)
+        return 100 * float(truth.max() - truth[int(values.mean(axis=0).argmax())])
+
+    def tau(self, values: Floats) -> float:
+        """Kendall's tau of the settings, by some questions and by people's."""
+        return tau(self.people.mean(axis=0), values.mean(axis=0))
+
+
+def parts_of(name: str, dataset: Dataset) -> Iterator[tuple[str, Dataset]]:
+    """A set, or its two halves of documents, with the documents that are asked about."""
+    for half in (0, 1) if name in HALVED else (None,):
+        questions = tuple(one for one in dataset.questions
+                          if half in (None, half_of(dataset.names[one.document])))  # fmt: skip
+        about = {one.document for one in questions}
+        documents = tuple(one for one in dataset.documents
+                          if name not in OWN_DOCUMENT or one.id_ in about)  # fmt: skip
+        title = TITLES[name] + ("" if half is None else f", half {half + 1}")
+        yield title, replace(dataset, documents=documents, questions=questions, unplaced=())
+
+
+def measured(name: str, title: str, people: Dataset) -> Part:
+    """All settings by people's questions and by probes, asked in one run."""
+    asked = {"people": people}
+    for length, characters in CHARACTERS.items():
+        for seed in SEEDS:
+            made = probes(people.documents, characters, seed=seed)
+            asked[f"{length} {seed}"] = made.narrowed() if name in OWN_DOCUMENT else made
+    marked = [replace(one, id=f"{source}|{one.id}", draft=False)
+              for source, each in asked.items() for one in each.questions]  # fmt: skip
+    marked.sort(key=lambda one: one.document)  # a filter is looked up once for all its questions
+    plan = EvaluationPlan(
+        budgets=BUDGETS, ks=(), sizes=SIZES, target=None, draws=100,
+        options=QueryOptions(mode="sparse"),
+    )  # fmt: skip
+    report = evaluate(
+        replace(people, questions=tuple(marked)),
+        {column: get_parser(column) for column in COLUMNS},
+        plan=plan,
+    )
+    measure = f"recall@{BUDGETS[0] if name in SHORT else BUDGETS[1]}"
+    rows = {row.name: {one.question: one.scores[measure] for one in row.outcomes}
+            for row in report.of_role("size")}  # fmt: skip
+
+    def values(source: str) -> Floats:
+        ids = [f"{source}|{one.id}" for one in asked[source].questions]
+        return np.array([[row[one] for row in rows.values()] for one in ids])
+
+    gold = median(sum(one.span.length for one in question.gold[0]) for question in people.questions)
+    return Part(title, gold, [*rows], values("people"),
+                {length: [values(f"{length} {seed}") for seed in SEEDS]
+                 for length in CHARACTERS})  # fmt: skip
+
+
+def tau(left: Floats, right: Floats) -> float:
+    """Kendall's tau-b: 1 for the same order, 0 for none, -1 for the opposite."""
+    one, other = (
+        np.array([np.sign(a - b) for a, b in combinations(values, 2)]) for values in (left, right)
+    )
+    ties = np.sqrt(float((one != 0).sum()) * float((other != 0).sum()))
+    return float((one * other).sum() / ties) if ties else 0.0
+
+
+def halves(people: Floats, rng: np.random.Generator) -> float:
+    """Mean tau of one half of people's questions with the other."""
+    found = []
+    for _ in range(HALVES):
+        order, middle = rng.permutation(len(people)), len(people) // 2
+        first, second = people[order[:middle]], people[order[middle:]]
+        found.append(tau(first.mean(axis=0), second.mean(axis=0)))
+    return float(np.mean(found))
+
+
+def twenty(people: Floats, rng: np.random.Generator) -> float:
+    """Mean loss of what twenty of people's questions put first, judged by the rest, in points."""
+    found = []
+    for _ in range(TWENTIES):
+        order = rng.permutation(len(people))
+        own, rest = people[order[:TWENTY]].mean(axis=0), people[order[TWENTY:]].mean(axis=0)
+        found.append(rest.max() - rest[int(own.argmax())])
+    return 100 * float(np.mean(found))
+
+
+def told(parts: list[Part]) -> None:
+    """The table of losses, and that of agreement."""
+    rng = np.random.default_rng(0)
+    losses, agreed = [], []
+    for part in parts:
+        truth = part.people.mean(axis=0)
+        by_length = {length: float(np.mean([part.loss(one) for one in each]))
+                     for length, each in part.probes.items()}  # fmt: skip
+        losses.append([
+            by_length[part.nearest], *by_length.values(),
+            100 * float(truth.max() - truth.mean()),
+            100 * float(truth.max() - truth[part.settings.index(STANDARD)]),
+            twenty(part.people, rng),
+        ])  # fmt: skip
+        agreed.append([
+            float(np.mean([part.tau(one) for one in part.probes[part.nearest]])),
+            *(float(np.mean([part.tau(one) for one in each])) for each in part.probes.values()),
+            halves(part.people, rng),
+        ])  # fmt: skip
+    names = [f"{part.name} ({len(part.people)}; {part.gold:,.0f})" for part in parts]
+    print("\nLoss, points behind the best of twelve; in brackets questions and median answer:\n")
+    heads = ["part", "right length", *CHARACTERS, "random", STANDARD, "twenty of people's"]
+    rows = [*losses, [float(one) for one in np.mean(losses, axis=0)]]
+    shown = zip([*names, "mean"], rows, strict=True)
+    print(markdown_table(heads, [[name, *(f"{one:.1f}" for one in row)] for name, row in shown]))
+    print("\nKendall's tau with people's ranking:\n")
+    heads = ["part", "right length", *CHARACTERS, "people, half with half"]
+    print(markdown_table(heads, [[name, *(f"{one:+.2f}" for one in row)]
+                                 for name, row in zip(names, agreed, strict=True)]))  # fmt: skip
+    worst = [max(part.loss(one) for one in part.probes[part.nearest]) for part in parts]
+    print("\nworst draw of the right length, a part:", *(f"{one:.1f}" for one in worst))
+
+
+def kept(path: Path) -> list[Part]:
+    """Parts that were measured before."""
+    plain = json.loads(path.read_text("utf-8")) if path.exists() else []
+    return [Part(one["name"], one["gold"], one["settings"], np.array(one["people"]),
+                 {length: [np.array(values) for values in each]
+                  for length, each in one["probes"].items()}) for one in plain]  # fmt: skip
+
+
+def keep(path: Path, parts: list[Part]) -> None:
+    """Write what was measured, so that a run that was ended goes on."""
+    plain = [{**one._asdict(), "people": one.people.tolist(),
+              "probes": {length: [values.tolist() for values in each]
+                         for length, each in one.probes.items()}} for one in parts]  # fmt: skip
+    path.write_text(json.dumps(plain), "utf-8")
+
+
+def main() -> None:
+    """Measure what is not kept yet, and print the tables."""
+    parser = options_of(__doc__ or "", SETS)
+    parser.add_argument("--kept", type=Path, required=True, help="JSON with what was measured")
+    given = parser.parse_args()
+    parts = kept(given.kept)
+    for name in given.sets:
+        for title, people in parts_of(name, labelled_set(name, given.data, given.pages)):
+            if title not in {one.name for one in parts}:
+                parts.append(measured(name, title, people))
+                keep(given.kept, parts)
+                print(title, "measured", flush=True)
+    told(parts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""The kinds of drafts: what each finds in a document, and what it asks."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+from rag_nodes.evaluation.drafts.grammar import GRAMMARS, is_term, mine, plain, tells
+from rag_nodes.evaluation.drafts.sections import bare
+from rag_nodes.text.languages import FUNCTION_WORDS
+from rag_nodes.text.words import words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rag_nodes.evaluation.drafts.sections import Page
+    from rag_nodes.text.spans import Span
+
+DraftKind = Literal["asked", "howto", "definition", "number", "table", "phrase"]
+"""What a draft was made of: a heading that is a question or says what is done, a definition, a
+number of days, a row of a table, or a heading as a search phrase."""
+DRAFT_KINDS: tuple[DraftKind, ...] = get_args(DraftKind)
+QUESTIONS: tuple[DraftKind, ...] = DRAFT_KINDS[:-1]
+"""Those that read as a question."""
+_CODE = re.compile(r"`[^`\s]{2,40}`")
+_OPTION = re.compile(r"(`?)(--?[A-Za-z][\w-]*)\b[^`]*\1(?:,.*)?")
+_SAYS_NOTHING = frozenset(["", "-", "–", "—", "yes", "no", "none", "n/a", "true", "false"])  # noqa: RUF001
+_LEAST_CELL = 4
+"""Words of a cell that explains something."""
+_PHRASE = range(2, 7)
+"""Content words of a search phrase."""
+_LONGEST_PHRASE = 60
+_LONGEST = 160
+"""Characters of a question."""
+_LEAST_ASKED = 2
+"""Content words of a heading that is a question; "How does it work?" has one."""
+_RELATIVE = re.compile(r"\b(?:which|that|who|not|may|this|these|it|they|if|when)\b", re.IGNORECASE)
+_EACH = {"within": "Within how many {unit}", "for": "For how many {unit}", "every": "How often"}
+
+
+class Draft(NamedTuple):
+    """A question about a document, and the characters that answer it.
+
+    Attributes:
+        kind: what it was made of.
+        text: the question.
+        span: what answers it.
+        label: by which it must be unique, where that is not the question.
+        table: number of its table; None for other kinds.
+    """
+
+    kind: DraftKind
+    text: str
+    span: Span
+    label: str = ""
+    table: int | None = None
+
+
+def asked(page: Page) -> Iterator[Draft]:
+    """Headings that are questions, in any language."""
+    for heading, _, body in page.sections:
+        if heading.endswith(("?", "？", "؟")) and len(_content(heading)) >= _LEAST_ASKED:  # noqa: RUF001
+            yield Draft("asked", heading, body)
+
+
+def howto(page: Page) -> Iterator[Draft]:
+    """Headings that say what is done."""
+    grammar = GRAMMARS[page.language]
+    for heading, _, body in page.sections:
+        if done := grammar.howto(heading) if plain(heading) else "":
+            yield Draft("howto", grammar.how.format(mine(page.cased(done), page.language)), body)
+
+
+def definition(page: Page) -> Iterator[Draft]:
+    """Sentences that begin with what something is, where the text makes a term of it."""
+    grammar = GRAMMARS[page.language]
+    for span in page.sentences():
+        found = grammar.defines.match(bare(span.of(page.text)))
+        if not found or not is_term(found["term"]):
+            continue
+        term, article = found["term"], (found["article"] or "").casefold()
+        if article in ("the", "der", "die", "das") and term.islower() and " " not in term:
+            continue  # "The flow is a ...": of what?
+        if found["short"] or page.names(term):
+            is_name = " " in term and term.istitle()
+            shown = term if is_name or article else page.cased(term, begins=True)
+            shown = f"{article} {shown}".strip()
+            text = grammar.what_is.format(f"{found['is']} {shown}")
+            yield Draft("definition", text, span, term.casefold())
+
+
+def number(page: Page) -> Iterator[Draft]:
+    """Sentences that say within how many days something must be done."""
+    pattern = GRAMMARS[page.language].number
+    for span in page.sentences() if pattern else ():
+        found = pattern.match(bare(span.of(page.text))) if pattern else None
+        if found and not _RELATIVE.search(f"{found['subject']} {found['done']}"):
+            subject = page.cased(found["subject"], begins=True)
+            often = _EACH[found["how"]].format(unit=found["unit"])
+            text = f"{often} {found['modal']} {subject} {found['done']}?"
+            yield Draft("number", text, span)
+
+
+def table(page: Page) -> Iterator[Draft]:
+    """Rows whose first cell is a name in code or an option, where a column says what it means."""
+    grammar = GRAMMARS[page.language]
+    for row in page.rows():
+        option = _OPTION.fullmatch(row.cells[0])
+        if not option and not _CODE.fullmatch(row.cells[0]):
+            continue
+        name = option[2] if option else row.cells[0]
+        does = grammar.meaning.replace(" mean?", " do?") if option else grammar.meaning
+        said = {head: bare(cell) for head, cell in zip(row.heads[1:], row.cells[1:], strict=True)}
+        meant = [one for head, one in said.items() if head in grammar.meanings]
+        by_default = [one for head, one in said.items() if head in grammar.defaults]
+        if any(len(one.split()) >= _LEAST_CELL for one in meant):
+            yield Draft("table", does.format(name), row.span, name, row.table)
+        elif any(one.casefold() not in _SAYS_NOTHING for one in by_default):
+            yield Draft("table", grammar.default.format(name), row.span, name, row.table)
+
+
+def phrase(page: Page) -> Iterator[Draft]:
+    """Headings as somebody might type them into a search, in any language."""
+    bodies: dict[str, set[str]] = {}
+    for heading, _, body in page.sections:
+        bodies.setdefault(heading.casefold(), set()).add(" ".join(body.of(page.text).split()))
+    for heading, path, body in page.sections:
+        text, own = heading, _content(heading)
+        above = path[-2] if len(path) > 1 else page.title
+        if len(own) == 1 or (own and len(bodies[heading.casefold()]) > 1):
+            text = f"{above} {heading}" if above else ""
+        fits = len(_content(text)) in _PHRASE and len(text) <= _LONGEST_PHRASE
+        if fits and tells(heading) and not text.endswith("?"):
+            yield Draft("phrase", text, body)
+
+
+def _content(text: str) -> list[str]:
+    return [word for word in words(text) if word not in FUNCTION_WORDS]
+
+
+RULES: dict[DraftKind, Callable[[Page], Iterator[Draft]]] = {
+    "asked": asked, "howto": howto, "definition": definition, "number": number, "table": table,
+    "phrase": phrase,
+}  # fmt: skip
+_ANY = ("asked", "phrase")
+"""Kinds that need no grammar."""
+
+
+def drafts_of(page: Page, kinds: tuple[DraftKind, ...]) -> Iterator[Draft]:
+    """All drafts of some kinds about a document; where its language has no grammar, the few."""
+    for kind in kinds:
+        if kind in _ANY or page.language:
+            for one in RULES[kind](page):
+                if len(one.text) <= _LONGEST:
+                    yield one
