@@ -84,7 +84,8 @@ class Asker:
         async def structured(text: str) -> Form | None:
             template = PromptTemplate("{prompt}")
             try:
-                return await self._llm.astructured_predict(form, template, prompt=text)
+                found: Form = await self._llm.astructured_predict(form, template, prompt=text)
+                return found
             except (TypeError, ValueError) as error:
                 if isinstance(error, RagNodesError):
                     raise

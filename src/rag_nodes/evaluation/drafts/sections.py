@@ -81,7 +81,7 @@ class Page:
             path = self._path(block.start)
             if block.kind is not BlockKind.HEADING or not path or self._elsewhere(block.start):
                 continue
-            ends = []
+            ends: list[int] = []
             for below in blocks[number + 1 :]:
                 if below.kind is BlockKind.HEADING or (
                     ends and below.end - blocks[number + 1].start > MOST
