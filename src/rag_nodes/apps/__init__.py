@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import gradio as gr
+    from llama_index.core.schema import Document
 
     from rag_nodes.settings import Settings
 
@@ -19,16 +20,19 @@ __all__ = ["build_app", "launch"]
 
 
 def build_app(
-    settings: Settings,
+    settings: Settings | None = None,
     *,
-    documents: Sequence[str | Path] = (),
-    local_models: bool = False,
-    parsers: Mapping[str, Any] | Sequence[str] = (),
+    columns: Mapping[str, Any] | Sequence[str] = (),
+    documents: Sequence[str | Path | Document] = (),
+    **options: Any,
 ) -> gr.Blocks:
-    """The app as Gradio blocks, safe to launch or to mount; see `rag_nodes.apps.page`."""
+    """The app as Gradio blocks, safe to launch, to mount, or to be a tab of other blocks.
+
+    The options are those of `rag_nodes.apps.page.build_app`: `embed_model`, `llm`, `local_models`.
+    """
     from rag_nodes.apps.page import build_app as build
 
-    return build(settings, documents=documents, local_models=local_models, parsers=parsers)
+    return build(settings, columns=columns, documents=documents, **options)
 
 
 def launch(settings: Settings, **options: Any) -> None:

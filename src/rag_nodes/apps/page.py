@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
+from llama_index.core.schema import Document
 
 from rag_nodes.apps.inside_gradio import GuardedBlocks, outermost, take_uploads_only
 from rag_nodes.apps.sidebar.loading import LoadingEvents
@@ -19,17 +20,20 @@ from rag_nodes.apps.tabs.export.tab import build_export_tab
 from rag_nodes.apps.tabs.questions.tab import build_questions_tab
 from rag_nodes.apps.theme import add_style
 from rag_nodes.apps.votes.store import Votes
-from rag_nodes.parsers import offered
+from rag_nodes.columns import offered_columns
+from rag_nodes.metadata import display_name
 from rag_nodes.parsers.isolation import cutting
+from rag_nodes.settings import Settings
 from rag_nodes.workspace import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gradio.events import Dependency
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.llms import LLM
 
     from rag_nodes.apps.tabs import TabView
-    from rag_nodes.settings import Settings
 
 TITLE = "rag_nodes: compare parsers"
 _CACHE_SECONDS = (600, 3600)
@@ -47,39 +51,61 @@ _EXAMPLE = (
 
 
 def build_app(
-    settings: Settings,
+    settings: Settings | None = None,
     *,
-    documents: Sequence[str | Path] = (),
+    columns: Mapping[str, Any] | Sequence[str] = (),
+    documents: Sequence[str | Path | Document] = (),
+    embed_model: BaseEmbedding | None = None,
+    llm: LLM | None = None,
     local_models: bool = False,
-    parsers: Mapping[str, Any] | Sequence[str] = (),
 ) -> gr.Blocks:
     """The app as Gradio blocks.
 
     Nothing is shared between two apps, nor between two visitors of one, but the votes.
 
     Args:
-        settings: defaults of the controls, and the models where the visitor names none.
-        documents: loaded as soon as a visitor opens the page.
+        settings: defaults of the controls, and the models where the visitor names none; None for
+            those of the environment.
+        columns: of your own, by name, as `rag_nodes.Comparison` takes them: parsers, splitters of
+            other packages, and query engines, retrievers, indexes and vector stores of LlamaIndex;
+            or import paths of splitters. They stand first, ticked, as they are: nothing is given
+            another size until a visitor asks for it. Several visitors ask them at once.
+        documents: loaded as soon as a visitor opens the page: paths, or documents of LlamaIndex.
+        embed_model: model of LlamaIndex that embeds where the visitor names none; None for that of
+            the settings, or, where these leave it open, of LlamaIndex's `Settings`.
+        llm: model of LlamaIndex that answers, likewise. It writes as it was made to: temperature
+            and longest answer of the page are for models that the settings name.
         local_models: visitors may type in addresses behind this machine's firewall.
-        parsers: what visitors can choose besides presets and plug-ins: splitters of other packages
-            by name, or import paths, see `rag_nodes.parsers.offered`.
 
     Raises:
-        ConfigurationError: one of the parsers cannot be used.
+        ConfigurationError: one of the columns cannot be used.
 
     Returns:
         Blocks to launch, to mount, or, where other blocks are open, a part of those. They bring
         their style sheet; `rag_nodes.server.launch` adds theme, limits and headers, see
         `rag_nodes.server.serve.launch_options`.
     """
-    sessions = Sessions(settings, local_models=local_models, offer=offered(parsers))
+    settings = settings or Settings()
+    given = {_path_of(n, one): one for n, one in enumerate(documents) if isinstance(one, Document)}
+    paths = [
+        _path_of(n, one) if isinstance(one, Document) else Path(one)
+        for n, one in enumerate(documents)
+    ]
+    sessions = Sessions(
+        settings,
+        local_models=local_models,
+        offer=offered_columns(columns),
+        embed_model=embed_model,
+        llm=llm,
+        documents=given,
+    )
     app = GuardedBlocks(
         title=TITLE, fill_width=True, analytics_enabled=False, delete_cache=_CACHE_SECONDS
     )
     with app:
         root = outermost(app)
         add_style()
-        _build_page(app, settings, sessions, [Path(document) for document in documents])
+        _build_page(app, settings, sessions, paths, list(columns))
 
         def leave(request: gr.Request) -> None:
             sessions.end(request.session_hash)
@@ -98,15 +124,25 @@ def example_document() -> Path | None:
     return next((path for path in _EXAMPLE if path.is_file()), None)
 
 
+def _path_of(number: int, document: Document) -> Path:
+    """A path that no file has, for a document that is here already."""
+    name = display_name(document.metadata) or f"document {number + 1}"
+    return Path(f"<given {number + 1}>") / name.replace("/", "_")
+
+
 def _build_page(
-    app: gr.Blocks, settings: Settings, sessions: Sessions, documents: Sequence[Path]
+    app: gr.Blocks,
+    settings: Settings,
+    sessions: Sessions,
+    documents: Sequence[Path],
+    own: Sequence[str],
 ) -> None:
     """Sidebar and tabs inside the blocks that are open, each wired to what it needs of the other.
 
     The sidebar knows no tab, and only the comparison knows the sidebar.
     """
     example = example_document()
-    sidebar = build_sidebar(settings, example, sessions.offer)
+    sidebar = build_sidebar(settings, example, sessions.offer, own)
     with gr.Tabs(elem_id="rn-tabs") as tabs:
         with gr.Tab("Compare", id="compare") as comparing:
             compare = build_compare_tab(sessions, Votes(settings.votes))

@@ -2,14 +2,17 @@
 
 from rag_nodes.columns.answering import AnsweringEngine
 from rag_nodes.columns.finding import FoundStore, StoredCollection, finds, found_store
+from rag_nodes.columns.offer import FoundColumn, offered_columns
 from rag_nodes.columns.placing import Placing, is_placed
 
 __all__ = [
     "AnsweringEngine",
+    "FoundColumn",
     "FoundStore",
     "Placing",
     "StoredCollection",
     "finds",
     "found_store",
     "is_placed",
+    "offered_columns",
 ]

@@ -156,7 +156,7 @@ def make_server(
     server.mount("/api", make_api(settings, clients, workers, limits, needs_token=needs_token))
     if tools is not None:
         server.router.routes.extend(tools.streamable_http_app().routes)
-    page = build_app(settings, documents=documents, local_models=local_models, parsers=parsers)
+    page = build_app(settings, documents=documents, local_models=local_models, columns=parsers)
     gr.mount_gradio_app(server, page, path="/", **_mount_options())
     # The last one added is the outermost: headers are on every refusal, too.
     server.add_middleware(NoDeepLinks)

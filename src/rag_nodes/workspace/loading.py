@@ -71,7 +71,8 @@ def read_documents(
 
 def _outcome(result: ReadResult) -> tuple[str, FileOutcome]:
     name, error = str(result.path), result.error
-    source = str(result.document.metadata[SOURCE]) if result.document else name
+    given = result.document
+    source = str(given.metadata.get(SOURCE) or given.id_) if given else name
     # Not the whole message: it holds the path on the server, and some reasons repeat it.
     why = f"{error.reason}; {error.remedy}".replace(name, result.path.name) if error else None
     status: FileStatus = "failed" if error else "read"

@@ -234,6 +234,11 @@ def effective_settings(
     return effective
 
 
+def names_models(choice: Choice) -> bool:
+    """Whether the user typed in which models are to run."""
+    return bool(_typed(choice))
+
+
 def _typed(choice: Choice) -> dict[str, Any]:
     """The models that the user typed in, as settings; none of them can name a class."""
     typed: dict[str, Any] = {}

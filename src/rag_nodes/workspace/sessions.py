@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakMethod
 
 from rag_nodes.errors import BusyError, ConfigurationError
@@ -39,6 +39,7 @@ class Visitors(Generic[Mine]):
         local_models: handed to each workspace.
         offer: parsers that visitors can choose, see `rag_nodes.parsers.offered`; None for presets
             and plug-ins.
+        **own: models and documents of whoever serves, see `Workspace`.
         idle_seconds: seconds without a request after which a workspace ends.
         most: workspaces at a time; beyond that the one idle longest ends, those without a document
             first, and none that is working.
@@ -60,9 +61,11 @@ class Visitors(Generic[Mine]):
         idle_seconds: float = 2 * 3600,
         most: int = 100,
         clock: Callable[[], float] = time.monotonic,
+        **own: Any,
     ) -> None:
         self.offer = offered() if offer is None else offer
-        self._make = partial(self.kind, settings, local_models=local_models, offer=self.offer)
+        own = {"local_models": local_models, "offer": self.offer, **own}
+        self._make = partial(self.kind, settings, **own)
         self._idle_seconds = idle_seconds
         self._most = most
         self._clock = clock

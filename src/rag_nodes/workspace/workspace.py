@@ -4,30 +4,34 @@ from __future__ import annotations
 
 import logging
 import threading
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
 
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreError
-from rag_nodes.models import check_models, choose_models
+from rag_nodes.models import Models, check_models, choose_models
+from rag_nodes.models.inside import set_in_llama_index
+from rag_nodes.models.names import EXTRACTIVE
 from rag_nodes.parsers import DEFAULT_PARSER, PRESETS, get_parser
 from rag_nodes.parsers.isolation import cutting
-from rag_nodes.readers import Limits, read_all
+from rag_nodes.readers import Limits, ReadResult, read_all
 from rag_nodes.store import ServerOptions, described, is_embedded_by, open_store, parser_collection
 from rag_nodes.transforms import vector_steps
 from rag_nodes.workspace.addresses import must_be_public, public_client
-from rag_nodes.workspace.options import effective_settings, make_parsers
+from rag_nodes.workspace.options import effective_settings, make_parsers, names_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.llms import LLM
     from llama_index.core.schema import BaseNode, Document, TransformComponent
 
     from rag_nodes.compare import Comparison
-    from rag_nodes.models import Models
     from rag_nodes.parsers import Preset, SpanNodeParser
     from rag_nodes.pipeline import IngestReport, Progress
     from rag_nodes.query import QueryOptions
-    from rag_nodes.readers import ReadResult
     from rag_nodes.settings import Settings
     from rag_nodes.store import Store
     from rag_nodes.workspace.cuts import Cuts
@@ -52,6 +56,10 @@ class Workspace:
         local_models: the user may type in addresses behind the server's firewall.
         offer: parsers to choose from, see `rag_nodes.parsers.offered`; None for presets and
             plug-ins.
+        embed_model: model of LlamaIndex that embeds where the user names none; None for that of the
+            settings, or, where these leave it open, of LlamaIndex's `Settings`.
+        llm: model of LlamaIndex that answers, likewise.
+        documents: that can be loaded without a file, by the path they go by.
     """
 
     def __init__(
@@ -61,8 +69,13 @@ class Workspace:
         store: str = MEMORY,
         local_models: bool = False,
         offer: Mapping[str, Preset] | None = None,
+        embed_model: BaseEmbedding | None = None,
+        llm: LLM | None = None,
+        documents: Mapping[Path, Document] = MappingProxyType({}),
     ) -> None:
         self._settings = settings
+        self._given_models = {"embed_model": embed_model, "llm": llm}
+        self._given_documents = documents
         self._location = store
         self._local_models = local_models
         self._offer = offer
@@ -110,14 +123,14 @@ class Workspace:
 
     @property
     def cuts(self) -> Cuts | None:
-        """What the parsers made of the documents; None while nothing is loaded."""
+        """What the parsers made of the documents; None while nothing is loaded, and without any."""
         from rag_nodes.workspace.cuts import Cuts
 
         # Without the other lock, which a slow answer may hold: all are replaced as a whole.
         # In this order: a comparison is set after its documents.
         comparison, documents = self._comparison, self._documents
         with self._cutting:
-            if comparison is None:
+            if comparison is None or not comparison.parsers:
                 self._cuts = None
             elif self._cuts is None or self._cuts.comparison is not comparison:
                 self._cuts = Cuts(comparison, documents)
@@ -156,10 +169,27 @@ class Workspace:
             settings = effective_settings(settings, choice, local_models=self._local_models)
         careful = must_be_public(settings.api_base, configured=given, local=self._local_models)
         models = choose_models(settings, http_client=public_client if careful else None)
+        if choice is None or not names_models(choice):
+            models = self._with_given(models)
         if check and settings != self._checked:
             check_models(models, answers=answers)
             self._checked = settings
         return models
+
+    def _with_given(self, models: Models) -> Models:
+        """The models of the settings, but those that were given as objects."""
+        open_in = {"embed_model": self._settings.embedding, "llm": self._settings.llm}
+        given = {
+            name: one or (set_in_llama_index(name) if open_in[name] == "auto" else None)
+            for name, one in self._given_models.items()
+        }
+        if not any(given.values()):
+            return models
+        made = Models.of(
+            embed_model=given["embed_model"] or models.embedding,
+            llm=given["llm"] or models.llm or EXTRACTIVE,
+        )
+        return replace(made, prompt=models.prompt, system_prompt=models.system_prompt)
 
     def limits(self, share: float | None = None) -> Limits:
         """What reading one file may cost.
@@ -228,6 +258,8 @@ class Workspace:
 
     def _read(self, path: Path) -> Iterator[ReadResult]:
         """The documents of one file, giving way to those of other users; a crawl has many."""
+        if given := self._given_documents.get(path):
+            return iter([ReadResult(path, given, None, 0.0)])
         return read_all([path], limits=self.limits(FAIR_SHARE))
 
     @staticmethod

@@ -97,15 +97,19 @@ class Controls:
         self.answering.wire()
 
 
-def build_controls(settings: Settings, offer: Mapping[str, Preset] | None = None) -> Controls:
+def build_controls(
+    settings: Settings, offer: Mapping[str, Preset] | None = None, own: Sequence[str] = ()
+) -> Controls:
     """Build the controls inside the blocks that are open.
 
     Args:
         settings: where they stand at first.
         offer: what can be compared; None for presets and plug-ins.
+        own: names of those that are ticked at first, at their own sizes; () for the usual ones, at
+            one size.
     """
     offer = offered() if offer is None else offer
-    first = list(COMPARED[:MOST_COLUMNS])
+    first = list((own or COMPARED)[:MOST_COLUMNS])
     parsers = gr.CheckboxGroup(
         [(preset.title, name) for name, preset in offer.items()],
         value=first,
@@ -116,7 +120,7 @@ def build_controls(settings: Settings, offer: Mapping[str, Preset] | None = None
     equal_size = gr.Slider(
         0,
         1000,
-        value=EQUAL_SIZE,
+        value=0 if own else EQUAL_SIZE,
         step=10,
         label="Equal size: mean tokens of a chunk",
         info="At one size you see how each parser cuts and not how large. "

@@ -13,7 +13,7 @@ from rag_nodes.apps.view.html import tag
 from rag_nodes.readers import COLLECTIONS, SUFFIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from rag_nodes.parsers import Preset
@@ -53,7 +53,10 @@ class Sidebar:
 
 
 def build_sidebar(
-    settings: Settings, example: Path | None, offer: Mapping[str, Preset] | None = None
+    settings: Settings,
+    example: Path | None,
+    offer: Mapping[str, Preset] | None = None,
+    own: Sequence[str] = (),
 ) -> Sidebar:
     """Build the sidebar inside the blocks that are open; `LoadingEvents.wire` makes it work.
 
@@ -61,6 +64,7 @@ def build_sidebar(
         settings: defaults of the controls.
         example: offered to visitors who have no document at hand; None for no offer.
         offer: what can be compared; None for presets and plug-ins.
+        own: names of those that are ticked at first; () for the usual ones.
     """
     with gr.Sidebar(width=330):
         gr.HTML(_TITLE, apply_default_css=False)
@@ -74,7 +78,7 @@ def build_sidebar(
         tried = gr.Button("Try the example document", size="md", visible=example is not None)
         panel = gr.HTML(status.idle(), apply_default_css=False, elem_id="rn-status")
         cancel = gr.Button("Cancel", visible=False, size="sm", variant="stop", elem_id="rn-cancel")
-        controls = build_controls(settings, offer)
+        controls = build_controls(settings, offer, own)
         controls.wire()
         process = gr.Button(
             "Apply changes", interactive=False, variant="primary", size="md", elem_id="rn-process"

@@ -173,9 +173,8 @@ def _header(one: Column, shown: ColumnView) -> Html:
         count(statistics.chunks, "chunk"),
         f"{statistics.mean_tokens:.0f} tokens each" if statistics.mean_tokens else None,
     ]
-    found = recovery_in_words(
-        statistics.unplaced, statistics.chunks, always="splitter_class" in one.parser
-    )
+    foreign = "splitter_class" in one.parser or "found_by" in one.parser
+    found = recovery_in_words(statistics.unplaced, statistics.chunks, always=foreign)
     return tag(
         "header",
         tag("h3", letter, title_of(one.name)),

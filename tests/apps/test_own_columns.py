@@ -1,0 +1,138 @@
+"""What a user has already, in the page: columns, models and documents of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+import pytest
+from llama_index.core import Document, VectorStoreIndex
+from llama_index.core import Settings as LlamaIndexSettings
+from llama_index.core.llms import MockLLM
+from llama_index.core.node_parser import SentenceSplitter
+from plant import MANUAL, QUESTION
+
+from rag_nodes.apps import build_app
+from rag_nodes.apps.tabs.compare.answers import ColumnView, _header
+from rag_nodes.columns import offered_columns
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.models import get_embedding
+from rag_nodes.models.lexical import LexicalEmbedding
+from rag_nodes.parsers import get_parser
+from rag_nodes.settings import Settings
+from rag_nodes.workspace import Choice, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+DOCUMENT = Document(text=MANUAL, id_="manual", metadata={"file_name": "manual.md"})
+GIVEN = Path("<given 1>/manual.md")
+
+
+def index() -> VectorStoreIndex:
+    return VectorStoreIndex.from_documents(
+        [DOCUMENT], embed_model=get_embedding("lexical"), transformations=[get_parser("sentence")]
+    )
+
+
+def engine(**options: Any) -> Any:
+    return index().as_query_engine(llm=MockLLM(), **options)
+
+
+def named(app: gr.Blocks, element: str) -> Any:
+    """The component with an id."""
+    return next(one for one in app.blocks.values() if getattr(one, "elem_id", "") == element)
+
+
+@pytest.fixture
+def built(leaks_collected: Callable[[], AbstractContextManager[None]]) -> Callable[..., gr.Blocks]:
+    def build(*args: Any, **options: Any) -> gr.Blocks:
+        with leaks_collected():
+            return build_app(*args, **options)
+
+    return build
+
+
+def test_own_columns_come_first_ticked_at_their_own_sizes(built: Callable[..., gr.Blocks]) -> None:
+    own = {"mine": SentenceSplitter(chunk_size=256, chunk_overlap=20), "my engine": engine()}
+    app = built(columns=own)
+    parsers = named(app, "rn-parsers")
+    assert [name for _, name in parsers.choices[:3]] == ["mine", "my engine", "fixed"]
+    assert parsers.value == ["mine", "my engine"]
+    assert named(app, "rn-equal-size").value == 0
+    usual = built()
+    assert named(usual, "rn-parsers").value[0] == "fixed"
+    assert named(usual, "rn-equal-size").value == 200
+
+
+def test_a_page_needs_nothing_and_is_a_tab_of_other_blocks(
+    leaks_collected: Callable[[], AbstractContextManager[None]],
+) -> None:
+    with leaks_collected():
+        compare = build_app(columns={"mine": engine()}, documents=[DOCUMENT])
+        tabs = gr.TabbedInterface([gr.Blocks(), compare], ["Theirs", "Compare"])
+    assert named(tabs, "rn-parsers").value == ["mine"]
+
+
+def session(columns: dict[str, Any], **own: Any) -> Session:
+    made = Session(Settings(), offer=offered_columns(columns), documents={GIVEN: DOCUMENT}, **own)
+    made.load([GIVEN], Choice(tuple(columns)), lambda _: None)
+    return made
+
+
+def test_a_visitor_asks_engines_beside_parsers_about_documents_that_are_no_files() -> None:
+    splitter = SentenceSplitter(chunk_size=40, chunk_overlap=0)
+    with session({"my engine": engine(), "mine": splitter, "ours": "sentence"}) as visitor:
+        turn = visitor.ask(QUESTION)
+        assert turn.report is not None
+        columns = {one.name: one for one in turn.report.columns}
+        assert [*columns] == ["my engine", "mine", "ours"]
+        assert {one.error for one in columns.values()} == {None}
+        assert columns["my engine"].answer.answer_model == "RetrieverQueryEngine"
+        for column in columns.values():
+            for citation in column.answer.citations:
+                assert MANUAL[citation.start : citation.end] == citation.quote
+        assert columns["mine"].parser["options"]["chunk_size"] == 40
+        assert visitor.cuts is not None
+        assert visitor.cuts.strategies == ("mine", "ours")
+
+
+def test_with_engines_alone_nothing_is_cut_and_the_share_that_was_placed_is_said() -> None:
+    with session({"my engine": engine(similarity_top_k=1)}) as visitor:
+        assert visitor.cuts is None
+        [column] = visitor.ask(QUESTION).report.columns
+    shown = str(_header(column, ColumnView(1, 1)))
+    assert "1 of 1 chunk found in their document (100 %)" in shown
+
+
+def test_an_engine_may_have_the_name_of_a_preset_and_a_parser_may_not() -> None:
+    offer = offered_columns({"heading": engine()})
+    assert offer["heading"].summary == "as RetrieverQueryEngine finds"
+    assert offered_columns({"heading": "heading"})["heading"].title == "Headings"
+    with pytest.raises(ConfigurationError, match="'heading' is taken"):
+        offered_columns({"heading": SentenceSplitter()})
+
+
+class Mine(LexicalEmbedding):
+    """An embedding model of a user's own."""
+
+
+def test_own_models_answer_where_the_visitor_names_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    llm, mine = MockLLM(), Mine()
+    with session({"ours": "sentence"}, llm=llm, embed_model=mine) as visitor:
+        models = visitor.models()
+        assert (models.llm, models.embedding) == (llm, mine)
+        assert models.prompt == Settings().prompt
+        [column] = visitor.ask(QUESTION).report.columns
+        assert column.answer.kind == "generated"
+    monkeypatch.setattr(LlamaIndexSettings, "_llm", llm)
+    monkeypatch.setattr(LlamaIndexSettings, "_embed_model", mine)
+    with Session(Settings()) as visitor:
+        assert (visitor.models().llm, visitor.models().embedding) == (llm, mine)
+        own = Choice(("fixed",), api_key="sk-of-a-visitor")  # type: ignore[arg-type]
+        assert visitor.models(own, check=False).llm is not llm
+    with Session(Settings(llm="extractive", embedding="lexical")) as visitor:
+        assert visitor.models().llm is None
+        assert visitor.models().embedding is not mine
