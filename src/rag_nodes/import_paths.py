@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 from importlib import import_module
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from rag_nodes.errors import ConfigurationError, MissingPackageError, RagNodesError
@@ -93,6 +94,28 @@ def _is_pydantics(error: BaseException) -> TypeGuard[ValidationError]:
     return isinstance(error, ValidationError)
 
 
+def load_object(path: str) -> Any:
+    """The object at `module:name`; of a function, what it gives.
+
+    Raises:
+        MissingPackageError: an integration of LlamaIndex that is not installed.
+        ConfigurationError: the path is written otherwise, or the module or name is not there, or
+            the function fails.
+    """
+    module, colon, name = path.strip().partition(":")
+    if not (colon and all(map(str.isidentifier, f"{module}.{name}".split(".")))):
+        raise ConfigurationError(f"{path!r} is no place of an object: write module:name")
+    found = _found(module, name)
+    if not isinstance(found, FunctionType):
+        return found
+    try:
+        return found()
+    except RagNodesError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ConfigurationError(f"{path} failed: {_words(error)}") from error
+
+
 def with_options(path: str, **options: Any) -> str:
     """The path of the same class with some options changed.
 
@@ -115,6 +138,13 @@ def _match(text: str) -> re.Match[str] | None:
 
 
 def _named(module: str, name: str) -> Any:
+    found = _found(module, name)
+    if not callable(found):
+        raise ConfigurationError(f"{module}:{name} cannot be called: name a class")
+    return found
+
+
+def _found(module: str, name: str) -> Any:
     try:
         found: Any = import_module(module)
     except RagNodesError:
@@ -129,8 +159,6 @@ def _named(module: str, name: str) -> Any:
         if not hasattr(found, part):
             raise ConfigurationError(f"module {module!r} has no {name!r}")
         found = getattr(found, part)
-    if not callable(found):
-        raise ConfigurationError(f"{module}:{name} cannot be called: name a class")
     return found
 
 

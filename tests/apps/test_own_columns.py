@@ -19,7 +19,7 @@ from rag_nodes.columns import offered_columns
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import get_embedding
 from rag_nodes.models.lexical import LexicalEmbedding
-from rag_nodes.parsers import get_parser
+from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.settings import Settings
 from rag_nodes.workspace import Choice, Session
 
@@ -110,7 +110,7 @@ def test_with_engines_alone_nothing_is_cut_and_the_share_that_was_placed_is_said
 def test_an_engine_may_have_the_name_of_a_preset_and_a_parser_may_not() -> None:
     offer = offered_columns({"heading": engine()})
     assert offer["heading"].summary == "as RetrieverQueryEngine finds"
-    assert offered_columns({"heading": "heading"})["heading"].title == "Headings"
+    assert offered_columns({"heading": "heading"})["heading"] is PRESETS["heading"]
     with pytest.raises(ConfigurationError, match="'heading' is taken"):
         offered_columns({"heading": SentenceSplitter()})
 

@@ -56,12 +56,15 @@ class FoundStore(Store, ABC):
 
     Attributes:
         embeds: whether it is asked by the embedding of a question, which has to be made for it.
+        deepens: whether it can be asked for more chunks than it gave.
     """
 
     embeds = False
+    deepens = True
 
     def __init__(self, what: str, placing: Placing) -> None:
         self._what, self._placing = what, placing
+        self._answers: dict[tuple[str, int], list[Hit]] = {}
 
     @property
     def location(self) -> str:
@@ -72,11 +75,23 @@ class FoundStore(Store, ABC):
         """The best chunks for a question; of those that were found, those that pass the filter."""
         scope, limit = query.filter or Filter(), query.limit
         while True:
-            hits = self._asked(replace(query, limit=limit, filter=Filter()))
+            hits = self._remembered(replace(query, limit=limit, filter=Filter()))
             passing = [hit for hit in hits if scope.passes(hit.node)]
             if len(passing) >= query.limit or len(hits) < limit or scope == Filter():
                 return in_order(passing)[: query.limit]
             limit *= _DEEPER
+
+    def nodes(self) -> list[TextNode]:
+        """Its chunks, as far as they are known: those that were found so far."""
+        found = (hit.node for hits in self._answers.values() for hit in hits)
+        return list({node.node_id: node for node in found}.values())
+
+    def _remembered(self, query: Query) -> list[Hit]:
+        """What it finds, asked once: an engine may pay for every question."""
+        key = str(query.text), query.limit if self.deepens else 0
+        if key not in self._answers:
+            self._answers[key] = self._asked(query)
+        return self._answers[key]
 
     @abstractmethod
     def _asked(self, query: Query) -> list[Hit]:
@@ -125,6 +140,7 @@ class _OfLlamaIndex(FoundStore):
         super().__init__(type(given).__name__, placing)
         self._given = given
         self.embeds = isinstance(given, BasePydanticVectorStore)
+        self.deepens = self.embeds or isinstance(given, VectorStoreIndex)
         if self.embeds and not given.stores_text:
             raise ConfigurationError(
                 f"{self._what} stores no texts: give the VectorStoreIndex that knows them"
@@ -189,6 +205,12 @@ class _Collection(FoundStore):
         """The stored nodes with these ids, placed."""
         found = self._given.store.fetch(self._given.name, node_ids)
         return {name: self._placing.placed(node) for name, node in found.items()}
+
+    def nodes(self) -> list[TextNode]:
+        """All chunks of the collection, placed."""
+        store, name = self._given.store, self._given.name
+        ids = [one for nodes in store.documents(name).values() for one in nodes]
+        return list(self.fetch(name, ids).values()) or super().nodes()
 
     def count(self, collection: str) -> int:  # noqa: ARG002
         """Nodes in the collection that a search can find."""

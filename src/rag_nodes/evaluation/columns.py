@@ -6,14 +6,17 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from rag_nodes.columns import FoundStore, Placing, finds, found_store
 from rag_nodes.columns import StoredCollection as StoredCollection  # noqa: PLC0414 -- given on
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.report import LeftOut
 from rag_nodes.evaluation.sizes import resized
-from rag_nodes.parsers import ForeignNodeParser, SpanNodeParser, as_parser
+from rag_nodes.parsers import ForeignNodeParser, SpanNodeParser, as_parser, get_parser
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from llama_index.core.schema import Document
 
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.query import QueryOptions
@@ -151,14 +154,40 @@ def _own(name: str, column: object) -> Variant:
         (column.parser, column.options) if isinstance(column, Searched) else (column, None)
     )
     parser = given if isinstance(given, StoredCollection) else as_parser(given)
-    return Variant(name, "own", parser, options=options)
+    note = "asked as it stands" if isinstance(parser, StoredCollection) else ""
+    return Variant(name, "own", parser, note=note, options=options)
+
+
+def placed_in(documents: Sequence[Document], columns: Mapping[str, object]) -> dict[str, object]:
+    """The same columns; what finds as it stands as a collection whose chunks have their places.
+
+    Args:
+        documents: of the dataset.
+        columns: as `evaluate` takes them.
+    """
+    placing = Placing(documents)
+
+    def placed(name: str, column: object) -> object:
+        if isinstance(column, Searched):
+            return replace(column, parser=placed(name, column.parser))
+        if isinstance(column, str):
+            return get_parser(column)
+        if not finds(column):
+            return column
+        if isinstance(column, StoredCollection) and any(
+            column.store.stored(column.name, document.id_) for document in documents
+        ):
+            return column  # ingested from these very documents
+        return StoredCollection(found_store(column, placing), name)
+
+    return {name: placed(name, column) for name, column in columns.items()}
 
 
 def _at_sizes(own: Variant, plan: EvaluationPlan) -> tuple[list[Variant], list[LeftOut]]:
     """A column at each size of the plan, and those that it cannot have."""
     if not isinstance(own.parser, SpanNodeParser):
         some = plan.sizes or plan.target
-        reason = "a collection stays as it was cut"
+        reason = "it stays as it was cut"
         return [], [LeftOut(own.column, ("other sizes",), reason)] if some else []
     found: list[Variant] = []
     refused = defaultdict[str, list[str]](list)
@@ -189,7 +218,8 @@ def configuration_of(variant: Variant) -> dict[str, Any]:
     if isinstance(parser, bytes):
         return searched
     if isinstance(parser, StoredCollection):
-        place = {"class": "collection", "name": parser.name, "store": parser.store.location}
+        kind = "as it stands" if isinstance(parser.store, FoundStore) else "collection"
+        place = {"class": kind, "name": parser.name, "store": parser.store.location}
         return {**place, **searched}
     plain = (str, int, float, bool, dict)
     options = {

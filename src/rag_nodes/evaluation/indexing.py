@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from llama_index.core.schema import MetadataMode
 
+from rag_nodes.columns import FoundStore, StoredCollection
 from rag_nodes.errors import DatasetError, RagNodesError
-from rag_nodes.evaluation.columns import StoredCollection
 from rag_nodes.evaluation.scoring import ChunkMap
 from rag_nodes.evaluation.sizes import token_counts
 from rag_nodes.evaluation.statistics import ChunkStatistics, chunk_statistics
@@ -89,6 +89,7 @@ class Index:
         dimension: numbers of a vector; 0 where none are made.
         parse: cuts a document; None to have the parser do it.
         written: keeps what the LLM of `models` writes about chunks; None to keep it nowhere.
+        questions: by which is seen what a column has that cannot be asked for all of its chunks.
 
     Raises:
         RagNodesError: the documents could not be cut, embedded or stored.
@@ -107,13 +108,14 @@ class Index:
         dimension: int = 0,
         parse: Parse | None = None,
         written: WrittenTexts | None = None,
+        questions: Sequence[Question] = (),
     ) -> None:
         self.variant, self._models = variant, models
         self.options, self._vectors = variant.options or options, vectors
         self._own = not isinstance(variant.parser, StoredCollection)
         if isinstance(variant.parser, StoredCollection):
             self._store, self.collection = variant.parser.store, variant.parser.name
-            nodes, counts = _stored_nodes(variant.parser, documents), None
+            nodes, counts = self._standing(variant.parser, documents, questions), None
             outcome, seconds = None, 0.0
         else:
             assert isinstance(variant.parser, SpanNodeParser)  # noqa: S101 -- for the type checker
@@ -136,6 +138,21 @@ class Index:
             recovery=placed / len(leaves) if leaves else 1.0,
         )
 
+    def _standing(
+        self,
+        column: StoredCollection,
+        documents: Sequence[Document],
+        questions: Sequence[Question],
+    ) -> list[BaseNode]:
+        """The chunks of a column that is there already, as far as they can be known."""
+        if not isinstance(column.store, FoundStore):
+            return _stored_nodes(column, documents)
+        if not column.store.embeds:  # it makes of a question what it needs
+            self.options = replace(self.options, mode="sparse")
+        for question in questions:
+            self.search(question, _LEAST)
+        return list(column.store.nodes())
+
     def close(self) -> None:
         """Drop what was made for this variant: the next one needs the memory."""
         if self._own:
@@ -153,7 +170,8 @@ class Index:
         depth = max(_LEAST, chunks, ceil(_SPARE * budget / mean))
         ranked = self.search(question, depth)
         # Small chunks may come first, and those that overlap share what they hold.
-        while depth < self.cost.chunks and not _fills(ranked, budget):
+        unlisted = isinstance(self._store, FoundStore) and self._store.deepens
+        while (unlisted or depth < self.cost.chunks) and not _fills(ranked, budget):
             depth *= _DEEPER
             found = self.search(question, depth)
             if len(found) <= len(ranked):

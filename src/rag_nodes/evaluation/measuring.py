@@ -170,6 +170,7 @@ def _examined(recipe: Recipe, variant: Variant) -> Measured:
         dimension=recipe.dimension(variant.options),
         parse=recipe.parse,
         written=recipe.written,
+        questions=recipe.dataset.questions,
     )
     outcomes, seconds, read = list[Outcome](), list[float](), dict[str, list[str]]()
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.assembly import assemble
-from rag_nodes.evaluation.columns import Searched, by_vectors, variants_of
+from rag_nodes.evaluation.columns import Searched, by_vectors, placed_in, variants_of
 from rag_nodes.evaluation.measuring import Recipe
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
@@ -62,8 +62,11 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
 
     Args:
         dataset: documents and labelled questions.
-        columns: parsers by name: ours, and splitters of LlamaIndex, LangChain, chonkie or your own;
-            or a `StoredCollection`.
+        columns: by name, as `rag_nodes.Comparison` takes them: parsers of ours, also by the name of
+            a preset, and splitters of LlamaIndex, LangChain, chonkie or your own; retrievers, query
+            engines, indexes and vector stores of LlamaIndex, and `StoredCollection`s, as they
+            stand. What these find is placed in the documents; what has no place is read, and
+            scores nothing. A retriever or engine that finds less than the budget has no more.
         plan: what is measured; None for the defaults.
         models: embeds texts and questions; None for `embed_model`.
         embed_model: any embedding model of LlamaIndex; None for that of LlamaIndex's `Settings`
@@ -95,7 +98,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     dataset = dataset.decisive()
     plan = plan or EvaluationPlan()
     chosen = settled(models, embed_model)
-    variants, left_out = variants_of(columns, plan)
+    variants, left_out = variants_of(placed_in(dataset.documents, columns), plan)
     if executor == "auto":
         executor = workers_for(dataset, len(variants), chosen)
     vectors = {(one.options or plan.options).vector for one in variants}

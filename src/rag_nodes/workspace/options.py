@@ -129,6 +129,8 @@ def make_parsers(
         ConfigurationError: too many, one that is not on offer, chunks that would be too many, or
             values that contradict each other, such as more overlap than size.
     """
+    from rag_nodes.columns import FoundColumn
+
     surplus = len(choice.parsers) - MOST_COLUMNS
     if surplus > 0:
         raise ConfigurationError(
@@ -145,7 +147,8 @@ def make_parsers(
             parsers[name] = preset.make(**options)
         except ConfigurationError as error:
             raise ConfigurationError(f"parser {name!r}: {error}") from error
-        _check_cost(name, parsers[name])
+        if not isinstance(preset, FoundColumn):
+            _check_cost(name, parsers[name])
     return parsers
 
 

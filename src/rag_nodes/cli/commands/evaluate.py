@@ -73,6 +73,14 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
             help="A collection of --store that is there already, as one more column; repeatable."
         ),
     ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=MODULE:OBJECT",
+            help="A query engine, retriever, index or vector store of LlamaIndex, or a function "
+            "that makes one, as it stands, as one more column; repeatable.",
+        ),
+    ] = None,
     budget: Annotated[
         str,
         typer.Option(
@@ -206,7 +214,10 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     judging = _judging(settings, judge, judge_model, judge_option or [])
     with cli.workspace(settings) as workspace:
         # Refused, if at all, before documents are read and questions drafted.
-        stored = {name: StoredCollection(workspace.store, name) for name in collection or ()}
+        stored: dict[str, object] = {
+            name: StoredCollection(workspace.store, name) for name in collection or ()
+        }
+        stored |= dict(map(_column, column or ()))
         dataset = asked_of(cli, workspace, questions, paths or [], answers, seed)
         models = workspace.models(answers=bool(judging))
         parsers = {} if stored and not parser else selection.build(models)
@@ -230,6 +241,21 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
                 executor=chosen,
             )
     raise typer.Exit(show_report(cli, report, files, models, gates.results(report)))
+
+
+def _column(given: str) -> tuple[str, object]:
+    """The name of a column, and the object that finds for it."""
+    from rag_nodes.columns import finds
+    from rag_nodes.import_paths import load_object
+
+    name, _, path = given.partition("=")
+    found = load_object(path)
+    if not finds(found):
+        raise ConfigurationError(
+            f"--column {given}: {type(found).__name__} finds nothing; name a query engine, "
+            "retriever, index or vector store of LlamaIndex, or give a splitter with --parser"
+        )
+    return name, found
 
 
 def _judging(

@@ -1,0 +1,75 @@
+"""`--column NAME=module:object`: what finds as it stands, measured beside parsers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from plant import MANUAL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Ended
+
+ENGINES = """
+from llama_index.core import Document, VectorStoreIndex
+from rag_nodes import get_embedding, get_parser
+
+def engine():
+    made = VectorStoreIndex.from_documents(
+        [Document(text=open("manual.md").read())],
+        transformations=[get_parser("sentence")], embed_model=get_embedding("lexical"))
+    return made.as_retriever(similarity_top_k=5)
+
+number = 3
+
+def broken():
+    raise OSError("no such index")
+"""
+QUOTE = "A spare battery starts the generator when the grid is down."
+
+
+@pytest.fixture
+def evaluate(
+    command: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], Ended]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "manual.md").write_text(MANUAL)
+    (tmp_path / "my_engines.py").write_text(ENGINES)
+    (tmp_path / "q.csv").write_text(f"question,answer\nWhat starts the generator?,{QUOTE}\n")
+
+    def run(column: str) -> Ended:
+        return command(
+            "evaluate", "manual.md", "--questions", "q.csv", "--sizes", "0", "--equal-size", "0",
+            "--column", column, "--json",
+        )  # fmt: skip
+
+    return run
+
+
+def test_an_engine_is_a_column_by_the_name_it_gets(evaluate: Callable[[str], Ended]) -> None:
+    done = evaluate("mine=my_engines:engine")
+    assert done.code == 0, done.stderr
+    [row] = [one for one in done.json["rows"] if one["name"] == "mine"]
+    assert row["means"]["recall@1000"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("column", "why"),
+    [
+        ("mine=my_engines:number", "int finds nothing"),
+        ("mine=my_engines:nothing", "has no 'nothing'"),
+        ("mine=my_engines:broken", "OSError: no such index"),
+        ("mine=no_such_module:engine", "cannot be imported"),
+        ("my_engines:engine", "write module:name"),
+    ],
+)
+def test_a_column_that_finds_nothing_is_refused_with_the_reason(
+    evaluate: Callable[[str], Ended], column: str, why: str
+) -> None:
+    refused = evaluate(column)
+    assert refused.code != 0
+    assert why in " ".join(refused.stderr.split())

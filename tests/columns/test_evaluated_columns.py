@@ -1,0 +1,113 @@
+"""What finds as it stands, measured beside parsers by the same questions, budget and metrics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from llama_index.core import Document, VectorStoreIndex
+from llama_index.core.llms import MockLLM
+from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.retrievers import BaseRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from plant import MANUAL
+
+from rag_nodes import Dataset, EvaluationPlan, evaluate, get_embedding, get_parser
+from rag_nodes.columns import StoredCollection
+from rag_nodes.evaluation import Passage, Question
+from rag_nodes.pipeline import ingest_documents
+from rag_nodes.store import open_store
+from rag_nodes.text.spans import Span
+
+if TYPE_CHECKING:
+    from rag_nodes.evaluation.report import EvaluationReport, Row
+
+BATTERY = "A spare battery starts the generator when the grid is down."
+PUMP = "The pump is checked every forty days."
+PLAN = EvaluationPlan(budgets=(20, 40), sizes=(), target=None)
+DOCUMENT = Document(text=MANUAL, id_="manual")
+
+
+def dataset() -> Dataset:
+    asked = {"What starts the generator?": BATTERY, "How often is the pump checked?": PUMP}
+    questions = []
+    for text, quote in asked.items():
+        start = MANUAL.index(quote)
+        gold = Passage("manual", Span(start, start + len(quote)))
+        questions.append(Question(text, text, ((gold,),)))
+    return Dataset("plant", (DOCUMENT,), tuple(questions))
+
+
+def index() -> VectorStoreIndex:
+    return VectorStoreIndex.from_documents(
+        [Document(text=MANUAL)],
+        transformations=[SentenceSplitter(chunk_size=24, chunk_overlap=0)],
+        embed_model=get_embedding("lexical"),
+    )
+
+
+class Counted(BaseRetriever):
+    """Finds the same for every question."""
+
+    def __init__(self, *texts: str) -> None:
+        super().__init__()
+        self.texts, self.asked = texts, list[str]()
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        self.asked.append(query_bundle.query_str)
+        return [NodeWithScore(node=TextNode(text=one, id_=one)) for one in self.texts]
+
+
+def rows(columns: dict[str, Any], **options: Any) -> dict[str, Row]:
+    report: EvaluationReport = evaluate(dataset(), columns, plan=PLAN, **options)
+    return {row.name: row for row in report.rows}
+
+
+def test_an_index_a_splitter_and_the_same_index_as_it_stands_score_alike() -> None:
+    splitter = SentenceSplitter(chunk_size=24, chunk_overlap=0)
+    plan = replace(PLAN, options=replace(PLAN.options, mode="dense"))
+    report = evaluate(dataset(), {"splitter": splitter, "index": index()}, plan=plan)
+    splitter_row, index_row, *_ = report.rows
+    assert index_row.error is None
+    assert index_row.means["recall@40"] == splitter_row.means["recall@40"] > 0
+    assert index_row.cost["recovery"] == 1.0
+    assert index_row.note == "asked as it stands"
+
+
+def test_a_retriever_is_asked_each_question_once_and_scored_by_what_has_a_place() -> None:
+    found = Counted("The battery is said to be spare and to start it.", BATTERY)
+    row = rows({"mine": found})["mine"]
+    assert sorted(found.asked) == sorted(one.text for one in dataset().questions)
+    assert row.cost["recovery"] == 0.5
+    assert row.cost["chunks"] == 2
+    assert [one.scores["recall@40"] for one in row.outcomes] == [1.0, 0.0]
+    assert row.parser["store"] == "Counted"
+
+
+def test_an_engine_is_measured_by_what_it_reads_and_a_preset_by_its_name() -> None:
+    engine = index().as_query_engine(llm=MockLLM(), similarity_top_k=2)
+    found = rows({"mine": engine, "ours": "sentence"})
+    assert found["mine"].error is None
+    assert found["mine"].means["recall@40"] > 0
+    assert found["ours"].parser["class"] == get_parser("sentence").class_name()
+
+
+def test_a_collection_of_documents_under_other_ids_is_placed() -> None:
+    with open_store() as store:
+        parsers = {"s": get_parser("sentence")}
+        made = ingest_documents([Document(text=MANUAL, id_="elsewhere")], parsers, store)
+        column = StoredCollection(store, made.columns[0].collection)
+        found = rows({"stored": column, "ours": "sentence"})
+    assert found["stored"].cost["recovery"] == 1.0
+    assert found["stored"].cost["chunks"] == found["ours"].cost["chunks"]
+    assert found["stored"].means == found["ours"].means
+
+
+def test_a_column_that_fails_is_a_row_that_says_why() -> None:
+    class Broken(Counted):
+        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+            raise ZeroDivisionError(query_bundle.query_str)
+
+    found = rows({"mine": Broken(), "ours": "sentence"})
+    assert "Broken found nothing: ZeroDivisionError" in str(found["mine"].error)
+    assert found["ours"].error is None
