@@ -68,7 +68,7 @@ def test_components_of_llama_index_take_the_nodes_of_every_preset(
 
 
 def test_every_script_is_run_here() -> None:
-    others = {"stand_ins", "drop_in_pipeline", "ingest_to_qdrant"}
+    others = {"stand_ins", "drop_in_pipeline", "ingest_to_qdrant", "two_pipelines"}
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {*OF_PRESETS, *others}
 
 

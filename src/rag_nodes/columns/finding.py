@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -57,6 +58,7 @@ class FoundStore(Store, ABC):
     Attributes:
         embeds: whether it is asked by the embedding of a question, which has to be made for it.
         deepens: whether it can be asked for more chunks than it gave.
+        seconds: how long it took to answer each question.
     """
 
     embeds = False
@@ -65,6 +67,7 @@ class FoundStore(Store, ABC):
     def __init__(self, what: str, placing: Placing) -> None:
         self._what, self._placing = what, placing
         self._answers: dict[tuple[str, int], list[Hit]] = {}
+        self.seconds: list[float] = []
 
     @property
     def location(self) -> str:
@@ -90,7 +93,9 @@ class FoundStore(Store, ABC):
         """What it finds, asked once: an engine may pay for every question."""
         key = str(query.text), query.limit if self.deepens else 0
         if key not in self._answers:
+            started = time.perf_counter()
             self._answers[key] = self._asked(query)
+            self.seconds.append(time.perf_counter() - started)
         return self._answers[key]
 
     @abstractmethod

@@ -206,7 +206,7 @@ def _reference(variants: Sequence[Variant], plan: EvaluationPlan) -> list[Varian
     """LlamaIndex's splitter as it comes, where sizes are tried and nobody named it."""
     parser = ForeignNodeParser(path=_REFERENCE_PATH)
     known = {one.parser.fingerprint for one in variants if isinstance(one.parser, SpanNodeParser)}
-    if not plan.sizes or parser.fingerprint in known:
+    if not plan.sizes or not known or parser.fingerprint in known:
         return []
     role: Role = "own" if plan.chosen_from == "sizes" else "reference"
     return [Variant(REFERENCE, role, parser)]

@@ -153,6 +153,11 @@ class Index:
             self.search(question, _LEAST)
         return list(column.store.nodes())
 
+    @property
+    def seconds(self) -> list[float]:
+        """How long each search of a column took that is asked once; none of others."""
+        return self._store.seconds if isinstance(self._store, FoundStore) else []
+
     def close(self) -> None:
         """Drop what was made for this variant: the next one needs the memory."""
         if self._own:

@@ -180,7 +180,7 @@ def _examined(recipe: Recipe, variant: Variant) -> Measured:
             told(variant.name, len(outcomes))
     finally:
         index.close()
-    cost = {**asdict(index.cost), "search_ms": round(1000 * median(seconds), 2)}
+    cost = {**asdict(index.cost), "search_ms": round(1000 * median(index.seconds or seconds), 2)}
     return Measured(row_of(variant, asdict(index.statistics), cost, tuple(outcomes)), read)
 
 

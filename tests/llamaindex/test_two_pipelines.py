@@ -1,0 +1,76 @@
+"""The card, literally: two stock pipelines with our parsers, compared in a tab and measured."""
+
+from __future__ import annotations
+
+import hashlib
+import runpy
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from openai_server import ANSWER, OpenAIServer
+
+from rag_nodes import Comparison
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+SCRIPT = Path(__file__).parents[2] / "examples" / "two_pipelines.py"
+QUESTION = "When do quiet hours begin?"
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer() as running:
+        yield running
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Every file below a folder, by what is in it."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(one): hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
+
+
+@pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
+def test_what_a_user_has_is_compared_measured_and_left_as_it_was(
+    tmp_path: Path,
+    server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    leaks_collected: Callable[[], AbstractContextManager[None]],
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-user")
+    monkeypatch.setenv("OPENAI_API_BASE", server.base)
+    monkeypatch.setattr(sys, "argv", ["two_pipelines.py", str(tmp_path / "chunks")])
+    with leaks_collected():
+        made = runpy.run_path(str(SCRIPT))
+    before = digests(tmp_path / "chunks")
+    assert any(name.endswith("storage.sqlite") for name in before)
+    assert [row.error for row in made["report"].rows] == [None, None]
+    assert [row.cost["recovery"] for row in made["report"].rows] == [1.0, 1.0]
+    assert all(row.means["recall@1000"] > 0 for row in made["report"].rows)
+
+    ticked = [one for one in made["app"].blocks.values() if _id(one) == "rn-parsers"]
+    assert [one.value for one in ticked] == [["by heading", "by sentence"]]
+
+    text = made["documents"][0].text
+    with Comparison(made["engines"], documents=made["documents"]) as comparison:
+        columns = comparison.ask(QUESTION).columns
+    assert [column.title for column in columns] == [
+        "by heading (HeadingHierarchyNodeParser)",
+        "by sentence (SentenceNodeParser)",
+    ]
+    for column in columns:
+        assert column.answer is not None
+        assert column.answer.text == ANSWER
+        [citation] = column.answer.citations
+        assert text[citation.start : citation.end] == citation.quote
+        assert citation.page is not None
+        assert column.statistics.unplaced == 0
+    assert "sk-of-the-user" not in str([column.as_dict() for column in columns])
+    assert digests(tmp_path / "chunks") == before
+
+
+def _id(component: Any) -> Any:
+    return getattr(component, "elem_id", None)
