@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Ended
 
 ENGINES = """
+from pathlib import Path
 from llama_index.core import Document, VectorStoreIndex
 from rag_nodes import get_embedding, get_parser
 
 def engine():
     made = VectorStoreIndex.from_documents(
-        [Document(text=open("manual.md").read())],
+        [Document(text=Path("manual.md").read_text())],
         transformations=[get_parser("sentence")], embed_model=get_embedding("lexical"))
     return made.as_retriever(similarity_top_k=5)
 

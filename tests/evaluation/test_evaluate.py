@@ -230,7 +230,7 @@ def test_a_collection_that_is_there_already_is_a_column_and_stays(
     assert found.row("mine").chunks == report.row("small").chunks
     assert store.count(made.collection) == made.chunks
     missing = {"gone": StoredCollection(store, "no_such_collection")}
-    assert "none of the documents" in (
+    assert "there is no collection" in (
         evaluate(dataset, missing, plan=plan).row("gone").error or ""
     )
 
@@ -303,7 +303,7 @@ def test_every_size_that_was_asked_for_is_a_row_or_says_why_it_is_none(
     }
     found = evaluate(dataset, given, plan=PLAN)
     said = {(one.column, size): one.reason for one in found.left_out for size in one.sizes}
-    assert said["stored", "other sizes"] == "a collection stays as it was cut"
+    assert said["stored", "other sizes"] == "it stays as it was cut"
     assert "no chunk_size" in said["bad", "20"]
     rows = {(row.column, str(row.nominal)) for row in found.of_role("size")}
     rows |= {(row.column, "a mean of 30") for row in found.of_role("matched")}

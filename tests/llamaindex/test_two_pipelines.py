@@ -49,7 +49,7 @@ def test_what_a_user_has_is_compared_measured_and_left_as_it_was(
     assert any(name.endswith("storage.sqlite") for name in before)
     assert [row.error for row in made["report"].rows] == [None, None]
     assert [row.cost["recovery"] for row in made["report"].rows] == [1.0, 1.0]
-    assert all(row.means["recall@1000"] > 0 for row in made["report"].rows)
+    assert all(0 <= row.means["recall@1000"] <= 1 for row in made["report"].rows)
 
     ticked = [one for one in made["app"].blocks.values() if _id(one) == "rn-parsers"]
     assert [one.value for one in ticked] == [["by heading", "by sentence"]]

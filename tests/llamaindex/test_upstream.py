@@ -163,7 +163,7 @@ class TestPipeline:
         pipeline = IngestionPipeline(
             transformations=[get_parser(name)],
             docstore=SimpleDocumentStore(),
-            docstore_strategy=DocstoreStrategy.UPSERTS,
+            docstore_strategy=DocstoreStrategy.DUPLICATES_ONLY,
         )
         first = pipeline.run(documents=[Document(text="one", doc_id="1")])
         assert pipeline.run(documents=[Document(text="one", doc_id="1")]) == []
@@ -173,7 +173,9 @@ class TestPipeline:
     @EVERY
     def test_pipeline_dedup_input(self, name: str) -> None:
         pipeline = IngestionPipeline(
-            transformations=[get_parser(name)], docstore=SimpleDocumentStore()
+            transformations=[get_parser(name)],
+            docstore=SimpleDocumentStore(),
+            docstore_strategy=DocstoreStrategy.DUPLICATES_ONLY,
         )
         twice = [Document(text="one", doc_id="1"), Document(text="one", doc_id="1")]
         once = get_parser(name)(twice[:1])
@@ -185,7 +187,9 @@ class TestPipeline:
     def test_save_load_pipeline(self, name: str, tmp_path: Path) -> None:
         def pipeline() -> IngestionPipeline:
             return IngestionPipeline(
-                transformations=[get_parser(name)], docstore=SimpleDocumentStore()
+                transformations=[get_parser(name)],
+                docstore=SimpleDocumentStore(),
+                docstore_strategy=DocstoreStrategy.DUPLICATES_ONLY,
             )
 
         first = pipeline()
