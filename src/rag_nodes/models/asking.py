@@ -81,15 +81,17 @@ class Asker:
             UnformedError: there was an answer, but in no such form.
         """
 
-        async def structured(text: str) -> Form | None:
-            template = PromptTemplate("{prompt}")
+        async def structured(prompt: str) -> Form | None:
+            template = PromptTemplate("{asked}")
             try:
-                found: Form = await self._llm.astructured_predict(form, template, prompt=text)
-                return found
-            except (TypeError, ValueError) as error:
+                found: Form = await self._llm.astructured_predict(form, template, asked=prompt)
+            except ValueError as error:
                 if isinstance(error, RagNodesError):
                     raise
+                if not self._llm.metadata.is_function_calling_model:
+                    raise UnformedError(str(error)) from error
                 return None  # a model that talks where it should call a tool
+            return found
 
         found = await self._answered(structured, prompt)
         if found is None:
@@ -113,6 +115,9 @@ class Asker:
                 return await ask(prompt)
         except Exception as error:
             # A model handed in by the user may raise anything; one prompt is no reason to stop.
+            if isinstance(error, UnformedError):
+                self.failures = 0
+                raise
             if isinstance(error, RagNodesError):
                 raise self._failed(error) from error
             name = self._llm.metadata.model_name

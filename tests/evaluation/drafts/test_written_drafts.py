@@ -114,6 +114,13 @@ def test_an_answer_in_a_fence_is_read_and_a_model_that_calls_no_tool_is_asked_in
     assert len(write_questions(documents(), fenced, count=2).questions) == 2
 
 
+def test_a_model_is_asked_once_with_the_form_of_its_answer() -> None:
+    llm = Scripted(script=reader)
+    write_questions(documents(), llm, count=1)
+    assert len(llm.prompts) == 2
+    assert all("JSON schema" in prompt for prompt in llm.prompts)
+
+
 def test_no_more_are_written_than_asked_for_and_the_same_ones_again() -> None:
     first, again = (
         write_questions(documents(), Scripted(script=reader), count=3, seed=5) for _ in range(2)

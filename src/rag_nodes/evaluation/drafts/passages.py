@@ -34,7 +34,7 @@ class Place(NamedTuple):
     span: Span
 
 
-class Sentences:
+class SentenceText:
     """The sentences of a text, and passages made of them."""
 
     def __init__(self, text: str) -> None:

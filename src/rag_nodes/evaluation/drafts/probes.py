@@ -15,7 +15,7 @@ import regex
 
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question
-from rag_nodes.evaluation.drafts.passages import Place, Rarity, Sentences, evenly
+from rag_nodes.evaluation.drafts.passages import Place, Rarity, SentenceText, evenly
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.languages import FUNCTION_WORDS
 from rag_nodes.text.words import words
@@ -67,7 +67,7 @@ def probes(
     """
     if count < 1 or characters < 1:
         raise ConfigurationError(f"{count} probes of {characters} characters: both must be over 0")
-    texts = [Sentences(document.text) for document in documents]
+    texts = [SentenceText(document.text) for document in documents]
     rarity = Rarity(span.of(one.text) for one in texts for span in one.spans)
     places = [Place(number, span) for number, one in enumerate(texts)
               for span in one.passages(characters, characters // _APART)]  # fmt: skip
@@ -92,7 +92,7 @@ def examples(documents: Sequence[Document]) -> dict[AnswerLength, Passage]:
     """
     best: dict[AnswerLength, Passage] = {}
     for document in documents:
-        text = Sentences(document.text)
+        text = SentenceText(document.text)
         for number in evenly(len(text.spans), 0)[:_TRIED]:
             own = {one: text.passage(number, CHARACTERS[one]) for one in ANSWER_LENGTHS}
             found = {one: Passage(document.id_, span) for one, span in own.items() if span}

@@ -46,7 +46,7 @@ _MARKED = re.compile(r"\*\*([^*\n]{2,60})\*\*|`([^`\n]{2,60})`|__([^_\n]{2,60})_
 _IN_MID_SENTENCE = re.compile(r"(?<=[\w,;:)] )[^\W\d_][\w'-]*")
 
 
-class Section(NamedTuple):
+class HeadedText(NamedTuple):
     """A heading and what stands below it: whole blocks, at most `MOST` characters of them."""
 
     heading: str
@@ -54,7 +54,7 @@ class Section(NamedTuple):
     body: Span
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """A row of a table: the heads of its columns, its cells as they are written, and its place."""
 
     table: int
@@ -73,7 +73,7 @@ class Page:
         self._packer = Packer(text, text_format=format_in(document.metadata, text))
 
     @cached_property
-    def sections(self) -> list[Section]:
+    def sections(self) -> list[HeadedText]:
         """All with a body of prose."""
         blocks = self._packer.blocks
         found = []
@@ -94,7 +94,7 @@ class Page:
                     reads(body.of(self.text))
                     and len(words(bare(body.of(self.text)))) >= _LEAST_WORDS
                 ):
-                    found.append(Section(path[-1], path, body))
+                    found.append(HeadedText(path[-1], path, body))
         return found
 
     def sentences(self) -> Iterator[Span]:
@@ -109,7 +109,7 @@ class Page:
             if alone and not in_table and not self._elsewhere(one.start):
                 yield Span(one.start, one.end)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[TableRow]:
         """Of all tables with a head, whose rows have as many cells as that."""
         for number, block in enumerate(self._packer.blocks):
             if block.kind is not BlockKind.TABLE or self._elsewhere(block.start):
@@ -120,7 +120,7 @@ class Page:
                 span = trimmed(self.text, start, start + len(line))
                 start += len(line)
                 if len(cells := _cells(line)) == len(heads):
-                    yield Row(number, [bare(one).casefold() for one in heads], cells, span)
+                    yield TableRow(number, [bare(one).casefold() for one in heads], cells, span)
 
     def names(self, term: str) -> bool:
         """Whether a term is a heading, in bold or code, or stands in the text four times."""

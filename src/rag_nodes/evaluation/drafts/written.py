@@ -6,6 +6,7 @@ import asyncio
 import random
 import re
 from collections import Counter, defaultdict
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from pydantic import BaseModel, Field, StrictInt, ValidationError, field_validator
@@ -17,7 +18,7 @@ from rag_nodes.evaluation.drafts.passages import (
     LEAST_WORDS,
     Place,
     Rarity,
-    Sentences,
+    SentenceText,
     copies,
     evenly,
     quoted,
@@ -105,7 +106,7 @@ class WrittenDraft(BaseModel):
         return text
 
 
-class Answering(BaseModel):
+class FoundAnswers(BaseModel):
     """Numbers of the sources that answer a question."""
 
     answers: list[StrictInt]
@@ -182,24 +183,22 @@ class _KeptAnswers(NamedTuple):
         try:
             if known is not None:
                 return form.model_validate_json(known)
+        except ValidationError:
+            return None  # the model kept to no form then
+        found = None
+        with suppress(UnformedError):
             found = await self.asker.predict(form, prompt)
-        except (UnformedError, ValidationError):
-            return None
-        if self.journal is not None:
-            self.journal.add(
-                key, found.model_dump_json()
-            )  # at once: what is paid for must not wait
+        if self.journal is not None:  # at once: what is paid for must not wait
+            self.journal.add(key, found.model_dump_json() if found else "{}")
         return found
 
 
 def _places(documents: Sequence[Document], answers: AnswerLength) -> list[Place]:
     """All passages that may be asked about; a document that is too short for one is one itself."""
-    characters = (
-        max(_SOURCE, CHARACTERS[answers]) if answers != "paragraph" else CHARACTERS[answers]
-    )
+    characters = _SOURCE if answers == "sentence" else CHARACTERS[answers]
     found = []
     for number, document in enumerate(documents):
-        spans = [*Sentences(document.text).passages(characters, characters)]
+        spans = [*SentenceText(document.text).passages(characters, characters)]
         found += [
             Place(number, one) for one in spans or [trimmed(document.text, 0, len(document.text))]
         ]
@@ -281,7 +280,7 @@ class _Writer:
         mixed = [*self._closest(question, place, golds), place]
         random.Random(f"{self._seed} {question}").shuffle(mixed)  # noqa: S311 -- the same again
         prompt = fill(_TRY, _sources([self._text(one) for one in mixed]), question)
-        said = await self._llm.answer(Answering, prompt)
+        said = await self._llm.answer(FoundAnswers, prompt)
         own = mixed.index(place) + 1
         if said is None or own not in said.answers:
             return "the model does not find the answer in the passage"
