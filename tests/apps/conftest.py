@@ -18,7 +18,7 @@ from rag_nodes.compare import Column, ComparisonReport
 from rag_nodes.metadata import FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT
 from rag_nodes.pipeline import ParserOutcome
 from rag_nodes.query import Answer, Citation, Hit, Source
-from rag_nodes.query.marks import marks_of
+from rag_nodes.query.citations import marks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_nodes.apps.tabs.compare.answers import answer_text, growing_text
-from rag_nodes.query.marks import marks_of
+from rag_nodes.query.citations import marks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,8 +17,8 @@ from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import Finished, QueryOptions, QuestionVectors, RagNodesQueryEngine
+from rag_nodes.query.options import asks_for_steps
 from rag_nodes.query.prompts import fill
-from rag_nodes.query.steps import asks_for_steps
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:

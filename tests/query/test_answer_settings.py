@@ -9,8 +9,7 @@ import pytest
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.query import QUERY_PRESETS, QueryOptions
-from rag_nodes.query.options import READ_IN
-from rag_nodes.query.steps import STEP_WORDS
+from rag_nodes.query.options import READ_IN, STEP_WORDS
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from rag_nodes.models import Models, get_embedding
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import Answer, CitationSeen, Finished, RagNodesQueryEngine, Source
-from rag_nodes.query.marks import marks_of, without_marks
+from rag_nodes.query.citations import marks_of, without_marks
 from rag_nodes.query.prompts import fill
 from rag_nodes.server.rest.replies import AnswerReply
 from rag_nodes.settings import DEFAULT_PROMPT

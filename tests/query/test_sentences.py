@@ -22,8 +22,8 @@ from rag_nodes.query import (
     RagNodesQueryEngine,
     RagNodesRetriever,
 )
+from rag_nodes.query.locations import slice_of
 from rag_nodes.query.sentences import Sentences
-from rag_nodes.query.slices import slice_of
 from rag_nodes.text.passages import PassageRanker, Read
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens

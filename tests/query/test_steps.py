@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag_nodes.query.steps import STEP_WORDS, asks_for_steps
+from rag_nodes.query.options import STEP_WORDS, asks_for_steps
 
 STEPS = {
     "en": (

@@ -30,7 +30,7 @@ from rag_nodes.query import (
     Retrieved,
     UnknownSource,
 )
-from rag_nodes.query.marks import MarkReader, marks_of
+from rag_nodes.query.citations import MarkReader, marks_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence

@@ -1,56 +1,46 @@
-"""The commands put together, and the one place where a run starts and ends."""
+"""The commands put together, and the one place where a run starts and ends.
+
+A command is imported when it is asked for by name, all of them where the help lists them.
+"""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rag_nodes import IDENTITY
-from rag_nodes.cli.commands.app import app
-from rag_nodes.cli.commands.ask import ask
-from rag_nodes.cli.commands.chunk import chunk
-from rag_nodes.cli.commands.compare import compare
-from rag_nodes.cli.commands.docs import docs
-from rag_nodes.cli.commands.doctor import doctor
-from rag_nodes.cli.commands.evaluate import evaluate
-from rag_nodes.cli.commands.ingest import ingest
-from rag_nodes.cli.commands.parsers import parsers
-from rag_nodes.cli.commands.questions import check, convert, draft
-from rag_nodes.cli.commands.read import read
-from rag_nodes.cli.commands.recommend import recommend
-from rag_nodes.cli.commands.store import alias, import_, merge_ledgers, pull, push
-from rag_nodes.cli.commands.stored import clear, list_, remove, status
 from rag_nodes.cli.failures import ExitCode, report_failure, report_interruption
 from rag_nodes.cli.invocation import Invocation, show_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 PROGRAM = "rag-nodes"
 
-_EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
-    compare: (
+_EXAMPLES: dict[str, tuple[str, ...]] = {
+    "compare": (
         'rag-nodes compare report.pdf --ask "Who approves a change?"',
         'rag-nodes compare a.md --ask "How?" -p heading -p fixed:chunk_size=500',
         'rag-nodes compare report.pdf --ask "Who approves?" --filter page=3-9 --mode sparse',
         'rag-nodes compare docs/ --ask "What does it cost?" --json > result.json',
     ),
-    evaluate: (
+    "evaluate": (
         "rag-nodes evaluate docs/ --questions questions.csv --html report.html",
         "rag-nodes evaluate docs/ --questions q.csv -p recursive -p 'my.module:Splitter(size=9)'",
         "rag-nodes evaluate report.pdf --html report.html",
         "rag-nodes evaluate docs/ --questions q.json -o run.json --fail-under recall@1000=0.85",
         "rag-nodes evaluate docs/ --questions q.json --baseline run.json",
     ),
-    recommend: (
+    "recommend": (
         "rag-nodes recommend docs/ --questions questions.csv",
         "rag-nodes recommend docs/ --questions q.csv -p heading -p recursive --sizes 150,300,600",
         "rag-nodes recommend docs/ --questions q.csv --save best.toml --export pipeline.py",
         "rag-nodes recommend manual.pdf --cache .recommend",
     ),
-    ingest: (
+    "ingest": (
         "rag-nodes ingest report.pdf manual.md --parser heading",
         "rag-nodes ingest docs/ -p semantic -p fixed --store http://localhost:6333",
         "rag-nodes ingest docs/ -p recursive --alias handbook",
@@ -58,59 +48,61 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "rag-nodes ingest docs/ --store http://localhost:6333 --shard 3/8",
         "rag-nodes ingest docs/ --embedding openai --dry-run",
     ),
-    ask: (
+    "ask": (
         'rag-nodes ask "Who approves a change?" --parser heading',
         'rag-nodes ask "Who approves?" --filter file=report.pdf --filter heading=Approval',
         'rag-nodes ask "Who approves a change?" --retrieval-only --top-k 5',
         'rag-nodes ask "Who approves a change?" -p heading --corpus contracts --json',
         'rag-nodes ask "Who approves a change?" --alias handbook',
     ),
-    status: ("rag-nodes status", "rag-nodes status --store http://localhost:6333 --json"),
-    list_: ("rag-nodes list --corpus contracts", "rag-nodes list --state incomplete,expired"),
-    remove: ("rag-nodes remove docs/old.pdf", "rag-nodes remove old.pdf --dry-run"),
-    clear: (
+    "status": ("rag-nodes status", "rag-nodes status --store http://localhost:6333 --json"),
+    "list_": ("rag-nodes list --corpus contracts", "rag-nodes list --state incomplete,expired"),
+    "remove": ("rag-nodes remove docs/old.pdf", "rag-nodes remove old.pdf --dry-run"),
+    "clear": (
         "rag-nodes clear --corpus contracts --yes",
         "rag-nodes clear --parser fixed:chunk_size=500 --yes",
     ),
-    doctor: ("rag-nodes doctor", "rag-nodes doctor --repair --store http://localhost:6333"),
-    read: ("rag-nodes read report.pdf", "rag-nodes read report.pdf --markdown --pages 3-5"),
-    chunk: (
+    "doctor": ("rag-nodes doctor", "rag-nodes doctor --repair --store http://localhost:6333"),
+    "read": ("rag-nodes read report.pdf", "rag-nodes read report.pdf --markdown --pages 3-5"),
+    "chunk": (
         "rag-nodes chunk manual.md --parser heading",
         "rag-nodes chunk report.pdf -p fixed --set chunk_size=500 --full",
         "rag-nodes chunk report.pdf -p semantic --jsonl | jq .tokens",
     ),
-    docs: (
+    "docs": (
         "rag-nodes docs crawl.json chunks.json",
         "rag-nodes docs crawl.json chunks.jsonl --format jsonl --no-summaries",
         "rag-nodes docs crawl.json chunks.json --fail-on lost-headings,coverage=99.9,duplicates=0",
     ),
-    parsers: ("rag-nodes parsers", "rag-nodes parsers --json"),
-    app: (
+    "parsers": ("rag-nodes parsers", "rag-nodes parsers --json"),
+    "app": (
         "rag-nodes app",
         "rag-nodes app report.pdf --port 8080",
         "rag-nodes app --auth ann --mcp",
     ),
 }
-"""The commands in the order `--help` lists them, each with its examples."""
-_QUESTIONS: dict[Callable[..., None], tuple[str, ...]] = {
-    draft: (
+"""The commands in the order `--help` lists them, by function, each with its examples."""
+_STORED = frozenset({"status", "list_", "remove", "clear"})
+"""Commands of one module; every other has its own, and every group."""
+_QUESTIONS: dict[str, tuple[str, ...]] = {
+    "draft": (
         "rag-nodes questions draft docs/ --output drafts.json",
         "rag-nodes questions draft manual.pdf --count 100 --kinds table,howto -o drafts.json",
         "rag-nodes questions draft docs/ --llm openai --answers paragraph -o drafts.json",
     ),
-    check: ("rag-nodes questions check questions.csv docs/",),
-    convert: ("rag-nodes questions convert questions.csv docs/ --output questions.json",),
+    "check": ("rag-nodes questions check questions.csv docs/",),
+    "convert": ("rag-nodes questions convert questions.csv docs/ --output questions.json",),
 }
 """The commands about questions, each with its examples."""
-_STORES: dict[Callable[..., None], tuple[str, ...]] = {
-    push: (
+_STORES: dict[str, tuple[str, ...]] = {
+    "push": (
         "rag-nodes store push https://qdrant.example.com:6333 --store rag_nodes_data",
         "rag-nodes store push http://localhost:6333 --corpus contracts --json",
     ),
-    pull: ("rag-nodes store pull https://qdrant.example.com:6333 --store copy",),
-    import_: ("rag-nodes store import qdrant_data --store rag_nodes_data",),
-    merge_ledgers: ("rag-nodes store merge-ledgers all.sqlite part-*.sqlite",),
-    alias: (
+    "pull": ("rag-nodes store pull https://qdrant.example.com:6333 --store copy",),
+    "import_": ("rag-nodes store import qdrant_data --store rag_nodes_data",),
+    "merge_ledgers": ("rag-nodes store merge-ledgers all.sqlite part-*.sqlite",),
+    "alias": (
         "rag-nodes store alias",
         "rag-nodes store alias handbook --corpus contracts --parser heading",
         "rag-nodes store alias handbook --remove",
@@ -154,7 +146,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     cli = Invocation()
     try:
-        command = _command()
+        typed = sys.argv[1:] if arguments is None else arguments
+        command = _command(next((one for one in typed if not one.startswith("-")), ""))
         command.main(args=arguments, prog_name=PROGRAM, obj=cli)
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
@@ -171,16 +164,20 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _command() -> Any:
+def _command(asked: str) -> Any:
     """The program with the two options of shell completion, which help does not list."""
-    command = typer.main.get_command(_program())
+    command = typer.main.get_command(_program(asked))
     for option in command.params:
         if option.name in {"install_completion", "show_completion"}:
             option.hidden = True  # type: ignore[attr-defined] # both are options
     return command
 
 
-def _program() -> typer.Typer:
+def _program(asked: str) -> typer.Typer:
+    """All commands, or the one that is asked for, where there is one of that name."""
+    names = {_name(one): one for one in _EXAMPLES}
+    commands = [names[asked]] if asked in names else [] if asked in _GROUPS else [*_EXAMPLES]
+    groups = [asked] if asked in _GROUPS else [] if asked in names else [*_GROUPS]
     program = typer.Typer(
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
@@ -188,14 +185,20 @@ def _program() -> typer.Typer:
         epilog=_EXIT_CODES,
     )
     program.callback(invoke_without_command=True, help=f"{IDENTITY}\n\n{_MODELS}")(_root)
-    for command, examples in _EXAMPLES.items():
-        program.command(_name(command), epilog=_epilog(examples))(command)
-    for name, (about, commands) in _GROUPS.items():
-        group = typer.Typer(rich_markup_mode="rich", help=about)
-        for command, examples in commands.items():
-            group.command(_name(command), epilog=_epilog(examples))(command)
-        program.add_typer(group, name=name, no_args_is_help=True)
+    for name in commands:
+        _add(program, "stored" if name in _STORED else name, name, _EXAMPLES[name])
+    for group in groups:
+        about, own = _GROUPS[group]
+        below = typer.Typer(rich_markup_mode="rich", help=about)
+        for name, examples in own.items():
+            _add(below, group, name, examples)
+        program.add_typer(below, name=group, no_args_is_help=True)
     return program
+
+
+def _add(program: typer.Typer, module: str, name: str, examples: Sequence[str]) -> None:
+    command = getattr(import_module(f"rag_nodes.cli.commands.{module}"), name)
+    program.command(_name(name), epilog=_epilog(examples))(command)
 
 
 def _root(
@@ -222,9 +225,9 @@ def _root(
             cli.output.file.write(context.get_help())
 
 
-def _name(command: Callable[..., None]) -> str:
+def _name(function: str) -> str:
     """What is typed: a word that is Python's own has a bar behind it in the function's name."""
-    return command.__name__.rstrip("_").replace("_", "-")
+    return function.rstrip("_").replace("_", "-")
 
 
 def _epilog(examples: Sequence[str]) -> str:

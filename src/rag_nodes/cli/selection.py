@@ -105,8 +105,6 @@ class Selection:
             ConfigurationError: a preset or option is unknown, a value out of range, or one
                 parser is named twice.
         """
-        from rag_nodes.parsers import ForeignNodeParser
-
         choices = self.choices or tuple(ParserChoice(name, {}) for name in COMPARED)
         parsers: dict[str, SpanNodeParser] = {}
         unused = set(self.changes)
@@ -118,6 +116,8 @@ class Selection:
                     f"example --parser {preset}:chunk_size=500"
                 )
             if choice.is_foreign:
+                from rag_nodes.parsers import ForeignNodeParser
+
                 parsers[choice.label] = ForeignNodeParser(path=choice.preset)
                 continue
             known = plain_options(choice.known.make())

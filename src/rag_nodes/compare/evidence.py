@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from rag_nodes.query.places import document_of, found_in
+from rag_nodes.query.locations import document_of, found_in
 from rag_nodes.text.spans import Span, merge
 
 if TYPE_CHECKING:

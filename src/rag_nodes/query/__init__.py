@@ -5,21 +5,25 @@
 
 from rag_nodes.query.chat import RagNodesChat
 from rag_nodes.query.engine import RagNodesQueryEngine, ask
-from rag_nodes.query.events import (
+from rag_nodes.query.options import QUERY_PRESETS, QueryOptions
+from rag_nodes.query.postprocessors import RagNodesPostprocessor, SentencePostprocessor
+from rag_nodes.query.question_vectors import QuestionVectors
+from rag_nodes.query.retriever import RagNodesRetriever
+from rag_nodes.query.types import (
+    Answer,
     Cancelled,
+    Citation,
     CitationSeen,
     Delta,
     Event,
     Failed,
     Finished,
+    Hit,
+    Mark,
     Retrieved,
+    Source,
     UnknownSource,
 )
-from rag_nodes.query.options import QUERY_PRESETS, QueryOptions
-from rag_nodes.query.postprocessors import RagNodesPostprocessor, SentencePostprocessor
-from rag_nodes.query.question_vectors import QuestionVectors
-from rag_nodes.query.retriever import RagNodesRetriever
-from rag_nodes.query.types import Answer, Citation, Hit, Mark, Source
 from rag_nodes.store.filters import Filter
 
 QueryEngine = RagNodesQueryEngine

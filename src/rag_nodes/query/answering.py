@@ -14,10 +14,8 @@ from rag_nodes.models import failure_of
 from rag_nodes.models.names import priced_name
 from rag_nodes.models.prices import billed, cost_of
 from rag_nodes.query import tracing
-from rag_nodes.query.citations import cite_quote, cite_sources, cited_numbers
-from rag_nodes.query.events import CitationSeen, Delta, Failed, Finished, UnknownSource
-from rag_nodes.query.marks import Mark, MarkReader, marks_of
-from rag_nodes.query.types import Answer
+from rag_nodes.query.citations import MarkReader, cite_quote, cite_sources, cited_numbers, marks_of
+from rag_nodes.query.types import Answer, CitationSeen, Delta, Failed, Finished, Mark, UnknownSource
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -26,11 +24,10 @@ if TYPE_CHECKING:
     from llama_index.core.base.llms.types import ChatMessage, ChatResponse
 
     from rag_nodes.models import Models
-    from rag_nodes.query.events import Event
     from rag_nodes.query.options import QueryOptions
     from rag_nodes.query.packing import Packed
     from rag_nodes.query.preparing import Prepared
-    from rag_nodes.query.types import Citation, Hit
+    from rag_nodes.query.types import Citation, Event, Hit
 
 NOTHING_FOUND = "No passage was found for this question."
 """Answer where retrieval came back empty."""

@@ -9,9 +9,9 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from rag_nodes.models.names import priced_name
 from rag_nodes.query.answering import Usage, messages, translated, usage_of
-from rag_nodes.query.events import Finished
 from rag_nodes.query.options import check_whole
 from rag_nodes.query.preparing import check_question
+from rag_nodes.query.types import Finished
 from rag_nodes.text.languages import content_words
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.text.words import words
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from llama_index.core.base.llms.types import ChatResponse
 
     from rag_nodes.query.engine import RagNodesQueryEngine
-    from rag_nodes.query.events import Event
-    from rag_nodes.query.types import Answer
+    from rag_nodes.query.types import Answer, Event
 
 CONDENSE_RULES = """\
 The user's message holds a conversation, and a question that follows it. Write the question so \

@@ -1,19 +1,200 @@
-"""Source numbers in an answer, traced back to node, page and characters."""
+"""Where an answer names its sources, and what these say: node, page and characters.
+
+One grammar decides what names a source: what would be read as a mark in an answer is unmade in what
+a model reads, so that a document's own `[5]` can never become a citation by being copied.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.metadata import FILE_PATH, SOURCE, display_name
-from rag_nodes.query.places import found_in, headings_of, pages_of
-from rag_nodes.query.types import Citation
+from rag_nodes.query.locations import found_in, headings_of, pages_of
+from rag_nodes.query.types import Citation, Mark
 from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from rag_nodes.query.marks import Mark
     from rag_nodes.query.types import Hit, Source
+
+
+_MAX_MARK = 120
+"""Characters between brackets above which nothing is a mark."""
+_TOKEN = re.compile(rf"\n|`{{1,64}}|~{{3,64}}|\[(?P<inside>[^\[\]\n]{{1,{_MAX_MARK}}})\](?!\()")
+"""What decides whether a bracket is a mark: line ends, what may begin or end code, and brackets
+that are no link (`[1](url)`)."""
+_UNCERTAIN = re.compile(rf"(?:`{{1,63}}|~{{1,63}}|\[[^\[\]\n]{{0,{_MAX_MARK}}}\]?)\Z")
+"""At the end of a piece, what the next one may change."""
+_FENCE = 3
+"""Backticks or tildes at the beginning of a line that begin or end a block of code."""
+_INDEXED = re.compile(r"[A-Za-z0-9_]")
+"""Before bare brackets this means an index, as in `row[1]`."""
+_NAMED = re.compile(r"sources?\b\s*(?P<rest>.*)", re.IGNORECASE)
+_PAGE = re.compile(r"\bp(?:p|ages?)?\b\.?\s*\d+(?:\s*[-\u2013\u2014]\s*\d+)?", re.IGNORECASE)
+_BARE = re.compile(r"#?[1-9]\d?(?:\s*(?:[-\u2013\u2014,;&]|and)\s*#?[1-9]\d?)*", re.IGNORECASE)
+_SEPARATOR = re.compile(r"[,;&]|\band\b|\bsources?\b", re.IGNORECASE)
+_ENTRY = re.compile(r"#?(\d{1,3})(?:\s*[-\u2013\u2014:(].*)?", re.DOTALL)
+"""A number, alone or with the rest of a source's label behind it."""
+_RANGE = re.compile(r"#?(\d{1,3})\s*[-\u2013\u2014]\s*#?(\d{1,3})")
+
+_ANY = re.compile(r"(?P<open>\\?\[)(?P<inside>[^\[\]]{1,160}?)(?P<close>\\?\])")
+"""Brackets in a document, which may be escaped or run over a line end."""
+_LABEL = re.compile(r"\[(?=\W{0,9}sources?\b\W{0,9}\d)", re.IGNORECASE)
+"""The bracket of what reads as a source's label, closed or not, such as `[Source 3 - Page 1]`."""
+_BEFORE_FENCE = " \t>*+-.)0123456789"
+"""What a line may hold before it: blanks, and the marks of quotations and lists."""
+_CODE = re.compile(
+    rf"^[{re.escape(_BEFORE_FENCE)}]*(?P<fence>`{{3,}}+|~{{3,}}+)[^\n]*\n"
+    r"[\s\S]*?^[ \t>]*(?P=fence)|`[^`\n]+`",
+    re.MULTILINE,
+)
+
+
+def marks_of(answer: str) -> tuple[Mark, ...]:
+    """The marks of a whole answer that a model wrote, see `MarkReader`."""
+    reader = MarkReader()
+    return (*reader.read(answer), *reader.end())
+
+
+class MarkReader:
+    """Finds the marks of an answer that arrives in pieces, wherever it is split.
+
+    Understood are `[Source 1]`, `[Source 1 - Page 5]`, `[Sources 1, 2]`, `[Sources 1-3]`,
+    `[Source 1; Source 2]` and the bare `[1]`, `[1, 2]`, `[1-3]`, `[1, p. 5]`; a page number is not
+    a source number. No marks are brackets in code, links, an index as in `row[1]`, and numbers
+    that blanks keep from their brackets.
+
+    A bracket counts once the character behind it is known, and behind a backtick once the line
+    has ended without another one. What is certain is forgotten, so the cost does not grow with
+    the answer.
+    """
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._offset = 0
+        self._before = ""
+        self._blank = True
+        self._fence = ""
+        self._ticks = ""
+        self._held: list[Mark] = []
+
+    def read(self, piece: str) -> list[Mark]:
+        """The marks that became certain with this piece."""
+        self._text += piece
+        uncertain = _UNCERTAIN.search(self._text, max(0, len(self._text) - _MAX_MARK - 2))
+        return list(self._taken(uncertain.start() if uncertain else len(self._text)))
+
+    def end(self) -> list[Mark]:
+        """The marks that only the end of the answer made certain."""
+        return [*self._taken(len(self._text)), *self._released()]
+
+    def _taken(self, end: int) -> Iterator[Mark]:
+        """The certain marks before an offset of the text that is kept, which is then dropped."""
+        reached = 0
+        for token in _TOKEN.finditer(self._text, 0, end):
+            between = self._text[reached : token.start()]
+            self._blank = self._blank and not between.strip(_BEFORE_FENCE)
+            before = self._text[token.start() - 1] if token.start() else self._before
+            yield from self._met(token, before)
+            self._blank = token[0] == "\n"
+            reached = token.end()
+        self._blank = self._blank and not self._text[reached:end].strip(_BEFORE_FENCE)
+        self._before = self._text[end - 1] if end else self._before
+        self._text, self._offset = self._text[end:], self._offset + end
+
+    def _met(self, token: re.Match[str], before: str) -> Iterator[Mark]:
+        kind = token[0][0]
+        if kind == "\n":
+            self._ticks = ""
+            yield from self._released()
+        elif kind in "`~":
+            self._code(token[0])
+        elif token["inside"] and not self._fence:
+            numbers = tuple(dict.fromkeys(_mentioned(token["inside"], before)))
+            if numbers:
+                start = self._offset + token.start()
+                self._held.append(Mark(start, self._offset + token.end(), numbers))
+            if not self._ticks:
+                yield from self._released()
+
+    def _code(self, run: str) -> None:
+        """Backticks or tildes that begin code, end it, or do neither."""
+        fences = self._blank and len(run) >= _FENCE
+        if self._fence:
+            if fences and run.startswith(self._fence):
+                self._fence = ""
+        elif fences:
+            self._fence = run
+        elif run[0] == "`" and not self._ticks:
+            self._ticks = run
+        elif run == self._ticks:
+            self._ticks = ""
+            self._held.clear()
+
+    def _released(self) -> list[Mark]:
+        """What stood behind a backtick that began nothing."""
+        held, self._held = self._held, []
+        return held
+
+
+def without_marks(text: str) -> str:
+    """Document text for a model, in which no brackets read as a mark of ours.
+
+    `Lustre [5]` becomes `Lustre (5)`. In code, where that could mean something else, a list such as
+    `[1, 2]` gets blanks instead, which no mark has: `[ 1, 2 ]`.
+    """
+    done, pieces = 0, list[str]()
+    for code in _CODE.finditer(text):
+        pieces.append(_in_prose(text[done : code.start()]))
+        pieces.append(_ANY.sub(_spaced, code[0]))
+        done = code.end()
+    pieces.append(_in_prose(text[done:]))
+    # Across all pieces: brackets may open before code and close behind it.
+    return _LABEL.sub("(", "".join(pieces))
+
+
+def _in_prose(text: str) -> str:
+    return _ANY.sub(_rounded, text)
+
+
+def _rounded(found: re.Match[str]) -> str:
+    return f"({found['inside']})" if _reads_as_mark(found["inside"]) else found[0]
+
+
+def _spaced(found: re.Match[str]) -> str:
+    inside = found["inside"]
+    return f"[ {inside.strip()} ]" if _reads_as_mark(inside) else found[0]
+
+
+def _reads_as_mark(inside: str) -> bool:
+    """Whether it would, also to a model that tidies the blanks up."""
+    return any(True for _ in _mentioned(" ".join(inside.split()), ""))
+
+
+def _mentioned(inside: str, before: str) -> Iterator[int]:
+    """The source numbers of one bracket.
+
+    Args:
+        inside: what stands in it.
+        before: the character in front of it, if any.
+    """
+    if named := _NAMED.fullmatch(inside):
+        yield from _listed(named["rest"])
+    elif not _INDEXED.match(before) and _BARE.fullmatch(_PAGE.sub("", inside).rstrip(" ,;-\u2013")):
+        yield from _listed(inside)
+
+
+def _listed(text: str) -> Iterator[int]:
+    """The numbers of a list, ranges spelled out, pages and titles left aside."""
+    for part in _SEPARATOR.split(_PAGE.sub(" ", text)):
+        entry = part.strip()
+        span = _RANGE.fullmatch(entry)
+        if span and int(span[1]) <= int(span[2]):
+            yield from range(int(span[1]), int(span[2]) + 1)
+        elif number := _ENTRY.fullmatch(entry):
+            yield int(number[1])
 
 
 class Cited(NamedTuple):

@@ -13,12 +13,12 @@ from llama_index.core.base.base_query_engine import BaseQueryEngine
 from rag_nodes.models import settled
 from rag_nodes.query import tracing
 from rag_nodes.query.answering import Answering, answer_of, messages
-from rag_nodes.query.events import Retrieved
 from rag_nodes.query.options import QueryOptions
 from rag_nodes.query.preparing import Preparation, Prepared, check_question
 from rag_nodes.query.prompts import MODULE, NAMES, EnginePrompts, check_names
 from rag_nodes.query.responses import astreaming_response, response_of, streaming_response
 from rag_nodes.query.retriever import RagNodesRetriever
+from rag_nodes.query.types import Retrieved
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.query.events import Event
     from rag_nodes.query.question_vectors import QuestionVector, QuestionVectors
-    from rag_nodes.query.types import Answer
+    from rag_nodes.query.types import Answer, Event
     from rag_nodes.store import Store
 
     Vector = Sequence[float] | QuestionVector

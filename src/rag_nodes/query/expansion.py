@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from llama_index.core.schema import NodeRelationship, TextNode
 
 from rag_nodes import metadata as keys
-from rag_nodes.query.places import related
+from rag_nodes.query.locations import related
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llama_index.core.schema import NodeRelationship
 
 from rag_nodes.metadata import BREADCRUMB, FILE_NAME, TITLE
-from rag_nodes.query.places import document_of, found_in, pages_of, related, span_of
+from rag_nodes.query.locations import document_of, found_in, pages_of, related, span_of
 from rag_nodes.query.types import Excerpt, Hit, Source
 from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.spans import Span

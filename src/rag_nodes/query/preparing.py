@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.query.options import asks_for_steps
 from rag_nodes.query.packing import Packed, pack
 from rag_nodes.query.prompts import fill
 from rag_nodes.query.question_vectors import QuestionVector
-from rag_nodes.query.steps import asks_for_steps
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
 from llama_index.core.prompts.mixin import PromptMixin
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.query.marks import without_marks
+from rag_nodes.query.citations import without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

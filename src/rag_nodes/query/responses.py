@@ -1,7 +1,8 @@
-"""Answers as LlamaIndex passes them on: whole responses and streaming ones."""
+"""Hits and answers as LlamaIndex passes them on: nodes with each text once, and responses."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.response.schema import (
@@ -9,17 +10,101 @@ from llama_index.core.base.response.schema import (
     Response,
     StreamingResponse,
 )
+from llama_index.core.schema import NodeWithScore, TextNode
 
-from rag_nodes.query.events import Delta, Failed, Finished, Retrieved
-from rag_nodes.query.replacement import replaced
+from rag_nodes import metadata as keys
+from rag_nodes.query.locations import document_of, joined_text, place_of, span_of
+from rag_nodes.query.types import Delta, Failed, Finished, Retrieved
+from rag_nodes.store import Hit
+from rag_nodes.text.spans import Span, merge
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator
+    from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
 
-    from llama_index.core.schema import NodeWithScore
+    from rag_nodes.query.types import Answer, Event
 
-    from rag_nodes.query.events import Event
-    from rag_nodes.query.types import Answer
+
+def replaced(hits: Iterable[Hit]) -> list[NodeWithScore]:
+    """The nodes that are read, best first: windows and parents that overlap are one node."""
+    nodes: list[NodeWithScore] = []
+    seen: set[tuple[str, Span] | str] = set()
+    every = list(hits)
+    joined = _joined(every)
+    for hit in every:
+        node, place = hit.node, None
+        if hit.surroundings is not None:
+            place = _place_in(joined, hit.surroundings)
+            node = _whole(hit, joined[place]) if place else hit.surroundings
+        known = place or node.node_id
+        if known not in seen:
+            seen.add(known)
+            nodes.append(NodeWithScore(node=_with_scores(node, hit), score=hit.score))
+    return nodes
+
+
+def _with_scores(node: TextNode, hit: Hit) -> TextNode:
+    """The node with what it was found by; a copy, as the scores are those of one question."""
+    values = (hit.similarity, hit.keyword_score, hit.fused_score, hit.rerank_score)
+    known = {k: v for k, v in zip(keys.SCORES, values, strict=True) if v is not None}
+    if not known:
+        return node
+    return node.model_copy(
+        update={
+            "metadata": {**node.metadata, **known},
+            "excluded_embed_metadata_keys": _also(node.excluded_embed_metadata_keys, known),
+            "excluded_llm_metadata_keys": _also(node.excluded_llm_metadata_keys, known),
+        }
+    )
+
+
+def _also(hidden: Sequence[str], names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys((*hidden, *names)))
+
+
+_Places = dict[tuple[str, Span], list[TextNode]]
+
+
+def _joined(hits: Sequence[Hit]) -> _Places:
+    """The surroundings that are read, by document and disjoint span."""
+    by_document: dict[str, dict[Span, TextNode]] = defaultdict(dict)
+    for hit in hits:
+        node = hit.surroundings
+        if node is not None and (span := span_of(node)) is not None:
+            by_document[document_of(node)].setdefault(span, node)
+    return {
+        (document, whole): [parts[span] for span in sorted(parts) if span.overlap(whole)]
+        for document, parts in by_document.items()
+        for whole in merge(list(parts))
+    }
+
+
+def _place_in(joined: _Places, node: TextNode) -> tuple[str, Span] | None:
+    span, document = span_of(node), document_of(node)
+    if span is None:
+        return None
+    return next(one for one in joined if one[0] == document and one[1].overlap(span))
+
+
+def _whole(hit: Hit, parts: Sequence[TextNode]) -> TextNode:
+    """One node of overlapping parts in order, under the id of the one the best hit brought."""
+    start, text = parts[0].start_char_idx or 0, joined_text(parts)
+    whole = Span(start, start + len(text))
+    found = hit.surroundings or hit.node
+    facts = {
+        **parts[0].metadata,
+        **place_of(parts, whole),
+        keys.ORIGINAL_TEXT: hit.node.text,
+    }
+    hidden = {keys.ORIGINAL_TEXT, *found.excluded_llm_metadata_keys}
+    return found.model_copy(
+        update={
+            "text": text,
+            "start_char_idx": whole.start,
+            "end_char_idx": whole.end,
+            "metadata": facts,
+            "excluded_llm_metadata_keys": sorted(hidden),
+        }
+    )
 
 
 def response_of(answer: Answer) -> Response:

@@ -23,8 +23,7 @@ from llama_index.core.instrumentation.events.synthesis import (
     SynthesizeStartEvent,
 )
 
-from rag_nodes.query.replacement import replaced
-from rag_nodes.query.responses import response_of
+from rag_nodes.query.responses import replaced, response_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

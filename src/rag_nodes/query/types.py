@@ -1,15 +1,48 @@
-"""What a query returns: hits, sources, citations, and the answer that ties them together."""
+"""What a query returns: hits, sources, citations, the answer that ties them all, its events."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag_nodes.query.marks import Mark
 from rag_nodes.store import Hit
 from rag_nodes.text.spans import Span
 
-__all__ = ["Answer", "Citation", "Excerpt", "Hit", "Mark", "Source"]
+if TYPE_CHECKING:
+    from rag_nodes.errors import RagNodesError
+
+
+__all__ = [
+    "Answer",
+    "Cancelled",
+    "Citation",
+    "CitationSeen",
+    "Delta",
+    "Event",
+    "Excerpt",
+    "Failed",
+    "Finished",
+    "Hit",
+    "Last",
+    "Mark",
+    "Retrieved",
+    "Source",
+    "UnknownSource",
+]
+
+
+class Mark(NamedTuple):
+    """Brackets of an answer that name sources.
+
+    Attributes:
+        start: offset of the opening bracket in the answer.
+        end: offset one past the closing one.
+        numbers: of the sources, in the order they are named, each once.
+    """
+
+    start: int
+    end: int
+    numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,3 +259,74 @@ class Answer:
 def _holds(hit: Hit, offset: int) -> bool:
     start, end = hit.read.start_char_idx, hit.read.end_char_idx
     return start is not None and end is not None and start <= offset < end
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What was found, always the first event.
+
+    Attributes:
+        hits: in rank order; empty when nothing was found.
+        sources: the numbered blocks the answer may cite.
+    """
+
+    hits: tuple[Hit, ...]
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """The next piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitationSeen:
+    """The answer names a source for the first time; comes once its bracket has closed."""
+
+    citation: Citation
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownSource:
+    """The answer names a source that was never given to the model."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The whole answer, the last event where all went well."""
+
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why there is no answer, the last event instead of `Finished`.
+
+    Attributes:
+        error: one of ours, with its remedy.
+        text: what of the answer had arrived.
+    """
+
+    error: RagNodesError
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The caller wanted no more of this column, the last event instead of `Finished`.
+
+    Attributes:
+        text: what of the answer had arrived.
+    """
+
+    text: str = ""
+
+
+Event = Retrieved | Delta | CitationSeen | UnknownSource | Finished | Failed | Cancelled
+"""Any of them."""
+Last = (Finished, Failed, Cancelled)
+"""Nothing follows one of these."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.processes import Interrupt
     from rag_nodes.query import QueryOptions
-    from rag_nodes.query.events import Event
+    from rag_nodes.query.types import Event
     from rag_nodes.server.evaluating import Evaluation
     from rag_nodes.server.rest.uploads import Received
     from rag_nodes.workspace import Choice

@@ -9,13 +9,13 @@ from secrets import SystemRandom, token_hex
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.query.events import Cancelled, Delta, Last, Retrieved
+from rag_nodes.query.types import Cancelled, Delta, Last, Retrieved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from rag_nodes.compare import Column, ComparisonReport
-    from rag_nodes.query.events import Event
+    from rag_nodes.query.types import Event
     from rag_nodes.text.edges import Edges
     from rag_nodes.workspace.scores import SimilarityScale
 

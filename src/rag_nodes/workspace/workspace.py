@@ -1,4 +1,7 @@
-"""One user's documents, store and comparison: what page, REST, MCP and command line share."""
+"""One user's documents, store and comparison: what page, REST, MCP and command line share.
+
+What reads and cuts files is imported when there is one: a question to a store has none.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,7 @@ from rag_nodes.models import Models, check_models, choose_models
 from rag_nodes.models.inside import set_in_llama_index
 from rag_nodes.models.names import EXTRACTIVE
 from rag_nodes.parsers import DEFAULT_PARSER, PRESETS, get_parser
-from rag_nodes.parsers.isolation import cutting
-from rag_nodes.readers import Limits, ReadResult, read_all
 from rag_nodes.store import ServerOptions, described, is_embedded_by, open_store, parser_collection
-from rag_nodes.transforms import vector_steps
 from rag_nodes.workspace.addresses import must_be_public, public_client
 from rag_nodes.workspace.options import effective_settings, make_parsers, names_models
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import Preset, SpanNodeParser
     from rag_nodes.pipeline import IngestReport, Progress
     from rag_nodes.query import QueryOptions
+    from rag_nodes.readers import Limits, ReadResult
     from rag_nodes.settings import Settings
     from rag_nodes.store import Store
     from rag_nodes.workspace.cuts import Cuts
@@ -197,6 +198,8 @@ class Workspace:
         Args:
             share: seconds after which it gives way to files of others; None for never.
         """
+        from rag_nodes.readers import Limits
+
         return Limits(**self._settings.reading(), share=share)
 
     def compared(
@@ -248,6 +251,8 @@ class Workspace:
                 "vectors 'context' are of what an LLM writes when documents are stored, so these "
                 "have none; ask by heading, plain or summary"
             )
+        from rag_nodes.transforms import vector_steps
+
         self._vectors.add(vector)
         return vector_steps(self._vectors)
 
@@ -258,6 +263,8 @@ class Workspace:
 
     def _read(self, path: Path) -> Iterator[ReadResult]:
         """The documents of one file, giving way to those of other users; a crawl has many."""
+        from rag_nodes.readers import ReadResult, read_all
+
         if given := self._given_documents.get(path):
             return iter([ReadResult(path, given, None, 0.0)])
         return read_all([path], limits=self.limits(FAIR_SHARE))
@@ -269,6 +276,8 @@ class Workspace:
         progress: Callable[[Progress], None],
     ) -> IngestReport:
         """Cut documents in time and store the chunks; what is stored already stays."""
+        from rag_nodes.parsers.isolation import cutting
+
         return comparison.ingest_documents(
             documents, progress=progress, parse=cutting.within(CUT_SECONDS)
         )
@@ -341,11 +350,13 @@ def asked_preset(store: Store, corpus: str, embedding_name: str) -> str:
         StoreError: the store does not answer.
     """
     present = {info.name for info in store.collections() if info.points or info.trouble}
-    stored = [
-        name
-        for name in PRESETS
-        if parser_collection(corpus, get_parser(name), embedding_name) in present
-    ]
+
+    def is_present(name: str) -> bool:
+        return parser_collection(corpus, get_parser(name), embedding_name) in present
+
+    if is_present(DEFAULT_PARSER):
+        return DEFAULT_PARSER
+    stored = [name for name in PRESETS if is_present(name)]
     return stored[0] if len(stored) == 1 else DEFAULT_PARSER
 
 
@@ -364,5 +375,7 @@ def cut(
         ParseError: cutting takes too long, or fails.
         CancelledError: the user has left; see `interruptible`.
     """
+    from rag_nodes.parsers.isolation import cutting
+
     (parser,) = make_parsers(choice, None, offer).values()
     return cutting.cut(parser, document, CUT_SECONDS)

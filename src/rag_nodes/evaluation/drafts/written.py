@@ -28,7 +28,7 @@ from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.models.asking import Asker, UnansweredError, UnformedError, awaited
 from rag_nodes.models.inside import is_mock
 from rag_nodes.models.pacing import RequestWindow
-from rag_nodes.query.marks import without_marks
+from rag_nodes.query.citations import without_marks
 from rag_nodes.query.prompts import fill
 from rag_nodes.query.types import Source
 from rag_nodes.text.languages import content_words

@@ -24,7 +24,7 @@ from rag_nodes.models.inside import is_mock
 from rag_nodes.models.names import answer_name
 from rag_nodes.processes import current_interrupt
 from rag_nodes.query.answering import NOTHING_FOUND, messages
-from rag_nodes.query.marks import marks_of
+from rag_nodes.query.citations import marks_of
 from rag_nodes.query.prompts import fill
 from rag_nodes.query.types import Source
 

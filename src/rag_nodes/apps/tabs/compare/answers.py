@@ -27,7 +27,7 @@ from rag_nodes.apps.view.parts import (
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
 from rag_nodes.query.answering import BETWEEN_EXTRACTS
-from rag_nodes.query.marks import marks_of
+from rag_nodes.query.citations import marks_of
 from rag_nodes.workspace.options import headline_of
 
 if TYPE_CHECKING:
