@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rag_nodes.text.markdown import HeadingTree, scan_blocks
+from rag_nodes.text.formats import HeadingTree
+from rag_nodes.text.markdown import scan_blocks
 
 
 def tree_of(text: str) -> HeadingTree:

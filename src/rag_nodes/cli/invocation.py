@@ -19,7 +19,7 @@ from rich.text import Text
 
 from rag_nodes.cli.options import OUTPUT_FLAGS, SEARCH, SETTINGS
 from rag_nodes.cli.render.text import plain
-from rag_nodes.cli.typed import table_of
+from rag_nodes.cli.selection import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

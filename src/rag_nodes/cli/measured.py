@@ -200,7 +200,7 @@ def budgets_of(text: str) -> tuple[int, ...]:
     Raises:
         ConfigurationError: none of at least 1 token.
     """
-    from rag_nodes.cli.typed import numbers
+    from rag_nodes.cli.selection import numbers
 
     found = numbers("--budget", text)
     if not found:

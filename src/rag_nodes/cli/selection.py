@@ -7,20 +7,73 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.cli.typed import assignments
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import is_path, label_of
-from rag_nodes.parsers.preset_files import is_preset_file, load_preset
-from rag_nodes.parsers.presets import COMPARED, PRESETS, get_parser, preset_named
+from rag_nodes.parsers.presets import (
+    COMPARED,
+    PRESETS,
+    get_parser,
+    is_preset_file,
+    preset_named,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.models import Models
     from rag_nodes.parsers import Preset, SpanNodeParser
     from rag_nodes.query import Filter, QueryOptions
     from rag_nodes.settings import Settings
+
+
+def assignments(texts: Iterable[str], where: str) -> dict[str, str]:
+    """Options as typed, by name.
+
+    Args:
+        texts: each OPTION=VALUE.
+        where: names the place, for messages.
+
+    Raises:
+        ConfigurationError: one is written otherwise, or given twice.
+    """
+    assigned: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals and value):
+            raise ConfigurationError(
+                f"{where}: {text.strip()!r} is not OPTION=VALUE, for example chunk_size=500"
+            )
+        if name in assigned:
+            raise ConfigurationError(f"{where}: {name} is given twice; leave one out")
+        assigned[name] = value
+    return assigned
+
+
+def numbers(option: str, text: str) -> tuple[int, ...]:
+    """Different numbers above 0, smallest first.
+
+    Raises:
+        ConfigurationError: something else was typed.
+    """
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not all(part.isdecimal() for part in parts):
+        raise ConfigurationError(f"{option} {text!r} must be numbers with commas, as 500,1000,2000")
+    return tuple(sorted({int(part) for part in parts} - {0}))
+
+
+def table_of(setting: str, texts: list[str]) -> dict[str, Any]:
+    """Options by name, typed as OPTION=VALUE.
+
+    Raises:
+        ConfigurationError: one is written otherwise, or may be a key.
+    """
+    from rag_nodes.settings import refuse_secrets, typed_option
+
+    flag = f"--{setting.removesuffix('s').replace('_', '-')}"
+    options = {name: typed_option(value) for name, value in assignments(texts, flag).items()}
+    refuse_secrets(options, flag, setting)
+    return options
 
 
 _PAGES = re.compile(r"(\d{1,6})(?:\s*-\s*(\d{1,6}))?")
@@ -239,6 +292,8 @@ def _choice(text: str) -> ParserChoice:
     if is_path(text):
         return ParserChoice(text.strip(), {})
     if is_preset_file(text):
+        from rag_nodes.parsers.preset_files import load_preset
+
         found = load_preset(text.strip())
         return ParserChoice(found.name, {}, found)
     preset, colon, rest = text.partition(":")

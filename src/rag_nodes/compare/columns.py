@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import FileOutcome
     from rag_nodes.query import Answer
-    from rag_nodes.query.question_vectors import QuestionVector
+    from rag_nodes.query.preparing import QuestionVector
     from rag_nodes.store import Store
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from rag_nodes.compare.columns import as_failure
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.query.question_vectors import QuestionVector
+from rag_nodes.query.preparing import QuestionVector
 from rag_nodes.query.types import Cancelled, Delta, Event, Failed, Finished, Last
 
 if TYPE_CHECKING:

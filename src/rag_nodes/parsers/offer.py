@@ -16,8 +16,15 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import label_of
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.foreign import ForeignNodeParser, as_parser
-from rag_nodes.parsers.preset_files import is_preset_file, load_preset
-from rag_nodes.parsers.presets import PRESETS, OptionRange, Preset, parser_names, preset_named
+from rag_nodes.parsers.preset_files import load_preset
+from rag_nodes.parsers.presets import (
+    PRESETS,
+    OptionRange,
+    Preset,
+    is_preset_file,
+    parser_names,
+    preset_named,
+)
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo

@@ -28,14 +28,13 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.plugins import plugin_of
-from rag_nodes.parsers.presets import PRESETS, Preset, preset_named
+from rag_nodes.parsers.presets import FILE_SUFFIXES, PRESETS, Preset, preset_named
 
 if TYPE_CHECKING:
     from rag_nodes.parsers.base import SpanNodeParser
 
 SCHEMA = 1
 """Version of the file; raised when a key changes its meaning."""
-SUFFIXES = (".toml", ".json")
 QUERY_KEYS = (
     "budget", "top_k", "granularity", "mode", "fusion", "vector", "similarity_cutoff", "expand"
 )  # fmt: skip
@@ -57,15 +56,6 @@ _MODELS = ("embedding", "sentence_model")
 """Options that name a model; whoever uses the preset chooses it."""
 _WRITTEN = frozenset({"class_name", "output_version", *_MODELS})
 """What a parser serialises that is no option of the preset."""
-
-
-def is_preset_file(text: str) -> bool:
-    """Whether something typed is the path of such a file.
-
-    >>> is_preset_file("manuals.toml"), is_preset_file("fixed:chunk_size=500")
-    (True, False)
-    """
-    return text.strip().lower().endswith(SUFFIXES)
 
 
 def load_preset(path: Path | str) -> Preset:
@@ -112,7 +102,7 @@ def name_of_preset(path: Path) -> str:
     Raises:
         ConfigurationError: the suffix is neither .toml nor .json, or the name is taken.
     """
-    if path.suffix.lower() not in SUFFIXES:
+    if path.suffix.lower() not in FILE_SUFFIXES:
         raise ConfigurationError(f"{path}: name a file that ends in .toml or .json")
     _check_name(path.stem)
     return path.stem
@@ -126,7 +116,7 @@ def save_preset(path: Path | str, preset: Preset) -> None:
             ours, or it cannot be written.
     """
     path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
+    if path.suffix.lower() not in FILE_SUFFIXES:
         raise ConfigurationError(f"{path}: name a file that ends in .toml or .json")
     text = preset_text(preset, path.suffix.lower())
     try:

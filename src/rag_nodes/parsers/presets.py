@@ -287,6 +287,10 @@ COMPARED = ("fixed", "heading", "token-overlap", "semantic")
 """Presets a comparison runs unless it is told which."""
 
 
+FILE_SUFFIXES = (".toml", ".json")
+"""Ends of the names of preset files."""
+
+
 def home_of(class_name: str) -> str:
     """The module of a preset's class; "" where no preset has a class of that name."""
     paths = (preset.path.partition(":") for preset in PRESETS.values())
@@ -317,6 +321,15 @@ def preset_named(name: str) -> Preset:
         known = ", ".join(parser_names())
         raise ConfigurationError(f"unknown parser {name!r}; choose one of: {known}")
     return PRESETS[name]
+
+
+def is_preset_file(text: str) -> bool:
+    """Whether something typed is the path of a preset file, see `load_preset`.
+
+    >>> is_preset_file("manuals.toml"), is_preset_file("fixed:chunk_size=500")
+    (True, False)
+    """
+    return text.strip().lower().endswith(FILE_SUFFIXES)
 
 
 def get_parser(name: str, **overrides: Any) -> SpanNodeParser:

@@ -7,7 +7,7 @@ from rag_nodes.query.chat import RagNodesChat
 from rag_nodes.query.engine import RagNodesQueryEngine, ask
 from rag_nodes.query.options import QUERY_PRESETS, QueryOptions
 from rag_nodes.query.postprocessors import RagNodesPostprocessor, SentencePostprocessor
-from rag_nodes.query.question_vectors import QuestionVectors
+from rag_nodes.query.preparing import QuestionVectors
 from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.query.types import (
     Answer,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.query.question_vectors import QuestionVector, QuestionVectors
+    from rag_nodes.query.preparing import QuestionVector, QuestionVectors
     from rag_nodes.query.types import Answer, Event
     from rag_nodes.store import Store
 

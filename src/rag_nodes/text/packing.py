@@ -7,10 +7,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from rag_nodes.text.formats import Format, blocks_of, format_of
+from rag_nodes.text.formats import Format, HeadingTree, blocks_of, format_of
 from rag_nodes.text.graphemes import Flags, boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.languages import guess_language
-from rag_nodes.text.markdown import Block, HeadingTree, Kind
+from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.sentences import AUTO, Bounds, sentence_bounds
 from rag_nodes.text.spans import Span, trimmed, with_indentation
 from rag_nodes.text.tokens import DEFAULT_ENCODING, LengthIndex, SliceIndex, TokenIndex, token_index

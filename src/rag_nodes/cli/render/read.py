@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
     from rich.console import RenderableType
 
-    from rag_nodes.text.markdown import Heading
+    from rag_nodes.text.formats import Heading
 
 MOST_HEADINGS = 200
 """Headings on a screen; all of them are in `--json`."""
@@ -160,8 +160,8 @@ def _outline_row(shown: DocumentPart, heading: Heading) -> str:
 
 def _structure(shown: DocumentPart) -> tuple[list[Heading], int]:
     """Headings and number of tables of what is shown; scanned in the whole document."""
-    from rag_nodes.text.formats import Format, blocks_of
-    from rag_nodes.text.markdown import HeadingTree, Kind
+    from rag_nodes.text.formats import Format, HeadingTree, blocks_of
+    from rag_nodes.text.markdown import Kind
 
     blocks = blocks_of(shown.document.text, Format(shown.document.metadata[TEXT_FORMAT]))
     headings = HeadingTree(shown.document.text, blocks).headings

@@ -1,7 +1,7 @@
 """Exact token counts for any span of a text that is encoded only once, by any tokenizer."""
 
-from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING
-from rag_nodes.text.tokens.index import TokenEnds, TokenIndex, encodable
+from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING, encodable
+from rag_nodes.text.tokens.index import TokenEnds, TokenIndex
 from rag_nodes.text.tokens.tokenizers import (
     LengthIndex,
     SliceIndex,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -36,8 +37,20 @@ _LOADING = Lock()
 """Held while `_FOLDER` is changed for tiktoken: the environment is every thread's."""
 _CONTINUATION = 0x80
 """Top bits of a UTF-8 byte that continues a character."""
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _RENEWED = 1 << 26
 """Characters after which what was remembered is let go: ten bytes for each, if no word recurs."""
+
+
+def encodable(text: str) -> str:
+    """`text` with each lone surrogate replaced by U+FFFD: same length, and UTF-8 can hold it."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATES.sub("\ufffd", text)
+    return text
 
 
 class _Scheme(NamedTuple):

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING, load_encoder
+from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING, encodable, load_encoder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rag_nodes.text.tokens.encodings import Encoder
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
 _LETTER_BEFORE_MARK = re.compile(r"(?<=[^\W\d_])(?=[,.;:!?)\]}。、，！？；：…])")  # noqa: RUF001 -- CJK marks are meant
 _EDGE = 400
 """Characters searched for a place where tokens start afresh before encoding the whole span."""
@@ -23,17 +22,6 @@ _EDGE_TOKENS = 4
 """Tokens by which a span's own count may differ from the text's at its ends."""
 _REMEMBERED = 256
 """Counts kept, because the same few spans are asked for while a cut is chosen."""
-
-
-def encodable(text: str) -> str:
-    """`text` with each lone surrogate replaced by U+FFFD: same length, and UTF-8 can hold it."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return _SURROGATES.sub("\ufffd", text)
-    return text
 
 
 class TokenEnds:

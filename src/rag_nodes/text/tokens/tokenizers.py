@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from rag_nodes.errors import ConfigurationError, MissingExtraError
-from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING, load_encoder
-from rag_nodes.text.tokens.index import TokenEnds, TokenIndex, encodable
+from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING, encodable, load_encoder
+from rag_nodes.text.tokens.index import TokenEnds, TokenIndex
 
 if TYPE_CHECKING:
     import tokenizers
