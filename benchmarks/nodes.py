@@ -21,7 +21,7 @@ from measuring import MEGABYTE, interleaved, markdown_table, ratio, save
 
 from rag_nodes.parsers import Cut, SourceText, SpanNodeParser, get_parser
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
-from rag_nodes.parsers.origins import origins_of
+from rag_nodes.parsers.source import origins_of
 
 GOAL = 1 / 3
 """Most of LlamaIndex's time that ours may take."""

@@ -19,7 +19,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import DECISION
 from rag_nodes.parsers import HeadingHierarchyNodeParser, TokenOverlapNodeParser, get_parser
 from rag_nodes.parsers.auto import WHOLE, AutoNodeParser
-from rag_nodes.parsers.auto.signals import SHORT, WINDOW, WINDOWS
+from rag_nodes.parsers.auto.rules import SHORT, WINDOW, WINDOWS
 from rag_nodes.parsers.source import SourceText
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span

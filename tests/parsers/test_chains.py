@@ -27,7 +27,7 @@ from strategies import MARKDOWN
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers import SpanNodeParser, get_parser
-from rag_nodes.parsers.origins import Origin
+from rag_nodes.parsers.source import Origin
 from rag_nodes.text.formats import HeadingTree, blocks_of, format_of
 from rag_nodes.text.markdown import Block
 from rag_nodes.text.spans import PageMap

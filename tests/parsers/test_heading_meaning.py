@@ -15,7 +15,7 @@ from llama_index.core.schema import Document, TextNode
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError, ModelResponseError
 from rag_nodes.parsers import HeadingHierarchyNodeParser, get_parser
-from rag_nodes.parsers.heading.meaning import WINDOW
+from rag_nodes.parsers.heading.split import WINDOW
 from rag_nodes.text.tokens import count_tokens
 
 TOPICS = ("pump", "lamp", "roof", "door")

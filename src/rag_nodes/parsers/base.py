@@ -25,9 +25,8 @@ from pydantic_core import ErrorDetails
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
-from rag_nodes.parsers.origins import Origin, origins_of
 from rag_nodes.parsers.sizes import check_sizes
-from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.parsers.source import Cut, Origin, SourceText, origins_of
 from rag_nodes.text.formats import Format, format_in
 from rag_nodes.text.sentences import AUTO
 from rag_nodes.text.tokens import DEFAULT_ENCODING, check_tokenizer

@@ -8,7 +8,7 @@ from typing import Literal
 from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.scaling import scaled
+from rag_nodes.parsers.sizes import scaled
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.spans import with_indentation

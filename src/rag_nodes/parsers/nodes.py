@@ -19,8 +19,7 @@ from llama_index.core.schema import (
 from pydantic import BaseModel
 
 from rag_nodes import metadata as keys
-from rag_nodes.parsers.origins import Origin
-from rag_nodes.parsers.source import NO_FACTS, Cut, SourceText
+from rag_nodes.parsers.source import NO_FACTS, Cut, Origin, SourceText
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import is_estimate
 

@@ -8,8 +8,7 @@ from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.overlapping import best_start, starts_within, table_header
-from rag_nodes.parsers.sizes import MIN_TOKENS
+from rag_nodes.parsers.sizes import MIN_TOKENS, best_start, starts_within, table_header
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import trimmed

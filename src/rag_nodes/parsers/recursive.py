@@ -12,8 +12,7 @@ import regex
 from llama_index.core.bridge.pydantic import Field, field_validator
 
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.scaling import scaled
-from rag_nodes.parsers.sizes import sizer_of
+from rag_nodes.parsers.sizes import scaled, sizer_of
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.spans import trimmed, with_indentation

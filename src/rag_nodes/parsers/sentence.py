@@ -11,9 +11,7 @@ from typing import ClassVar, Literal
 from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.overlapping import finer_starts
-from rag_nodes.parsers.scaling import scaled
-from rag_nodes.parsers.sizes import MIN_TOKENS, sizer_of
+from rag_nodes.parsers.sizes import MIN_TOKENS, finer_starts, scaled, sizer_of
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.packing import Packer

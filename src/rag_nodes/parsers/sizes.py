@@ -1,14 +1,27 @@
-"""Sizes: what the options of any parser must agree on, and how large a span is in their unit."""
+"""Sizes and overlaps: what options must agree on, how large spans are, what neighbours share.
+
+And sizes in characters that mean as much text in any script, since a character is not a letter.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from math import inf
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.source import SourceText
+from rag_nodes.parsers.source import NO_FACTS, Cut, SourceText
+from rag_nodes.text.graphemes import boundary_at_or_after
+from rag_nodes.text.markdown import Kind
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.tokens import TokenIndex
+
+if TYPE_CHECKING:
+    from rag_nodes.parsers.base import SpanNodeParser
+
 
 MIN_TOKENS = 8
 """Smallest token limit: one character can take four tokens, and a limit must always hold."""
@@ -109,3 +122,134 @@ def _most_tokens_of_a_character(packer: Packer) -> float:
     if not isinstance(packer.tokens, TokenIndex):
         return inf
     return 1 if packer.text.isascii() else _BYTES
+
+
+_RUNNING = frozenset({Kind.PARAGRAPH, Kind.LIST, Kind.QUOTE})
+"""Blocks of which a part may be shared that is no whole sentence or line."""
+_LINE_START = re.compile(r"[\r\n]([^\S\r\n]*\S)")
+_WORD_START = re.compile(r"(?<=\S)[^\S\r\n]+(\S)")
+_IN_A_WORD = re.compile(r"\S\S")
+_MOST_CLUSTERS = 16
+"""Clusters looked at; the first is at most a few tokens too far back."""
+
+
+def starts_within(packer: Packer, start: int, end: int, overlap: int) -> Sequence[int]:
+    """Starts after `start` whose text up to `end` is within the overlap, farthest first.
+
+    Of sentences where one fits; else of lines, else of words.
+
+    Args:
+        packer: the text.
+        start: where the node that ends at `end` starts.
+        end: where it ends.
+        overlap: tokens it may share with the next one.
+    """
+    if not overlap:
+        return []
+    low = max(start + 1, packer.tokens.back(end, overlap))
+    for candidates in chain([packer.unit_starts(low, end)], finer_starts(packer, low, end)):
+        for position, candidate in enumerate(candidates):
+            if packer.count(candidate, end) <= overlap:
+                return candidates[position:]
+    return []
+
+
+def finer_starts(packer: Packer, low: int, end: int) -> Iterator[list[int]]:
+    """Starts in `low..end` inside the last sentence: of lines, of words, of clusters in a word.
+
+    None in code, tables and headings, of which no part is shared, and of clusters only where the
+    text that goes on at `end` goes on without a blank, as in languages that write none.
+    """
+    block, text = packer.block_at(end - 1), packer.text
+    if block.kind not in _RUNNING:
+        return
+    low = max(low, block.start)
+    yield [line.start(1) for line in _LINE_START.finditer(text, low - 1, end)]
+    yield [word.start(1) for word in _WORD_START.finditer(text, low, end)]
+    if _IN_A_WORD.match(text, end - 1):
+        starts, start = [], packer.cluster_boundary(low, block.start)
+        for _ in range(_MOST_CLUSTERS):
+            if start >= end:
+                break
+            starts.append(start)
+            start = boundary_at_or_after(text, start + 1, start)
+        yield starts
+
+
+def best_start(packer: Packer, candidates: Sequence[int], end: int, size: int) -> int:
+    """Where the node after `end` starts: as many sentences back as the candidates allow.
+
+    Fewer, but at least one, where that keeps the next paragraph or sentence whole.
+
+    Args:
+        packer: the text.
+        candidates: what `starts_within` found.
+        end: where the node before ends.
+        size: tokens the next node may hold.
+    """
+    following = packer.visible_from(end)
+    if not candidates:
+        return following
+    estimate = packer.tokens.estimate
+    block = packer.block_at(following)
+    if estimate(candidates[0], block.end) <= size:  # most often; a sentence's end costs more
+        return candidates[0]
+    for whole in (block.end, packer.unit_end(following)):
+        for candidate in candidates:
+            if estimate(candidate, whole) <= size:
+                return candidate
+    return candidates[-1]
+
+
+def table_header(packer: Packer, start: int) -> Mapping[str, Any]:
+    """The header rows of the table a node starts in the middle of."""
+    block = packer.block_at(start)
+    if block.kind is Kind.TABLE and start > block.start:
+        return {keys.TABLE_HEADER: packer.text[block.start : block.header_end]}
+    return NO_FACTS
+
+
+CHARACTERS_PER_TOKEN = 4.0
+"""Of the text that defaults in characters were made for; about what Latin script has."""
+_WINDOW = 4_000
+"""Characters looked at from the beginning, the middle and the end of a text, for its script."""
+_LATIN = 0x0250
+"""Code point after the last Latin letter of the basic and extended blocks."""
+_MORE_LATIN = range(0x1E00, 0x1F00)
+
+
+def scaled(parser: SpanNodeParser, source: SourceText) -> Iterator[Cut]:
+    """The cuts at a size that holds about as many tokens as it would of Latin text.
+
+    Args:
+        parser: one with a size and an overlap in characters of Latin text, and `scale_by_script`.
+        source: the text.
+
+    Returns:
+        Cuts, which say the size they were made at where it is another one than the parser's.
+    """
+    options = parser.to_dict()
+    factor = min(1.0, characters_per_token(source) / CHARACTERS_PER_TOKEN)
+    size = max(1, round(options["chunk_size"] * factor))
+    overlap = min(round(options["chunk_overlap"] * factor), size - 1)
+    changed = {"chunk_size": size, "chunk_overlap": overlap, "scale_by_script": False}
+    facts: dict[str, Any] = {} if factor == 1 else {keys.SCALED_SIZE: size}
+    for cut in parser.model_copy(update=changed).spans(source):
+        yield cut._replace(facts={**cut.facts, **facts})
+
+
+def characters_per_token(source: SourceText) -> float:
+    """How many characters a token of the text has; those of Latin script are taken for usual."""
+    text = source.text
+    if text.isascii() or _is_latin(text) or not len(source.packer.tokens.ends):
+        return CHARACTERS_PER_TOKEN
+    return round(len(text.strip()) / len(source.packer.tokens.ends), 1)
+
+
+def _is_latin(text: str) -> bool:
+    """Whether half of the letters are Latin; true where there are none."""
+    middle = max(0, len(text) // 2 - _WINDOW // 2)
+    seen = text[:_WINDOW] + text[middle : middle + _WINDOW] + text[-_WINDOW:]
+    letters = [ord(one) for one in seen if one.isalpha()]
+    latin = sum(one < _LATIN or one in _MORE_LATIN for one in letters)
+    return 2 * latin >= len(letters)

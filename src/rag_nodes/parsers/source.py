@@ -1,15 +1,19 @@
-"""The text a strategy cuts, and the cuts it answers with."""
+"""The text a strategy cuts, where it lies in its document, and the cuts it answers with."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from llama_index.core.schema import BaseNode
+
+from rag_nodes import metadata as keys
 from rag_nodes.text.formats import Format, format_of
 from rag_nodes.text.packing import Packer
-from rag_nodes.text.spans import Span
+from rag_nodes.text.spans import PageMap, Span
 
 NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 
@@ -76,3 +80,197 @@ class SourceText:
     def count(self, start: int, end: int) -> int:
         """Tokens of a span, exact."""
         return self.packer.count(start, end)
+
+
+_HEADINGS = frozenset({keys.HEADING_PATH, keys.HEADING, keys.BREADCRUMB, keys.HEADINGS_INSIDE})
+_OF_THE_FULL_TEXT = frozenset({keys.HEADING_PATH, keys.LINK, keys.WHOLE_DOCUMENT})
+"""What a strategy that sees a fragment cannot know: it depends on the text before and after."""
+_OF_BLOCKS = frozenset({keys.BLOCKS, keys.TABLE_HEADER, keys.CODE_LANGUAGE})
+"""What it knows only where the fragment starts with a block and not in the middle of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The document or node that is being cut.
+
+    Attributes:
+        node: what was handed to the parser.
+        base: document offset of its first character; None where it is not known for certain.
+        pages: pages of the document, as far as the node knows them; None where there are none.
+    """
+
+    node: BaseNode
+    base: int | None
+    pages: PageMap | None
+
+    @property
+    def document_id(self) -> str:
+        """Id of the root document."""
+        return self.node.ref_doc_id or self.node.node_id
+
+    def breaks_within(self, start: int, end: int) -> list[int]:
+        """Where in `start:end` of the node's own text another page starts."""
+        if self.base is None or self.pages is None:
+            return []
+        found = self.pages.breaks_within(self.base + start, self.base + end)
+        return [offset - self.base for offset in found]
+
+    @property
+    def is_document(self) -> bool:
+        """Whether this is the full text, not what another parser cut out of it."""
+        return self.node.source_node is None
+
+    def inherited(self) -> dict[str, Any]:
+        """Metadata that holds for every part of the node."""
+        found = self.node.metadata
+        if self.is_document or keys.HEADING_PATH not in found:
+            return dict(found)
+        section = {keys.LINK} if "#" in str(found.get(keys.LINK, "")) else set()
+        return {k: v for k, v in found.items() if k not in _HEADINGS | section}
+
+    def headings_above(self, start: int) -> tuple[list[str], str]:
+        """Headings above a place in a fragment, and the link of that section if it is known.
+
+        Args:
+            start: offset in the fragment's own text.
+
+        Returns:
+            The path, empty where there is none or none is known for certain, and the link or "".
+        """
+        found = self.node.metadata
+        path, link = list(found.get(keys.HEADING_PATH) or ()), str(found.get(keys.LINK) or "")
+        inside = found.get(keys.HEADINGS_INSIDE) or ()
+        if self.base is None:
+            return ([], "") if inside else (path, link)
+        passed = [above for offset, above in inside if offset <= self.base + start]
+        return (list(passed[-1]), "") if passed else (path, link)
+
+    def headings_inside(self, start: int, end: int) -> list[list[Any]]:
+        """`[document offset, path]` of the headings after `start` and before `end`."""
+        if self.base is None:
+            return []
+        first, last = self.base + start, self.base + end
+        inside = self.node.metadata.get(keys.HEADINGS_INSIDE) or ()
+        return [[offset, list(path)] for offset, path in inside if first < offset < last]
+
+    def believed(self, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What of a strategy's facts is true of the document, although it saw a fragment only."""
+        if self.is_document:
+            return facts
+        refused = _OF_THE_FULL_TEXT if self._starts_with_a_block() else _OF_NOTHING_BUT_SIZE
+        kept = {key: value for key, value in facts.items() if key not in refused}
+        if keys.BLOCKS in kept:
+            there = self.node.metadata[keys.BLOCKS]
+            kept[keys.BLOCKS] = [kind for kind in kept[keys.BLOCKS] if kind in there]
+        return kept
+
+    def _starts_with_a_block(self) -> bool:
+        """Whether a parser that saw the blocks says that the fragment starts with one."""
+        found = self.node.metadata
+        return keys.BLOCKS in found and found.get(keys.PART, 1) == 1 and _is_ours(self.node)
+
+
+_OF_NOTHING_BUT_SIZE = _OF_THE_FULL_TEXT | _OF_BLOCKS
+
+
+def origins_of(nodes: Sequence[BaseNode]) -> Iterator[Origin]:
+    """Where each node handed to a parser lies in its document, where that is certain."""
+    bases = _bases_of(nodes)
+    doubtful = _contradicting(nodes, bases) | _chained(nodes)
+    for node, base in zip(nodes, bases, strict=True):
+        certain = None if node.ref_doc_id in doubtful else base
+        yield Origin(node, certain, None if certain is None else PageMap.of(node.metadata))
+
+
+def _bases_of(nodes: Sequence[BaseNode]) -> list[int | None]:
+    """Offset of each node's first character in its document; None where facts disagree."""
+    relative = _count_from_their_parent(nodes)
+    return [_base_of(node, relative=relative) for node in nodes]
+
+
+def _base_of(node: BaseNode, *, relative: bool | None) -> int | None:
+    if node.source_node is None:
+        return 0
+    claim, outer = _claim_of(node), _outer_of(node)
+    if claim is None or outer is None or _is_ours(node):
+        return claim and claim[0]
+    within = outer[0] <= claim[0] and claim[1] <= outer[1]
+    if relative or outer[0] == 0:
+        return outer[0] + claim[0] if claim[1] <= outer[1] - outer[0] else None
+    return claim[0] if within and relative is False else None
+
+
+def _claim_of(node: BaseNode) -> tuple[int, int] | None:
+    """The span a node names, if it is as long as its text."""
+    start = getattr(node, "start_char_idx", None)
+    end = getattr(node, "end_char_idx", None)
+    if start is None or end is None or end - start != len(node.get_content()):
+        return None
+    return start, end
+
+
+def _outer_of(node: BaseNode) -> tuple[int, int] | None:
+    """Span of the last node of ours that this one was cut from, or is."""
+    start, end = node.metadata.get(keys.START_CHAR), node.metadata.get(keys.END_CHAR)
+    return None if start is None or end is None else (start, end)
+
+
+def _is_ours(node: BaseNode) -> bool:
+    """Whether no other parser has cut the node since one of ours made it."""
+    return _outer_of(node) is not None and _outer_of(node) == _claim_of(node)
+
+
+def _count_from_their_parent(nodes: Sequence[BaseNode]) -> bool | None:
+    """Whether a parser between ours and this one counts from the start of what it was given.
+
+    LlamaIndex's do, and name the root document all the same. One node can look right both ways;
+    the nodes of one parser cannot all of them. None where nothing decides it.
+    """
+    verdicts = set()
+    for node in nodes:
+        claim, outer = _claim_of(node), _outer_of(node)
+        if claim is None or outer is None or claim == outer:
+            continue
+        within = outer[0] <= claim[0] and claim[1] <= outer[1]
+        if within != (claim[1] <= outer[1] - outer[0]):
+            verdicts.add(not within)
+    return verdicts.pop() if len(verdicts) == 1 else None
+
+
+def _contradicting(nodes: Sequence[BaseNode], bases: Sequence[int | None]) -> set[str]:
+    """Documents whose nodes claim the same characters for different text.
+
+    LlamaIndex searches for offsets and may find wrong ones. A parser further down never sees the
+    document, but two nodes that overlap must agree on the characters they share.
+    """
+    doubtful: set[str] = set()
+    last: dict[str, tuple[int, int, str]] = {}
+    claims = [
+        (base, node)
+        for base, node in zip(bases, nodes, strict=True)
+        if base is not None and node.source_node
+    ]
+    for base, node in sorted(claims, key=lambda claim: claim[0]):
+        document, text = node.ref_doc_id or "", node.get_content()
+        start, end, before = last.get(document, (0, 0, ""))
+        shared = min(end, base + len(text)) - base
+        if shared > 0 and before[base - start : base - start + shared] != text[:shared]:
+            doubtful.add(document)
+        if base + len(text) >= end:
+            last[document] = (base, base + len(text), text)
+    return doubtful
+
+
+def _chained(nodes: Sequence[BaseNode]) -> set[str]:
+    """Documents that two parsers of LlamaIndex have cut, one behind the other.
+
+    The offsets of the second count from what the first gave it, and nothing says so but this: a
+    node names the one before it, which does not name it in turn.
+    """
+    strangers = {node.node_id: node for node in nodes if _outer_of(node) is None}
+    doubtful: set[str] = set()
+    for node in strangers.values():
+        before = strangers.get(node.prev_node.node_id) if node.prev_node else None
+        if before is not None and before.next_node is None:
+            doubtful.add(node.ref_doc_id or "")
+    return doubtful

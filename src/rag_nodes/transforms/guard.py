@@ -30,9 +30,8 @@ from rag_nodes.metadata import (
     START_CHAR,
 )
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
-from rag_nodes.parsers.origins import Origin
 from rag_nodes.parsers.parent_child import is_leaf, leaf_nodes
-from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.parsers.source import Cut, Origin, SourceText
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.packing import Packer

@@ -13,17 +13,22 @@ from llama_index.core.schema import BaseNode
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.auto.rules import SEMANTIC, rule_of_sentences, rule_of_structure
-from rag_nodes.parsers.auto.signals import sample_of, structure_of, with_sentences
+from rag_nodes.parsers.auto.rules import (
+    SEMANTIC,
+    rule_of_sentences,
+    rule_of_structure,
+    sample_of,
+    structure_of,
+    with_sentences,
+)
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
-from rag_nodes.parsers.origins import origins_of
 from rag_nodes.parsers.overlap import TokenOverlapNodeParser
 from rag_nodes.parsers.recursive import RecursiveNodeParser
 from rag_nodes.parsers.semantic import SemanticNodeParser
 from rag_nodes.parsers.sentence import SentenceNodeParser
 from rag_nodes.parsers.sizes import MIN_TOKENS
-from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.parsers.source import Cut, SourceText, origins_of
 
 WHOLE = "whole"
 """The choice for a document that is short enough to stay one node."""

@@ -1,10 +1,229 @@
-"""From what is seen in a document to the parser that suits it, one rule after the other."""
+"""From what a few windows of a text give away to the parser that suits it, without labels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import median
 
-from rag_nodes.parsers.auto.signals import Signals
+from rag_nodes.parsers.source import SourceText
+from rag_nodes.text.markdown import Block, Kind
+from rag_nodes.text.packing import Packer
+from rag_nodes.text.words import words
+
+_SPEAKER = re.compile(
+    r"(?:[*_\[(]*\d[\d:.,\])]*\s*)?[*_\[(]*[^\W\d_][\w .'-]{0,30}[*_\])]*:[*_]*\s"
+)
+"""A name and a colon at the start of a line, maybe after a time."""
+_MEANINGFUL = 4
+"""Letters from which a word is counted for cohesion; shorter ones are mostly grammar."""
+_NEIGHBOURS = 3
+"""Sentences compared on either side of a gap."""
+_LABEL = re.compile(r"([^\W\d_][\w ./'()-]{0,60}):(?:[ \t]|$)")
+"""What stands before a field of a record, as the reader of CSV writes them: `Name: value`."""
+_DELIMITERS = ",;\t|"
+_LEAST_RECORDS = 3
+_LEAST_ROWS = 10
+WINDOWS = 3
+WINDOW = 4_000
+"""Characters of each window that is looked at, and their number: beginning, middle and end."""
+SHORT = 5 * WINDOWS * WINDOW
+"""Characters up to which a text is looked at as a whole: the parser that is chosen uses most of
+what was found out, and windows would be found out beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """Facts of one document, from its windows; shares are of their characters, 0 to 1.
+
+    Attributes:
+        characters: characters of the whole document.
+        headings: number of headings seen.
+        levels: number of different heading levels.
+        section_tokens: median tokens from one heading to the next; 0 without headings.
+        under_headings: share of the text that stands under a heading.
+        table_share: share in tables.
+        code_share: share in code.
+        records: number of records seen: blocks of fields, each under its name.
+        record_share: share of the lines that are fields of a record or cells between delimiters.
+        paragraph_tokens: tokens of the paragraph the middle of all prose stands in.
+        sentence_tokens: the same of sentences.
+        speaker_share: share of lines that begin with a name and a colon.
+        cohesion: share of meaningful words that groups of neighbouring sentences have in common;
+            0 where it is not asked for.
+
+    The last four are 0 where the others decide, since nothing is looked for without need.
+    """
+
+    characters: int
+    headings: int
+    levels: int
+    section_tokens: int
+    under_headings: float
+    table_share: float
+    code_share: float
+    records: int
+    record_share: float
+    paragraph_tokens: int = 0
+    sentence_tokens: int = 0
+    speaker_share: float = 0.0
+    cohesion: float = 0.0
+
+
+def sample_of(source: SourceText, *, language: str) -> SourceText:
+    """The source itself, or of a long one three windows of whole lines."""
+    text = source.text
+    if len(text) <= SHORT:
+        return source
+    start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
+    step = max(0, stop - start - WINDOW) // (WINDOWS - 1)
+    windows = [_window(text, start + step * number) for number in range(WINDOWS)]
+    return SourceText(
+        "\n\n".join(windows),
+        title=source.title,
+        encoding=source.encoding,
+        language=language,
+        text_format=source.text_format,
+    )
+
+
+def _window(text: str, start: int) -> str:
+    """Text from the next line on, where one begins soon, and no half line at the end."""
+    window = text[start : start + WINDOW]
+    first = 0 if start == 0 else window.find("\n") + 1
+    last = window.rfind("\n")
+    if last - first < WINDOW // 2:
+        return window
+    return window[first:last]
+
+
+def structure_of(source: SourceText, sample: SourceText) -> Signals:
+    """Headings, tables, code and records of a text, all but its length from the sample.
+
+    Args:
+        source: the text.
+        sample: what of it is looked at.
+    """
+    packer = sample.packer
+    length = max(packer.end - packer.start, 1)
+    headings = [block for block in packer.blocks if block.kind is Kind.HEADING]
+    starts = [block.start for block in headings]
+    sections = [right - left for left, right in pairwise([*starts, packer.end])]
+    records, in_records = _records(sample.text)
+    return Signals(
+        characters=len(source.text),
+        headings=len(headings),
+        levels=len({block.level for block in headings}),
+        section_tokens=round(median(sections) * _tokens_per_character(packer)) if sections else 0,
+        under_headings=round((packer.end - starts[0]) / length, 3) if starts else 0.0,
+        table_share=_share(packer.blocks, Kind.TABLE, length),
+        code_share=_share(packer.blocks, Kind.CODE, length),
+        records=records,
+        record_share=max(in_records, _in_columns(sample.text)),
+    )
+
+
+def with_sentences(signals: Signals, sample: SourceText, *, cohesion: bool) -> Signals:
+    """The signals, and those of paragraphs and sentences, which take longest to find.
+
+    Args:
+        signals: of the structure.
+        sample: what of the text is looked at.
+        cohesion: whether to compare the words of neighbouring sentences.
+    """
+    packer = sample.packer
+    per_character = _tokens_per_character(packer)
+    units = _sentences(packer)
+    return replace(
+        signals,
+        paragraph_tokens=round(_middle(_prose(packer)) * per_character),
+        sentence_tokens=round(_middle([len(unit) for unit in units]) * per_character),
+        speaker_share=_speaker_share(packer),
+        cohesion=_cohesion(units) if cohesion else 0.0,
+    )
+
+
+def _tokens_per_character(packer: Packer) -> float:
+    return len(packer.tokens) / max(packer.end - packer.start, 1)
+
+
+def _records(text: str) -> tuple[int, float]:
+    """Blocks of lines that name the same fields, and the share of named lines in them."""
+    blocks = [_labels(block) for block in re.split(r"\n[ \t]*\n", text)]
+    blocks = [labels for labels in blocks if labels]
+    named = [labels for labels in blocks if len(labels) == len(set(labels)) > 1]
+    if not named:
+        return 0, 0.0
+    first, _ = Counter(labels[0] for labels in named).most_common(1)[0]
+    records = [labels for labels in named if labels[0] == first]
+    if len(records) < _LEAST_RECORDS:
+        return 0, 0.0
+    return len(records), round(sum(map(len, records)) / sum(map(len, blocks)), 3)
+
+
+def _labels(block: str) -> list[str]:
+    """The names before the colons of a block's lines."""
+    return [match[1] for line in block.splitlines() if (match := _LABEL.match(line))]
+
+
+def _in_columns(text: str) -> float:
+    """Share of the lines that have as many delimiters as most lines have, two or more."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) < _LEAST_ROWS:
+        return 0.0
+    shares = []
+    for delimiter in _DELIMITERS:
+        counts = Counter(line.count(delimiter) for line in lines)
+        usual, often = counts.most_common(1)[0]
+        shares.append(often / len(lines) if usual > 1 else 0.0)
+    return round(max(shares), 3)
+
+
+def _share(blocks: Iterable[Block], kind: Kind, length: int) -> float:
+    return round(sum(block.end - block.start for block in blocks if block.kind is kind) / length, 3)
+
+
+def _prose(packer: Packer) -> list[int]:
+    return [b.end - b.start for b in packer.blocks if b.kind in {Kind.PARAGRAPH, Kind.QUOTE}]
+
+
+def _middle(lengths: Sequence[int]) -> int:
+    """The length that half of all characters stand in pieces of at least."""
+    seen, half = 0, sum(lengths) / 2
+    for length in sorted(lengths):
+        seen += length
+        if seen >= half:
+            return length
+    return 0
+
+
+def _sentences(packer: Packer) -> list[str]:
+    found: list[str] = []
+    for block in packer.blocks:
+        if block.kind in {Kind.PARAGRAPH, Kind.QUOTE, Kind.LIST}:
+            found += [unit.of(packer.text) for unit in packer.units_of(block)]
+    return found
+
+
+def _speaker_share(packer: Packer) -> float:
+    lines = [line for line in packer.text.splitlines() if line.strip()]
+    return round(sum(map(bool, map(_SPEAKER.match, lines))) / max(len(lines), 1), 3)
+
+
+def _cohesion(units: Sequence[str]) -> float:
+    """Mean overlap of the words on both sides of each gap."""
+    known = [{word for word in words(unit) if len(word) >= _MEANINGFUL} for unit in units]
+    overlaps = []
+    for gap in range(1, len(known)):
+        left = set().union(*known[max(0, gap - _NEIGHBOURS) : gap])
+        right = set().union(*known[gap : gap + _NEIGHBOURS])
+        if left and right:
+            overlaps.append(len(left & right) / min(len(left), len(right)))
+    return round(sum(overlaps) / len(overlaps), 3) if overlaps else 0.0
+
 
 SEMANTIC = "semantic"
 

@@ -29,9 +29,8 @@ from rag_nodes.parsers.foreign.configuration import (
 )
 from rag_nodes.parsers.foreign.placing import Visible, place, place_window
 from rag_nodes.parsers.nodes import link_neighbours
-from rag_nodes.parsers.origins import Origin
 from rag_nodes.parsers.parent_child import is_leaf
-from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.parsers.source import Cut, Origin, SourceText
 
 _NAMESPACE = uuid.UUID("1d0f7c5a-91a2-5f0c-8a34-3b1d0e6f7a58")
 _NOT_PICKLED = frozenset({"callback_manager", "id_func"})

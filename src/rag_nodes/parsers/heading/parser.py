@@ -16,10 +16,8 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.embedders import model_named, name_of
-from rag_nodes.parsers.heading.joins import FutureNode, Joining
-from rag_nodes.parsers.heading.meaning import Meaning
-from rag_nodes.parsers.heading.sections import Outline, kinds_of
-from rag_nodes.parsers.heading.split import Splitter
+from rag_nodes.parsers.heading.sections import FutureNode, Joining, Outline, kinds_of
+from rag_nodes.parsers.heading.split import Meaning, Splitter
 from rag_nodes.parsers.sizes import MAX_BLOCK_TOKENS, MIN_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.cohesion import unit_rows
