@@ -174,7 +174,7 @@ def measure(documents: Path, strategies: Iterable[str], wanted: QueryOptions) ->
                 options=wanted,
             )
             for one in asked:
-                vector = engine.retriever.embed(one.question)
+                vector = engine.retriever.question_vector(one.question).vector
                 ranked = engine.retriever.hits(one.question, vector)
                 answer = engine.answer(one.question, question_vector=vector)
                 found.append(judged(one, name, answer, ranked))

@@ -7,14 +7,19 @@ import uuid
 from itertools import pairwise
 
 import pytest
-import regex
 from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.node_parser import MarkdownNodeParser
 from llama_index.core.schema import Document, NodeRelationship, TextNode
-from parser_laws import SMALL, small_parser
+from parser_laws import (
+    SMALL,
+    assert_clusters_are_whole,
+    assert_neighbours_share,
+    assert_slices_in_order_that_cover,
+    small_parser,
+)
 from strategies import MARKDOWN, TEXTS
 
 from rag_nodes import metadata as keys
@@ -43,19 +48,10 @@ def test_every_preset_is_put_to_the_laws() -> None:
 @given(text=TEXTS)
 def test_every_node_is_a_slice_in_order_that_covers_the_text(name: str, text: str) -> None:
     nodes = parse(small_parser(name), text)
+    assert_slices_in_order_that_cover(text, nodes)  # L1, L2, L3, L11
     for node in nodes:
-        assert text[node.start_char_idx : node.end_char_idx] == node.text  # L1
-        assert node.text.strip()  # L11
         assert node.metadata[keys.START_CHAR] == node.start_char_idx
         assert node.metadata[keys.END_CHAR] == node.end_char_idx
-    for left, right in pairwise(nodes):  # L2
-        assert left.start_char_idx < right.start_char_idx
-        assert left.end_char_idx < right.end_char_idx
-    covered = bytearray(len(text))  # L3
-    for node in nodes:
-        covered[node.start_char_idx : node.end_char_idx] = b"\1" * len(node.text)
-    missing = [i for i, character in enumerate(text) if not covered[i] and not character.isspace()]
-    assert not missing
     if not text.strip():
         assert nodes == []
 
@@ -80,54 +76,16 @@ def test_no_cut_falls_inside_a_grapheme_cluster(name: str, text: str) -> None:
     parser = small_parser(name)
     nodes = parse(parser, text)
     limit = nodes[0].metadata.get(keys.SCALED_SIZE, parser.chunk_size) if nodes else 0
-    clusters = [match.span() for match in regex.finditer(r"\X", text)]
-    inside = {
-        offset
-        for start, end in clusters
-        for offset in range(start + 1, end)
-        if size_of(parser, text[start:end]) <= limit
-    }
-    for node in nodes:
-        assert not {node.start_char_idx, node.end_char_idx} & inside - _blank_cuts(text)  # L5
+    assert_clusters_are_whole(text, nodes, lambda part: size_of(parser, part), limit)  # L5
 
 
-def _blank_cuts(text: str) -> set[int]:
-    """Offsets that touch blank space: trimming a node there separates no visible character."""
-    return {
-        i
-        for i in range(len(text) + 1)
-        if (i and text[i - 1].isspace()) or (i < len(text) and text[i].isspace())
-    }
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "fixed",
-        "fixed-tokens",
-        "token-overlap",
-        "recursive",
-        "recursive-tokens",
-        "sentence",
-        "auto",
-    ],
-)
+@ALL
 @given(text=TEXTS)
 def test_neighbours_share_no_more_than_the_overlap(name: str, text: str) -> None:
     parser = small_parser(name)
-    for left, right in pairwise(parse(parser, text)):
-        shared = text[right.start_char_idx : left.end_char_idx]
-        assert size_of(parser, shared) <= parser.chunk_overlap  # L6
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["heading", "retrieval", "semantic", "semantic-optimal", "page", "pdf-qa", "sentence-window"],
-)
-@given(text=TEXTS)
-def test_parsers_without_overlap_give_disjoint_nodes(name: str, text: str) -> None:
-    for left, right in pairwise(parse(small_parser(name), text)):
-        assert left.end_char_idx <= right.start_char_idx
+    most = getattr(parser, "chunk_overlap", 0)
+    nodes = parse(parser, text)
+    assert_neighbours_share(text, nodes, lambda part: size_of(parser, part), most)  # L6
 
 
 @given(count=st.integers(12, 30), words=st.integers(2, 5))

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import pickle
 import subprocess
 import sys
 
 import pytest
 from llama_index.core.ingestion import IngestionPipeline
-from llama_index.core.ingestion.pipeline import get_transformation_hash
 from llama_index.core.schema import Document
 from parser_laws import SMALL
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers import PRESETS, SpanNodeParser, get_parser
+from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.text.tokens import count_tokens
 
 EVERY = pytest.mark.parametrize("name", PRESETS)
@@ -115,14 +113,6 @@ def test_a_parser_comes_back_from_its_own_data(name: str) -> None:
     ]
 
 
-@EVERY
-def test_a_parser_survives_pickling_whole(name: str) -> None:
-    parser = get_parser(name)
-    again = pickle.loads(pickle.dumps(parser))
-    assert again == parser
-    assert again.fingerprint == parser.fingerprint
-
-
 def ids_in_another_process(name: str) -> list[str]:
     return [node.node_id for node in get_parser(name)([Document(text=TEXT, id_="d")])]
 
@@ -159,27 +149,6 @@ def test_a_pipeline_may_send_a_parser_to_worker_processes() -> None:
 def test_configuration_is_frozen(name: str) -> None:
     with pytest.raises(ValueError, match="frozen"):
         get_parser(name).tokenizer = "o200k_base"
-
-
-def test_cache_keys_differ_between_any_two_configurations() -> None:
-    parsers: list[SpanNodeParser] = [
-        get_parser(name, chunk_size=size, language=language)
-        for name in PRESETS
-        if name != "parent-child"
-        for size in (5000, 5001)
-        for language in ("auto", "en")
-    ]
-    nodes = [Document(text="x")]
-    assert len({get_transformation_hash(nodes, parser) for parser in parsers}) == len(parsers)
-    assert len({parser.fingerprint for parser in parsers}) == len(parsers)
-    classes = {preset.parser for preset in PRESETS.values()}
-    assert len({parser.class_name() for parser in classes}) == len(classes)
-
-
-def test_what_does_not_change_the_output_does_not_change_the_ids() -> None:
-    assert get_parser("fixed", include_prev_next_rel=False).fingerprint == (
-        get_parser("fixed").fingerprint
-    )
 
 
 def test_data_of_a_version_that_cut_differently_is_refused() -> None:

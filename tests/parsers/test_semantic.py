@@ -1,27 +1,46 @@
-"""SemanticNodeParser: breaks where neighbouring sentences move apart (S0-20 to S0-26)."""
+"""SemanticNodeParser: breaks where neighbouring sentences move apart (S0-20 to S0-26).
+
+What both methods promise is asked of both; the arithmetic of `method="optimal"` by itself.
+"""
 
 from __future__ import annotations
 
+import logging
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from llama_index.core import MockEmbedding
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
-from llama_index.core.schema import Document
+from llama_index.core.schema import Document, MetadataMode
+from parser_laws import SMALL, assert_slices_in_order_that_cover, parse
+from strategies import TEXTS
 
+from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError, DimensionError, ModelResponseError
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.parsers import SemanticNodeParser
+from rag_nodes.text.cohesion import Distances, RunScores, unit_rows
 from rag_nodes.text.tokens import count_tokens
 
 TOPICS = ("pump", "lamp", "roof", "door")
+METHODS: list[dict[str, Any]] = [
+    {},
+    {"buffer_size": 1},
+    {"buffer_size": 3},
+    {"method": "optimal"},
+]
+EVERY = pytest.mark.parametrize("options", METHODS, ids=str)
+optimal = partial(SemanticNodeParser, method="optimal")
 
 
 class TopicEmbedding(BaseEmbedding):
-    """One axis per topic word; counts the texts and calls it sees."""
+    """One axis per topic word; remembers the texts of every call."""
 
     model_name: str = "topics"
     _calls: list[list[str]] = PrivateAttr(default_factory=list)
@@ -30,12 +49,19 @@ class TopicEmbedding(BaseEmbedding):
     def class_name(cls) -> str:
         return "TopicEmbedding"
 
+    @property
+    def seen(self) -> list[str]:
+        return [text for call in self._calls for text in call]
+
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         self._calls.append(texts)
         return [self._get_text_embedding(text) for text in texts]
 
+    async def _aget_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        return self._get_text_embeddings(texts)
+
     def _get_text_embedding(self, text: str) -> list[float]:
-        return [float(topic in text) + 0.01 for topic in TOPICS]
+        return [float(text.count(topic)) + 0.01 for topic in TOPICS]
 
     def _get_query_embedding(self, query: str) -> list[float]:
         return self._get_text_embedding(query)
@@ -44,11 +70,33 @@ class TopicEmbedding(BaseEmbedding):
         return self._get_query_embedding(query)
 
 
-class BrokenEmbedding(TopicEmbedding):
-    answers: Any = None
+class ForgetfulEmbedding(TopicEmbedding):
+    """Answers for one text less than it was asked."""
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        return super()._get_text_embeddings(texts)[:-1]
+
+
+class GrowingEmbedding(TopicEmbedding):
+    """Longer vectors with every call."""
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        answer = super()._get_text_embeddings(texts)
+        return [[*vector, *([0.0] * len(self.seen))] for vector in answer]
+
+
+class UnevenEmbedding(TopicEmbedding):
+    """Vectors of different lengths in one answer."""
 
     def _get_text_embedding(self, text: str) -> list[float]:
-        return list(self.answers[len(text) % 2])
+        return [1.0] * (2 + text.count("3"))
+
+
+class BrokenEmbedding(TopicEmbedding):
+    """No numbers."""
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return [float("nan"), len(text)]
 
 
 def story(sentences: int = 6) -> str:
@@ -59,51 +107,60 @@ def story(sentences: int = 6) -> str:
     )
 
 
-def test_breaks_fall_between_topics() -> None:
-    parser = SemanticNodeParser(embed_model=TopicEmbedding(), min_chunk_size=0)
+@pytest.mark.parametrize("method", ["percentile", "optimal"])
+def test_of_a_story_of_four_topics_each_is_a_node(method: Any) -> None:
+    parser = SemanticNodeParser(embed_model=TopicEmbedding(), min_chunk_size=0, method=method)
     chunks = parser.split_text(story())
     assert [next(t for t in TOPICS if t in chunk) for chunk in chunks] == list(TOPICS)
     assert all(sum(topic in chunk for topic in TOPICS) == 1 for chunk in chunks)
 
 
-def test_s0_21_all_sentences_go_to_the_model_once_in_one_call() -> None:
-    model = TopicEmbedding(embed_batch_size=2048)
-    SemanticNodeParser(embed_model=model).split_text(story(10))
-    assert [len(call) for call in model._calls] == [40]
-
-
-def test_s0_45_long_documents_are_embedded_in_windows_and_nothing_is_dropped() -> None:
-    text = story(300)
-    model = TopicEmbedding(embed_batch_size=2048)
-    chunks = SemanticNodeParser(embed_model=model, window=500).split_text(text)
-    assert [len(call) for call in model._calls] == [500, 500, 200]
+@EVERY
+def test_s0_21_every_sentence_is_embedded_once_in_one_call_per_window(
+    options: dict[str, Any],
+) -> None:
+    model, text = TopicEmbedding(embed_batch_size=2048), story(30)
+    chunks = SemanticNodeParser(embed_model=model, window=50, **options).split_text(text)
+    assert [len(call) for call in model._calls] == [50, 50, 20]
+    assert "".join(model.seen).replace(" ", "") == text.replace(" ", "")
     assert "".join("".join(chunks).split()) == "".join(text.split())
 
 
-def test_windows_do_not_change_where_a_document_is_cut() -> None:
-    whole = SemanticNodeParser(embed_model=TopicEmbedding(), window=10_000)
-    windowed = SemanticNodeParser(embed_model=TopicEmbedding(), window=7)
-    assert whole.split_text(story(20)) == windowed.split_text(story(20))
+@EVERY
+async def test_awaiting_embeds_once_too_and_gives_the_same_nodes(options: dict[str, Any]) -> None:
+    model = TopicEmbedding()
+    parser = SemanticNodeParser(embed_model=model, window=7, min_chunk_size=0, **options)
+    awaited = await parser.acall([Document(text=story(), id_="doc")])
+    assert len(model.seen) == 24
+    ids = [node.node_id for node in parser([Document(text=story(), id_="doc")])]
+    assert [node.node_id for node in awaited] == ids
 
 
-def test_s0_23_a_quarter_of_the_gaps_breaks_at_percentile_75_of_distance() -> None:
-    rng = np.random.default_rng(7)
-    vectors = rng.normal(size=(400, 8))
-    similarity = [
-        float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b))) for a, b in pairwise(vectors)
+@EVERY
+def test_windows_do_not_change_any_cut(options: dict[str, Any]) -> None:
+    text = f"# Start\n\nYes. No. Ah.\n\n{story(20)}\n\n## Next\n\nOh.\n\n{story(3)}"
+    cuts = [
+        SemanticNodeParser(
+            embed_model=TopicEmbedding(), chunk_size=90, min_chunk_size=9, window=w, **options
+        ).split_text(text)
+        for w in (2, 7, 1000)
     ]
-    below = [s < np.percentile(similarity, 25) for s in similarity]
-    distance = [1 - s for s in similarity]
-    above = [d > np.percentile(distance, 75) for d in distance]
-    assert below == above
-    assert sum(below) == 100
+    assert cuts[0] == cuts[1] == cuts[2]
 
 
-def test_s0_26_pieces_stay_between_the_least_and_the_most_tokens() -> None:
-    parser = SemanticNodeParser(embed_model=TopicEmbedding(), chunk_size=60, min_chunk_size=20)
-    sizes = [count_tokens(chunk) for chunk in parser.split_text(story(9))]
-    assert max(sizes) <= 60
-    assert min(sizes) >= 20
+@EVERY
+@given(text=TEXTS)
+def test_s0_26_bounds_hold_and_two_neighbours_that_fit_together_are_never_short(
+    options: dict[str, Any], text: str
+) -> None:
+    parser = SemanticNodeParser(chunk_size=32, min_chunk_size=7, window=5, **options)
+    nodes = parser.get_nodes_from_documents([Document(text=text)])
+    assert all(count_tokens(node.text) <= 32 for node in nodes)
+    assert not "".join(text.split()) or nodes
+    for left, right in pairwise(nodes):
+        together = text[left.start_char_idx : right.end_char_idx]  # type: ignore[attr-defined]
+        if count_tokens(together) <= 32:
+            assert min(count_tokens(left.text), count_tokens(right.text)) >= 7
 
 
 def test_identical_sentences_make_no_break_but_keep_the_size() -> None:
@@ -116,35 +173,74 @@ def test_identical_sentences_make_no_break_but_keep_the_size() -> None:
 def test_one_sentence_needs_no_model_call() -> None:
     model = TopicEmbedding()
     assert SemanticNodeParser(embed_model=model).split_text("Just one.") == ["Just one."]
-    assert model._calls == []
+    assert model.seen == []
 
 
-async def test_awaiting_gives_the_same_nodes() -> None:
-    parser = SemanticNodeParser(embed_model=TopicEmbedding(), min_chunk_size=0)
-    document = Document(text=story(), id_="doc")
-    awaited = await parser.acall([document])
-    assert [n.node_id for n in awaited] == [n.node_id for n in parser([document])]
+@EVERY
+def test_every_section_starts_a_node_where_it_is_long_enough(options: dict[str, Any]) -> None:
+    text = "\n\n".join(f"## About {topic}\n\n" + f"It has {topic}s. " * 12 for topic in TOPICS)
+    parser = SemanticNodeParser(embed_model=TopicEmbedding(), min_chunk_size=20, **options)
+    chunks = parser.split_text(text)
+    assert {f"## About {topic}" for topic in TOPICS} <= {chunk.split("\n")[0] for chunk in chunks}
+    assert not any("\n## " in chunk for chunk in chunks)
 
 
-def test_headings_stay_with_the_text_below_them() -> None:
-    text = "\n\n".join(f"## About\n\nThe {t} is here. It is a good {t}." for t in TOPICS)
-    parser = SemanticNodeParser(
-        embed_model=TopicEmbedding(), min_chunk_size=0, breakpoint_percentile=0
-    )
-    assert all(not chunk.rstrip().endswith("## About") for chunk in parser.split_text(text))
+@pytest.mark.parametrize("options", [{"method": "optimal"}, {"breakpoint_percentile": 0}], ids=str)
+def test_headings_on_top_of_each_other_stay_together_with_the_text(options: Any) -> None:
+    text = "# Book\n\n## Part\n\n### Chapter\n\n" + story(4)
+    parser = SemanticNodeParser(embed_model=TopicEmbedding(), min_chunk_size=0, **options)
+    first = parser.split_text(text)[0]
+    assert first.startswith("# Book\n\n## Part\n\n### Chapter\n\nThe pump number 0")
+
+
+def test_optimal_finds_the_cut_that_a_greedy_split_at_the_widest_gap_misses() -> None:
+    """The widest gap is a single stray sentence; the topics change elsewhere."""
+    stray = "The door number 1 does its door work."
+    pumps = "The pump number 1 does its pump work. " * 6
+    lamps = "The lamp number 1 does its lamp work. " * 6
+    text = f"{pumps}{stray} {pumps}{lamps}"
+    parser = optimal(embed_model=TopicEmbedding(), min_chunk_size=40, chunk_penalty=10.0)
+    found = [("pump" in chunk, "lamp" in chunk) for chunk in parser.split_text(text.strip())]
+    assert found == [(True, False), (False, True)]
+
+
+def test_a_higher_penalty_gives_fewer_nodes() -> None:
+    sizes = [
+        len(optimal(min_chunk_size=0, chunk_penalty=penalty).split_text(story(20)))
+        for penalty in (0.2, 1.0, 5.0)
+    ]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > sizes[2]
+
+
+def test_a_table_within_the_size_is_never_cut() -> None:
+    table = "| lamp | door |\n|---|---|\n" + "\n".join(f"| {n} | pump |" for n in range(9))
+    text = f"{story()}\n\n{table}\n\n{story()}"
+    chunks = optimal(embed_model=TopicEmbedding()).split_text(text)
+    assert sum(table in chunk for chunk in chunks) == 1
 
 
 @pytest.mark.parametrize(
-    ("answers", "error"),
+    ("model", "error", "says"),
     [
-        (([1.0, 2.0], [1.0, 2.0, 3.0]), DimensionError),
-        (([float("nan"), 1.0], [float("nan"), 1.0]), ModelResponseError),
+        (ForgetfulEmbedding(), ModelResponseError, "vectors for"),
+        (GrowingEmbedding(), DimensionError, "different lengths"),
+        (UnevenEmbedding(), DimensionError, "embedding model"),
+        (BrokenEmbedding(), ModelResponseError, "embedding model"),
     ],
 )
-def test_unusable_vectors_are_an_error_that_says_so(answers: Any, error: type[Exception]) -> None:
-    parser = SemanticNodeParser(embed_model=BrokenEmbedding(answers=answers))
-    with pytest.raises(error, match="embedding model"):
-        parser.split_text("One odd sentence. And an even one.")
+@EVERY
+def test_a_model_that_answers_wrongly_is_an_error_that_says_so(
+    options: dict[str, Any], model: BaseEmbedding, error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        SemanticNodeParser(embed_model=model, window=5, **options).split_text(story())
+
+
+@pytest.mark.parametrize("vectors", [[[1.0], None], [None, None], [[1.0], ["1"]]], ids=str)
+def test_what_is_no_vector_is_an_error_that_says_so(vectors: Any) -> None:
+    with pytest.raises(DimensionError, match="no numbers"):
+        unit_rows(vectors, 2)
 
 
 def test_models_of_one_name_on_two_servers_or_of_two_settings_are_two_configurations() -> None:
@@ -168,6 +264,166 @@ def test_the_model_is_known_by_name_in_the_configuration_and_never_serialised() 
     assert parser.fingerprint != SemanticNodeParser().fingerprint
 
 
-def test_a_least_size_over_the_size_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="must not be over chunk_size"):
-        SemanticNodeParser(chunk_size=50, min_chunk_size=100)
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"method": "optimal", "buffer_size": 1}, "choose the other method"),
+        ({"method": "optimal", "breakpoint_percentile": 90.0}, "choose the other method"),
+        ({"method": "percentile", "chunk_penalty": 2.0}, "choose the other method"),
+        ({"chunk_size": 50, "min_chunk_size": 100}, "must not be over chunk_size"),
+        ({"max_sentences": 1}, "max_sentences"),
+    ],
+    ids=str,
+)
+def test_options_that_contradict_each_other_are_refused(options: Any, says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says):
+        SemanticNodeParser(**options)
+
+
+def test_both_methods_come_back_from_their_own_data() -> None:
+    for options in METHODS:
+        parser = SemanticNodeParser(**options)
+        assert SemanticNodeParser.from_dict(parser.to_dict()) == parser
+    assert len({SemanticNodeParser(**options).fingerprint for options in METHODS}) == len(METHODS)
+
+
+# --- S0-45: a bound on what is embedded, never on what is cut ------------------------------------
+
+SENTENCES = 36
+STORY = story(9)
+capped = partial(SemanticNodeParser, chunk_size=40, min_chunk_size=6, window=4)
+
+
+@EVERY
+def test_s0_45_no_more_is_embedded_than_the_cap_allows_and_what_is_beyond_it_says_so(
+    options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    model = TopicEmbedding()
+    with caplog.at_level(logging.WARNING):
+        nodes = capped(embed_model=model, max_sentences=6, **options)([Document(text=STORY)])
+    assert len(model.seen) == 6
+    assert_slices_in_order_that_cover(STORY, nodes)  # type: ignore[arg-type]
+    place = STORY.index("The pump number 6")
+    for node in nodes:
+        assert node.metadata[keys.TOKEN_COUNT] <= 40
+        beyond = node.metadata[keys.END_CHAR] > place
+        assert beyond == ("beyond the first 6" in node.metadata.get(keys.CUT_BY_SIZE, ""))
+        assert keys.CUT_BY_SIZE not in node.get_content(MetadataMode.EMBED)
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        f"{SENTENCES - 6} of {SENTENCES} sentences are not embedded but cut by size: "
+        "max_sentences is 6"
+    )
+
+
+@EVERY
+def test_s0_45_beyond_the_cap_nodes_are_as_full_as_their_size_allows(
+    options: dict[str, Any],
+) -> None:
+    nodes = capped(max_sentences=2, **options)([Document(text=STORY)])
+    sizes = [node.metadata[keys.TOKEN_COUNT] for node in nodes]
+    one = count_tokens("The pump number 1 does its pump work.")
+    assert all(size > 40 - one for size in sizes[1:-2])
+
+
+@EVERY
+def test_s0_45_beyond_the_cap_a_heading_still_opens_a_node(options: dict[str, Any]) -> None:
+    text = "\n\n".join(f"# Part {n}\n\n{STORY[:300]}" for n in range(4))
+    nodes = capped(max_sentences=3, **options)([Document(text=text)])
+    assert not [node for node in nodes if node.get_content().rstrip().endswith(tuple("0123"))]
+    assert sum(node.get_content().startswith("# Part") for node in nodes) == 4
+
+
+@EVERY
+def test_s0_45_a_cap_that_is_not_reached_changes_nothing(options: dict[str, Any]) -> None:
+    usual = capped(**options)([Document(text=STORY)])
+    bounded = capped(max_sentences=SENTENCES, **options)([Document(text=STORY)])
+    assert [n.get_content() for n in bounded] == [n.get_content() for n in usual]
+    assert not [node for node in bounded if keys.CUT_BY_SIZE in node.metadata]
+
+
+@EVERY
+@given(text=TEXTS)
+def test_s0_45_all_laws_hold_beyond_the_cap(options: dict[str, Any], text: str) -> None:
+    parser = SemanticNodeParser(**{**SMALL["semantic"], **options}, max_sentences=2)
+    nodes = parse(parser, text)
+    assert_slices_in_order_that_cover(text, nodes)
+    assert all(node.metadata[keys.TOKEN_COUNT] <= parser.chunk_size for node in nodes)
+
+
+# --- the arithmetic of both methods --------------------------------------------------------------
+
+
+def rows_of(count: int, seed: int, width: int = 3) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return unit_rows(np.random.default_rng(seed).normal(size=(count, width)) + 1, count)  # type: ignore[arg-type]
+
+
+def cohesion(vectors: Any, first: int, last: int) -> float:
+    return float((vectors[first : last + 1].sum(axis=0) ** 2).sum()) / (last + 1 - first)
+
+
+@given(
+    count=st.integers(1, 12),
+    longest=st.integers(1, 6),
+    price=st.floats(0, 2),
+    window=st.integers(1, 5),
+    seed=st.integers(0, 10_000),
+)
+def test_no_partition_is_better_than_the_one_that_is_found(
+    count: int, longest: int, price: float, window: int, seed: int
+) -> None:
+    vectors = rows_of(count, seed)
+    firsts = np.maximum(0, np.arange(count) - longest + 1)
+    scores = RunScores(np.ones(count, dtype=np.int64), firsts, np.arange(count) + 1)
+    for first in range(0, count, window):
+        scores.add(vectors[first : first + window])
+    runs = scores.best(price)
+    best = [0.0]
+    for last in range(count):
+        best.append(
+            max(best[f] + cohesion(vectors, f, last) - price for f in range(firsts[last], last + 1))
+        )
+    assert sum(cohesion(vectors, *run) - price for run in runs) == pytest.approx(best[-1], abs=1e-3)
+    assert [first for first, _ in runs] == [0, *(last + 1 for _, last in runs[:-1])]
+    assert runs[-1][1] == count - 1
+    assert all(last - first < longest for first, last in runs)
+
+
+def test_runs_longer_than_one_block_of_the_product_are_scored_right() -> None:
+    vectors = rows_of(200, 3)
+    ones, none = np.ones(200, dtype=np.int64), np.zeros(200, dtype=np.int64)
+    scores = RunScores(ones, none, np.arange(200) + 1)
+    scores.add(vectors)
+    assert scores.best(price=1000.0) == [(0, 199)]
+    assert scores._scores[199, 0] == pytest.approx(cohesion(vectors, 0, 199) * 100_000, abs=1)
+
+
+def test_short_runs_are_taken_only_where_nothing_else_is_possible() -> None:
+    vectors = unit_rows([[1.0, 0.0], [0.0, 1.0]] * 5, 10)
+    ones, none = np.ones(10, dtype=np.int64), np.zeros(10, dtype=np.int64)
+    scores = RunScores(ones, none, short_from=np.arange(10) - 1)
+    scores.add(vectors)
+    assert all(last - first >= 2 for first, last in scores.best(price=0.0))
+
+
+@given(
+    count=st.integers(2, 25),
+    buffer=st.integers(0, 4),
+    window=st.integers(1, 7),
+    seed=st.integers(0, 10_000),
+)
+def test_distances_do_not_depend_on_the_windows_vectors_arrive_in(
+    count: int, buffer: int, window: int, seed: int
+) -> None:
+    vectors = rows_of(count, seed)
+    whole, windowed = Distances(buffer), Distances(buffer)
+    whole.add(vectors)
+    for first in range(0, count, window):
+        windowed.add(vectors[first : first + window])
+    expected = [
+        vectors[max(0, i - buffer) : i + buffer + 1].sum(axis=0) for i in range(len(vectors))
+    ]
+    cosines = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in pairwise(expected)]
+    distances = whole.finish()
+    assert distances == pytest.approx(np.maximum(0, 1 - np.array(cosines)), abs=1e-8)
+    assert windowed.finish().tolist() == distances.tolist()

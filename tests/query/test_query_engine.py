@@ -14,7 +14,6 @@ from rag_nodes.errors import (
     ModelResponseError,
 )
 from rag_nodes.query import (
-    QueryEngine,
     QueryOptions,
     RagNodesQueryEngine,
     RagNodesRetriever,
@@ -45,7 +44,7 @@ def engine(
     document_ids: list[str] | None = None,
     **options: Any,
 ) -> RagNodesQueryEngine:
-    return QueryEngine(
+    return RagNodesQueryEngine(
         store=store,
         collection=collection,
         models=models,

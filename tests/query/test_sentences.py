@@ -71,7 +71,7 @@ def engine(store: Store, collection: str, models: Models, **options: Any) -> Rag
 
 def hits_of(store: Store, collection: str, models: Models, **options: Any) -> list[Hit]:
     retriever = engine(store, collection, models, **options).retriever
-    return retriever.hits(QUESTION, retriever.embed(QUESTION))
+    return retriever.hits(QUESTION, retriever.question_vector(QUESTION).vector)
 
 
 def read(answer: Answer) -> str:
@@ -136,7 +136,7 @@ def test_what_is_read_across_a_page_says_where_the_page_is_turned(
     document = Document(text=text, id_="tank", metadata={"page_starts": [0, turned]})
     collection = stored(store, offline, document, "fixed", chunk_size=30, chunk_overlap=0)
     retriever = engine(store, collection, offline, budget=500).retriever
-    [first, *_] = retriever.hits("tank", retriever.embed("tank"))
+    [first, *_] = retriever.hits("tank", retriever.question_vector("tank").vector)
     whole = first.read
     assert text[whole.start_char_idx : whole.end_char_idx] == whole.text
     assert whole.start_char_idx is not None
@@ -152,9 +152,9 @@ def test_where_no_sentence_has_a_word_of_the_question_chunks_follow_as_they_were
     collection = stored(store, offline, valves, "heading", min_chunk_size=0)
     retriever = engine(store, collection, offline, budget=80).retriever
     asked = "¿Dónde están los tornillos?"
-    found = retriever.hits(asked, retriever.embed(asked))
+    found = retriever.hits(asked, retriever.question_vector(asked).vector)
     whole = engine(store, collection, offline, budget=None, top_k=3).retriever
-    usual = whole.hits(asked, whole.embed(asked))
+    usual = whole.hits(asked, whole.question_vector(asked).vector)
     assert [hit.node.node_id for hit in found[:2]] == [hit.node.node_id for hit in usual[:2]]
     assert found[0].read.text == usual[0].node.text
     assert sum(count_tokens(hit.read.text) for hit in found) <= 80
@@ -315,7 +315,7 @@ def test_passages_side_by_side_are_one_unless_the_page_is_turned_between_them(
     collection = stored(store, offline, document, "fixed")
     retriever = engine(store, collection, offline, budget=100).retriever
     asked = "How many litres has the red tank?"
-    found = retriever.hits(asked, retriever.embed(asked))
+    found = retriever.hits(asked, retriever.question_vector(asked).vector)
     assert len(found) == passages
     assert "\n\n".join(hit.read.text for hit in found) == text
 
@@ -334,7 +334,8 @@ def test_a_passage_is_not_cut_for_a_worse_one_that_stands_beside_the_best(
     collection = stored(store, offline, Document(text=text, id_="tank"), "fixed")
     budget = count_tokens(best) + count_tokens(good) + 2
     retriever = engine(store, collection, offline, budget=budget).retriever
-    read = " ".join(hit.read.text for hit in retriever.hits("Tanks?", retriever.embed("Tanks?")))
+    vector = retriever.question_vector("Tanks?").vector
+    read = " ".join(hit.read.text for hit in retriever.hits("Tanks?", vector))
     assert best in read
     assert good in read
 

@@ -63,7 +63,7 @@ def engine(store: Store, models: Models, document: Document) -> RagNodesQueryEng
         models=models,
         options=QueryOptions(prices={"a-model": (1.0, 2.0)}),
     )
-    made.retriever.embed(QUESTION)  # remembered, so that faults meet the chat model
+    made.retriever.question_vector(QUESTION)  # remembered, so that faults meet the chat model
     return made
 
 

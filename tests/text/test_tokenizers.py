@@ -77,7 +77,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return paths
 
 
-KINDS = ["chars", "estimate", "byte-level", "word-piece", "cl100k_base"]
+KINDS = ["chars", "estimate", "byte-level", "word-piece", "cl100k_base", "o200k_base"]
 
 
 def name_of(kind: str, files: dict[str, Path]) -> str:

@@ -9,24 +9,10 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import TEXTS
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.text.tokens import TokenIndex, count_tokens
 from rag_nodes.text.tokens.encodings import load_encoder, load_encoding
-
-
-@pytest.mark.parametrize("encoding", ["cl100k_base", "o200k_base"])
-@given(text=TEXTS, data=st.data())
-def test_the_count_of_any_span_is_that_of_the_slice_encoded_alone(
-    encoding: str, text: str, data: st.DataObject
-) -> None:
-    index = TokenIndex(text, encoding)
-    for _ in range(5):
-        start = data.draw(st.integers(0, len(text)))
-        end = data.draw(st.integers(start, len(text)))
-        assert index.count(start, end) == count_tokens(text[start:end], encoding)
-
 
 _BLANKS = st.just("\n") | st.text(alphabet=" \n\t\r\u00a0\u3000", min_size=1, max_size=4)
 _WORDS = st.one_of(
@@ -73,20 +59,6 @@ def test_p10_of_a_long_span_only_the_ends_are_encoded_again(
     monkeypatch.setattr(TokenIndex, "_encode", counting)
     assert index.count(3, 9_003) == count_tokens(text[3:9_003])
     assert sum(encoded) < 100
-
-
-@given(text=TEXTS, start=st.integers(0, 50), limit=st.integers(1, 30))
-def test_what_fits_is_within_the_limit(text: str, start: int, limit: int) -> None:
-    start = min(start, len(text))
-    end = TokenIndex(text).fit(start, limit)
-    assert start <= end <= len(text)
-    assert count_tokens(text[start:end]) <= limit
-
-
-def test_what_fits_in_plain_prose_fills_the_limit() -> None:
-    text = "The quick brown fox jumps over the lazy dog. " * 50
-    index = TokenIndex(text)
-    assert index.count(0, index.fit(0, 100)) == 100
 
 
 def test_special_tokens_in_a_text_are_plain_text() -> None:

@@ -212,10 +212,10 @@ SEARCH: dict[str, Any] = {
         ),
     ],
     "expand": Annotated[
-        Literal["auto", "none", "neighbours", "parent"] | None,
+        Literal["auto", "none", "neighbours"] | None,
         typer.Option(
             help="Read around what is found: the window or parent that the parser made (auto, the "
-            "default), nothing, the chunks before and after, or the parent even in pieces.",
+            "default), nothing, or the chunks before and after.",
             rich_help_panel=SEARCH_PANEL,
             show_default=False,
         ),

@@ -26,9 +26,6 @@ from rag_nodes.query.types import (
 )
 from rag_nodes.store.filters import Filter
 
-QueryEngine = RagNodesQueryEngine
-"""Short name of the engine."""
-
 __all__ = [
     "QUERY_PRESETS",
     "Answer",
@@ -42,7 +39,6 @@ __all__ = [
     "Finished",
     "Hit",
     "Mark",
-    "QueryEngine",
     "QueryOptions",
     "QuestionVectors",
     "RagNodesChat",

@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
 Fetch = Callable[[Sequence[str]], dict[str, TextNode]]
 """Gives the stored ones of some node ids."""
-Expand = Literal["auto", "none", "neighbours", "parent"]
-"""What the parser meant to be read; nothing more; the chunks before and after each hit; or the
-parent in place of its children, pieced together where it is not stored."""
-EXPANSIONS: tuple[Expand, ...] = ("auto", "none", "neighbours", "parent")
+Expand = Literal["auto", "none", "neighbours"]
+"""What the parser meant to be read; nothing more; or the chunks before and after each hit."""
+EXPANSIONS: tuple[Expand, ...] = ("auto", "none", "neighbours")
 _OF_A_PLACE = frozenset(
     {
         keys.PAGE_START,
@@ -50,8 +49,7 @@ def expanded(hits: Sequence[Hit], read: Fetch, expand: Expand, *, limit: int) ->
         hits: in rank order.
         read: gives stored nodes by id.
         expand: "auto" has the window or the parent of a node read in its place, where it has one;
-            "none" nothing; "neighbours" puts the chunk before and the one after behind each hit;
-            "parent" has the parent read, or, where it is not stored, adds all children of it.
+            "none" nothing; "neighbours" puts the chunk before and the one after behind each hit.
         limit: hits at most that were found themselves.
     """
     found = hits[:limit]
@@ -59,8 +57,6 @@ def expanded(hits: Sequence[Hit], read: Fetch, expand: Expand, *, limit: int) ->
         return _as_meant(found, read)
     if expand == "neighbours":
         return with_neighbours(found, read)
-    if expand == "parent":
-        return _ranked(_with_parents(found, read))
     return list(found)
 
 
@@ -123,33 +119,6 @@ def _followed(hits: Sequence[Hit], read: Fetch) -> Iterator[Hit]:
         for node_id in own:
             if node_id in nodes:
                 yield _brought(hit, nodes[node_id])
-
-
-def _with_parents(hits: Sequence[Hit], read: Fetch) -> Iterator[Hit]:
-    parents = read(list(dict.fromkeys(filter(None, (_parent_of(hit.node) for hit in hits)))))
-    for hit in hits:
-        parent_id = _parent_of(hit.node)
-        if parent_id in parents:
-            yield replace(hit, surroundings=parents[parent_id])
-            continue
-        yield hit
-        if parent_id:
-            for node in _siblings(hit.node, parent_id, read):
-                yield _brought(hit, node)
-
-
-def _siblings(node: TextNode, parent_id: str, read: Fetch) -> Iterator[TextNode]:
-    """The other children of a parent that is not stored; together they cover its text."""
-    for direction in (NodeRelationship.PREVIOUS, NodeRelationship.NEXT):
-        here = node
-        while (next_id := related(here, direction)) is not None:
-            nodes = read([next_id])
-            if next_id not in nodes:
-                break
-            here = nodes[next_id]
-            if _parent_of(here) != parent_id:
-                break
-            yield here
 
 
 def _beside(node: TextNode) -> list[str]:

@@ -171,8 +171,7 @@ class QueryOptions:
         similarity_cutoff: leave out chunks of a lower cosine similarity; None to keep all.
         expand: what is read around what was found: "auto" the window of a sentence or the parent
             of a child, where the parser made them, and nothing else; "none" nothing;
-            "neighbours" the chunks before and after as well; "parent" the parent, or all its
-            children where it is not stored.
+            "neighbours" the chunks before and after as well.
         rerank: puts the candidates into a better order: called with question and hits, or a
             LlamaIndex postprocessor; None to keep the order of the search. Sentences are looked for
             in the best 20 of that order; for whole chunks in that order, ask for "chunks".

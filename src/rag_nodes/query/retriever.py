@@ -99,11 +99,6 @@ class RagNodesRetriever(BaseRetriever):
         self.options = options or QueryOptions()
         self.vectors = vectors or QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
 
-    @property
-    def top_k(self) -> int:
-        """Chunks per question."""
-        return self.options.chunks(widened=False)
-
     def question_vector(self, question: str) -> QuestionVector:
         """The question's embedding, remembered or fresh; none where the mode needs none.
 
@@ -115,14 +110,6 @@ class RagNodesRetriever(BaseRetriever):
     async def aquestion_vector(self, question: str) -> QuestionVector:
         """Like `question_vector`, without blocking the event loop."""
         return await self.vectors.aget(self.models, question, mode=self.options.mode)
-
-    def embed(self, question: str) -> list[float] | None:
-        """Only the vector of `question_vector`."""
-        return self.question_vector(question).vector
-
-    async def aembed(self, question: str) -> list[float] | None:
-        """Only the vector of `aquestion_vector`."""
-        return (await self.aquestion_vector(question)).vector
 
     @dispatcher.span
     def find(
@@ -204,7 +191,7 @@ class RagNodesRetriever(BaseRetriever):
 
     def _with_context(self, hits: Sequence[Hit]) -> list[Hit]:
         """The hits and what stands beside them, as far as the options let it be read."""
-        if self.options.expand not in {"auto", "parent"}:
+        if self.options.expand != "auto":
             return list(hits)  # nothing is wanted, or it is there already
         if self.options.similarity_cutoff is not None:
             return list(hits)  # what stands beside them was not compared
@@ -218,22 +205,18 @@ class RagNodesRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         question = query_bundle.query_str
-        return replaced(self.hits(question, query_bundle.embedding or self.embed(question)))
+        vector = query_bundle.embedding or self.question_vector(question).vector
+        return replaced(self.hits(question, vector))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         question = query_bundle.query_str
-        vector = query_bundle.embedding or await self.aembed(question)
+        vector = query_bundle.embedding or (await self.aquestion_vector(question)).vector
         return replaced(await asyncio.to_thread(self.hits, question, vector))
 
 
 def _tokens(node: TextNode) -> float:
     """As its parser counted them, else by a rule of thumb."""
     return node.metadata.get(TOKEN_COUNT) or len(node.text) / _LETTERS
-
-
-def scored(hits: Sequence[Hit]) -> list[NodeWithScore]:
-    """Hits as LlamaIndex passes them on."""
-    return [NodeWithScore(node=hit.node, score=hit.score) for hit in hits]
 
 
 def _similar(hits: Sequence[Hit], cutoff: float) -> list[Hit]:
@@ -247,10 +230,11 @@ def _reranked(hits: Sequence[Hit], question: str, options: QueryOptions) -> list
     rerank = options.rerank
     if isinstance(rerank, BaseNodePostprocessor):
         by_id = {hit.node.node_id: hit for hit in hits}
+        nodes = [NodeWithScore(node=hit.node, score=hit.score) for hit in hits]
         ordered = rescored(
             [
                 replace(by_id[one.node.node_id], rerank_score=float(one.score or 0.0))
-                for one in rerank.postprocess_nodes(scored(hits), query_str=question)
+                for one in rerank.postprocess_nodes(nodes, query_str=question)
                 if one.node.node_id in by_id
             ]
         )

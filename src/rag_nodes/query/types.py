@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.store import Hit
@@ -100,13 +100,7 @@ class Source:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
-        return {
-            "number": self.number,
-            "label": self.label,
-            "text": self.text,
-            "tokens": self.tokens,
-            "excerpts": [excerpt.as_dict() for excerpt in self.excerpts],
-        }
+        return _plain_fields(self, "hits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,33 +221,23 @@ class Answer:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
-        return {
-            "question": self.question,
-            "text": self.text,
-            "kind": self.kind,
-            "citations": [citation.as_dict() for citation in self.citations],
-            "unknown_sources": list(self.unknown_sources),
-            "hits": [hit.as_dict() for hit in self.hits],
-            "sources": [source.as_dict() for source in self.sources],
-            "left_out": self.left_out,
-            "context_tokens": self.context_tokens,
-            "seconds": dict(self.seconds),
-            "embedding_model": self.embedding_model,
-            "answer_model": self.answer_model,
-            "left_out_tokens": self.left_out_tokens,
-            "cut": self.cut,
-            "budget": self.budget,
-            "widened": self.widened,
-            "widening": self.widening,
-            "cached": self.cached,
-            "tokens_in": self.tokens_in,
-            "tokens_out": self.tokens_out,
-            "tokens_estimated": self.tokens_estimated,
-            "cost": self.cost,
-            "embedding_tokens": self.embedding_tokens,
-            "embedding_cost": self.embedding_cost,
-            "marks": [{**mark._asdict(), "numbers": list(mark.numbers)} for mark in self.marks],
-        }
+        return {**_plain_fields(self), "widened": self.widened}
+
+
+def _plain_fields(value: Answer | Source, *leaving_out: str) -> dict[str, Any]:
+    """The fields by name, as plain data."""
+    names = (one.name for one in fields(value) if one.name not in leaving_out)
+    return {name: _plain(getattr(value, name)) for name in names}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mark):
+        return {**value._asdict(), "numbers": list(value.numbers)}
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return dict(value)
+    return value.as_dict() if hasattr(value, "as_dict") else value
 
 
 def _holds(hit: Hit, offset: int) -> bool:

@@ -84,7 +84,7 @@ class AnswerSettings(BaseModel):
     """By meaning and words, by meaning only, or by words only."""
     fusion: Literal["score", "rank"] = "score"
     """How a hybrid search joins its two rankings."""
-    expand: Literal["auto", "none", "neighbours", "parent"] = "auto"
+    expand: Literal["auto", "none", "neighbours"] = "auto"
     """What is read around what was found; "auto" for the windows and parents a parser made."""
     step_words: tuple[str, ...] | None = None
     """Phrases that ask for steps; None for the built-in lists of ten languages."""

@@ -236,10 +236,10 @@ class AutoNodeParser(SpanNodeParser):
                 return Decision(WHOLE, reason, self.chunk_size, {"tokens": tokens})
         sample = sample_of(source, language=self.language)
         sizes = {name: self._size(name) for name in self._parsers}
-        signals = structure_of(source, sample)
+        signals = structure_of(sample)
         chosen, reason = rule_of_structure(signals, sizes)
         if not chosen:
-            signals = with_sentences(signals, sample, cohesion=SEMANTIC in self._parsers)
+            signals = with_sentences(signals, sample)
             chosen, reason = rule_of_sentences(signals, sizes)
         if not chosen:
             chosen, reason = next(iter(self._parsers)), "No rule names another candidate"

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
 from rag_nodes.parsers.source import SourceText
-from rag_nodes.text.markdown import Block, Kind
+from rag_nodes.text.markdown import Kind
 from rag_nodes.text.packing import Packer
-from rag_nodes.text.words import words
 
 _SPEAKER = re.compile(
     r"(?:[*_\[(]*\d[\d:.,\])]*\s*)?[*_\[(]*[^\W\d_][\w .'-]{0,30}[*_\])]*:[*_]*\s"
 )
 """A name and a colon at the start of a line, maybe after a time."""
-_MEANINGFUL = 4
-"""Letters from which a word is counted for cohesion; shorter ones are mostly grammar."""
-_NEIGHBOURS = 3
-"""Sentences compared on either side of a gap."""
 _LABEL = re.compile(r"([^\W\d_][\w ./'()-]{0,60}):(?:[ \t]|$)")
 """What stands before a field of a record, as the reader of CSV writes them: `Name: value`."""
 _DELIMITERS = ",;\t|"
@@ -40,37 +35,30 @@ class Signals:
     """Facts of one document, from its windows; shares are of their characters, 0 to 1.
 
     Attributes:
-        characters: characters of the whole document.
         headings: number of headings seen.
         levels: number of different heading levels.
         section_tokens: median tokens from one heading to the next; 0 without headings.
         under_headings: share of the text that stands under a heading.
         table_share: share in tables.
-        code_share: share in code.
         records: number of records seen: blocks of fields, each under its name.
         record_share: share of the lines that are fields of a record or cells between delimiters.
         paragraph_tokens: tokens of the paragraph the middle of all prose stands in.
         sentence_tokens: the same of sentences.
         speaker_share: share of lines that begin with a name and a colon.
-        cohesion: share of meaningful words that groups of neighbouring sentences have in common;
-            0 where it is not asked for.
 
-    The last four are 0 where the others decide, since nothing is looked for without need.
+    The last three are 0 where the others decide, since nothing is looked for without need.
     """
 
-    characters: int
     headings: int
     levels: int
     section_tokens: int
     under_headings: float
     table_share: float
-    code_share: float
     records: int
     record_share: float
     paragraph_tokens: int = 0
     sentence_tokens: int = 0
     speaker_share: float = 0.0
-    cohesion: float = 0.0
 
 
 def sample_of(source: SourceText, *, language: str) -> SourceText:
@@ -100,49 +88,35 @@ def _window(text: str, start: int) -> str:
     return window[first:last]
 
 
-def structure_of(source: SourceText, sample: SourceText) -> Signals:
-    """Headings, tables, code and records of a text, all but its length from the sample.
-
-    Args:
-        source: the text.
-        sample: what of it is looked at.
-    """
+def structure_of(sample: SourceText) -> Signals:
+    """Headings, tables and records of what is looked at of a text."""
     packer = sample.packer
     length = max(packer.end - packer.start, 1)
     headings = [block for block in packer.blocks if block.kind is Kind.HEADING]
     starts = [block.start for block in headings]
     sections = [right - left for left, right in pairwise([*starts, packer.end])]
+    tables = sum(block.end - block.start for block in packer.blocks if block.kind is Kind.TABLE)
     records, in_records = _records(sample.text)
     return Signals(
-        characters=len(source.text),
         headings=len(headings),
         levels=len({block.level for block in headings}),
         section_tokens=round(median(sections) * _tokens_per_character(packer)) if sections else 0,
         under_headings=round((packer.end - starts[0]) / length, 3) if starts else 0.0,
-        table_share=_share(packer.blocks, Kind.TABLE, length),
-        code_share=_share(packer.blocks, Kind.CODE, length),
+        table_share=round(tables / length, 3),
         records=records,
         record_share=max(in_records, _in_columns(sample.text)),
     )
 
 
-def with_sentences(signals: Signals, sample: SourceText, *, cohesion: bool) -> Signals:
-    """The signals, and those of paragraphs and sentences, which take longest to find.
-
-    Args:
-        signals: of the structure.
-        sample: what of the text is looked at.
-        cohesion: whether to compare the words of neighbouring sentences.
-    """
+def with_sentences(signals: Signals, sample: SourceText) -> Signals:
+    """The signals, and those of paragraphs and sentences, which take longest to find."""
     packer = sample.packer
     per_character = _tokens_per_character(packer)
-    units = _sentences(packer)
     return replace(
         signals,
         paragraph_tokens=round(_middle(_prose(packer)) * per_character),
-        sentence_tokens=round(_middle([len(unit) for unit in units]) * per_character),
+        sentence_tokens=round(_middle(_sentences(packer)) * per_character),
         speaker_share=_speaker_share(packer),
-        cohesion=_cohesion(units) if cohesion else 0.0,
     )
 
 
@@ -182,10 +156,6 @@ def _in_columns(text: str) -> float:
     return round(max(shares), 3)
 
 
-def _share(blocks: Iterable[Block], kind: Kind, length: int) -> float:
-    return round(sum(block.end - block.start for block in blocks if block.kind is kind) / length, 3)
-
-
 def _prose(packer: Packer) -> list[int]:
     return [b.end - b.start for b in packer.blocks if b.kind in {Kind.PARAGRAPH, Kind.QUOTE}]
 
@@ -200,29 +170,18 @@ def _middle(lengths: Sequence[int]) -> int:
     return 0
 
 
-def _sentences(packer: Packer) -> list[str]:
-    found: list[str] = []
-    for block in packer.blocks:
-        if block.kind in {Kind.PARAGRAPH, Kind.QUOTE, Kind.LIST}:
-            found += [unit.of(packer.text) for unit in packer.units_of(block)]
-    return found
+def _sentences(packer: Packer) -> list[int]:
+    return [
+        unit.length
+        for block in packer.blocks
+        if block.kind in {Kind.PARAGRAPH, Kind.QUOTE, Kind.LIST}
+        for unit in packer.units_of(block)
+    ]
 
 
 def _speaker_share(packer: Packer) -> float:
     lines = [line for line in packer.text.splitlines() if line.strip()]
     return round(sum(map(bool, map(_SPEAKER.match, lines))) / max(len(lines), 1), 3)
-
-
-def _cohesion(units: Sequence[str]) -> float:
-    """Mean overlap of the words on both sides of each gap."""
-    known = [{word for word in words(unit) if len(word) >= _MEANINGFUL} for unit in units]
-    overlaps = []
-    for gap in range(1, len(known)):
-        left = set().union(*known[max(0, gap - _NEIGHBOURS) : gap])
-        right = set().union(*known[gap : gap + _NEIGHBOURS])
-        if left and right:
-            overlaps.append(len(left & right) / min(len(left), len(right)))
-    return round(sum(overlaps) / len(overlaps), 3) if overlaps else 0.0
 
 
 SEMANTIC = "semantic"
@@ -326,7 +285,7 @@ def _unbroken(signals: Signals, chunk_size: int) -> str:
         return ""
     return (
         f"No headings, and paragraphs of {signals.paragraph_tokens} tokens do not say where "
-        f"topics change; neighbouring sentences share {signals.cohesion:.0%} of their words"
+        "topics change"
     )
 
 

@@ -104,7 +104,7 @@ class QuestionBody(Body):
         "text alone, or behind some of their sentences as a summary.",
     )
     filter: SearchFilter | None = Field(default=None, description="Search only these chunks.")
-    expand: Literal["auto", "none", "neighbours", "parent"] | None = Field(
+    expand: Literal["auto", "none", "neighbours"] | None = Field(
         default=None,
         description="What is read around what is found: auto for the windows and parents that a "
         "parser made; null for what the server does, which is that unless it is told otherwise.",
