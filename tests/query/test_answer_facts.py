@@ -16,7 +16,7 @@ from rag_nodes.errors import ConfigurationError, ModelConnectionError
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
-from rag_nodes.query import Finished, QueryOptions, QuestionVectors, RagNodesQueryEngine
+from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesQueryEngine
 from rag_nodes.query.options import asks_for_steps
 from rag_nodes.query.prompts import fill
 from rag_nodes.text.tokens import count_tokens
@@ -91,15 +91,6 @@ def test_tokens_are_the_servers_where_it_says_them_and_counted_where_not(
     assert answer.tokens_out == count_tokens("A battery [Source 1].")
     assert answer.tokens_estimated
     assert answer.cost == pytest.approx((answer.tokens_in * 2 + answer.tokens_out * 8) / 1e6)
-
-
-def test_a_streamed_answer_knows_its_tokens_too(
-    store: Store, collection: str, offline: Models
-) -> None:
-    told = answering(offline, billed={"prompt_tokens": 7, "completion_tokens": 3})
-    last = list(engine(store, collection, told).stream(QUESTION))[-1]
-    assert isinstance(last, Finished)
-    assert (last.answer.tokens_in, last.answer.tokens_out) == (7, 3)
 
 
 def test_a_cost_is_none_where_the_price_is_unknown_and_0_where_nobody_was_asked(

@@ -206,13 +206,6 @@ async def test_an_answer_that_breaks_off_keeps_what_had_arrived(streamed: Any) -
     assert last == Failed(broken, "A battery")
 
 
-async def test_foreign_errors_become_ours(streamed: Any) -> None:
-    last = (await both(streamed(ConnectionError("provider's words"))))[-1]
-    assert isinstance(last, Failed)
-    assert isinstance(last.error, ModelConnectionError)
-    assert last.text == ""
-
-
 @pytest.mark.parametrize("pieces", [(), ("",), (" ", "\n")])
 async def test_an_empty_stream_is_a_failure(streamed: Any, pieces: tuple[str, ...]) -> None:
     last = (await both(streamed(*pieces)))[-1]
