@@ -11,11 +11,9 @@ from rag_nodes.columns.finding import hits_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.models.keys import without_keys
 from rag_nodes.query.answering import answer_of
-from rag_nodes.query.citations import cite_sources, cited_numbers
-from rag_nodes.query.events import CitationSeen, Delta, Failed, Finished, Retrieved
-from rag_nodes.query.marks import marks_of
+from rag_nodes.query.citations import cite_sources, cited_numbers, marks_of
 from rag_nodes.query.packing import one_by_one
-from rag_nodes.query.types import Answer
+from rag_nodes.query.types import Answer, CitationSeen, Delta, Failed, Finished, Retrieved
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -25,8 +23,7 @@ if TYPE_CHECKING:
     from llama_index.core.base.response.schema import RESPONSE_TYPE
 
     from rag_nodes.columns.placing import Placing
-    from rag_nodes.query.events import Event
-    from rag_nodes.query.types import Source
+    from rag_nodes.query.types import Event, Source
 
 
 class AnsweringEngine:
