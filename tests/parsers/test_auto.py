@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -156,14 +155,6 @@ def test_candidates_take_their_own_options_and_share_the_sizes() -> None:
 def test_a_wrong_configuration_says_what_to_do(options: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigurationError, match=says):
         auto(**options)
-
-
-def test_a_parser_comes_back_from_its_data_and_from_a_pickle() -> None:
-    parser = auto(chunk_size=300, candidates={"semantic": {"method": "optimal"}, "heading": {}})
-    for again in (AutoNodeParser.from_dict(parser.to_dict()), pickle.loads(pickle.dumps(parser))):
-        assert again == parser
-        assert again.fingerprint == parser.fingerprint
-        assert again.split_text(MANUAL) == parser.split_text(MANUAL)
 
 
 def test_data_of_a_candidate_that_cut_differently_is_refused() -> None:

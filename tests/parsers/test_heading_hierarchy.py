@@ -6,8 +6,7 @@ import pytest
 from llama_index.core.schema import Document, MetadataMode, TextNode
 
 from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers import HeadingHierarchyNodeParser, get_parser
+from rag_nodes.parsers import get_parser
 from rag_nodes.text.tokens import count_tokens
 
 BODY = "This section says something of its own about the matter at hand. " * 4
@@ -46,11 +45,6 @@ def test_s1_41_without_headings_the_first_sentence_or_the_title_stands_in() -> N
     assert paths(parse(text, chunk_size=200))[0] == ["Paragraph 0 is here."]
     assert paths(parse(text, chunk_size=200))[-1] == ["Paragraph 0 is here."]
     assert paths(parse(text, title="Manual", chunk_size=200))[-1] == ["Manual"]
-
-
-def test_s1_42_a_short_document_is_one_node_and_says_so() -> None:
-    (node,) = parse("# A\n\nShort.\n\n## B\n\nShort too.", min_chunk_size=100)
-    assert node.metadata[keys.WHOLE_DOCUMENT] is True
 
 
 def test_s1_43_a_long_section_is_cut_and_its_parts_numbered() -> None:
@@ -110,11 +104,6 @@ def test_s1_06_the_headings_are_embedded_with_the_text_and_nothing_else_is() -> 
     node = parse(f"# A\n\n## B {{x}}\n\n{BODY}")[0]
     assert node.get_content(MetadataMode.EMBED) == f"Heading: A > B {{x}}\n\n{node.text}"
     assert node.get_content(MetadataMode.LLM) == node.get_content(MetadataMode.EMBED)
-
-
-def test_a_least_size_over_the_size_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="must not be over chunk_size"):
-        HeadingHierarchyNodeParser(chunk_size=50, min_chunk_size=100)
 
 
 @pytest.mark.parametrize("name", ["fixed", "token-overlap", "semantic"])

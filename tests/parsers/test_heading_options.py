@@ -66,11 +66,6 @@ def test_a_whole_document_must_fit_into_one_node() -> None:
         HeadingHierarchyNodeParser(**{**WEB, "split_only_if_over": 4001})
 
 
-def test_an_overlap_not_smaller_than_the_size_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"chunk_overlap \(1000\) must be smaller"):
-        HeadingHierarchyNodeParser(chunk_overlap=1000)
-
-
 def test_s3_06_a_page_over_the_size_is_cut_into_nodes_between_the_bounds() -> None:
     sections = [f"## Section {n}\n\n{numbered_sentences(30)}" for n in range(30)]
     nodes = parse("# Page\n\n" + "\n\n".join(sections), **WEB)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import pickle
 import uuid
 from itertools import pairwise
 
@@ -175,17 +174,6 @@ def test_llama_index_s_auto_merging_retriever_replaces_children_by_their_parent(
     assert [hit.node.get_content() for hit in found] == [
         "## The roof\n\n" + " ".join(f"The roof has part {n} in it." for n in range(12))
     ]
-
-
-def test_the_family_comes_back_from_its_data_and_from_a_pickle() -> None:
-    parser = small_family()
-    for again in (
-        ParentChildNodeParser.from_dict(parser.to_dict()),
-        pickle.loads(pickle.dumps(parser)),
-    ):
-        assert again == parser
-        assert again.fingerprint == parser.fingerprint
-        assert [n.node_id for n in parse(again, TEXT)] == [n.node_id for n in parse(parser, TEXT)]
 
 
 def test_whatever_changes_a_level_changes_the_ids_and_the_cache_key() -> None:

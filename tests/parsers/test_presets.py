@@ -31,7 +31,10 @@ TEXT = "\n\n".join(
     [
         ("fixed", {"chunk_size": 1000, "chunk_overlap": 200, "unit": "characters"}),  # S0-18, S3-03
         ("heading", {"chunk_size": 1000, "min_chunk_size": 100}),  # S1-20, S1-43, S1-44
-        ("token-overlap", {"chunk_size": 750, "chunk_overlap": 100}),  # S2-01, S2-02, S2-12, S2-14
+        (
+            "token-overlap",  # S2-01, S2-02, S2-06, S2-12, S2-14
+            {"chunk_size": 750, "chunk_overlap": 100, "whole_document_below": 500},
+        ),
         ("semantic", {"breakpoint_percentile": 75.0}),  # S0-20, S0-23, S0-26
         (
             "recursive",  # S0-19

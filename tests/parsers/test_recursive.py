@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 
 import pytest
@@ -18,7 +17,6 @@ from strategies import TEXTS
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.recursive import RecursiveNodeParser
-from rag_nodes.parsers.source import SourceText
 from rag_nodes.text.tokens import count_tokens
 
 SIZES = {"characters": len, "tokens": count_tokens}
@@ -26,12 +24,6 @@ SIZES = {"characters": len, "tokens": count_tokens}
 
 def split(text: str, size: int, overlap: int = 0, **options: object) -> list[str]:
     return RecursiveNodeParser(chunk_size=size, chunk_overlap=overlap, **options).split_text(text)
-
-
-def test_the_defaults_are_those_of_s0_19() -> None:
-    parser = RecursiveNodeParser()
-    assert list(parser.separators) == ["\n\n", "\n", ". ", " ", ""]
-    assert (parser.chunk_size, parser.chunk_overlap, parser.unit) == (1000, 200, "characters")
 
 
 def test_s0_19_the_coarsest_separator_that_fits_is_cut_at() -> None:
@@ -122,25 +114,6 @@ def test_a_bad_option_is_refused_with_the_remedy(options: dict[str, object], mes
         RecursiveNodeParser(**options)
 
 
-def test_a_parser_with_its_own_separators_comes_back_from_its_data() -> None:
-    parser = RecursiveNodeParser(separators=["---", "\n"], chunk_size=30, chunk_overlap=0)
-    assert RecursiveNodeParser.from_dict(parser.to_dict()) == parser
-    assert parser.fingerprint != RecursiveNodeParser(chunk_size=30, chunk_overlap=0).fingerprint
-
-
-@pytest.mark.parametrize(("unit", "size", "overlap"), [("characters", 30, 11), ("tokens", 16, 6)])
-@given(text=TEXTS)
-def test_the_laws_hold_for_any_text(unit: str, size: int, overlap: int, text: str) -> None:
-    nodes = parse(
-        RecursiveNodeParser(chunk_size=size, chunk_overlap=overlap, unit=unit),  # type: ignore[arg-type]
-        text,
-    )
-    assert_slices_in_order_that_cover(text, nodes)
-    assert_clusters_are_whole(text, nodes, SIZES[unit], size)
-    assert_neighbours_share(text, nodes, SIZES[unit], overlap)
-    assert all(SIZES[unit](node.text) <= size for node in nodes)
-
-
 @given(
     text=TEXTS,
     separators=st.lists(
@@ -170,19 +143,3 @@ def test_neighbours_share_something_wherever_a_word_fits_the_overlap(words: list
     nodes = parse(RecursiveNodeParser(chunk_size=40, chunk_overlap=12), text)
     for left, right in pairwise(nodes):
         assert right.start_char_idx < left.end_char_idx
-
-
-@pytest.mark.parametrize(
-    "unit",
-    ["x", " ", "\n", "a b ", "\r\n", "One sentence. ", "e\u0301", " \u0301", "# H\n\n", "a\n\n"],
-)
-def test_time_grows_with_the_length_of_the_text_and_no_faster(unit: str) -> None:
-    def seconds(length: int) -> float:
-        text = (unit * length)[:length] + "."
-        source = SourceText(text, title="", encoding="cl100k_base", language="en")
-        started = time.process_time()
-        for _ in RecursiveNodeParser().spans(source):
-            pass
-        return time.process_time() - started
-
-    assert seconds(800_000) < 12 * seconds(100_000) + 0.2

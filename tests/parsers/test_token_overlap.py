@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from llama_index.core.schema import Document, TextNode
 
 from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import TokenOverlapNodeParser, get_parser
 from rag_nodes.text.tokens import count_tokens
 
@@ -22,12 +20,6 @@ def parse(text: str, **options: int) -> list[TextNode]:
 
 def paragraphs(count: int, sentences: int = 5) -> str:
     return "\n\n".join(f"Paragraph {n}. " + SENTENCE * sentences for n in range(count))
-
-
-def test_the_defaults_are_those_of_s2_12_s2_02_and_s2_06() -> None:
-    parser = TokenOverlapNodeParser()
-    assert (parser.chunk_size, parser.chunk_overlap, parser.whole_document_below) == (750, 100, 500)
-    assert parser.tokenizer == "cl100k_base"
 
 
 def test_s2_06_a_document_under_500_tokens_is_one_node() -> None:
@@ -139,8 +131,3 @@ def test_no_node_ends_with_a_heading() -> None:
     text = "\n\n".join(f"{SENTENCE * 7}\n\n## Heading {n}" for n in range(20)) + "\n\nEnd."
     for node in parse(text, chunk_size=150, chunk_overlap=30):
         assert not node.text.splitlines()[-1].startswith("##")
-
-
-def test_an_overlap_not_smaller_than_the_size_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"chunk_overlap \(200\) must be smaller"):
-        TokenOverlapNodeParser(chunk_size=100, chunk_overlap=200)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from steps import steps_of
 from strategies import TEXTS
 
 from rag_nodes.errors import ConfigurationError, MissingExtraError
@@ -180,17 +180,21 @@ def test_many_blocks_are_encoded_as_one_text(
     assert len(SliceIndex(text, load_hugging_face(name))) == count_tokens(text, name)
 
 
-def test_time_grows_with_the_length_of_the_text_and_no_faster(files: dict[str, Path]) -> None:
-    def seconds(length: int) -> float:
-        text = ("The pump starts. " * length)[:length]
-        started = time.process_time()
-        index = token_index(text, name_of("byte-level", files))
-        at = 0
+def test_steps_grow_with_the_length_of_the_text_and_no_faster(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = name_of("byte-level", files)
+
+    def filled(length: int) -> None:
+        index, at = token_index(("The pump starts. " * length)[:length], name), 0
         while at < length:
             at = index.fit(at, 200)
-        return time.process_time() - started
 
-    assert seconds(400_000) < 12 * seconds(50_000) + 0.2
+    filled(100)
+    once, twice = (
+        steps_of(lambda size=size: filled(size), monkeypatch) for size in (40_000, 80_000)
+    )
+    assert twice < 2.5 * once
 
 
 def test_an_unknown_tokenizer_names_every_kind() -> None:

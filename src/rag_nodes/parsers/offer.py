@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import label_of
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.foreign import ForeignNodeParser, as_parser
 from rag_nodes.parsers.preset_files import load_preset
 from rag_nodes.parsers.presets import (
     PRESETS,
@@ -89,6 +88,8 @@ def _named(foreign: Mapping[str, Any] | Iterable[str]) -> Iterator[tuple[str, An
 
 def _as_preset(name: str, given: Any) -> Preset:
     """What was given, made once to see that it can be."""
+    from rag_nodes.parsers.foreign import ForeignNodeParser, as_parser
+
     parser: SpanNodeParser
     options: dict[str, Any]
     if isinstance(given, str):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rag_nodes.store import Fusion, Hit, SearchMode
 
 
-_LISTS = {
+_STEP_PHRASES = {
     "en": """
         how do i | how do you | how do we | how can i | how can you | how can we | how should i
         how should we
@@ -76,7 +76,7 @@ _LISTS = {
 STEP_WORDS: tuple[str, ...] = tuple(
     dict.fromkeys(
         " ".join(phrase.split())
-        for text in _LISTS.values()
+        for text in _STEP_PHRASES.values()
         for phrase in re.split(r"\||\n", text)
         if phrase.strip()
     )
