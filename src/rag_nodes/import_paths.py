@@ -1,14 +1,15 @@
-"""`module:Name(option=value)` to the object it stands for.
+"""`module:Name(option=value)` to the object it stands for; packages that import names when asked.
 
-For what the user of this machine typed. Nothing that comes from a browser or over REST gets here:
-whoever names a module has it imported.
+Paths are for what the user of this machine typed. Nothing that comes from a browser or over REST
+gets here: whoever names a module has it imported.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -193,3 +194,26 @@ def _keywords(call: ast.expr) -> Iterator[tuple[str, ast.expr]]:
         if option.arg is None:
             raise ValueError("every option has a name")
         yield option.arg, option.value
+
+
+def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+    """The `__getattr__` of a package some of whose modules bring much along.
+
+    A name must not be that of a module of the package, which would be found in its place.
+
+    Args:
+        package: its `__name__`.
+        homes: of each name the module of the package that defines it.
+
+    Returns:
+        What raises `AttributeError` for any other name.
+    """
+
+    def found(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{package}.{homes[name]}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return found

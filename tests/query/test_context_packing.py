@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
 from rag_nodes.evaluation import Passage, within_budget
-from rag_nodes.query.packing import pack
+from rag_nodes.query.reading import pack
 from rag_nodes.query.types import Hit, Source
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens

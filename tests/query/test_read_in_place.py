@@ -32,7 +32,7 @@ from rag_nodes.query import (
     RagNodesQueryEngine,
     RagNodesRetriever,
 )
-from rag_nodes.query.expansion import window_of
+from rag_nodes.query.reading import window_of
 
 if TYPE_CHECKING:
     from rag_nodes.models import Models

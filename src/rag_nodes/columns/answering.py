@@ -12,7 +12,7 @@ from rag_nodes.errors import RagNodesError
 from rag_nodes.models.keys import without_keys
 from rag_nodes.query.answering import answer_of
 from rag_nodes.query.citations import cite_sources, cited_numbers, marks_of
-from rag_nodes.query.packing import one_by_one
+from rag_nodes.query.reading import one_by_one
 from rag_nodes.query.types import Answer, CitationSeen, Delta, Failed, Finished, Retrieved
 from rag_nodes.text.tokens import count_tokens
 

@@ -21,7 +21,7 @@ from rag_nodes.evaluation.metrics import (
 from rag_nodes.evaluation.statistics import ChunkStatistics, chunk_statistics
 from rag_nodes.evaluation.tally import Finding, JudgedChunk, SizeLimits, Tally
 from rag_nodes.evaluation.text_facts import TextFacts, compare_sentences, text_facts
-from rag_nodes.lazy_imports import lazy_getattr
+from rag_nodes.import_paths import lazy_getattr
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.columns import Searched, StoredCollection

@@ -18,7 +18,7 @@ from rag_nodes.parsers import SpanNodeParser, leaf_nodes
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.processes import current_interrupt
 from rag_nodes.query.locations import document_of, span_of
-from rag_nodes.query.packing import passage_of
+from rag_nodes.query.reading import passage_of
 from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.query.sentences import Sentences
 from rag_nodes.store import parser_collection

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.models import Models
     from rag_nodes.query.options import QueryOptions
-    from rag_nodes.query.packing import Packed
     from rag_nodes.query.preparing import Prepared
+    from rag_nodes.query.reading import Packed
     from rag_nodes.query.types import Citation, Event, Hit
 
 NOTHING_FOUND = "No passage was found for this question."

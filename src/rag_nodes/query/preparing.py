@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.models import failure_of
 from rag_nodes.query.options import asks_for_steps
-from rag_nodes.query.packing import Packed, pack
 from rag_nodes.query.prompts import fill
+from rag_nodes.query.reading import Packed, pack
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:

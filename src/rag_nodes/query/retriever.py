@@ -15,9 +15,9 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import TOKEN_COUNT
 from rag_nodes.models import settled
 from rag_nodes.parsers import get_parser
-from rag_nodes.query.expansion import expanded, with_neighbours
 from rag_nodes.query.options import CANDIDATES, QueryOptions
 from rag_nodes.query.preparing import QuestionVector, QuestionVectors
+from rag_nodes.query.reading import expanded, with_neighbours
 from rag_nodes.query.responses import replaced
 from rag_nodes.query.sentences import Sentences
 from rag_nodes.query.tracing import connect, dispatcher, retrieving

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 
 from rag_nodes.query.locations import document_of, pages_of, part_of, related, slice_of, span_of
-from rag_nodes.query.packing import passage_of
+from rag_nodes.query.reading import passage_of
 from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.passages import PassageRanker, Run, joined_runs
 from rag_nodes.text.spans import Span, merge

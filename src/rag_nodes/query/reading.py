@@ -1,18 +1,21 @@
-"""Hits to sources: what is read of them, grouped per page for the model only.
+"""Hits in, what is read because of them out: windows, parents, neighbours, and sources in a budget.
 
-The hits themselves stay as retrieved, so a comparison still shows which chunk matched.
+LlamaIndex's postprocessors for this want a document store beside the vectors; every stored node
+knows its relatives, and they are in the same collection. What is read is grouped per page for the
+model only: the hits themselves stay as retrieved, so a comparison still shows which chunk matched.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from llama_index.core.schema import NodeRelationship
+from llama_index.core.schema import NodeRelationship, TextNode
 
-from rag_nodes.metadata import BREADCRUMB, FILE_NAME, TITLE
+from rag_nodes import metadata as keys
 from rag_nodes.query.locations import document_of, found_in, pages_of, related, span_of
 from rag_nodes.query.types import Excerpt, Hit, Source
 from rag_nodes.text.filling import Ranked, fill
@@ -20,7 +23,138 @@ from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator
+
+
+Fetch = Callable[[Sequence[str]], dict[str, TextNode]]
+"""Gives the stored ones of some node ids."""
+Expand = Literal["auto", "none", "neighbours"]
+"""What the parser meant to be read; nothing more; or the chunks before and after each hit."""
+EXPANSIONS: tuple[Expand, ...] = ("auto", "none", "neighbours")
+_OF_A_PLACE = frozenset(
+    {
+        keys.PAGE_START,
+        keys.PAGE_END,
+        keys.PAGE_BREAKS,
+        keys.HEADING_PATH,
+        keys.HEADING,
+        keys.HEADINGS_INSIDE,
+        keys.BREADCRUMB,
+        keys.START_CHAR,
+        keys.END_CHAR,
+        keys.TOKEN_COUNT,
+    }
+)
+"""Metadata that differ between a node and its window."""
+
+
+def expanded(hits: Sequence[Hit], read: Fetch, expand: Expand, *, limit: int) -> list[Hit]:
+    """The hits with what is read around them, ranks counted anew.
+
+    Args:
+        hits: in rank order.
+        read: gives stored nodes by id.
+        expand: "auto" has the window or the parent of a node read in its place, where it has one;
+            "none" nothing; "neighbours" puts the chunk before and the one after behind each hit.
+        limit: hits at most that were found themselves.
+    """
+    found = hits[:limit]
+    if expand == "auto":
+        return _as_meant(found, read)
+    if expand == "neighbours":
+        return with_neighbours(found, read)
+    return list(found)
+
+
+def window_of(node: TextNode) -> TextNode | None:
+    """The window of a node as a node under its id; None where it has none.
+
+    Windows of our parsers are exact slices of the document. Of others only the text is known, and
+    a window that is not around its node is not believed.
+    """
+    text = node.metadata.get(keys.WINDOW)
+    if not isinstance(text, str) or text == node.text:
+        return None
+    place = node.metadata.get(keys.WINDOW_PLACE)
+    place = place if isinstance(place, dict) else {}
+    start, own = place.get(keys.START_CHAR), node.start_char_idx
+    if not isinstance(start, int) or own is None or not text.startswith(node.text, own - start):
+        place, start = {}, None
+    own_facts = {k: v for k, v in node.metadata.items() if k not in _OF_A_PLACE or not place}
+    return node.model_copy(
+        update={
+            "text": text,
+            "start_char_idx": start,
+            "end_char_idx": None if start is None else start + len(text),
+            "metadata": {**own_facts, **place},
+        }
+    )
+
+
+def _as_meant(hits: Sequence[Hit], read: Fetch) -> list[Hit]:
+    """Windows and stored parents, which take one request for all hits."""
+    windows = [window_of(hit.node) for hit in hits]
+    wanted = [
+        parent_id
+        for hit, window in zip(hits, windows, strict=True)
+        if window is None and (parent_id := related(hit.node, NodeRelationship.PARENT))
+    ]
+    parents = read(list(dict.fromkeys(wanted))) if wanted else {}
+    return [
+        replace(hit, surroundings=window or parents.get(_parent_of(hit.node)))
+        for hit, window in zip(hits, windows, strict=True)
+    ]
+
+
+def _parent_of(node: TextNode) -> str:
+    return related(node, NodeRelationship.PARENT) or ""
+
+
+def with_neighbours(hits: Sequence[Hit], read: Fetch) -> list[Hit]:
+    """The hits with the chunk before and the one after each behind it, ranks counted anew."""
+    return _ranked(_followed(hits, read))
+
+
+def _followed(hits: Sequence[Hit], read: Fetch) -> Iterator[Hit]:
+    found = {hit.node.node_id: hit.node for hit in hits}
+    beside = [(hit, _beside(hit.node)) for hit in hits]
+    wanted = dict.fromkeys(one for _, own in beside for one in own if one not in found)
+    nodes = found | read(list(wanted))
+    for hit, own in beside:
+        yield hit
+        for node_id in own:
+            if node_id in nodes:
+                yield _brought(hit, nodes[node_id])
+
+
+def _beside(node: TextNode) -> list[str]:
+    around = (NodeRelationship.PREVIOUS, NodeRelationship.NEXT)
+    return [found for found in (related(node, one) for one in around) if found]
+
+
+def _brought(hit: Hit, node: TextNode) -> Hit:
+    """A node that came with a hit: it shares the score, but was not compared with the question."""
+    return replace(
+        hit,
+        node=node,
+        origin="neighbour",
+        similarity=None,
+        keyword_score=None,
+        fused_score=None,
+        rerank_score=None,
+    )
+
+
+def _ranked(hits: Iterable[Hit]) -> list[Hit]:
+    """Each node once, at its best place, ranks from 1; found itself wins over brought along."""
+    best: dict[str, Hit] = {}
+    for hit in hits:
+        known = best.get(hit.node.node_id)
+        if known is None:
+            best[hit.node.node_id] = hit
+        elif known.origin != "search" and hit.origin == "search":
+            best[hit.node.node_id] = replace(hit, score=known.score)  # at the earlier place
+    return [replace(hit, rank=rank) for rank, hit in enumerate(best.values(), start=1)]
 
 
 _GAP = "\n[...]\n"
@@ -136,7 +270,7 @@ def _sources(read: Sequence[_ReadHit]) -> tuple[Source, ...]:
 
 def _section(excerpt: Excerpt) -> str:
     page, _ = pages_of(excerpt.hit.read, excerpt.start, excerpt.end)
-    return f"page {page}" if page else str(excerpt.hit.read.metadata.get(BREADCRUMB) or "")
+    return f"page {page}" if page else str(excerpt.hit.read.metadata.get(keys.BREADCRUMB) or "")
 
 
 def _source(number: int, excerpts: list[Excerpt], hits: list[Hit]) -> Source:
@@ -156,7 +290,7 @@ def _place(excerpt: Excerpt) -> str:
     if page:
         return f" - Page {page}"
     metadata = excerpt.hit.read.metadata
-    name = metadata.get(BREADCRUMB) or metadata.get(TITLE) or metadata.get(FILE_NAME)
+    name = metadata.get(keys.BREADCRUMB) or metadata.get(keys.TITLE) or metadata.get(keys.FILE_NAME)
     return f" - {_one_line(str(name))}" if name else ""
 
 
