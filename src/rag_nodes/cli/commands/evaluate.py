@@ -22,8 +22,7 @@ from rag_nodes.cli.measured import (
 )
 from rag_nodes.cli.options import MODEL_SETTINGS, STORE_SETTINGS
 from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
-from rag_nodes.cli.selection import query_options, select
-from rag_nodes.cli.selection import numbers, table_of
+from rag_nodes.cli.selection import numbers, query_options, select, table_of
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import USUAL
 

@@ -20,8 +20,7 @@ from rag_nodes.cli.measured import (
 )
 from rag_nodes.cli.options import MODEL_SETTINGS
 from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
-from rag_nodes.cli.selection import query_options, select
-from rag_nodes.cli.selection import numbers
+from rag_nodes.cli.selection import numbers, query_options, select
 from rag_nodes.errors import ConfigurationError
 
 _TRIED = "What is tried"
