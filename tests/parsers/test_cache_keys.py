@@ -149,15 +149,19 @@ def test_the_key_knows_every_option_of_a_class(parser: type[SpanNodeParser]) -> 
     assert options_of(parser).keys() <= parser().to_dict().keys()
 
 
-def test_pickled_parsers_cut_the_same_in_a_spawned_process() -> None:
+def test_parsers_pickled_or_made_anew_cut_the_same_in_a_spawned_process_and_need_no_nltk() -> None:
     text = "\n\n".join(f"## Part {n}\n\nSaid of part {n}. More of {n}." for n in range(40))
     document = Document(text=text, id_="d")
     parsers = {name: get_parser(name) for name in PRESETS}
     code = (
         "import pickle, sys\n"
         "document, parsers = pickle.load(sys.stdin.buffer)\n"
-        "made = {name: [node.to_dict() for node in parser([document])]\n"
-        "    for name, parser in parsers.items()}\n"
+        "from rag_nodes.parsers import get_parser\n"
+        "before = 'nltk.tokenize.punkt' in sys.modules\n"
+        "made = [{name: [node.to_dict() for node in parser([document])]\n"
+        "    for name, parser in some.items()}\n"
+        "    for some in (parsers, {name: get_parser(name) for name in parsers})]\n"
+        "made.append(before or 'nltk.tokenize.punkt' not in sys.modules)\n"
         "sys.stdout.buffer.write(pickle.dumps(made))\n"
     )
     run = subprocess.run(
@@ -170,4 +174,4 @@ def test_pickled_parsers_cut_the_same_in_a_spawned_process() -> None:
     here = {
         name: [node.to_dict() for node in parser([document])] for name, parser in parsers.items()
     }
-    assert pickle.loads(run.stdout) == here
+    assert pickle.loads(run.stdout) == [here, here, True]

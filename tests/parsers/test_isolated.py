@@ -67,23 +67,23 @@ def test_the_nodes_are_those_of_the_parser_itself(name: str) -> None:
     assert [node.to_dict() for node in there] == [node.to_dict() for node in here]
 
 
-def test_cutting_that_never_ends_is_ended_with_a_remedy(pool: IsolatedCutting) -> None:
+def test_cutting_that_never_ends_is_ended_with_a_remedy() -> None:
     with pytest.raises(ParseTimeoutError, match=r"pump\.md: .* longer than 0\.1 s; choose"):
-        pool.cut(HangingNodeParser(), DOCUMENT, 0.1)
-    assert pool.cut(get_parser("fixed"), DOCUMENT, PATIENCE)
+        cutting.cut(HangingNodeParser(), DOCUMENT, 0.1)
+    assert cutting.cut(get_parser("fixed"), DOCUMENT, PATIENCE)
 
 
-def test_a_process_that_dies_is_an_error_of_that_document_alone(pool: IsolatedCutting) -> None:
+def test_a_process_that_dies_is_an_error_of_that_document_alone() -> None:
     with pytest.raises(ParserCrashedError, match=r"pump\.md: .*exit code 7"):
-        pool.cut(DyingNodeParser(), DOCUMENT, PATIENCE)
-    assert pool.cut(get_parser("fixed"), DOCUMENT, PATIENCE)
+        cutting.cut(DyingNodeParser(), DOCUMENT, PATIENCE)
+    assert cutting.cut(get_parser("fixed"), DOCUMENT, PATIENCE)
 
 
-def test_errors_of_parsers_arrive_as_they_were_and_others_typed(pool: IsolatedCutting) -> None:
+def test_errors_of_parsers_arrive_as_they_were_and_others_typed() -> None:
     with pytest.raises(ConfigurationError, match="750 characters are refused"):
-        pool.cut(RefusingNodeParser(), DOCUMENT, PATIENCE)
+        cutting.cut(RefusingNodeParser(), DOCUMENT, PATIENCE)
     with pytest.raises(ParseError, match="LookupError: nothing in 750"):
-        pool.cut(FailingNodeParser(), DOCUMENT, PATIENCE)
+        cutting.cut(FailingNodeParser(), DOCUMENT, PATIENCE)
 
 
 def test_whoever_no_longer_waits_ends_the_process(pool: IsolatedCutting, tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_parsers_side_by_side_keep_their_processes_for_the_next_document(
     assert 0 < len(started) <= AT_ONCE
 
 
-def test_longer_documents_get_more_time(pool: IsolatedCutting) -> None:
+def test_longer_documents_get_more_time() -> None:
     seen: list[float] = []
 
     class Noted(threading.Timer):
@@ -150,7 +150,7 @@ def test_longer_documents_get_more_time(pool: IsolatedCutting) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rag_nodes.processes.children.threading.Timer", Noted)
-        pool.cut(get_parser("fixed"), Document(text="a b " * 750_000), 20)
+        cutting.cut(get_parser("fixed"), Document(text="a b " * 750_000), 20)
     assert 60 in seen
     assert 20 not in seen
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import subprocess
 import sys
 
 import pytest
-from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import Document
 from parser_laws import SMALL
 
@@ -116,38 +113,6 @@ def test_a_parser_comes_back_from_its_own_data(name: str) -> None:
     ]
 
 
-def ids_in_another_process(name: str) -> list[str]:
-    return [node.node_id for node in get_parser(name)([Document(text=TEXT, id_="d")])]
-
-
-def test_ids_are_the_same_in_a_spawned_process_with_another_hash_seed() -> None:
-    code = (
-        "import sys\n"
-        "from rag_nodes.parsers import get_parser, PRESETS\n"
-        "from llama_index.core.schema import Document\n"
-        "text = sys.stdin.read()\n"
-        "for name in PRESETS:\n"
-        "    for node in get_parser(name)([Document(text=text, id_='d')]): print(node.node_id)\n"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        input=TEXT,
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONHASHSEED": "7"},
-    )
-    assert run.stdout.split() == [i for name in PRESETS for i in ids_in_another_process(name)]
-
-
-def test_a_pipeline_may_send_a_parser_to_worker_processes() -> None:
-    documents = [Document(text=TEXT, id_=str(n)) for n in range(2)]
-    pipeline = IngestionPipeline(transformations=[get_parser("heading")], disable_cache=True)
-    alone = [n.node_id for n in pipeline.run(documents=documents)]
-    assert multiprocessing.get_start_method(allow_none=True) in {None, "fork", "spawn"}
-    assert [n.node_id for n in pipeline.run(documents=documents, num_workers=2)] == alone
-
-
 @EVERY
 def test_configuration_is_frozen(name: str) -> None:
     with pytest.raises(ValueError, match="frozen"):
@@ -168,18 +133,6 @@ def test_importing_the_parsers_loads_no_heavy_neighbour() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
-
-
-def test_parsers_do_without_nltk_which_refuses_its_data_in_linked_environments() -> None:
-    code = (
-        "import sys\n"
-        "from rag_nodes.parsers import PRESETS, get_parser\n"
-        "before = 'nltk.tokenize.punkt' in sys.modules\n"
-        "for name in PRESETS: get_parser(name).split_text('Dr. Smith left. He ran.')\n"
-        "print(before or 'nltk.tokenize.punkt' not in sys.modules)"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "True"
 
 
 @pytest.mark.parametrize("tokenizer", ["chars", "estimate", "o200k_base"])
