@@ -6,6 +6,7 @@ What both methods promise is asked of both; the arithmetic of `method="optimal"`
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -99,10 +100,10 @@ class BrokenEmbedding(TopicEmbedding):
         return [float("nan"), len(text)]
 
 
-def story(sentences: int = 6) -> str:
+def story(sentences: int = 6, topics: Sequence[str] = TOPICS) -> str:
     return " ".join(
         f"The {topic} number {n} does its {topic} work."
-        for topic in TOPICS
+        for topic in topics
         for n in range(sentences)
     )
 
@@ -289,8 +290,8 @@ def test_both_methods_come_back_from_their_own_data() -> None:
 
 # --- S0-45: a bound on what is embedded, never on what is cut ------------------------------------
 
-SENTENCES = 36
-STORY = story(9)
+SENTENCES = 18
+STORY = story(9, TOPICS[:2])
 capped = partial(SemanticNodeParser, chunk_size=40, min_chunk_size=6, window=4)
 
 
