@@ -80,7 +80,7 @@ class SentencePostprocessor(BaseNodePostprocessor):
         >>> from llama_index.core.schema import NodeWithScore, TextNode
         >>> text = "The pump is red. Rinse the filter weekly. It stands in the hall."
         >>> found = [NodeWithScore(node=TextNode(text=text), score=0.5)]
-        >>> sentences = SentencePostprocessor(budget=6)
+        >>> sentences = SentencePostprocessor(budget=7)
         >>> [best] = sentences.postprocess_nodes(found, query_str="Which filter?")
         >>> best.text
         'Rinse the filter weekly.'
