@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-class Rows(Protocol):
+class ExportedRows(Protocol):
     """The chunks of one page, in order, to one JSON object each."""
 
     def __call__(
@@ -37,7 +37,7 @@ class ChunkFormat:
     """
 
     summary: str
-    rows: Rows
+    rows: ExportedRows
     is_lines: bool = False
 
 

@@ -83,7 +83,7 @@ _ENDS = (
 """What a text is best cut behind: a line, a phrase, a word."""
 
 
-class Unit(NamedTuple):
+class ReadingUnit(NamedTuple):
     """What is read as a whole.
 
     Attributes:
@@ -95,7 +95,7 @@ class Unit(NamedTuple):
     headings: tuple[str, ...]
 
 
-def units_in(text: str, language: str) -> Iterator[Unit]:
+def units_in(text: str, language: str) -> Iterator[ReadingUnit]:
     """The units of a text in order, disjoint, each trimmed of blank space.
 
     A heading is no unit of its own: it belongs to what follows it.
@@ -107,7 +107,7 @@ def units_in(text: str, language: str) -> Iterator[Unit]:
     packer = Packer(text, language=language)
     above = packer.headings
     for span in _spans(packer):
-        yield Unit(span, above.path_at(span.start) if above.headings else ())
+        yield ReadingUnit(span, above.path_at(span.start) if above.headings else ())
 
 
 def _spans(packer: Packer) -> Iterator[Span]:
