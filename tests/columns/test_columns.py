@@ -17,13 +17,13 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from plant import MANUAL, QUESTION
 from qdrant_client import QdrantClient
-from rag_nodes.query.types import CitationSeen, Delta, Finished, Retrieved
 
 from rag_nodes import Comparison, Filter, QueryOptions, get_embedding, get_parser
 from rag_nodes.columns import StoredCollection
 from rag_nodes.errors import ConfigurationError, ModelConnectionError
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.pipeline import ingest_documents
+from rag_nodes.query.types import CitationSeen, Delta, Finished, Retrieved
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
