@@ -10,7 +10,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreError
 from rag_nodes.models import Models, check_models, choose_models
@@ -180,7 +180,7 @@ class Workspace:
     def _with_given(self, models: Models) -> Models:
         """The models of the settings, but those that were given as objects."""
         open_in = {"embed_model": self._settings.embedding, "llm": self._settings.llm}
-        given = {
+        given: dict[str, Any] = {
             name: one or (set_in_llama_index(name) if open_in[name] == "auto" else None)
             for name, one in self._given_models.items()
         }
