@@ -36,9 +36,10 @@ class Fault:
 
     `status` answers with that code; `body` names an effect on an otherwise good answer:
     "cut" breaks a stream off, "unfinished" ends it without a finish reason, "empty" sends
-    nothing in it, "error-event" an error; "dimension", "nan", "huge", "no-numbers" and "count"
-    spoil vectors, "html" and "no-choices" and "garbage" answer in another
-    shape, "slow" waits until `release` or `reset`, "reset" ends the connection within the answer.
+    nothing in it, "error-event" an error; "dimension", "nan", "huge", "zero", "no-numbers",
+    "count" and "more" spoil vectors; "html", "no-choices", "garbage", "shapeless" and "nothing"
+    answer in another shape; "slow" waits until `release` or `reset`, "drip" sends a little before
+    it does; "reset" ends the connection within the answer.
     """
 
     status: int | None = None
@@ -98,7 +99,7 @@ class OpenAIServer:
 
     def release(self) -> None:
         """Let held requests go, and hold none of those that were to be held and come later."""
-        self.faults = deque(fault for fault in self.faults if fault.body != "slow")
+        self.faults = deque(one for one in self.faults if one.body not in ("slow", "drip"))
         self._released.set()
         self._released = threading.Event()
 
@@ -154,6 +155,10 @@ class OpenAIServer:
         released.wait(timeout=HELD)
 
 
+_STRANGE = {"garbage": "{not json", "shapeless": '["no", "object"]', "nothing": ""}
+"""What is sent as JSON and is no answer."""
+
+
 def _app(server: OpenAIServer) -> FastAPI:
     app = FastAPI()
 
@@ -191,8 +196,10 @@ async def _failed(server: OpenAIServer, fault: Fault, released: threading.Event)
         await asyncio.to_thread(server.hold, released)
     if fault.body == "html":
         return Response("<html>welcome</html>", media_type="text/html")
-    if fault.body == "garbage":
-        return Response("{not json", media_type="application/json")
+    if fault.body in _STRANGE:
+        return Response(_STRANGE[fault.body], media_type="application/json")
+    if fault.body == "drip":
+        return StreamingResponse(_dripping(server, released), media_type="application/json")
     if fault.status is None:
         return None
     error = {"message": fault.message, "code": fault.code, "param": fault.parameter, "type": "x"}
@@ -231,9 +238,19 @@ def _spoiled(vectors: list[list[float]], effect: str) -> list[list[float]]:
         vectors[-1][0] = 1e30
     if effect == "no-numbers":
         vectors = [[] for _ in vectors]
+    if effect == "zero":
+        vectors[-1] = [0.0] * len(vectors[-1])
     if effect == "count":
         vectors.pop()
+    if effect == "more":
+        vectors.append(vectors[0])
     return vectors
+
+
+async def _dripping(server: OpenAIServer, released: threading.Event) -> AsyncIterator[str]:
+    for _ in range(3):
+        yield " "
+    await asyncio.to_thread(server.hold, released)
 
 
 async def _broken_off() -> AsyncIterator[str]:

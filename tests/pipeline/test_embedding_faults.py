@@ -1,21 +1,51 @@
-"""Whatever fails while texts are embedded: nothing is lost, nothing is paid for twice."""
+"""Whatever fails in a model while a full store is written anew: nothing is lost or paid for twice.
+
+`FAULTS` is the list of what can go wrong with a model's server.
+"""
 
 from __future__ import annotations
 
 import logging
+import socket
+import threading
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+import httpx
 import pytest
 from llama_index.core import Document
-from openai_server import FAILING, LIMITED, TOO_LONG, UNAUTHORIZED, Fault, OpenAIServer
+from openai_server import (
+    FAILING,
+    LIMITED,
+    NO_QUOTA,
+    TOO_LONG,
+    UNAUTHORIZED,
+    UNKNOWN_MODEL,
+    Fault,
+    OpenAIServer,
+)
 
+from rag_nodes.errors import (
+    CancelledError,
+    CredentialsError,
+    DimensionError,
+    ModelConnectionError,
+    ModelRequestError,
+    ModelResponseError,
+    RagNodesError,
+    RateLimitedError,
+    UnknownModelError,
+)
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
+from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.settings import Settings
+from rag_nodes.transforms import SectionSummary
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from rag_nodes.models import Models
     from rag_nodes.pipeline import IngestReport
     from rag_nodes.store import Store
@@ -24,18 +54,133 @@ pytestmark = pytest.mark.usefixtures("no_configuration")
 
 PARSER = get_parser("fixed", chunk_size=40, chunk_overlap=0)
 DOCUMENTS = 4
-FAULTS = {
-    "too many requests": LIMITED,
-    "server error": FAILING,
-    "request not in time": Fault(408),
-    "broken connection": Fault(body="reset"),
-    "no answer in time": Fault(body="slow"),
-    "wrong dimension": Fault(body="dimension"),
-    "refused text": TOO_LONG,
-    "revoked key": UNAUTHORIZED,
+BEFORE = 3
+"""Requests that are answered before one fails."""
+
+
+class Case(NamedTuple):
+    """What goes wrong, the error that says so, its words, and how often in a row it happens."""
+
+    fault: Fault | str
+    error: type[RagNodesError]
+    words: str
+    times: int = 1
+
+
+EVERY_TEXT = 6
+"""A request of five texts that is refused, and each of them alone."""
+EMBEDDING = {
+    "key refused": Case(UNAUTHORIZED, CredentialsError, "check RAG_NODES_API_KEY"),
+    "key not for this model": Case(Fault(403), CredentialsError, "may use this model"),
+    "unknown address": Case(UNKNOWN_MODEL, UnknownModelError, "check the model's name"),
+    "unknown model": Case(Fault(400, "model_not_found"), UnknownModelError, "check the model's"),
+    "redirect": Case(
+        Fault(307, headers={"location": "http://127.0.0.1:9/v1"}), UnknownModelError, "api_base"
+    ),
+    "too many requests": Case(LIMITED, RateLimitedError, "in a while"),
+    "too many requests for a while": Case(
+        Fault(429, headers={"retry-after": "60"}), RateLimitedError, "in 60 s"
+    ),
+    "no quota": Case(NO_QUOTA, RateLimitedError, "check the plan"),
+    "request not in time": Case(Fault(408), ModelResponseError, "try again later"),
+    "conflict": Case(Fault(409), ModelResponseError, "try again later"),
+    "server error": Case(FAILING, ModelResponseError, "try again later"),
+    "server overloaded": Case(Fault(503), ModelResponseError, "try again later"),
+    "connection refused": Case("refuse", ModelConnectionError, "check the network"),
+    "connection closed at once": Case("hang up", ModelResponseError, "try again"),
+    "connection cut": Case(Fault(body="reset"), ModelResponseError, "try again"),
+    "no answer in time": Case(Fault(body="slow"), ModelConnectionError, "request_timeout"),
+    "an answer that stops coming": Case(Fault(body="drip"), ModelConnectionError, "request_tim"),
+    "empty body": Case(Fault(body="nothing"), ModelResponseError, "ends in /v1"),
+    "malformed JSON": Case(Fault(body="garbage"), ModelResponseError, "ends in /v1"),
+    "JSON of another shape": Case(Fault(body="shapeless"), ModelResponseError, "ends in /v1"),
+    "HTML page": Case(Fault(body="html"), ModelResponseError, "ends in /v1"),
+    "wrong dimension": Case(Fault(body="dimension"), DimensionError, "belong together"),
+    "vector of NaN": Case(Fault(body="nan"), ModelResponseError, "choose another model"),
+    "vector beyond a store": Case(Fault(body="huge"), ModelResponseError, "choose another model"),
+    "vector of zeros": Case(Fault(body="zero"), ModelResponseError, "choose another model"),
+    "vector of no numbers": Case(Fault(body="no-numbers"), ModelResponseError, "belong together"),
+    "too few vectors": Case(Fault(body="count"), ModelResponseError, "supports lists of texts"),
+    "too many vectors": Case(Fault(body="more"), ModelResponseError, "supports lists of texts"),
+    "one text refused": Case(TOO_LONG, ModelRequestError, "make the chunks", times=2),
+    "every text of a request refused": Case(
+        Fault(422, None, "bad option"), ModelRequestError, "name and options", EVERY_TEXT
+    ),
 }
-FATAL = {"too many requests", "no answer in time", "wrong dimension", "revoked key"}
+WRITING = {
+    "key refused": Case(UNAUTHORIZED, CredentialsError, "check RAG_NODES_API_KEY"),
+    "too many requests": Case(LIMITED, RateLimitedError, "in a while"),
+    "server error": Case(FAILING, ModelResponseError, "try again later"),
+    "connection refused": Case("refuse", ModelConnectionError, "check the network"),
+    "empty answer": Case(Fault(body="empty"), ModelResponseError, "try again"),
+    "HTML page": Case(Fault(body="html"), ModelResponseError, "ends in /v1"),
+}
+FATAL = (
+    CredentialsError,
+    DimensionError,
+    ModelConnectionError,
+    RateLimitedError,
+    UnknownModelError,
+)
 """After these the next request would only fail the same way."""
+
+
+class Detour:
+    """Changes one request on its way, after some others."""
+
+    def __init__(self) -> None:
+        self._left: list[Callable[[httpx.Request], None]] = []
+        self._lock = threading.Lock()
+
+    def after(self, count: int, change: Callable[[httpx.Request], None]) -> None:
+        self._left = [*[lambda _: None] * count, change]
+
+    def pass_by(self, request: httpx.Request) -> None:
+        with self._lock:
+            change = self._left.pop(0) if self._left else None
+        if change:
+            change(request)
+
+
+def to_port(port: int) -> Callable[[httpx.Request], None]:
+    def change(request: httpx.Request) -> None:
+        request.url = request.url.copy_with(port=port)
+
+    return change
+
+
+@pytest.fixture
+def detour(monkeypatch: pytest.MonkeyPatch) -> Detour:
+    # Not in a client of the model, which would be another model with it.
+    made, send = Detour(), httpx.HTTPTransport.handle_request
+
+    def handle(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        made.pass_by(request)
+        return send(transport, request)
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", handle)
+    return made
+
+
+@pytest.fixture(scope="module")
+def ports() -> Iterator[dict[str, int]]:
+    """Where nobody listens, and where whoever listens hangs up."""
+
+    def hang_up() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            connection.recv(1 << 20)
+            connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        nobody = closed.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=hang_up, daemon=True).start()
+        yield {"refuse": nobody, "hang up": listener.getsockname()[1]}
+        listener.shutdown(socket.SHUT_RDWR)
 
 
 def models_at(server: OpenAIServer, timeout: float = 60.0, *, retry_seconds: float = 0) -> Models:
@@ -44,7 +189,7 @@ def models_at(server: OpenAIServer, timeout: float = 60.0, *, retry_seconds: flo
             embedding="openai",
             embedding_model="small",
             embedding_options={"embed_batch_size": 5, "num_workers": 3},
-            llm="extractive",
+            llm="openai",
             api_base=server.base,
             request_timeout=timeout,
             retry_seconds=retry_seconds,
@@ -60,57 +205,130 @@ def documents(version: str) -> list[Document]:
     ]
 
 
-def ingested(version: str, store: Store, models: Models) -> IngestReport:
-    return ingest_documents(documents(version), {"fixed": PARSER}, store, models=models)
+def ingested(version: str, store: Store, models: Models, *steps: SectionSummary) -> IngestReport:
+    parsers = {"fixed": PARSER}
+    return ingest_documents(
+        documents(version), parsers, store, models=models, transformations=steps
+    )
 
 
 def ids(version: str, number: int) -> set[str]:
     return {node.node_id for node in PARSER([documents(version)[number]])}
 
 
-@pytest.mark.parametrize("filled", [False, True], ids=["empty store", "full store"])
-@pytest.mark.parametrize("name", FAULTS)
-def test_nothing_stored_is_lost_the_rest_completes_and_nothing_is_paid_twice(
-    store: Store, openai_server: OpenAIServer, name: str, filled: bool
-) -> None:
-    served = models_at(openai_server, 3.0 if name == "no answer in time" else 60.0)
-    before = set(range(DOCUMENTS)) if filled else set()
-    if filled:
-        assert ingested("former", store, served).columns[0].error is None
-    openai_server.requests.clear()
-    openai_server.embedded.clear()
+def texts(version: str) -> Counter[str]:
+    return Counter(node.text for node in PARSER(documents(version)))
 
-    # The fourth request fails, and where that fails because of its texts, one of them alone.
-    alone = [FAULTS[name]] * 9 if name == "refused text" else []
-    openai_server.faults.extend([Fault()] * 3 + [FAULTS[name]] + alone)
-    broken = ingested("latter", store, served)
+
+@pytest.fixture
+def fail(
+    openai_server: OpenAIServer, detour: Detour, ports: dict[str, int]
+) -> Callable[[Case, int], None]:
+    def arrange(case: Case, before: int) -> None:
+        if isinstance(case.fault, str):
+            detour.after(before, to_port(ports[case.fault]))
+        else:
+            openai_server.faults.extend([Fault()] * before + [case.fault] * case.times)
+
+    return arrange
+
+
+@pytest.mark.parametrize("name", EMBEDDING)
+def test_a_fault_of_the_embedding_model_loses_nothing_and_the_next_run_completes(
+    store: Store,
+    openai_server: OpenAIServer,
+    fail: Callable[[Case, int], None],
+    name: str,
+) -> None:
+    case = EMBEDDING[name]
+    waits = case.fault in (Fault(body="slow"), Fault(body="drip"))
+    models = models_at(openai_server, 0.5 if waits else 60.0)
+    assert ingested("former", store, models).columns[0].error is None
+
+    fail(case, 0)
+    with pytest.raises(case.error) as caught:
+        models.embedding.get_text_embedding_batch(["one", "two"])
+    assert case.words in str(caught.value).partition("; ")[2], "a remedy"
+    openai_server.reset()
+
+    fail(case, BEFORE)
+    [column] = (broken := ingested("latter", store, models)).columns
+    asked, paid = len(openai_server.asked("embeddings")), list(openai_server.embedded)
     openai_server.faults.clear()
     openai_server.release()
-    [column] = broken.columns
-    assert column.error
+    assert case.words in str(column.error)
     assert any(file.status == "incomplete" for file in broken.files)
-    paid = list(openai_server.embedded)
-    assert column.written == len(paid) >= 15, "everything that came back is stored"
-    if name in FATAL:
-        assert len(openai_server.asked("embeddings")) <= 7, "others were under way at most"
+    assert column.written == len(paid) >= 5 * BEFORE, "everything that came back is stored"
+    if issubclass(case.error, FATAL):
+        assert asked <= BEFORE + 4, "others were under way at most"
     else:
         assert column.written >= column.chunks - 10, "the others go on"
     for number, file in enumerate(broken.files):
         stored = set(store.stored(column.collection, f"document-{number}"))
         if file.status == "read":
             assert stored == ids("latter", number)
-        elif number in before:
+        else:
             assert ids("former", number) <= stored, "the former version is whole"
 
-    completed = ingested("latter", store, served)
-    assert completed.columns[0].error is None
+    completes(store, models, openai_server, column.collection)
+
+
+def completes(store: Store, models: Models, server: OpenAIServer, collection: str) -> None:
+    assert ingested("latter", store, models).columns[0].error is None
     for number in range(DOCUMENTS):
-        stored = set(store.stored(column.collection, f"document-{number}"))
-        assert stored == ids("latter", number)
-    wanted = Counter(
-        node.text for number in range(DOCUMENTS) for node in PARSER([documents("latter")[number]])
-    )
-    assert Counter(openai_server.embedded) == wanted, "each text once, and none twice"
+        assert set(store.stored(collection, f"document-{number}")) == ids("latter", number)
+    assert Counter(server.embedded) == texts("latter"), "each text once, and none twice"
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_fault_of_an_llm_that_writes_about_chunks_loses_nothing_and_the_next_run_completes(
+    store: Store,
+    openai_server: OpenAIServer,
+    fail: Callable[[Case, int], None],
+    name: str,
+) -> None:
+    case = WRITING[name]
+    served = models_at(openai_server)
+    models = choose_models(Settings(embedding="lexical", llm="extractive"))
+    step = SectionSummary(llm=served.llm, concurrency=1)
+    assert ingested("former", store, models, step).columns[0].error is None
+
+    fail(case, 0)
+    with pytest.raises(case.error, match=case.words):
+        step.llm.complete("question")  # type: ignore[union-attr]
+
+    fail(case, BEFORE)
+    [column] = ingested("latter", store, models, step).columns
+    openai_server.faults.clear()
+    assert case.words in str(column.error)
+    assert column.written == column.chunks, "what nothing was written about is stored without"
+    again = ingested("latter", store, models, step)
+    assert again.columns[0].error is None
+    for number in range(DOCUMENTS):
+        stored = store.stored(column.collection, f"document-{number}")
+        assert stored.keys() == ids("latter", number)
+        nodes = store.fetch(column.collection, list(stored)).values()
+        assert all(node.metadata["summary"] for node in nodes)
+
+
+def test_a_run_that_is_ended_while_it_asks_loses_nothing_and_the_next_run_completes(
+    store: Store, openai_server: OpenAIServer, detour: Detour
+) -> None:
+    models, interrupt = models_at(openai_server), Interrupt()
+    collection = ingested("former", store, models).columns[0].collection
+    openai_server.reset()
+    detour.after(BEFORE, lambda _: interrupt.set())
+    with interruptible(interrupt), pytest.raises(CancelledError):
+        ingested("latter", store, models)
+    assert len(openai_server.asked("embeddings")) <= BEFORE + 4
+    for number in range(DOCUMENTS):
+        stored = set(store.stored(collection, f"document-{number}"))
+        assert stored >= ids("former", number) or stored == ids("latter", number)
+    completes(store, models, openai_server, collection)
+
+
+def test_the_faults_that_are_tried_are_at_least_the_26_that_were_promised() -> None:
+    assert len(EMBEDDING) + len(WRITING) >= 26
 
 
 def test_a_request_that_came_too_late_is_made_again_and_not_chunk_by_chunk(

@@ -126,7 +126,8 @@ def _of_status(
         when = f"in {asked} s, as the server asks" if asked.isdecimal() else "in a while"
         return RateLimitedError(f"{place}: too many requests ({words}); try again {when}")
     code = getattr(error, "code", None)
-    if status == HTTPStatus.NOT_FOUND or code == "model_not_found":  # some send it with 400
+    is_elsewhere = status == HTTPStatus.NOT_FOUND or status < HTTPStatus.BAD_REQUEST  # a redirect
+    if is_elsewhere or code == "model_not_found":  # some send it with 400
         return UnknownModelError(
             f"{place}: unknown model or address ({words}); check the model's name and api_base, "
             "which usually ends in /v1"

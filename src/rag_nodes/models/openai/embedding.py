@@ -11,7 +11,7 @@ from pydantic import Field, PrivateAttr
 
 from rag_nodes.errors import DimensionError, ModelResponseError
 from rag_nodes.models.openai.client import ServerModel
-from rag_nodes.models.pacing import BATCH_TEXTS, request_bytes, within
+from rag_nodes.models.pacing import BATCH_TEXTS, request_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,7 +64,9 @@ class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = []
         for batch in _batches([text if text.strip() else _BLANK for text in texts], self):
-            with within(self._window, batch), self._asking():
+            if self._window:
+                self._window.acquire_for(batch)
+            with self._asking():
                 vectors.extend(self._request(batch))
         return vectors
 
@@ -111,11 +113,12 @@ class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
                 f"{self._here}: a vector of {len(vector)} numbers where {expected} were "
                 "expected; check that model and server belong together"
             )
+        sizes = np.abs(vector)
         # Their squares are summed in the 32 bits of a store, where more is infinite.
-        if not (np.abs(vector) < _LARGEST).all():
+        if not (sizes < _LARGEST).all() or not sizes.any():
             raise ModelResponseError(
-                f"{self._here}: a vector with values that are no numbers (NaN, infinite "
-                "or beyond a store); restart the server or choose another model"
+                f"{self._here}: a vector that nothing can be compared with (NaN, infinite, "
+                "beyond a store, or all zeros); restart the server or choose another model"
             )
 
 
