@@ -108,7 +108,7 @@ def test_a_whole_day(
     asked = rag("ask", "How often is the pump descaled?", "--alias", "live", *there)
     assert "twice a year" in asked["text"]
 
-    # An ingest into the server knows the files by what the push told its ledger.
+    # An ingest into the server finds there what the push brought.
     assert set(statuses(rag("ingest", docs, "-p", "heading", *there)).values()) == {"unchanged"}
 
     # Afternoon: one document goes here, and with the next push there.

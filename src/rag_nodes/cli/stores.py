@@ -92,7 +92,6 @@ def kept(
     location: str,
     *,
     must_know: bool = False,
-    with_ledger: bool = False,
 ) -> Inventory:
     """What a store holds, which is opened with its ledger.
 
@@ -101,7 +100,6 @@ def kept(
         settings: with key and options of a server, and the ledger of their own store.
         location: folder or URL.
         must_know: see `inventory`.
-        with_ledger: a ledger is made where there is none.
 
     Raises:
         StoreError: see `inventory`.
@@ -112,7 +110,7 @@ def kept(
     store = opened(cli, settings, location)
     path = ledger_of(settings, store.location, is_theirs=location == settings.store)
     ledger = None
-    if path and (with_ledger or path.is_file()):
+    if path and path.is_file():
         try:
             ledger = cli.cleanup.enter_context(Ledger(path))
         except LedgerDamagedError as error:

@@ -6,9 +6,9 @@ what a store does not: paths, times, errors.
 
 from rag_nodes.pipeline.pruning import Removed
 from rag_nodes.upkeep.changes import CopyFailure, cleared, copied, documents_named, removed
-from rag_nodes.upkeep.doctor import examined
+from rag_nodes.upkeep.doctor import Trouble, examined
 from rag_nodes.upkeep.inventory import Inventory
-from rag_nodes.upkeep.rows import CollectionStatus, HeldCollection, ListedDocument, Trouble
+from rag_nodes.upkeep.rows import CollectionStatus, HeldCollection, ListedDocument
 
 __all__ = [
     "CollectionStatus",

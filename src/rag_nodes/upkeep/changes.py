@@ -1,4 +1,4 @@
-"""What is stored taken out, or copied to another store, with what the ledgers know of it."""
+"""What is stored taken out, or copied to another store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from rag_nodes.errors import (
     CollectionMissingError,
     CredentialsError,
     DocumentMissingError,
-    LedgerError,
     RagNodesError,
     StoreFullError,
     StoreLockedError,
@@ -26,8 +25,7 @@ from rag_nodes.store import copy_collection
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from rag_nodes.ledger import CollectionRow, Ledger
-    from rag_nodes.store import CopyReport, CopyStep
+    from rag_nodes.store import CopyReport, CopyStep, QdrantStore
     from rag_nodes.upkeep.inventory import Inventory
     from rag_nodes.upkeep.rows import HeldCollection, ListedDocument
 
@@ -35,11 +33,8 @@ _NEAR = 3
 """Names that are suggested where none fits."""
 _CANDIDATES = 10
 """Documents that are listed where several fit."""
-_PORTION = 500
-"""Documents whose ids are in memory at once."""
 _ENDS_ALL = (
     CredentialsError,
-    LedgerError,
     StoreFullError,
     StoreLockedError,
     StoreUnreachableError,
@@ -112,20 +107,15 @@ def cleared(inventory: Inventory, collections: Iterable[HeldCollection]) -> list
 
 
 class CopyFailure(NamedTuple):
-    """A collection that could not be copied; a run that is repeated goes on with it.
-
-    Attributes:
-        collection: its name.
-        error: why, with the remedy.
-    """
+    """A collection that could not be copied, and why; a run that is repeated goes on with it."""
 
     collection: str
     error: RagNodesError
 
 
 def copied(
-    source: Inventory,
-    target: Inventory,
+    source: QdrantStore,
+    target: QdrantStore,
     collections: Iterable[HeldCollection],
     progress: Callable[[CopyStep], None] | None = None,
     *,
@@ -133,50 +123,20 @@ def copied(
 ) -> Iterator[CopyReport | CopyFailure]:
     """Copy collections one after another; see `rag_nodes.store.copy_collection`.
 
-    One that is damaged, or is something else in the target, does not keep the others from it.
-
-    Where both stores have a ledger, an ingest into the target then knows the files as one into the
-    source does, and opens none that did not change.
-
-    Args:
-        source: where they are.
-        target: where they go.
-        collections: of the source.
-        progress: called after every page.
-        prune: delete the documents that only the target has.
+    One that is damaged, or is something else in the target, does not keep the others from it. What
+    a ledger of the target does not know yet, the next ingest there asks the store for.
 
     Raises:
-        StoreError: what no collection can be copied by: a store is full, locked or does not
-            answer, or a ledger cannot be read or written.
+        StoreError: what no collection can be copied by: a store is full, locked or does not answer.
         CredentialsError: the key of a server is wrong.
     """
-    ledger = source.ledger
     for held in collections:
-        name, store = held.info.name, source.store
         try:
-            is_true = ledger and ledger.covers(name, store.marks(name), store.count(name))
-            report = copy_collection(name, store, target.store, progress, prune=prune)
-            if ledger and is_true and target.ledger and held.row:
-                _tell(held.row, ledger, target.ledger, prune=prune)
-            yield report
+            yield copy_collection(held.info.name, source, target, progress, prune=prune)
         except _ENDS_ALL:
             raise
         except RagNodesError as error:
-            yield CopyFailure(name, error)
-
-
-def _tell(row: CollectionRow, source: Ledger, target: Ledger, *, prune: bool) -> None:
-    """Write down in one ledger what another knows of a collection and of its files."""
-    target.use(row)
-    stored = source.stored(row.name)
-    if prune:
-        target.forget_stored(row.name, target.stored(row.name).keys() - stored.keys())
-    whole = [one for one, known in stored.items() if known.version]
-    for start in range(0, len(whole), _PORTION):
-        portion = whole[start : start + _PORTION]
-        target.settle([stored[one] for one in portion], source.listed_ids(row.name, portion))
-    for file in source.known(row.corpus).values():
-        target.record(*file)
+            yield CopyFailure(held.info.name, error)
 
 
 def _meant(corpus: str, word: str, listed: Sequence[ListedDocument]) -> list[ListedDocument]:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections import Counter, defaultdict
+from collections import Counter
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.errors import (
     LedgerDamagedError,
@@ -24,20 +24,18 @@ from rag_nodes.errors import (
     StoreDamagedError,
     StoreError,
     StoreForeignError,
-    command,
+    StoreFullError,
+    StoreLockedError,
+    StoreUnreachableError,
 )
-from rag_nodes.ledger import FILE_NAME, Ledger, utc_time
+from rag_nodes.ledger import Ledger
 from rag_nodes.pipeline.reconciling import stored_row
 from rag_nodes.store import is_complete
-from rag_nodes.upkeep.inventory import is_whole
-from rag_nodes.upkeep.rows import Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from rag_nodes.ledger import FileRow, StoredDocument
     from rag_nodes.store import QdrantStore, StoredNode
-    from rag_nodes.upkeep.rows import FindingKind
 
 SPACE = 1 << 30
 """Bytes that should be free on the disk of a folder; below a quarter of it nothing is written."""
@@ -47,6 +45,56 @@ _ASIDE = ".damaged"
 """After the name of a file that cannot be read and was put aside."""
 _SHOWN = 5
 """Names that are listed of many."""
+
+
+FindingKind = Literal[
+    "disk",
+    "folder",
+    "foreign",
+    "ledger",
+    "locked",
+    "torn",
+    "unreachable",
+    "unreadable",
+]
+"""What it is about; "torn" are documents of which not all is there."""
+_KINDS: tuple[tuple[type[Exception], FindingKind], ...] = (
+    (StoreLockedError, "locked"),
+    (StoreUnreachableError, "unreachable"),
+    (StoreDamagedError, "unreadable"),
+    (StoreFullError, "disk"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One thing that was found: where, what is wrong with it, and what to do.
+
+    Attributes:
+        is_wrong: something has to be done; else it is only worth knowing.
+        repair: mends it without a loss; None where a person has to decide.
+        mended: it was.
+    """
+
+    kind: FindingKind
+    where: str
+    what: str
+    remedy: str
+    is_wrong: bool = True
+    repair: Callable[[], None] | None = field(default=None, compare=False)
+    mended: bool = False
+
+    @classmethod
+    def of(cls, error: Exception, where: str, otherwise: FindingKind, remedy: str = "") -> Trouble:
+        """What an error tells: what is wrong and, behind a semicolon, what to do about it."""
+        kinds = (kind for of, kind in _KINDS if isinstance(error, of))
+        what, _, said = str(error).partition("; ")
+        return cls(next(kinds, otherwise), where, what, remedy or said or "see what it says")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        said = {one: getattr(self, one) for one in ("kind", "where", "what", "remedy", "is_wrong")}
+        return {**said, "can_be_repaired": self.repair is not None, "mended": self.mended}
 
 
 def examined(
@@ -99,7 +147,6 @@ def _findings(
 def _folder(path: Path) -> Iterator[Trouble]:
     """What can be seen without opening it."""
     from rag_nodes.store.edge.ownership import looked_at
-    from rag_nodes.transforms import WRITTEN_FILE
 
     where = str(path)
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
@@ -117,14 +164,6 @@ def _folder(path: Path) -> Iterator[Trouble]:
         return
     for unread in look.unread:
         yield Trouble.of(unread, where, "unreadable")
-    put_aside = {f"{FILE_NAME}{side}{_ASIDE}" for side in _SIDES}
-    if kept := sorted(put_aside.intersection(look.foreign)):
-        what = f"a damaged ledger was put aside: {', '.join(kept)}"
-        yield Trouble("ledger", where, what, "delete it", is_wrong=False)
-    ours = {WRITTEN_FILE, *put_aside, *(f"{FILE_NAME}{side}" for side in _SIDES)}
-    if foreign := [name for name in look.foreign if name not in ours]:
-        what = f"files that are none of ours: {', '.join(foreign)}"
-        yield Trouble("foreign", where, what, "keep them elsewhere", is_wrong=False)
 
 
 def _inside(store: QdrantStore, path: Path | None) -> Iterator[Trouble]:
@@ -143,9 +182,6 @@ def _inside(store: QdrantStore, path: Path | None) -> Iterator[Trouble]:
             else:
                 ledger = found
         yield from _contents(store, ledger)
-    if path and not path.is_file() and store.collections():
-        what = "there is no ledger, so that an ingest opens every file"
-        yield Trouble("ledger", str(path), what, "the next ingest makes one", is_wrong=False)
 
 
 def _put_aside(path: Path) -> None:
@@ -159,10 +195,6 @@ def _put_aside(path: Path) -> None:
 def _contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Trouble]:
     """Look at every collection, and at what the ledger says of them."""
     names = [info.name for info in store.collections()]
-    if foreign := store.foreign():
-        what = f"collections of other programs: {_some(foreign)}"
-        remedy = "nothing has to be done; ours are not touched by them"
-        yield Trouble("foreign", store.location, what, remedy, is_wrong=False)
     for name in names:
         try:
             yield from _collection(store, ledger, name)
@@ -171,7 +203,6 @@ def _contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Trouble]:
             yield Trouble.of(error, name, "unreadable", remedy)
     if ledger:
         yield from _orphans(store, ledger, names)
-        yield from _failed(ledger)
 
 
 def _orphans(store: QdrantStore, ledger: Ledger, names: Collection[str]) -> Iterator[Trouble]:
@@ -186,32 +217,6 @@ def _orphans(store: QdrantStore, ledger: Ledger, names: Collection[str]) -> Iter
                     "--repair forgets it; ingest its documents again if it should be there",
                     repair=partial(ledger.forget_collection, one.name),
                 )
-
-
-def _failed(ledger: Ledger) -> Iterator[Trouble]:
-    """What could not be read or stored, as the ingest said."""
-    unread, failed = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
-    for file in ledger.unread():
-        unread[file.corpus].append(_failure(file.path, file))
-    for collection in ledger.collections():
-        rows = ledger.stored(collection.name).values()
-        lacking = [row for row in rows if row.error is not None]
-        known = ledger.documents(collection.corpus, [row.document_id for row in lacking])
-        for row in lacking:
-            documents = known.get(row.document_id, [])
-            if not is_whole(row, documents):
-                name = documents[-1].name if documents else row.document_id
-                failed[collection.corpus].append(_failure(name, row))
-    for what, state, of in (("files", "failed", unread), ("documents", "incomplete", failed)):
-        for corpus, said in of.items():
-            remedy = f"see to that, and ingest again; {command(f'list --state {state}', corpus)}"
-            yield Trouble(
-                "failed",
-                f"corpus {corpus}",
-                f"{what} that could not be {'read' if of is unread else 'stored'}: {_some(said)}",
-                f"{remedy} shows them",
-                is_wrong=False,
-            )
 
 
 def _collection(store: QdrantStore, ledger: Ledger | None, name: str) -> Iterator[Trouble]:
@@ -243,8 +248,9 @@ def _torn(
     rows = ledger.stored(name) if ledger else {}
     # What failed the next ingest completes with what is there, which may have been paid for.
     failed = {one for one, row in rows.items() if row.error is not None}
-    foreign = [one for one, of in stored.items() if not any(n.source_hash for n in of.values())]
-    for document in [one for one in stored if one not in failed.union(foreign)]:
+    # What no ingest wrote cannot be judged.
+    written = [one for one, of in stored.items() if any(n.source_hash for n in of.values())]
+    for document in [one for one in written if one not in failed]:
         if what := what_is_torn(stored[document]):
             yield Trouble(
                 "torn",
@@ -255,10 +261,6 @@ def _torn(
                 repair=partial(_mend, store, ledger, name, document, stored[document]),
             )
             stored[document] = store.stored(name, document)
-    if foreign:
-        what = f"{_documents(foreign)} that no ingest wrote: {_some(foreign)}"
-        remedy = "nothing has to be done where you wrote them yourself"
-        yield Trouble("foreign", name, what, remedy, is_wrong=False)
 
 
 def _different(
@@ -327,12 +329,6 @@ def _documents(names: Sequence[str]) -> str:
 def _some(names: Sequence[str]) -> str:
     rest = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def _failure(name: str, row: StoredDocument | FileRow) -> str:
-    since = utc_time(row.failed_at)
-    said = (row.error or "").removeprefix(f"{name}: ")
-    return f"{name} ({f'since {since}: ' if since else ''}{said})"
 
 
 def _anew(collection: str) -> str:

@@ -211,11 +211,11 @@ def _copy(
         from rag_nodes.upkeep import CopyFailure, copied
 
         here = kept(cli, settings, source)
-        there = kept(cli, settings, target, with_ledger=here.ledger is not None)
+        there = kept(cli, settings, target)
     chosen = _chosen(here, names, None if everything else settings.corpus)
     bars = [one.info.name for one in chosen]
     with shown_progress(cli, bars, copy_words) as progress:
-        outcomes = list(copied(here, there, chosen, progress, prune=prune))
+        outcomes = list(copied(here.store, there.store, chosen, progress, prune=prune))
     failed = [one for one in outcomes if isinstance(one, CopyFailure)]
     done = [one for one in outcomes if not isinstance(one, CopyFailure)]
     if not done and failed:
