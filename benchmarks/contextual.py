@@ -36,7 +36,7 @@ from rag_nodes.evaluation.columns import StoredCollection
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.metadata import BREADCRUMB
 from rag_nodes.models import Models
-from rag_nodes.models.inside import is_mock
+from rag_nodes.models.names import is_mock
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers import DEFAULT_PARSER
 from rag_nodes.pipeline import ingest_documents

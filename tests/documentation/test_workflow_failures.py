@@ -150,7 +150,6 @@ def test_a_crawl_named_like_a_file_of_ours_is_not_overwritten(tmp_path: Path) ->
         {"workers": 0},
         {"summary_tokens": 1},
         {"concurrency": 0},
-        {"requests_per_minute": 0},
     ],
 )
 def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:

@@ -1,6 +1,25 @@
-"""What `rag_nodes.models.inside` lists about the insides of other packages, one test each.
+"""What the room of models assumes about the insides of other packages, one test each.
 
 A red test here after an update names what the new version does otherwise, and who relies on it.
+
+- llama-index-core: a model of `Settings` that nobody set is None in a private attribute (`choose`).
+- llama-index-core: models that only stand in for one are defined in `llms.mock` (`names`).
+- llama-index-core: of a request to an embedding the first event names the model and the last has
+  the texts; both are of one span (`embedded_tokens`).
+- llama-index-core: out of a pickle a model is made anew of its fields, or has its state put back
+  (`openai`, `local`).
+- llama-index-embeddings-openai: the client comes from `_get_client` (`openai.embedding`).
+- llama-index-llms-openai: clients come from `_get_client`, bodies from `_get_model_kwargs`, all
+  chats pass `_chat`, `_stream_chat` and their async twins (`openai.llm`).
+- llama-index-llms-openai: nothing is repeated where `max_retries` is 0 (`openai`).
+- llama-index-embeddings-fastembed: options it does not know go to `TextEmbedding` (`local`).
+- openai: every method comes down to `request(cast_to, options, stream=...)`, and the body is
+  `options.json_data` (`openai.client`).
+- openai: it says which failures may pass and how long its server asks to wait, `_should_retry`
+  and `_parse_retry_after_header` (`openai.client`).
+- openai: its transport is httpx, whose failures are the causes of its own (`openai.client`,
+  `faults`).
+- openai: of an error status, `code`, `param` and `body` hold what the server said (`faults`).
 """
 
 from __future__ import annotations
@@ -29,7 +48,8 @@ from llama_index.embeddings.openai import OpenAIEmbedding
 from llama_index.llms.openai import OpenAI
 from llama_index.llms.openai_like import OpenAILike
 
-from rag_nodes.models import inside
+from rag_nodes.models import Models
+from rag_nodes.models.names import is_mock
 from rag_nodes.models.openai.client import ServerClient
 
 if TYPE_CHECKING:
@@ -51,7 +71,8 @@ def test_a_model_of_llama_indexs_settings_that_nobody_set_is_none_in_a_private_a
 ) -> None:
     assert getattr(_Settings(), f"_{name}") is None
     monkeypatch.setattr(LlamaSettings, f"_{name}", None)
-    assert inside.set_in_llama_index(name) is None
+    models = Models.of()
+    assert (models.embedding_name, models.llm) == ("lexical-1024", None)
 
 
 async def test_events_of_one_request_share_a_span_and_name_model_and_texts(
@@ -264,5 +285,5 @@ def test_models_that_stand_in_for_one_are_known_by_where_they_are_defined() -> N
         """A mock of somebody's own."""
 
     for mock in (MockLLM(), MockFunctionCallingLLM(), Mine()):
-        assert inside.is_mock(mock)
-    assert not inside.is_mock(OpenAI(api_key="sk-canary-8810"))
+        assert is_mock(mock)
+    assert not is_mock(OpenAI(api_key="sk-canary-8810"))

@@ -307,7 +307,7 @@ def test_what_an_account_may_ask_in_a_minute_is_divided_among_workers(
 ) -> None:
     steps = [
         OpenAIServerEmbedding(**access),
-        SectionSummary(llm=OpenAIServerLLM(**access), requests_per_minute=30),
+        SectionSummary(llm=OpenAIServerLLM(**access, rate_limiter=RequestWindow(30))),
         TitleExtractor(llm=OpenAIServerLLM(**access)),
     ]
     monkeypatch.setattr(RequestWindow, "processes", 1)
@@ -317,4 +317,4 @@ def test_what_an_account_may_ask_in_a_minute_is_divided_among_workers(
     model, summary, titles = job.recipe
     for window in (model._window, summary.llm._window, titles.llm._window):
         assert [bool(window.take()) for _ in range(3)] == [False, False, True]
-    assert [bool(summary._window.take()) for _ in range(2)] == [False, True]
+    assert [bool(summary.llm.rate_limiter.take()) for _ in range(2)] == [False, True]

@@ -117,7 +117,7 @@ def _away(clock: FakeTime, seconds: float) -> Callable[[], str]:
 
 
 def _repeated(request: Callable[[], str], seconds: float, asked: float | None = 0.0) -> str:
-    return retried(request, seconds, lambda _: asked, name="m")
+    return retried(request, seconds, lambda _: asked, lambda: None, name="m")
 
 
 @pytest.mark.parametrize(

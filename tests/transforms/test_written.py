@@ -292,7 +292,8 @@ def test_no_minute_has_more_requests_than_allowed_repeated_ones_included(
     monkeypatch.setattr(openai_server, "record", note)
     openai_server.fail(FAILING, times=6)
     patient = OpenAIServerLLM(model="tea-1", api_base=openai_server.base, retry_seconds=900)
-    nodes = SectionSummary(llm=patient, requests_per_minute=5, concurrency=1)(chunks(14))
+    patient.rate_limiter = pacing.RequestWindow(5)
+    nodes = SectionSummary(llm=patient, concurrency=1)(chunks(14))
     assert {node.metadata["summary_kind"] for node in nodes} == {"generated"}
     assert len(arrived) == 14 + 6
     assert max(sum(at <= other <= at + 60 for other in arrived) for at in arrived) == 5
@@ -409,7 +410,7 @@ def test_what_decides_the_summaries_is_in_the_cache_key_and_no_secret_is(
         SectionSummary(llm=llm, embed=True),
     ]
     assert all(other.to_dict() != base for other in others)
-    assert SectionSummary(llm=llm, concurrency=9, requests_per_minute=5).to_dict() == base
+    assert SectionSummary(llm=llm, concurrency=9).to_dict() == base
     assert "sk-canary" not in str(base) + repr(SectionSummary(llm=llm))
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rag_nodes.documentation.validate import PageFinding
     from rag_nodes.parsers import SpanNodeParser
 
-_MINIMA = {"summary_tokens": 16, "concurrency": 1, "requests_per_minute": 1, "workers": 1}
+_MINIMA = {"summary_tokens": 16, "concurrency": 1, "workers": 1}
 """Of options that are numbers; the parser checks its own."""
 
 
@@ -47,7 +47,6 @@ class DocsOptions:
         summary_tokens: tokens of a summary.
         knowledge_base: what the documentation is about, for the prompt.
         concurrency: requests for summaries under way at the same time.
-        requests_per_minute: requests started in any minute at most; None for no limit.
         resume: use the summaries that an interrupted run left beside the output.
         format: key of `FORMATS`.
         workers: processes that cut; None for one, or all cores where the crawl is large and the
@@ -67,7 +66,6 @@ class DocsOptions:
     summary_tokens: int = 150
     knowledge_base: str = ""
     concurrency: int = 4
-    requests_per_minute: float | None = None
     resume: bool = False
     format: str = "documentation"
     workers: int | None = None

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from llama_index.core.llms import LLM
 
-    from rag_nodes.models.pacing import RequestWindow
     from rag_nodes.parsers import SpanNodeParser
 
 BATCH = 256
@@ -52,7 +51,6 @@ def run(
     options: DocsOptions | None = None,
     *,
     llm: LLM | None = None,
-    window: RequestWindow | None = None,
     limits: Limits | None = None,
     progress: Callable[[DocsStep], None] | None = None,
 ) -> DocsReport:
@@ -72,8 +70,6 @@ def run(
         options: parser, summaries, format and thresholds.
         llm: writes the summaries; None for extracts made of the chunks' own sentences. Its limit
             on the length of an answer should be `options.summary_tokens`.
-        window: counts the requests instead of `options.requests_per_minute`, where others that the
-            same account makes have to be counted too.
         limits: how large the crawl and each page may be, and what reading may take.
         progress: called after every page and every summary.
 
@@ -87,7 +83,7 @@ def run(
         MissingExtraError: ijson is not installed.
     """
     started = time.perf_counter()
-    work = _Work(Path(crawl), Path(output), options or DocsOptions(), progress or _nothing, window)
+    work = _Work(Path(crawl), Path(output), options or DocsOptions(), progress or _nothing)
     _check_places(work)
     parser = work.options.made_parser()
     with ExitStack() as opened:
@@ -136,7 +132,6 @@ class _Work:
     output: Path
     options: DocsOptions
     progress: Callable[[DocsStep], None]
-    window: RequestWindow | None = None
     tally: RunningStatistics = field(default_factory=RunningStatistics)
     failed: list[str] = field(default_factory=list)
     repeated: list[Repeated] = field(default_factory=list)
@@ -191,7 +186,6 @@ def _summariser(work: _Work, llm: LLM | None) -> SectionSummary:
         knowledge_base=options.knowledge_base,
         max_tokens=options.summary_tokens,
         concurrency=options.concurrency,
-        requests_per_minute=work.window or options.requests_per_minute,
         journal=_journal(work) if llm else None,
         on_done=done,
     )

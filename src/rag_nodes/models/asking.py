@@ -13,15 +13,12 @@ from pydantic import BaseModel
 from rag_nodes.errors import CredentialsError, RagNodesError
 from rag_nodes.models.faults import failure_of
 from rag_nodes.models.keys import keys_of, without_keys
-from rag_nodes.models.pacing import repeats_counted
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
     from llama_index.core.base.llms.types import CompletionResponse
     from llama_index.core.llms import LLM
-
-    from rag_nodes.models.pacing import RequestWindow
 
 Result = TypeVar("Result")
 Form = TypeVar("Form", bound=BaseModel)
@@ -46,14 +43,13 @@ class Asker:
 
     Args:
         llm: any LlamaIndex model. It alone repeats requests: `OpenAIServerLLM` does so for its
-            `retry_seconds`.
-        window: counts the requests, those included that our own models repeat; None for no limit.
+            `retry_seconds`, and keeps to the limits of an account: its `rate_limiter`.
         failures: in a row so far, also afterwards.
     """
 
-    def __init__(self, llm: LLM, window: RequestWindow | None = None, failures: int = 0) -> None:
+    def __init__(self, llm: LLM, failures: int = 0) -> None:
         self.failures = failures
-        self._llm, self._window = llm, window
+        self._llm = llm
         self._last = ""
 
     async def ask(self, prompt: str) -> CompletionResponse:
@@ -105,14 +101,11 @@ class Asker:
         return found
 
     async def _answered(self, ask: Callable[[str], Awaitable[Result]], prompt: str) -> Result:
-        """What one request gives, within the limit of the account."""
+        """What one request gives."""
         if self.failures >= GIVE_UP_AFTER:
             raise UnansweredError(f"not asked, because requests kept failing: {self._last}")
-        if self._window:
-            await self._window.async_acquire()
         try:
-            with repeats_counted(self._window):
-                return await ask(prompt)
+            return await ask(prompt)
         except Exception as error:
             # A model handed in by the user may raise anything; one prompt is no reason to stop.
             if isinstance(error, UnformedError):

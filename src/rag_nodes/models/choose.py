@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.errors import ConfigurationError, CredentialsError, RagNodesError
 from rag_nodes.import_paths import load
 from rag_nodes.models.faults import failure_of
-from rag_nodes.models.inside import set_in_llama_index
 from rag_nodes.models.names import EXTRACTIVE, answer_name, embedding_name, place_of
 from rag_nodes.settings import (
     DEFAULT_PROMPT,
@@ -34,10 +33,19 @@ if TYPE_CHECKING:
 
 LEXICAL = "lexical"
 OPENAI = "openai"
-_LEXICAL = "rag_nodes.models.lexical:LexicalEmbedding"
-_FASTEMBED = "rag_nodes.models.local:LocalEmbedding"
-_OPENAI_EMBEDDING = "rag_nodes.models.openai:OpenAIServerEmbedding"
-_OPENAI_LLM = "rag_nodes.models.openai:OpenAIServerLLM"
+_PATHS = {
+    ("embed_model", LEXICAL): "rag_nodes.models.lexical:LexicalEmbedding",
+    ("embed_model", FASTEMBED): "rag_nodes.models.local:LocalEmbedding",
+    ("embed_model", OPENAI): "rag_nodes.models.openai:OpenAIServerEmbedding",
+    ("llm", OPENAI): "rag_nodes.models.openai:OpenAIServerLLM",
+}
+"""What names stand for; any other name in settings is an import path itself."""
+_OFFLINE = {"embed_model": LEXICAL, "llm": EXTRACTIVE}
+_GIVE = {
+    "embed_model": "an embedding model of LlamaIndex, 'lexical', 'openai:<model>' or "
+    "'fastembed:<model>'",
+    "llm": "an LLM of LlamaIndex, or 'extractive' for answers made of the documents' own sentences",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +93,7 @@ class Models:
             CredentialsError: "openai:<model>" and the key is missing or cannot be one.
             MissingExtraError: a package for a named model is not installed.
         """
-        return _models(_given_embedding(embed_model), _given_llm(llm), offline=offline)
+        return _models(_given("embed_model", embed_model), _given("llm", llm), offline=offline)
 
     @property
     def embeds_offline(self) -> bool:
@@ -103,7 +111,7 @@ class Models:
     @property
     def embeds_meaning(self) -> bool:
         """Whether a vector says more of a text than which words are in it."""
-        return f"{type(self.embedding).__module__}:{type(self.embedding).__name__}" != _LEXICAL
+        return type(self.embedding).__name__ != "LexicalEmbedding"
 
     def describe(self) -> str:
         """One line for reports and the app: each model and where it runs."""
@@ -129,7 +137,8 @@ def choose_models(settings: Settings, *, http_client: HttpClient | None = None) 
         MissingPackageError: a package for a model is not installed.
     """
     models = _models(
-        _configured_embedding(settings, http_client), _configured_llm(settings, http_client)
+        _configured("embed_model", settings, http_client),
+        _configured("llm", settings, http_client),
     )
     return replace(models, prompt=settings.prompt, system_prompt=settings.system_prompt)
 
@@ -146,10 +155,12 @@ def get_embedding(name: str) -> BaseEmbedding:
         MissingExtraError: a package for it is not installed.
     """
     kind, _, model = name.partition(":")
-    if name == LEXICAL or (f"{kind}:" == FASTEMBED and model):
-        return _offline_embedding(name, {})
+    if name == LEXICAL:
+        return _made("embed_model", name, {})
     if kind == OPENAI and model:
-        return _configured_embedding(Settings(embedding=OPENAI, embedding_model=model))
+        return _configured("embed_model", Settings(embedding=OPENAI, embedding_model=model))
+    if f"{kind}:" == FASTEMBED and model:
+        return _made("embed_model", name, {})
     raise ConfigurationError(
         f"embedding model {name!r} is unknown; use lexical, openai:<model> or fastembed:<model>, "
         "for example openai:text-embedding-3-small"
@@ -203,92 +214,70 @@ def _models(embedding: BaseEmbedding, llm: LLM | None, *, offline: bool | None =
     return Models(embedding, llm, embedding_name(embedding), answer_name(llm), offline)
 
 
-def _given_embedding(given: BaseEmbedding | str | None) -> BaseEmbedding:
-    """An embedding model as it was handed over in Python, or that of LlamaIndex's `Settings`."""
-    from llama_index.core.base.embeddings.base import BaseEmbedding
+def _given(what: str, given: Any) -> Any:
+    """A model as it was handed over in Python, or that of LlamaIndex's `Settings`.
 
-    found = set_in_llama_index("embed_model") if given is None else given
-    if isinstance(found, BaseEmbedding):
-        return found
-    if found is None or isinstance(found, str):
-        return get_embedding(found or LEXICAL)
-    raise ConfigurationError(
-        f"embed_model is a {type(found).__name__}; give an embedding model of LlamaIndex, "
-        "'lexical', 'openai:<model>' or 'fastembed:<model>'"
-    )
+    Reading one that was never set makes LlamaIndex choose one, of OpenAI, and nothing but the
+    private attribute tells whether it was set.
+    """
+    from llama_index.core import Settings as Theirs
 
-
-def _given_llm(given: LLM | str | None) -> LLM | None:
-    """An LLM as it was handed over in Python, or that of LlamaIndex's `Settings`."""
-    from llama_index.core.llms import LLM
-
-    found = set_in_llama_index("llm") if given is None else given
-    if isinstance(found, LLM):
-        return found
-    if found is None or found == EXTRACTIVE:
+    if given is None and getattr(Theirs, f"_{what}", None) is not None:
+        given = getattr(Theirs, what)
+    if isinstance(given, _kind(what)):
+        return given
+    if what == "llm" and given in (None, EXTRACTIVE):
         return None
-    what = repr(found) if isinstance(found, str) else f"a {type(found).__name__}"
-    raise ConfigurationError(
-        f"llm is {what}; give an LLM of LlamaIndex, or 'extractive' for answers made of the "
-        "documents' own sentences"
-    )
+    if what == "embed_model" and isinstance(given, str | None):
+        return get_embedding(given or LEXICAL)
+    said = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
+    raise ConfigurationError(f"{what} is {said}; give {_GIVE[what]}")
 
 
-def _configured_embedding(
-    settings: Settings, http_client: HttpClient | None = None
-) -> BaseEmbedding:
-    from llama_index.core.base.embeddings.base import BaseEmbedding
-
-    name, options = _chosen(settings, settings.embedding, settings.embedding_options, LEXICAL)
-    if name == LEXICAL or name.startswith(FASTEMBED):
-        return _offline_embedding(name, options)
-    if name == OPENAI:
-        own = {**_server(settings, http_client), "model_name": settings.embedding_model}
-        name, options = _OPENAI_EMBEDDING, {**own, **options}
-    made: BaseEmbedding = _made(name, BaseEmbedding, options)
-    return made
-
-
-def _offline_embedding(name: str, options: Mapping[str, Any]) -> BaseEmbedding:
-    from llama_index.core.base.embeddings.base import BaseEmbedding
-
-    if name != LEXICAL:
-        options = {"model_name": name.removeprefix(FASTEMBED), **options}
-    path = _LEXICAL if name == LEXICAL else _FASTEMBED
-    made: BaseEmbedding = _made(path, BaseEmbedding, options)
-    return made
-
-
-def _configured_llm(settings: Settings, http_client: HttpClient | None) -> LLM | None:
-    name, options = _chosen(settings, settings.llm, settings.llm_options, EXTRACTIVE)
-    if name == EXTRACTIVE:
-        return None
-    from llama_index.core.llms import LLM
-
-    if name == OPENAI:
-        own = {
-            **_server(settings, http_client),
-            "model": settings.llm_model,
-            "temperature": settings.temperature,
-            "max_tokens": settings.max_output_tokens,
-        }
-        name, options = _OPENAI_LLM, {**own, **options}
-    made: LLM = _made(name, LLM, options)
-    return made
-
-
-def _chosen(
-    settings: Settings, name: str, options: Mapping[str, Any], offline: str
-) -> tuple[str, Mapping[str, Any]]:
-    """What "auto" stands for, and the options, of which the choice without a model takes none."""
+def _configured(what: str, settings: Settings, http_client: HttpClient | None = None) -> Any:
+    """The model that settings name; None for answers made without one."""
+    is_llm = what == "llm"
+    name = settings.llm if is_llm else settings.embedding
+    options = settings.llm_options if is_llm else settings.embedding_options
     if name == "auto":
-        name = OPENAI if settings.api_key else offline
-    if options and name == offline:
+        name = OPENAI if settings.api_key else _OFFLINE[what]
+    if options and name == _OFFLINE[what]:
         raise ConfigurationError(
             f"{name} takes no options, and was given {', '.join(sorted(options))}; leave them out, "
             "or name the model they are meant for"
         )
-    return name, options
+    if name == EXTRACTIVE:
+        return None
+    own: dict[str, Any] = {}
+    if name == OPENAI and is_llm:
+        own = {"model": settings.llm_model, "temperature": settings.temperature}
+        own["max_tokens"] = settings.max_output_tokens
+    elif name == OPENAI:
+        own = {"model_name": settings.embedding_model}
+    if name == OPENAI:
+        own |= _server(settings, http_client)
+    return _made(what, name, {**own, **options})
+
+
+def _made(what: str, name: str, options: Mapping[str, Any]) -> Any:
+    """A model by its name; an error does not repeat a key that is among the options."""
+    if name.startswith(FASTEMBED):
+        options = {"model_name": name.removeprefix(FASTEMBED), **options}
+        name = FASTEMBED
+    try:
+        return load(_PATHS.get((what, name), name), _kind(what), **options)
+    except ConfigurationError as error:
+        raise type(error)(without_secrets(str(error), options)) from None
+
+
+def _kind(what: str) -> type:
+    if what == "llm":
+        from llama_index.core.llms import LLM
+
+        return LLM
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+    return BaseEmbedding
 
 
 def _server(settings: Settings, http_client: HttpClient | None) -> dict[str, Any]:
@@ -320,14 +309,6 @@ def _server(settings: Settings, http_client: HttpClient | None) -> dict[str, Any
         "retry_seconds": settings.retry_seconds,
         "http_client": http_client and http_client(),
     }
-
-
-def _made(path: str, kind: type, options: Mapping[str, Any]) -> Any:
-    """What an import path stands for; an error does not repeat a key that is among the options."""
-    try:
-        return load(path, kind, **options)
-    except ConfigurationError as error:
-        raise type(error)(without_secrets(str(error), options)) from None
 
 
 def _try(request: Callable[[], object], model: BaseEmbedding | LLM, name: str) -> None:

@@ -41,6 +41,11 @@ def place_of(model: BaseEmbedding | LLM | None) -> str:
     return str(getattr(model, "place", type(model).__name__))
 
 
+def is_mock(llm: object) -> bool:
+    """Whether a model is one of LlamaIndex's stand-ins for tests, whose words mean nothing."""
+    return any(one.__module__ == "llama_index.core.llms.mock" for one in type(llm).__mro__)
+
+
 def embedding_name(model: BaseEmbedding) -> str:
     """The name of a model's vector space: two models that share it must give the same vectors.
 

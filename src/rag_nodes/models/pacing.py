@@ -6,8 +6,6 @@ import asyncio
 import logging
 import time
 from collections import deque
-from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -17,7 +15,7 @@ from llama_index.core.rate_limiter import BaseRateLimiter
 from rag_nodes.processes import pause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Sequence
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
@@ -100,6 +98,16 @@ class RequestWindow(BaseRateLimiter):
         while wait := self.take(num_tokens):  # noqa: ASYNC110 -- time itself is waited for
             await asyncio.sleep(wait)
 
+    def acquire_for(self, texts: Sequence[str], answer: int = 0) -> None:
+        """Wait until texts may be sent, and an answer of so many tokens be given.
+
+        LlamaIndex calls `acquire` without a number of tokens.
+        """
+        from rag_nodes.text.tokens import count_tokens  # who has no limit counts nothing
+
+        limited = self.tokens_per_minute is not None
+        self.acquire(sum(map(count_tokens, texts)) + answer if limited else 0)
+
 
 def request_bytes(model: BaseEmbedding) -> int:
     """UTF-8 bytes that a model is sent with one request at most: never more than its minute has."""
@@ -110,54 +118,11 @@ def _share(tokens: int | None) -> int | None:
     return tokens and max(1, tokens // RequestWindow.processes)
 
 
-_WINDOWS: ContextVar[tuple[RequestWindow, ...]] = ContextVar("requests", default=())
-
-
-@contextmanager
-def repeats_counted(window: RequestWindow | None) -> Iterator[None]:
-    """Meanwhile let `window` count the requests that our models repeat, also in other threads.
-
-    One that was told so before, by whoever asks the model, counts them as well.
-    """
-    token = _WINDOWS.set((*_WINDOWS.get(), window) if window else _WINDOWS.get())
-    try:
-        yield
-    finally:
-        _WINDOWS.reset(token)
-
-
-@contextmanager
-def within(
-    window: RequestWindow | None, texts: Iterable[str], *, answer: int = 0
-) -> Iterator[None]:
-    """Wait until a request may be made; what is repeated of it meanwhile counts as well.
-
-    Args:
-        window: of the model; None for no limit.
-        texts: that are sent, of which tokens are counted where these are limited.
-        answer: tokens that it may have.
-    """
-    if window is None:
-        yield
-        return
-    from rag_nodes.text.tokens import count_tokens  # who has no limit counts nothing
-
-    limited = window.tokens_per_minute is not None
-    window.acquire(sum(map(count_tokens, texts)) + answer if limited else 0)
-    with repeats_counted(window):
-        yield
-
-
-def before_repeating() -> None:
-    """Wait until a request may be made that nobody but the model knows of."""
-    for window in _WINDOWS.get():
-        window.acquire()
-
-
 def retried(
     request: Callable[[], Response],
     seconds: float,
     asked_to_wait: Callable[[Exception], float | None],
+    before_repeating: Callable[[], None],
     *,
     name: str,
 ) -> Response:
@@ -166,13 +131,14 @@ def retried(
     The last attempt is made when the time is up, so a server that is away for less loses nothing;
     a number of attempts, which OpenAI's client counts, would be any time with a server that is
     silent. A server that asks for a longer pause gets it; where that is more than the time left,
-    its error is raised at once. Every repetition is one that `repeats_counted` counts.
+    its error is raised at once.
 
     Args:
         request: to be made again as it is.
         seconds: time from the first attempt to the start of the last; 0 for one attempt.
         asked_to_wait: seconds the server asks for, 0 where it does not say; None for an error
             that another attempt would not cure.
+        before_repeating: called before each attempt but the first.
         name: of the model, for the log.
     """
     end, longest = time.monotonic() + seconds, FIRST_WAIT

@@ -13,7 +13,6 @@ import json
 import os
 import threading
 import uuid
-from collections import defaultdict
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
@@ -101,23 +100,20 @@ class UserTransformations(TransformComponent):
             TransformationError: a step failed, or gave back what cannot be stored.
             RagNodesError: as a step raised it, and where its model's server refused it.
         """
-        given = _taken_down(nodes)
+        given = {node.node_id: _Given.of(node) for node in nodes if isinstance(node, TextNode)}
         for step in self.steps:
+            # Of parsers, HierarchicalNodeParser cuts nothing when it is awaited, and none waits.
+            own = type(step).acall is not TransformComponent.acall
+            is_awaited = own and not isinstance(step, NodeParser)
             with _failing_as_ours(step):
-                awaited = _is_awaited(step)
-                nodes = wait_for(step.acall(nodes, **kwargs)) if awaited else step(nodes, **kwargs)
+                work = partial(step.acall if is_awaited else step, nodes, **kwargs)
+                nodes = wait_for(work()) if is_awaited else work()
             _check_nodes(step, nodes)
         return _settled(given, nodes, self.tokenizer)
 
     async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
-        """Like a call, from a running event loop."""
-        given = _taken_down(nodes)
-        for step in self.steps:
-            with _failing_as_ours(step):
-                awaited = _is_awaited(step)
-                nodes = await step.acall(nodes, **kwargs) if awaited else step(nodes, **kwargs)
-            _check_nodes(step, nodes)
-        return _settled(given, nodes, self.tokenizer)
+        """Like a call, in a thread, from a running event loop."""
+        return await asyncio.to_thread(self, nodes, **kwargs)
 
 
 def _checked(steps: object) -> list[TransformComponent]:
@@ -141,11 +137,7 @@ def _checked(steps: object) -> list[TransformComponent]:
 
 @cache
 def _loop() -> asyncio.AbstractEventLoop:
-    """The event loop of this process for everything that is awaited here, in a thread of its own.
-
-    One for all runs: clients of model servers keep their connections with the loop in which these
-    were opened, and an extractor that had another for every document would lose them with each.
-    """
+    """The one event loop for all that is awaited here, as clients keep connections with theirs."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="rag-nodes-transformations", daemon=True).start()
     return loop
@@ -161,11 +153,6 @@ def wait_for(work: Coroutine[Any, Any, _T]) -> _T:
     with _STARTING:
         loop = _loop()
     return asyncio.run_coroutine_threadsafe(work, loop).result()
-
-
-def _is_awaited(step: TransformComponent) -> bool:
-    # Of parsers, HierarchicalNodeParser cuts nothing when it is awaited, and none waits.
-    return type(step).acall is not TransformComponent.acall and not isinstance(step, NodeParser)
 
 
 def _name(step: object) -> str:
@@ -221,20 +208,18 @@ class _Given(NamedTuple):
     source: RelatedNodeInfo | None
     own: dict[str, Any]
 
+    @classmethod
+    def of(cls, node: TextNode) -> _Given:
+        own = {key: node.metadata[key] for key in _OWN if key in node.metadata}
+        return cls(node.text, node.start_char_idx, node.end_char_idx, node.source_node, own)
 
-def _taken_down(nodes: Sequence[BaseNode]) -> dict[str, _Given]:
-    """What is known of nodes, by their ids."""
-    return {
-        node.node_id: _Given(
-            node.text,
-            node.start_char_idx,
-            node.end_char_idx,
-            node.source_node,
-            {key: node.metadata[key] for key in _OWN if key in node.metadata},
-        )
-        for node in nodes
-        if isinstance(node, TextNode)
-    }
+    def holds(self, node: TextNode) -> bool:
+        """Whether another node is the slice of this one that its offsets say."""
+        start, end = node.start_char_idx, node.end_char_idx
+        if start is None or end is None or self.start is None or start < self.start:
+            return False
+        is_same = self.source and self.source.node_id == node.ref_doc_id
+        return bool(is_same) and self.text[start - self.start : end - self.start] == node.text
 
 
 def _settled(
@@ -248,7 +233,6 @@ def _settled(
     found = [node for node in nodes if isinstance(node, TextNode)]
     sources = {one.source.node_id: one.source for one in given.values() if one.source}
     renamed: dict[str, str] = {}
-    documents: dict[str, str] | None = None
     for position, node in enumerate(found):
         known = given.get(node.node_id)
         if known and node.text == known.text:
@@ -266,8 +250,7 @@ def _settled(
                 "relationship of the node it was made of"
             )
         node.relationships[NodeRelationship.SOURCE] = source
-        documents = _documents(given) if documents is None else documents
-        _find_place(node, documents.get(source.node_id, ""))
+        _place(node, is_true=any(one.holds(node) for one in given.values()))
         node.metadata[keys.TOKEN_COUNT] = count_tokens(node.text, tokenizer)
         if known is None:  # its id is to be the same in every run
             name = f"{source.node_id}/{node.metadata.get(keys.PARSER)}/{position}/{node.text}"
@@ -279,24 +262,10 @@ def _settled(
     return list(found)
 
 
-def _documents(given: Mapping[str, _Given]) -> dict[str, str]:
-    """The text of each document as far as its nodes hold it, at the offsets of the document."""
-    parts: dict[str, list[str]] = defaultdict(list)
-    ends: dict[str, int] = defaultdict(int)
-    for known in sorted(given.values(), key=lambda one: one.start or 0):
-        if known.start is not None and known.source:
-            name, end = known.source.node_id, known.start + len(known.text)
-            if end > ends[name]:
-                missing = "\0" * (known.start - ends[name])
-                parts[name] += [missing, known.text[max(0, ends[name] - known.start) :]]
-                ends[name] = end
-    return {name: "".join(texts) for name, texts in parts.items()}
-
-
-def _find_place(node: TextNode, document: str) -> None:
-    """Keep the offsets of a node that is that slice of its document, and drop all others."""
+def _place(node: TextNode, *, is_true: bool) -> None:
+    """Keep the offsets of a changed node where they are true, and drop all others."""
     start, end = node.start_char_idx, node.end_char_idx
-    if start is not None and end is not None and start >= 0 and document[start:end] == node.text:
+    if is_true and start is not None and end is not None:
         pages = PageMap.of(node.metadata)
         node.metadata.pop(keys.PAGE_BREAKS, None)
         facts = pages.facts(start, end) if pages else {}

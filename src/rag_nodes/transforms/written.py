@@ -6,7 +6,7 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 from weakref import WeakValueDictionary
 
 from llama_index.core.base.llms.types import CompletionResponse
@@ -26,7 +26,6 @@ from rag_nodes.metadata import (
 )
 from rag_nodes.models.asking import GIVE_UP_AFTER, Asker, UnansweredError, awaited
 from rag_nodes.models.names import priced_name
-from rag_nodes.models.pacing import RequestWindow
 from rag_nodes.models.prices import NOTHING_SPENT, Spent, spent_on
 from rag_nodes.text.extracts import own_summary
 from rag_nodes.text.sentences import sentence_spans
@@ -92,10 +91,10 @@ class ChunkWriter(TransformComponent):
     """Has a model write something about every chunk, and notes it in the chunk's metadata.
 
     Chunks are written about side by side; one whose request fails stays as it is and says why.
-    Nodes are changed in place, as LlamaIndex's extractors do. Requests are repeated by the model
-    alone: `OpenAIServerLLM` does so for its `retry_seconds`. After eight failures in a row, or a
-    refused key, the other nodes of the call are not asked, and later calls ask only until the
-    first failure.
+    Nodes are changed in place, as LlamaIndex's extractors do. Requests are repeated, and limits of
+    an account kept, by the model alone: see `OpenAIServerLLM` and `rate_limiter` of any. After
+    eight failures in a row, or a refused key, the other nodes of the call are not asked, and later
+    calls ask only until the first failure.
 
     Args:
         llm: any LlamaIndex model. Its own limit on the length of an answer should be `max_tokens`.
@@ -104,8 +103,6 @@ class ChunkWriter(TransformComponent):
         embed: put what was written in front of the text that is embedded. The LLM that answers
             questions never sees it.
         concurrency: requests under way at the same time.
-        requests_per_minute: requests started in any minute at most, those included that our own
-            models repeat, or a window that counts other requests as well; None for no limit.
         journal: where answers are kept as they arrive and looked up before asking; what reads the
             same is asked once.
         on_done: called after every node.
@@ -121,24 +118,14 @@ class ChunkWriter(TransformComponent):
     max_tokens: int = Field(default=150, ge=16)
     embed: bool = False
     concurrency: int = Field(default=4, ge=1, exclude=True)
-    requests_per_minute: Annotated[float, Field(gt=0)] | RequestWindow | None = Field(
-        default=None, exclude=True
-    )
     journal: WrittenTexts | None = Field(default=None, exclude=True, repr=False)
     on_done: Callable[[], None] | None = Field(default=None, exclude=True, repr=False)
-    _window: RequestWindow | None = PrivateAttr(default=None)
     _failures: int = PrivateAttr(default=0)
     _spent: Spent = PrivateAttr(default=NOTHING_SPENT)
     _rehearses: bool = PrivateAttr(default=False)
     _turns: WeakValueDictionary[Any, asyncio.Lock] = PrivateAttr(
         default_factory=WeakValueDictionary
     )
-
-    def model_post_init(self, context: Any, /) -> None:
-        """Open one window for all calls."""
-        super().model_post_init(context)
-        limit = self.requests_per_minute
-        self._window = RequestWindow(limit) if isinstance(limit, float) else limit
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Made anew of its options: in another process nothing was asked or spent yet."""
@@ -189,7 +176,7 @@ class ChunkWriter(TransformComponent):
             self._without_model(found)
             return list(nodes)
         # Whoever failed to the end of the last call is asked again, but once.
-        asker = Asker(self.llm, self._window, min(self._failures, GIVE_UP_AFTER - 1))
+        asker = Asker(self.llm, min(self._failures, GIVE_UP_AFTER - 1))
         read = self._read(found)
         await asyncio.gather(*(self._work(asker, read) for _ in range(self.concurrency)))
         self._failures = asker.failures

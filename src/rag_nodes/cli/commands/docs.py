@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from llama_index.core.llms import LLM
 
-    from rag_nodes.documentation import DocsOptions
-    from rag_nodes.models.pacing import RequestWindow
     from rag_nodes.settings import Settings
 
 FORMAT_NAMES = ("documentation", "links", "tokens", "web", "jsonl")
@@ -146,7 +144,6 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
     settings = cli.settings()
     with cli.activity("Loading the workflow"):
         from rag_nodes.documentation import DocsOptions, parse_thresholds, run
-        from rag_nodes.models.pacing import RequestWindow
         from rag_nodes.readers import Limits
 
         limits = Limits(**settings.reading())
@@ -159,19 +156,15 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
             summary_tokens=summary_tokens,
             knowledge_base=knowledge_base,
             concurrency=concurrency,
-            requests_per_minute=requests_per_minute,
             resume=resume,
             format=output_format,
             workers=workers,
             fail_on=parse_thresholds(fail_on),
             keep_duplicates=keep_duplicates,
         )
-        window = RequestWindow(requests_per_minute) if requests_per_minute else None
-        llm = _llm(cli, settings, options, window) if summaries else None
+        llm = _llm(cli, settings, summary_tokens, requests_per_minute) if summaries else None
     with shown_progress(cli, DOCS_BARS, docs_words) as progress:
-        report = run(
-            crawl, output, options, llm=llm, window=window, limits=limits, progress=progress
-        )
+        report = run(crawl, output, options, llm=llm, limits=limits, progress=progress)
     if cli.as_json:
         cli.emit(report.as_dict())
         for message in (*report.failed_pages, *report.crossed):
@@ -212,24 +205,27 @@ def _sizes(parser: str, sizes: "Mapping[str, int | None]") -> list[str]:
 
 
 def _llm(
-    cli: Invocation, settings: "Settings", options: "DocsOptions", window: "RequestWindow | None"
+    cli: Invocation, settings: "Settings", tokens: int, requests_per_minute: int | None
 ) -> "LLM | None":
-    """The model that summarises, tried out with requests that `window` counts, or None."""
+    """The model that summarises, tried out with requests that count for its limit, or None."""
     from rag_nodes.models import check_models, choose_models
-    from rag_nodes.models.pacing import repeats_counted
+    from rag_nodes.models.pacing import RequestWindow
 
     own: dict[str, Any] = {
         "embedding": "lexical",  # nothing is embedded, so nothing need answer for it
-        "max_output_tokens": options.summary_tokens,
+        "max_output_tokens": tokens,
         "temperature": 0.0,
     }
     # Tried with the usual patience: a wrong address shows at once.
-    if window:
-        window.acquire()
-    with repeats_counted(window):
-        models = choose_models(settings.model_copy(update=own))
-        check_models(models)
+    models = choose_models(settings.model_copy(update=own))
+    if models.llm and requests_per_minute:
+        models.llm.rate_limiter = RequestWindow(requests_per_minute)
+    check_models(models)
     cli.note(f"summaries: {models.answer_name} ({'offline' if models.offline else 'server'})")
-    if "retry_seconds" not in settings.model_fields_set:
-        own["retry_seconds"] = _RETRY_SECONDS
-    return choose_models(settings.model_copy(update=own)).llm
+    if "retry_seconds" in settings.model_fields_set or models.llm is None:
+        return models.llm
+    own["retry_seconds"] = _RETRY_SECONDS
+    patient = choose_models(settings.model_copy(update=own)).llm
+    if patient:
+        patient.rate_limiter = models.llm.rate_limiter
+    return patient

@@ -56,12 +56,11 @@ def written(
     with cli.activity("Asking the model for questions"):
         dataset = write_questions(
             documents,
-            _llm(settings),
+            _llm(settings, asked.requests_per_minute),
             count=asked.count,
             answers=asked.answers,
             seed=asked.seed,
             concurrency=asked.concurrency,
-            requests_per_minute=asked.requests_per_minute,
             journal=TextJournal(kept),
         )
     kept.unlink()
@@ -70,11 +69,14 @@ def written(
     return dataset
 
 
-def _llm(settings: "Settings") -> "LLM":
+def _llm(settings: "Settings", requests_per_minute: int | None = None) -> "LLM":
     from rag_nodes.models import choose_models
+    from rag_nodes.models.pacing import RequestWindow
 
     own = {"embedding": "lexical", "max_output_tokens": _ANSWER_TOKENS, "temperature": 0.0}
     llm = choose_models(settings.model_copy(update=own)).llm
     if llm is None:
         raise ConfigurationError("no LLM is configured; name one with --llm")
+    if requests_per_minute:
+        llm.rate_limiter = RequestWindow(requests_per_minute)
     return llm

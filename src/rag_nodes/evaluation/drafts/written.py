@@ -26,8 +26,7 @@ from rag_nodes.evaluation.drafts.passages import (
 from rag_nodes.evaluation.drafts.probes import CHARACTERS
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.models.asking import Asker, UnansweredError, UnformedError, awaited
-from rag_nodes.models.inside import is_mock
-from rag_nodes.models.pacing import RequestWindow
+from rag_nodes.models.names import is_mock
 from rag_nodes.query.citations import without_marks
 from rag_nodes.query.prompts import fill
 from rag_nodes.query.types import Source
@@ -120,7 +119,6 @@ def write_questions(
     answers: AnswerLength = "sentence",
     seed: int = 0,
     concurrency: int = 4,
-    requests_per_minute: float | None = None,
     journal: TextJournal | None = None,
 ) -> Dataset:
     """Questions that an LLM writes about passages chosen evenly.
@@ -136,7 +134,6 @@ def write_questions(
         answers: how long they are to be: the quote, or a whole paragraph or page.
         seed: other passages for another number.
         concurrency: passages worked on at the same time.
-        requests_per_minute: requests started in any minute at most; None for no limit.
         journal: where answers are kept as they arrive and looked up before asking.
 
     Returns:
@@ -153,8 +150,7 @@ def write_questions(
         )
     if count < 1:
         raise ConfigurationError(f"count={count}: at least 1 question must be drafted")
-    window = RequestWindow(requests_per_minute) if requests_per_minute else None
-    asked = _KeptAnswers(Asker(llm, window), llm.metadata.model_name, journal)
+    asked = _KeptAnswers(Asker(llm), llm.metadata.model_name, journal)
     writer = _Writer(documents, answers, asked, seed)
     awaited(writer.write(count, concurrency), threads=concurrency)
     if not writer.written and writer.failure:

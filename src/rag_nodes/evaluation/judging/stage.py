@@ -20,8 +20,7 @@ from rag_nodes.evaluation.judging.judgement import (
 from rag_nodes.evaluation.judging.replies import RecordedLLM
 from rag_nodes.evaluation.plan import Step
 from rag_nodes.models.asking import UnansweredError, awaited
-from rag_nodes.models.inside import is_mock
-from rag_nodes.models.names import answer_name
+from rag_nodes.models.names import answer_name, is_mock
 from rag_nodes.processes import current_interrupt
 from rag_nodes.query.answering import NOTHING_FOUND, messages
 from rag_nodes.query.citations import marks_of

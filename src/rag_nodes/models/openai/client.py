@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn, Self
-from weakref import finalize
+from weakref import finalize, ref
 
 import httpx
 import openai
@@ -18,13 +18,13 @@ from pydantic import BaseModel, Field, PrivateAttr, SecretStr
 
 from rag_nodes.errors import CredentialsError, RagNodesError
 from rag_nodes.models.faults import failure_of, out_of_quota
-from rag_nodes.models.pacing import RequestWindow, before_repeating, retried
+from rag_nodes.models.pacing import RequestWindow, retried
 from rag_nodes.processes import current_interrupt
 from rag_nodes.settings import OPENAI_API_BASE, Settings
 from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from openai._models import FinalRequestOptions
 
@@ -49,11 +49,20 @@ class ServerClient(openai.OpenAI):
     Args:
         model: its name, for the log.
         retry_seconds: seconds for which a failing request is repeated, see `retried`.
+        before_repeating: called before each request that nobody but this knows of.
         options: of OpenAI's client.
     """
 
-    def __init__(self, *, model: str, retry_seconds: float, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        model: str,
+        retry_seconds: float,
+        before_repeating: Callable[[], None] = lambda: None,
+        **options: Any,
+    ) -> None:
         super().__init__(**options, max_retries=0)
+        self._before_repeating = before_repeating
         self._model = model
         self._retry_seconds = retry_seconds
         self._refused: set[str] = set()
@@ -77,10 +86,11 @@ class ServerClient(openai.OpenAI):
             except openai.BadRequestError as error:
                 if not self._leave_out(error, sent):
                     raise
-                before_repeating()
+                self._before_repeating()
                 return attempt()
 
-        response = retried(attempt, self._retry_seconds, self._asked_to_wait, name=self._model)
+        how = self._retry_seconds, self._asked_to_wait, self._before_repeating
+        response = retried(attempt, *how, name=self._model)
         return _closing(response) if kinds.get("stream") else response
 
     def _accepted(self, body: Any) -> Any:
@@ -131,6 +141,19 @@ def _sendable(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _sendable(item) for name, item in value.items()}
     return [_sendable(item) for item in value] if isinstance(value, list) else value
+
+
+class _Limits:
+    """What a model keeps to: its own limits, and one that LlamaIndex was given."""
+
+    def __init__(self, model: ServerModel) -> None:
+        self._window = model._window  # noqa: SLF001 -- of this module
+        self._model = ref(model)  # which is not kept by its client
+
+    def wait(self) -> None:
+        """Wait until one more request is allowed."""
+        for limit in filter(None, (self._window, getattr(self._model(), "rate_limiter", None))):
+            limit.acquire()
 
 
 class ServerModel(BaseModel):
@@ -218,6 +241,7 @@ class ServerModel(BaseModel):
                 self._client = ServerClient(
                     model=self._asked_for,
                     retry_seconds=self.retry_seconds,
+                    before_repeating=_Limits(self).wait,
                     api_key=self.api_key or _NO_KEY,
                     base_url=self.api_base or OPENAI_API_BASE,
                     timeout=openai.Timeout(self.timeout, connect=connect),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from llama_index.llms.openai.utils import (
@@ -18,12 +17,10 @@ from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError, ModelResponseError
 from rag_nodes.models.openai.client import ServerModel
-from rag_nodes.models.pacing import within
 from rag_nodes.settings import OPENAI_API_BASE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from contextlib import AbstractContextManager
 
     from llama_index.core.base.llms.types import (
         ChatMessage,
@@ -116,7 +113,8 @@ class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
         return body
 
     def _chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        with self._within_limits(messages), self._asking():
+        self._wait_for_limits(messages)
+        with self._asking():
             answer: ChatResponse = super()._chat(messages, **kwargs)
             reason = _ended(answer)
             if not (answer.message.content or "").strip() and not _calls_tools(answer):
@@ -127,11 +125,9 @@ class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
     def _stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
         """Each piece with everything before it; complete only if the server says it finished."""
         text, reason, acts = "", None, False
+        self._wait_for_limits(messages)
         with self._asking():
-            pieces = super()._stream_chat(messages, **kwargs)
-            with self._within_limits(messages):
-                first = next(pieces, None)  # asks for all of them
-            for answer in chain([first], pieces) if first else ():
+            for answer in super()._stream_chat(messages, **kwargs):
                 text = answer.message.content or ""
                 acts = acts or _calls_tools(answer)
                 reason = _ended(answer) or reason
@@ -145,9 +141,10 @@ class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
         if not text.strip() and not acts:
             raise self._nothing(reason)
 
-    def _within_limits(self, messages: Sequence[ChatMessage]) -> AbstractContextManager[None]:
-        texts = (message.content or "" for message in messages)
-        return within(self._window, texts, answer=self.max_tokens or 0)
+    def _wait_for_limits(self, messages: Sequence[ChatMessage]) -> None:
+        if self._window:
+            texts = [message.content or "" for message in messages]
+            self._window.acquire_for(texts, self.max_tokens or 0)
 
     async def _achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         return await asyncio.to_thread(self._chat, messages, **kwargs)
