@@ -27,6 +27,7 @@ from rag_nodes import (
 )
 from rag_nodes.errors import ConfigurationError, ModelConnectionError, ModelError
 from rag_nodes.models import check_models
+from rag_nodes.models.names import is_mock
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.settings import Settings as OurSettings
 
@@ -290,3 +291,15 @@ def test_a_service_of_ones_own_model_that_is_away_ends_the_run_as_any_other_does
     with pytest.raises(ModelError, match=r"FileNotFoundError: weights\.bin") as failure:
         check_models(Models.of(embed_model=file, llm="extractive"))
     assert not isinstance(failure.value, ModelConnectionError)
+
+
+def test_models_that_stand_in_for_one_are_known_by_where_they_are_defined() -> None:
+    from llama_index.core.llms import MockLLM
+    from llama_index.core.llms.mock import MockFunctionCallingLLM
+
+    class Mine(MockLLM):
+        """A mock of somebody's own."""
+
+    for mock in (MockLLM(), MockFunctionCallingLLM(), Mine()):
+        assert is_mock(mock)
+    assert not is_mock(EchoLLM())

@@ -11,8 +11,11 @@ import socket
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import openai_server as faults
 import pytest
 from fake_time import FakeTime
@@ -35,6 +38,7 @@ from rag_nodes.errors import (
 )
 from rag_nodes.models import Models, choose_models, pacing
 from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
+from rag_nodes.models.openai.client import ServerClient
 from rag_nodes.models.pacing import BATCH_BYTES, RequestWindow
 from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.settings import OPENAI_API_BASE, Settings
@@ -307,11 +311,6 @@ def test_every_fault_ends_in_a_message_after_a_bounded_number_of_requests(
 @pytest.mark.parametrize(
     ("ask", "body", "error", "words"),
     [
-        (_embed, "dimension", DimensionError, "63 numbers where 64"),
-        (_embed, "nan", ModelResponseError, "NaN"),
-        (_embed, "huge", ModelResponseError, "beyond a store"),
-        (_embed, "no-numbers", ModelResponseError, "a vector without numbers"),
-        (_embed, "count", ModelResponseError, "1 vectors for 2 texts"),
         (_stream, "cut", ModelResponseError, "cut off"),
         (_stream, "unfinished", ModelResponseError, "cut off"),
         (_stream, "empty", ModelResponseError, "empty answer"),
@@ -497,6 +496,30 @@ async def test_without_a_key_openai_is_not_asked_and_no_path_leads_past_our_clie
     for model in (embedding, llm):
         with pytest.raises(NotImplementedError, match="threads"):
             model._get_aclient()
+
+
+def test_the_client_says_what_may_pass_and_how_long_its_server_asks_to_wait(
+    openai_server: OpenAIServer,
+) -> None:
+    client = ServerClient(model="m", retry_seconds=0, api_key=KEY, base_url=openai_server.base)
+
+    def said(status: int, **headers: str) -> tuple[bool, float | None]:
+        response = httpx.Response(
+            status, headers={k.replace("_", "-"): v for k, v in headers.items()}
+        )
+        return client._should_retry(response), client._parse_retry_after_header(response.headers)
+
+    assert [status for status in range(400, 600) if said(status)[0]] == [
+        408,
+        409,
+        429,
+        *range(500, 600),
+    ]
+    assert said(429, retry_after="7") == (True, 7)
+    assert said(503, retry_after_ms="500") == (True, 0.5)
+    assert said(503, x_should_retry="false") == (False, None)
+    then = format_datetime(datetime.now(UTC) + timedelta(minutes=1), usegmt=True)
+    assert said(429, retry_after=then)[1] == pytest.approx(60, abs=5)
 
 
 # --- limits -------------------------------------------------------------------------------------

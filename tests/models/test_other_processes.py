@@ -47,7 +47,7 @@ from rag_nodes.transforms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from openai_server import OpenAIServer
@@ -57,12 +57,11 @@ pytestmark = pytest.mark.usefixtures("no_configuration")
 
 KEY = "sk-canary-93b1"
 GATE = "gate-pass-7c2e"
-both_pickles = pytest.mark.parametrize("write", [pickle.dumps, pickled])
 
 
 @pytest.fixture(scope="module")
 def workers() -> Iterator[ProcessPoolExecutor]:
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         yield pool
 
 
@@ -77,22 +76,20 @@ def access(openai_server: OpenAIServer) -> dict[str, Any]:
     }
 
 
-@both_pickles
 def test_models_of_openai_keep_key_headers_and_options(
     workers: ProcessPoolExecutor,
     openai_server: OpenAIServer,
     access: dict[str, Any],
-    write: Callable[[object], bytes],
 ) -> None:
     model = OpenAIServerEmbedding(model_name="nomic", dimensions=16, retry_seconds=1, **access)
-    there = workers.submit(in_worker.embed, write(model), "tank").result()
+    there = workers.submit(in_worker.embed, pickled(model), "tank").result()
     vector, options, shown = there
     assert vector == pytest.approx(model.get_query_embedding("tank"))
     assert options == model.to_dict()
     llm = OpenAIServerLLM(
         model="llama3", temperature=0.7, max_tokens=7, context_window=99, **access
     )
-    assert workers.submit(in_worker.complete, write(llm)).result() == llm.to_dict()
+    assert workers.submit(in_worker.complete, pickled(llm)).result() == llm.to_dict()
     asked, here, chat = openai_server.requests
     assert {one.authorization for one in openai_server.requests} == {f"Bearer {KEY}"}
     assert asked.body == here.body
@@ -121,44 +118,39 @@ def test_models_that_were_asked_already_say_nothing_when_they_are_pickled(
     assert "unpickle" not in caplog.text
 
 
-@both_pickles
 def test_offline_models_give_the_same_vectors_there(
-    workers: ProcessPoolExecutor, tmp_path: Path, write: Callable[[object], bytes]
+    workers: ProcessPoolExecutor, tmp_path: Path
 ) -> None:
     model = LexicalEmbedding(dimension=64, embed_batch_size=9)
-    vector, options, _ = workers.submit(in_worker.embed, write(model), "tank").result()
+    vector, options, _ = workers.submit(in_worker.embed, pickled(model), "tank").result()
     assert vector == model.get_query_embedding("tank")
     assert options == model.to_dict()
     if find_spec("fastembed") and find_spec("llama_index.embeddings.fastembed"):
         from rag_nodes.models.local import LocalEmbedding
 
         local = LocalEmbedding(TINY, specific_model_path=str(write_model(tmp_path / "tiny")))
-        vector, _, _ = workers.submit(in_worker.embed, write(local), "tank").result()
+        vector, _, _ = workers.submit(in_worker.embed, pickled(local), "tank").result()
         assert vector == pytest.approx([0.6, 0.8])
 
 
-@both_pickles
 def test_models_of_llama_index_keep_their_key(
     workers: ProcessPoolExecutor,
     openai_server: OpenAIServer,
     access: dict[str, Any],
-    write: Callable[[object], bytes],
 ) -> None:
     own = {"api_base": access["api_base"], "api_key": KEY}
     embedding = OpenAIEmbedding(model="text-embedding-3-large", dimensions=256, **own)
-    options = workers.submit(in_worker.embed, write(embedding), "tank").result()[1]
+    options = workers.submit(in_worker.embed, pickled(embedding), "tank").result()[1]
     assert options == embedding.to_dict()
-    workers.submit(in_worker.complete, write(OpenAI(model="gpt-4o", **own))).result()
+    workers.submit(in_worker.complete, pickled(OpenAI(model="gpt-4o", **own))).result()
     assert {one.authorization for one in openai_server.requests} == {f"Bearer {KEY}"}
 
 
-@both_pickles
 def test_writers_keep_their_llm_and_what_was_paid_for(
     workers: ProcessPoolExecutor,
     openai_server: OpenAIServer,
     access: dict[str, Any],
     tmp_path: Path,
-    write: Callable[[object], bytes],
 ) -> None:
     llm = OpenAIServerLLM(model="llama3", **access)
     journal = TextJournal(tmp_path / "written.jsonl")
@@ -168,22 +160,19 @@ def test_writers_keep_their_llm_and_what_was_paid_for(
     context(summary(here))
     paid = len(openai_server.requests)
     steps = [summary, context, FurtherVectors("summary", "plain")]
-    found, identities = workers.submit(in_worker.transform, write(steps), [TEXT]).result()
+    found, identities = workers.submit(in_worker.transform, pickled(steps), [TEXT]).result()
     assert len(openai_server.requests) == paid
     assert found[0]["summary"] == here[0].metadata["summary"]
     assert identities == [identity_of(step) for step in steps]
     other = "The pump is below the tank."
-    workers.submit(in_worker.transform, write([summary]), [other]).result()
+    workers.submit(in_worker.transform, pickled([summary]), [other]).result()
     assert openai_server.requests[-1].authorization == f"Bearer {KEY}"
     summary([TextNode(text=other)])
     assert len(openai_server.requests) == paid + 1
-    assert pickle.loads(write(summary)).spent.requests == 0
+    assert pickle.loads(pickled(summary)).spent.requests == 0
 
 
-@both_pickles
-def test_other_transformations_do_the_same_there(
-    workers: ProcessPoolExecutor, write: Callable[[object], bytes]
-) -> None:
+def test_other_transformations_do_the_same_there(workers: ProcessPoolExecutor) -> None:
     steps = [
         NeighbourText(tokens=3),
         EmbeddingGuard(max_tokens=64, tokenizer="o200k_base"),
@@ -191,11 +180,11 @@ def test_other_transformations_do_the_same_there(
         UserTransformations([NeighbourText(tokens=2)], tokenizer="o200k_base"),
     ]
     texts = [TEXT, TEXT * 12]
-    found, identities = workers.submit(in_worker.transform, write(steps), texts).result()
-    here, own = in_worker.transform(write(steps), texts)
+    found, identities = workers.submit(in_worker.transform, pickled(steps), texts).result()
+    here, own = in_worker.transform(pickled(steps), texts)
     assert [one.keys() for one in found] == [one.keys() for one in here]
     assert identities == own == [identity_of(step) for step in steps]
-    assert pickle.loads(write(steps[2])).keep is False
+    assert pickle.loads(pickled(steps[2])).keep is False
 
 
 def test_the_users_own_state_and_the_key_of_their_llm_go_along(
@@ -209,10 +198,7 @@ def test_the_users_own_state_and_the_key_of_their_llm_go_along(
     assert {one.authorization for one in openai_server.requests} == {f"Bearer {KEY}"}
 
 
-@both_pickles
-def test_parsers_give_the_same_nodes_there(
-    workers: ProcessPoolExecutor, write: Callable[[object], bytes]
-) -> None:
+def test_parsers_give_the_same_nodes_there(workers: ProcessPoolExecutor) -> None:
     text = f"# Tank\n\n{TEXT}\n\n## Pump\n\n" + TEXT * 9
     parsers = [
         get_parser("fixed"),
@@ -223,7 +209,7 @@ def test_parsers_give_the_same_nodes_there(
     ]
     here = [(node.node_id, node.text) for one in parsers for node in one([_document(text)])]
     assert len(here) > 10
-    assert workers.submit(in_worker.parse, write(parsers), text).result() == here
+    assert workers.submit(in_worker.parse, pickled(parsers), text).result() == here
 
 
 def _document(text: str) -> Document:
