@@ -51,7 +51,7 @@ def test_failed_summaries_keep_the_journal_and_resume_asks_only_for_them(
     options: dict[str, Any] = {**SMALL, "concurrency": 1}
     first = documentation.run(crawl, output, DocsOptions(**options), llm=llm)
     assert first.statistics.summaries["failed"] == 2
-    assert first.journal == f"{output}.summaries.jsonl"
+    assert first.journal == f"{output}.summaries.sqlite"
     assert sum(row["metadata"].get("summary_error") is not None for row in chunks(output)) == 2
     before = len(asked(openai_server))
     with pytest.raises(ConfigurationError, match="--resume"):
@@ -60,7 +60,7 @@ def test_failed_summaries_keep_the_journal_and_resume_asks_only_for_them(
     assert len(asked(openai_server)) == before + 2
     assert second.reused == second.statistics.chunks - 2
     assert second.journal is None
-    assert not output.with_name("chunks.json.summaries.jsonl").exists()
+    assert not output.with_name("chunks.json.summaries.sqlite").exists()
 
 
 class Holding(OpenAIServer):

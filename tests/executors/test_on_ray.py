@@ -19,6 +19,7 @@ from zlib import crc32
 import pytest
 import ray_data_child
 from hostile_models import impatient, ingest_many
+from kept_texts import texts_in
 from ray_places import KEY, SPLITTER, Place, Running, made_place, wait_for_all
 from stored_points import points_of, without_seconds
 from tests.evaluation.labelled import corpus
@@ -134,7 +135,7 @@ def test_what_llms_write_is_kept_beside_the_driver_and_paid_once_and_no_key_is_w
     models = Models.of(embed_model="lexical", llm=llm)
     parsers = {"heading": get_parser("heading", min_chunk_size=0)}
     options: dict[str, Any] = {"models": models, "transformations": [FurtherVectors("summary")]}
-    docs, journal = tmp_path / "docs", tmp_path / "store" / "written.jsonl"
+    docs, journal = tmp_path / "docs", tmp_path / "store" / "written.sqlite"
     docs.mkdir()
     for number in range(6):
         text = f"# Part {number}\n\nSteel.\n\n## Care of {number}\n\nOil."
@@ -146,7 +147,7 @@ def test_what_llms_write_is_kept_beside_the_driver_and_paid_once_and_no_key_is_w
         assert len(asked) == len(set(asked)) == report.writers[0].requests == 12
         expected = ingest([docs], parsers, alone, **options)
         check_that_all_is_as_alone(report, store, expected, alone)
-    assert len(journal.read_text("utf-8").splitlines()) == 12
+    assert texts_in(journal) == 12
     written = [one for one in (running.place.folder / "t").rglob("*") if one.is_file()]
     assert len(written) > 20
     assert [one for one in written if LLM_KEY.encode() in one.read_bytes()] == []

@@ -110,7 +110,7 @@ def test_two_processes_of_which_one_dies_write_what_one_writes_for_the_same_pric
 
     # The key went to the server and nowhere else.
     kept = [one.read_bytes() for one in (tmp_path / "store").rglob("*") if one.is_file()]
-    assert any(one.name == "written.jsonl" for one in (tmp_path / "store").iterdir())
+    assert any(one.name == "written.sqlite" for one in (tmp_path / "store").iterdir())
     assert not any(KEY.encode() in one for one in kept)
     assert KEY not in f"{caplog.text}{report}"
 

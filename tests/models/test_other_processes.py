@@ -153,7 +153,7 @@ def test_writers_keep_their_llm_and_what_was_paid_for(
     tmp_path: Path,
 ) -> None:
     llm = OpenAIServerLLM(model="llama3", **access)
-    journal = TextJournal(tmp_path / "written.jsonl")
+    journal = TextJournal(tmp_path / "written.sqlite")
     summary = SectionSummary(llm=llm, journal=journal, knowledge_base="Tea", max_tokens=99)
     context = ChunkContext(llm, journal=journal, embed=False)
     here = [TextNode(text=TEXT)]
@@ -238,11 +238,10 @@ def test_what_is_pickled_stays_as_it_was_and_what_is_shared_shared(access: dict[
     assert embedding.callback_manager is callbacks
 
 
-def test_several_processes_write_into_one_journal_and_no_line_is_lost(
+def test_several_processes_write_into_one_journal_and_no_text_is_lost(
     workers: ProcessPoolExecutor, tmp_path: Path
 ) -> None:
-    path = tmp_path / "written.jsonl"
-    path.write_bytes(b'{"model": "torn')
+    path = tmp_path / "written.sqlite"
     own = TextJournal(path)
     assert own.get(PromptKey("writer-0", "0")) is None
     there = [workers.submit(in_worker.write, path, one, 100, 30_000) for one in range(2)]

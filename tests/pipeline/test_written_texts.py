@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from kept_texts import texts_in
 from llama_index.core.schema import TextNode
 from openai_server import UNAUTHORIZED, OpenAIServer
 from own_models import ParrotLLM
@@ -53,7 +54,9 @@ def asked_of(models: Models) -> int:
     return len(models.llm.asked)
 
 
-@pytest.mark.parametrize("names", [("ledger.sqlite", "written.jsonl"), ("a.db", "a.written.jsonl")])
+@pytest.mark.parametrize(
+    "names", [("ledger.sqlite", "written.sqlite"), ("a.db", "a.written.sqlite")]
+)
 def test_what_was_written_outlives_a_store_and_stands_beside_its_ledger(
     names: tuple[str, str], paid: Models, tmp_path: Path
 ) -> None:
@@ -72,7 +75,7 @@ def test_what_was_written_outlives_a_store_and_stands_beside_its_ledger(
             )
             assert len(known_of(fresh, report, "context")) == 3
         assert asked_of(paid) == 6
-    assert len((tmp_path / "ledgers" / names[1]).read_bytes().splitlines()) == 6
+    assert texts_in(tmp_path / "ledgers" / names[1]) == 6
     assert report.writers == ()
 
 
@@ -212,7 +215,7 @@ def test_a_dry_run_prices_what_would_be_written_and_not_what_was(
     with open_store(tmp_path / "store") as kept:
         said = ingest([file], PARSERS, kept, dry_run=True, **options)
         assert asked_of(paid) == 0
-        assert not (tmp_path / "store" / "written.jsonl").exists()
+        assert not (tmp_path / "store" / "written.sqlite").exists()
         done = ingest([file], PARSERS, kept, **options)
         for expected, real in zip(said.writers, done.writers, strict=True):
             assert (expected.step, expected.model) == (real.step, real.model)

@@ -1,10 +1,11 @@
-"""Texts that were paid for outlive a crash, a damaged line and each other's processes."""
+"""Texts that were paid for outlive a crash and each other's processes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
+from kept_texts import texts_in
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.transforms import PromptKey, TextJournal
@@ -13,47 +14,40 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_torn_last_line_is_left_out_and_the_rest_kept(tmp_path: Path) -> None:
-    path = tmp_path / "paid.jsonl"
+def test_a_journal_finds_what_it_was_told_before_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "paid.sqlite"
     first, second = PromptKey.of("m", "a"), PromptKey.of("m", "b")
-    journal = TextJournal(path)
-    journal.add(first, "Größe \u2028 one")
-    whole = path.read_bytes()
-    path.write_bytes(whole + whole[: len(whole) // 2])
+    assert TextJournal(path).get(first) is None
+    TextJournal(path).add(first, "Größe \u2028 \ud800 one")
     journal = TextJournal(path)
     journal.add(second, "two")
-    journal = TextJournal(path)
-    assert journal.get(first) == "Größe \u2028 one"
-    assert journal.get(second) == "two"
-    assert journal.get(PromptKey.of("m", "c")) is None
+    assert [journal.get(first), journal.get(second)] == ["Größe \u2028 \ud800 one", "two"]
+    assert journal.get(PromptKey.of("other", "a")) is None
+    assert journal.reused == 1, "one was there before"
 
 
-@pytest.mark.parametrize("damage", [b"garbage\n", b"[]\n", b'{"model": "a"}\n', b"\xff\n"])
-def test_a_damaged_line_costs_only_itself(damage: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "paid.jsonl"
-    keys = [PromptKey.of("m", name) for name in "ab"]
-    journal = TextJournal(path)
-    for key, text in zip(keys, "ab", strict=True):
-        journal.add(key, text)
-    first, second = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(first + damage + second)
-    journal = TextJournal(path)
-    assert [journal.get(key) for key in keys] == ["a", "b"]
+def test_a_journal_that_cannot_be_kept_is_refused_before_anything_is_paid_for(
+    tmp_path: Path,
+) -> None:
+    damaged = tmp_path / "paid.sqlite"
+    damaged.write_bytes(b"no database " * 100)
+    for path in (tmp_path / "nowhere" / "paid.sqlite", damaged):
+        with pytest.raises(ConfigurationError, match=r"paid\.sqlite: .*cannot be kept here"):
+            TextJournal(path)
 
 
-def test_a_journal_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="cannot be kept here"):
-        TextJournal(tmp_path / "nowhere" / "paid.jsonl")
-
-
-def test_two_processes_may_keep_what_they_were_told_in_one_file(tmp_path: Path) -> None:
+def test_two_journals_of_one_file_find_what_the_other_wrote_and_a_frozen_one_adds_nothing(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "w.sqlite"
     keys = [PromptKey.of("m", name) for name in "abcd"]
-    one, two = TextJournal(tmp_path / "w.jsonl"), TextJournal(tmp_path / "w.jsonl")
+    assert TextJournal(path, frozen=True).get(keys[0]) is None
+    assert not path.exists()
+    one, two = TextJournal(path), TextJournal(path)
     for journal, key, name in zip((one, two, one, two), keys, "abcd", strict=True):
         journal.add(key, f"about {name}")
-    for journal in (one, two):
+    frozen = TextJournal(path, frozen=True)
+    frozen.add(PromptKey.of("m", "e"), "about e")
+    for journal in (one, two, frozen):
         assert [journal.get(key) for key in keys] == [f"about {name}" for name in "abcd"]
-    both = TextJournal(tmp_path / "w.jsonl", frozen=True)
-    both.add(PromptKey.of("m", "e"), "about e")
-    assert [both.get(key) for key in keys] == [f"about {name}" for name in "abcd"]
-    assert len((tmp_path / "w.jsonl").read_bytes().splitlines()) == 4
+    assert texts_in(path) == 4

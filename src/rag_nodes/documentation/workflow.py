@@ -59,7 +59,7 @@ def run(
     Pages are streamed; the output appears when all of it is written. Next to it, the report goes
     to `<output>.report.json`: statistics, and everything that is to look at.
 
-    While a model writes summaries, each is kept in `<output>.summaries.jsonl` as it arrives. After
+    While a model writes summaries, each is kept in `<output>.summaries.sqlite` as it arrives. After
     an interruption, `resume` takes them from there; the file goes when no summary is missing.
 
     With several workers, a script needs the usual `if __name__ == "__main__":`.
@@ -153,7 +153,7 @@ def _check_places(work: _Work) -> None:
     if not work.crawl.is_file():
         raise FileMissingError(work.crawl)
     _check_kind(work.crawl)
-    written = (work.output, *map(work.beside, ("part", "report.json", "summaries.jsonl")))
+    written = (work.output, *map(work.beside, ("part", "report.json", "summaries.sqlite")))
     if work.crawl.resolve() in {path.resolve() for path in written}:
         raise ConfigurationError(
             f"{work.output}: the crawl itself would be overwritten; name another output"
@@ -194,7 +194,7 @@ def _summariser(work: _Work, llm: LLM | None) -> SectionSummary:
 
 
 def _journal(work: _Work) -> TextJournal:
-    path = work.beside("summaries.jsonl")
+    path = work.beside("summaries.sqlite")
     if not work.options.resume and path.exists() and path.stat().st_size:
         raise ConfigurationError(
             f"{path}: an interrupted run left paid summaries there; add --resume to use them, or "

@@ -50,7 +50,7 @@ def written(
     from rag_nodes.evaluation.drafts import write_questions
     from rag_nodes.transforms import TextJournal
 
-    kept = asked.output.with_name(f"{asked.output.name}.answers.jsonl")
+    kept = asked.output.with_name(f"{asked.output.name}.answers.sqlite")
     if not asked.resume:
         kept.unlink(missing_ok=True)
     with cli.activity("Asking the model for questions"):
