@@ -22,11 +22,11 @@ from pydantic import Field, PrivateAttr
 from rag_nodes import metadata as keys
 from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError, CredentialsError, TransformationError
+from rag_nodes.models.asking import awaited
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.pipeline import ingest, ingest_documents
 from rag_nodes.store import parser_collection
 from rag_nodes.transforms import identity_of
-from rag_nodes.transforms.user import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -392,7 +392,7 @@ def stock_llm(openai_server: OpenAIServer) -> Iterator[OpenAI]:
         model="gpt-4o-mini", api_key="sk-canary-1", api_base=openai_server.base, max_retries=0
     )
     yield llm
-    wait_for(llm._get_aclient().close())
+    awaited(llm._get_aclient().close())
 
 
 def test_connections_of_an_extractors_model_outlive_documents_columns_and_runs(

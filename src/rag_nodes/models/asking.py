@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from llama_index.core.prompts import PromptTemplate
 from pydantic import BaseModel
@@ -25,6 +28,8 @@ Form = TypeVar("Form", bound=BaseModel)
 
 GIVE_UP_AFTER = 8
 """Requests that fail in a row before nothing is asked any more."""
+_MOST_THREADS = 128
+"""Requests under way of models that know no asynchronous ones."""
 
 
 class UnansweredError(Exception):
@@ -123,23 +128,32 @@ class Asker:
         return UnansweredError(self._last)
 
 
-def awaited(work: Coroutine[object, object, Result], *, threads: int) -> Result:
-    """What a coroutine returns, waited for here, also where an event loop runs already.
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """The event loop of this process for all that is awaited here, in a thread of its own.
 
-    Args:
-        work: runs in a loop of its own.
-        threads: of that loop, which models use that know no asynchronous requests: one per
-            request, as the loop's own are few on a small machine.
+    One for all: clients of servers keep their connections with the loop that opened them.
     """
+    loop = asyncio.new_event_loop()
+    loop.set_default_executor(ThreadPoolExecutor(_MOST_THREADS))  # of models that only block
+    threading.Thread(target=loop.run_forever, name="rag-nodes-awaiting", daemon=True).start()
+    return loop
+
+
+_STARTING = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a process that was forked has the loop without its thread
+    os.register_at_fork(after_in_child=_loop.cache_clear)
+
+
+def awaited(work: Coroutine[Any, Any, Result]) -> Result:
+    """What a coroutine returns, waited for here, also where an event loop runs already."""
+    with _STARTING:
+        loop = _loop()
+    if asyncio._get_running_loop() is loop:  # noqa: SLF001 -- it would wait for itself
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, work).result()
+    answer = asyncio.run_coroutine_threadsafe(work, loop)
     try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(_with_threads(work, threads))
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        return thread.submit(asyncio.run, _with_threads(work, threads)).result()
-
-
-async def _with_threads(work: Coroutine[object, object, Result], threads: int) -> Result:
-    executor = ThreadPoolExecutor(max_workers=threads)
-    asyncio.get_running_loop().set_default_executor(executor)  # closed with the loop
-    return await work
+        return answer.result()
+    finally:
+        answer.cancel()  # where whoever waits was interrupted

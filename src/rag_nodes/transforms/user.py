@@ -10,13 +10,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
-import threading
 import uuid
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, NamedTuple
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.node_parser import NodeParser
@@ -32,6 +30,7 @@ from pydantic import Field
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError, RagNodesError, TransformationError
 from rag_nodes.models import failure_of
+from rag_nodes.models.asking import awaited
 from rag_nodes.models.faults import server_words
 from rag_nodes.parsers.nodes import link_neighbours
 from rag_nodes.parsers.parent_child import is_leaf
@@ -39,8 +38,6 @@ from rag_nodes.text.spans import PageMap
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING
 from rag_nodes.transforms.identity import identity_of
-
-_T = TypeVar("_T")
 
 _NAMESPACE = uuid.UUID("6f6a3d0b-9c55-5b0e-8f43-2f7f0a7f4c11")
 _OWN = (
@@ -107,7 +104,7 @@ class UserTransformations(TransformComponent):
             is_awaited = own and not isinstance(step, NodeParser)
             with _failing_as_ours(step):
                 work = partial(step.acall if is_awaited else step, nodes, **kwargs)
-                nodes = wait_for(work()) if is_awaited else work()
+                nodes = awaited(work()) if is_awaited else work()
             _check_nodes(step, nodes)
         return _settled(given, nodes, self.tokenizer)
 
@@ -133,26 +130,6 @@ def _checked(steps: object) -> list[TransformComponent]:
                 "subclass whose __call__ takes nodes and returns nodes"
             )
     return found
-
-
-@cache
-def _loop() -> asyncio.AbstractEventLoop:
-    """The one event loop for all that is awaited here, as clients keep connections with theirs."""
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="rag-nodes-transformations", daemon=True).start()
-    return loop
-
-
-_STARTING = threading.Lock()
-if hasattr(os, "register_at_fork"):  # a process that was forked has the loop without its thread
-    os.register_at_fork(after_in_child=_loop.cache_clear)
-
-
-def wait_for(work: Coroutine[Any, Any, _T]) -> _T:
-    """What a coroutine gives, or raises, when it runs on the loop of this process."""
-    with _STARTING:
-        loop = _loop()
-    return asyncio.run_coroutine_threadsafe(work, loop).result()
 
 
 def _name(step: object) -> str:

@@ -163,7 +163,7 @@ class ChunkWriter(TransformComponent):
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """The nodes with what was written; like `acall`, also where an event loop runs already."""
-        return awaited(self.acall(nodes, **kwargs), threads=self.concurrency)
+        return awaited(self.acall(nodes, **kwargs))
 
     async def acall(self, nodes: Sequence[BaseNode], **_kwargs: Any) -> list[BaseNode]:
         """The nodes with what was written about them, in their order.

@@ -152,7 +152,7 @@ def write_questions(
         raise ConfigurationError(f"count={count}: at least 1 question must be drafted")
     asked = _KeptAnswers(Asker(llm), llm.metadata.model_name, journal)
     writer = _Writer(documents, answers, asked, seed)
-    awaited(writer.write(count, concurrency), threads=concurrency)
+    awaited(writer.write(count, concurrency))
     if not writer.written and writer.failure:
         raise ModelError(f"no question was drafted: {writer.failure}")
     if not writer.written:

@@ -132,7 +132,7 @@ class Stage:
         Raises:
             CancelledError: whoever hears of the progress ended it.
         """
-        return awaited(self._judgement(read), threads=self._asked.concurrency)
+        return awaited(self._judgement(read))
 
     async def _judgement(self, read: Read) -> Judgement:
         failed = await self._evaluators.failed_controls()
