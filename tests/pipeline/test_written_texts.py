@@ -100,7 +100,7 @@ def test_what_reads_the_same_is_written_about_once_however_many_ask_at_a_time(
     paid: Models, tmp_path: Path
 ) -> None:
     nodes = [TextNode(text="Nine litres.") for _ in range(6)]
-    journal = TextJournal(tmp_path / "w.jsonl")
+    journal = TextJournal(tmp_path / "w.sqlite")
     SectionSummary(llm=paid.llm, journal=journal)(nodes)
     assert {node.metadata["summary"] for node in nodes} == {"About tea."}
     assert asked_of(paid) == 1
@@ -156,7 +156,7 @@ async def test_parsers_that_cut_a_document_alike_at_the_same_time_pay_for_it_onc
     tmp_path: Path,
 ) -> None:
     llm = SlowLLM(says="About tea.")
-    journal = TextJournal(tmp_path / "w.jsonl")
+    journal = TextJournal(tmp_path / "w.sqlite")
     step = SectionSummary(llm=llm, journal=journal)
     families = [[TextNode(text="Nine litres.")] for _ in range(3)]
     await asyncio.gather(*map(step.acall, families))

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_time import FakeTime
 from llama_index.core import Document
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.schema import MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
-from openai_server import FAILING, LIMITED, UNAUTHORIZED, Fault, OpenAIServer, Recorded
+from openai_server import FAILING, UNAUTHORIZED, Fault, OpenAIServer
 from own_models import ParrotLLM
 from pydantic import SecretStr
 
 from rag_nodes import ChunkContext, NeighbourText, SectionSummary, get_parser, open_store
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.models import choose_models, pacing, prices
+from rag_nodes.models import choose_models, prices
 from rag_nodes.models.asking import GIVE_UP_AFTER
 from rag_nodes.models.names import priced_name
 from rag_nodes.models.openai import OpenAIServerLLM
@@ -83,17 +80,6 @@ def llm(openai_server: OpenAIServer, no_configuration: Path) -> OpenAIServerLLM:
         api_key=SecretStr("sk-canary"),
         retry_seconds=0,
     )
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
-    """Pauses that take no time, those of a model and those of the limit of an account."""
-    fake = FakeTime()
-    asynchronous = SimpleNamespace(sleep=fake.async_sleep)
-    monkeypatch.setattr(pacing, "time", fake)
-    monkeypatch.setattr(pacing, "pause", fake.sleep)
-    monkeypatch.setattr(pacing, "asyncio", asynchronous)
-    return fake
 
 
 def prompts(server: OpenAIServer) -> list[str]:
@@ -205,42 +191,6 @@ def test_no_key_of_any_llm_is_stored_with_a_chunk() -> None:
     assert "canary" not in str(node.to_dict())
 
 
-def test_requests_are_repeated_by_the_model_alone_until_its_time_is_up(
-    openai_server: OpenAIServer, clock: FakeTime
-) -> None:
-    patient = OpenAIServerLLM(model="tea-1", api_base=openai_server.base, retry_seconds=30)
-    openai_server.fail(LIMITED, times=5)
-    [node] = SectionSummary(llm=patient)(chunks(1))
-    assert node.metadata["summary_kind"] == "generated"
-    openai_server.reset()
-    clock.pauses.clear()
-    openai_server.fail(LIMITED, times=99)
-    [node] = SectionSummary(llm=patient)(chunks(1))
-    assert "too many requests" in node.metadata["summary_error"]
-    assert sum(clock.pauses) == 30
-
-
-def test_a_server_that_is_away_for_eight_seconds_costs_no_summary(
-    openai_server: OpenAIServer, clock: FakeTime
-) -> None:
-    class Away(deque[Fault]):
-        """Faults until the clock says that the server is back."""
-
-        back = clock.now + 8
-
-        def __bool__(self) -> bool:
-            return clock.now < self.back
-
-        def popleft(self) -> Fault:
-            return FAILING
-
-    openai_server.faults = Away()
-    openai_server.answer = "It holds nine litres."
-    patient = OpenAIServerLLM(model="tea-1", api_base=openai_server.base, retry_seconds=10)
-    nodes = SectionSummary(llm=patient, concurrency=1)(chunks(37))
-    assert [node.metadata.get("summary_error") for node in nodes] == [None] * 37
-
-
 def test_a_server_that_keeps_failing_is_not_asked_for_every_chunk(
     llm: OpenAIServerLLM, openai_server: OpenAIServer
 ) -> None:
@@ -279,26 +229,6 @@ def test_as_many_requests_wait_in_threads_as_are_allowed() -> None:
     assert {node.metadata.get("summary") for node in nodes} == {"They met."}
 
 
-def test_no_minute_has_more_requests_than_allowed_repeated_ones_included(
-    openai_server: OpenAIServer, clock: FakeTime, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arrived: list[float] = []
-    record = openai_server.record
-
-    def note(seen: Recorded) -> None:
-        arrived.append(clock.now)
-        record(seen)
-
-    monkeypatch.setattr(openai_server, "record", note)
-    openai_server.fail(FAILING, times=6)
-    patient = OpenAIServerLLM(model="tea-1", api_base=openai_server.base, retry_seconds=900)
-    patient.rate_limiter = pacing.RequestWindow(5)
-    nodes = SectionSummary(llm=patient, concurrency=1)(chunks(14))
-    assert {node.metadata["summary_kind"] for node in nodes} == {"generated"}
-    assert len(arrived) == 14 + 6
-    assert max(sum(at <= other <= at + 60 for other in arrived) for at in arrived) == 5
-
-
 def test_a_summary_cut_off_by_the_limit_ends_with_a_whole_sentence() -> None:
     model = Counting(answer="It holds nine litres. Fill it before the fir", ended_by="length")
     [node] = SectionSummary(llm=model)(chunks(1))
@@ -329,10 +259,10 @@ def test_what_the_journal_holds_is_not_paid_for_again(
 ) -> None:
     openai_server.fail(Fault(), times=2)
     openai_server.fail(FAILING, times=1)
-    journal = TextJournal(tmp_path / "paid.jsonl")
+    journal = TextJournal(tmp_path / "paid.sqlite")
     SectionSummary(llm=llm, concurrency=1, journal=journal)(chunks(5))
     assert len(prompts(openai_server)) == 5
-    journal = TextJournal(tmp_path / "paid.jsonl")
+    journal = TextJournal(tmp_path / "paid.sqlite")
     nodes = SectionSummary(llm=llm, journal=journal)(chunks(5))
     assert journal.reused == 4
     assert len(prompts(openai_server)) == 6
@@ -345,7 +275,7 @@ def test_another_prompt_model_or_text_is_another_summary(
 ) -> None:
     options: dict[str, Any] = {"llm": llm}
     nodes = chunks(1)
-    journal = TextJournal(tmp_path / "paid.jsonl")
+    journal = TextJournal(tmp_path / "paid.sqlite")
     SectionSummary(**options, journal=journal)(chunks(1))
     if change == "text":
         nodes[0].text += " More."
@@ -457,7 +387,7 @@ def test_what_was_paid_for_is_asked_once_and_priced(
     monkeypatch.setitem(prices.PRICES, name, (1.0, 2.0))
 
     def spent() -> Spent:
-        journal = TextJournal(tmp_path / "journal.jsonl")
+        journal = TextJournal(tmp_path / "journal.sqlite")
         writing = writer(llm=llm, journal=journal)
         writing(passages("One.", "Two."))
         return writing.spent

@@ -186,10 +186,10 @@ def test_a_document_cannot_step_out_of_its_quotation() -> None:
 
 def test_answers_that_were_paid_for_are_not_asked_for_again(tmp_path: Path) -> None:
     llm = Scripted(script=reader)
-    journal = TextJournal(tmp_path / "answers.jsonl")
+    journal = TextJournal(tmp_path / "answers.sqlite")
     first = write_questions(documents(), llm, count=4, journal=journal)
     asked = len(llm.prompts)
-    journal = TextJournal(tmp_path / "answers.jsonl")
+    journal = TextJournal(tmp_path / "answers.sqlite")
     again = write_questions(documents(), llm, count=4, journal=journal)
     assert again.questions == first.questions
     assert len(llm.prompts) == asked > 0
