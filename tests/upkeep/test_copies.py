@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from rag_nodes.ledger import Ledger
+
 
 @pytest.fixture
 def target(tmp_path: Path) -> Iterator[QdrantStore]:
@@ -44,6 +46,15 @@ def test_what_only_the_target_has_stays_until_it_is_pruned(
     removed(known, "tests", chosen, known.collections())
     copy_all(known, target, prune=True)
     assert documents_of(target) == ["b.md"]
+
+
+def test_a_ledger_of_the_target_forgets_what_is_about_to_be_written(
+    known: Inventory, ledger: Ledger, target: QdrantStore
+) -> None:
+    (fixed, heading) = known.collections("tests")
+    copy_all(known, target)
+    list(copied(target, known.store, [fixed], ledger=ledger))
+    assert [one.name for one in ledger.collections()] == [heading.info.name]
 
 
 def test_a_collection_that_is_damaged_keeps_no_other_from_being_copied(

@@ -25,6 +25,7 @@ from rag_nodes.store import copy_collection
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from rag_nodes.ledger import Ledger
     from rag_nodes.store import CopyReport, CopyStep, QdrantStore
     from rag_nodes.upkeep.inventory import Inventory
     from rag_nodes.upkeep.rows import HeldCollection, ListedDocument
@@ -120,17 +121,20 @@ def copied(
     progress: Callable[[CopyStep], None] | None = None,
     *,
     prune: bool = False,
+    ledger: Ledger | None = None,
 ) -> Iterator[CopyReport | CopyFailure]:
     """Copy collections one after another; see `rag_nodes.store.copy_collection`.
 
-    One that is damaged, or is something else in the target, does not keep the others from it. What
-    a ledger of the target does not know yet, the next ingest there asks the store for.
+    One that is damaged, or is something else in the target, does not keep the others from it. The
+    `ledger` of the target forgets each before it is written: the next ingest asks the store.
 
     Raises:
         StoreError: what no collection can be copied by: a store is full, locked or does not answer.
         CredentialsError: the key of a server is wrong.
     """
     for held in collections:
+        if ledger:
+            ledger.forget_collection(held.info.name)
         try:
             yield copy_collection(held.info.name, source, target, progress, prune=prune)
         except _ENDS_ALL:

@@ -215,7 +215,8 @@ def _copy(
     chosen = _chosen(here, names, None if everything else settings.corpus)
     bars = [one.info.name for one in chosen]
     with shown_progress(cli, bars, copy_words) as progress:
-        outcomes = list(copied(here.store, there.store, chosen, progress, prune=prune))
+        copies = copied(here.store, there.store, chosen, progress, prune=prune, ledger=there.ledger)
+        outcomes = list(copies)
     failed = [one for one in outcomes if isinstance(one, CopyFailure)]
     done = [one for one in outcomes if not isinstance(one, CopyFailure)]
     if not done and failed:
