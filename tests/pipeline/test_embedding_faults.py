@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("no_configuration")
 
 PARSER = get_parser("fixed", chunk_size=40, chunk_overlap=0)
-DOCUMENTS = 4
+DOCUMENTS = 2
 BEFORE = 3
 """Requests that are answered before one fails."""
 
