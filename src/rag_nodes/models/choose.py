@@ -155,16 +155,17 @@ def get_embedding(name: str) -> BaseEmbedding:
         MissingExtraError: a package for it is not installed.
     """
     kind, _, model = name.partition(":")
-    if name == LEXICAL:
-        return _made("embed_model", name, {})
+    made: BaseEmbedding
     if kind == OPENAI and model:
-        return _configured("embed_model", Settings(embedding=OPENAI, embedding_model=model))
-    if f"{kind}:" == FASTEMBED and model:
-        return _made("embed_model", name, {})
-    raise ConfigurationError(
-        f"embedding model {name!r} is unknown; use lexical, openai:<model> or fastembed:<model>, "
-        "for example openai:text-embedding-3-small"
-    )
+        made = _configured("embed_model", Settings(embedding=OPENAI, embedding_model=model))
+    elif name == LEXICAL or (f"{kind}:" == FASTEMBED and model):
+        made = _made("embed_model", name, {})
+    else:
+        raise ConfigurationError(
+            f"embedding model {name!r} is unknown; use lexical, openai:<model> or "
+            "fastembed:<model>, for example openai:text-embedding-3-small"
+        )
+    return made
 
 
 def check_models(models: Models, *, answers: bool = True) -> None:

@@ -103,8 +103,10 @@ class UserTransformations(TransformComponent):
             own = type(step).acall is not TransformComponent.acall
             is_awaited = own and not isinstance(step, NodeParser)
             with _failing_as_ours(step):
-                work = partial(step.acall if is_awaited else step, nodes, **kwargs)
-                nodes = awaited(work()) if is_awaited else work()
+                if is_awaited:
+                    nodes = awaited(step.acall(nodes, **kwargs))
+                else:
+                    nodes = step(nodes, **kwargs)
             _check_nodes(step, nodes)
         return _settled(given, nodes, self.tokenizer)
 
