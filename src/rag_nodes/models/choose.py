@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.errors import ConfigurationError, CredentialsError, RagNodesError
 from rag_nodes.import_paths import load
 from rag_nodes.models.faults import failure_of
-from rag_nodes.models.names import EXTRACTIVE, answer_name, embedding_name, place_of
+from rag_nodes.models.names import (
+    EXTRACTIVE,
+    answer_name,
+    embedding_name,
+    place_of,
+    set_in_llama_index,
+)
 from rag_nodes.settings import (
     DEFAULT_PROMPT,
     DEFAULT_SYSTEM_PROMPT,
@@ -216,15 +222,8 @@ def _models(embedding: BaseEmbedding, llm: LLM | None, *, offline: bool | None =
 
 
 def _given(what: str, given: Any) -> Any:
-    """A model as it was handed over in Python, or that of LlamaIndex's `Settings`.
-
-    Reading one that was never set makes LlamaIndex choose one, of OpenAI, and nothing but the
-    private attribute tells whether it was set.
-    """
-    from llama_index.core import Settings as Theirs
-
-    if given is None and getattr(Theirs, f"_{what}", None) is not None:
-        given = getattr(Theirs, what)
+    """A model as it was handed over in Python, or that of LlamaIndex's `Settings`."""
+    given = set_in_llama_index(what) if given is None else given
     if isinstance(given, _kind(what)):
         return given
     if what == "llm" and given in (None, EXTRACTIVE):

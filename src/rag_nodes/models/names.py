@@ -41,6 +41,17 @@ def place_of(model: BaseEmbedding | LLM | None) -> str:
     return str(getattr(model, "place", type(model).__name__))
 
 
+def set_in_llama_index(name: str) -> object | None:
+    """The `llm` or `embed_model` of LlamaIndex's `Settings`; None where nobody has set one.
+
+    Reading one that was never set makes LlamaIndex choose one, of OpenAI, and nothing but the
+    private attribute tells whether it was set.
+    """
+    from llama_index.core import Settings
+
+    return None if getattr(Settings, f"_{name}", None) is None else getattr(Settings, name)
+
+
 def is_mock(llm: object) -> bool:
     """Whether a model is one of LlamaIndex's stand-ins for tests, whose words mean nothing."""
     return any(one.__module__ == "llama_index.core.llms.mock" for one in type(llm).__mro__)

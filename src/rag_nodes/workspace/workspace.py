@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreError
 from rag_nodes.models import Models, check_models, choose_models
-from rag_nodes.models.inside import set_in_llama_index
-from rag_nodes.models.names import EXTRACTIVE
+from rag_nodes.models.names import EXTRACTIVE, set_in_llama_index
 from rag_nodes.parsers import DEFAULT_PARSER, PRESETS, get_parser
 from rag_nodes.store import ServerOptions, described, is_embedded_by, open_store, parser_collection
 from rag_nodes.workspace.addresses import must_be_public, public_client
