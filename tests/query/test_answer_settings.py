@@ -68,7 +68,7 @@ def test_an_option_of_the_wrong_type_or_range_is_refused_in_words() -> None:
         ({"context_window": 0}, "context_window"),
         ({"step_factor": 0.9}, "step_factor"),
         ({"cache_ttl_hours": -1}, "cache_ttl_hours"),
-        ({"expand": "sideways"}, "neighbours or parent"),
+        ({"expand": "sideways"}, "auto, none or neighbours"),
         ({"budget": nan}, "budget must be a whole number"),
         ({"budget": "1500"}, "budget must be a whole number"),
         ({"budget": True}, "budget must be a whole number"),
