@@ -39,8 +39,8 @@ def test_the_verdict_on_the_shipped_manual_is_that_the_gap_is_size(
         "--sizes", "100,800", "--html", page, "--output", run,
     )  # fmt: skip
     assert ended.code == 0, ended.stderr
-    assert "points of semantic over token-overlap are size" in ended.stdout
-    assert "At equal size: semantic leads token-overlap by " in ended.stdout
+    assert "points of semantic over token-overlap come from chunk size" in ended.stdout
+    assert "At equal chunk size: semantic leads token-overlap by " in ended.stdout
     assert "46 questions about one document" in ended.stdout
     assert "<svg" in page.read_text("utf-8")
     assert json.loads(run.read_text("utf-8"))["dataset"]["questions"] == 46
@@ -486,7 +486,7 @@ def test_answers_are_judged_by_a_served_model_and_paid_for_once(
     assert "Answers from" in shown
     assert "and careful-1 judged" in shown
     assert "price unknown" in shown
-    assert "Whether the answers are good" in page.read_text("utf-8")
+    assert "Judged answers" in page.read_text("utf-8")
     models = {body["model"] for body in judging_server.asked("chat/completions")}
     assert models == {"gpt-4o-mini", "careful-1"}
     paid = len(judging_server.requests)

@@ -71,7 +71,7 @@ def test_the_verdict_says_what_stands_and_what_to_do(by_drafts: EvaluationReport
         f"{DEFAULT_PARSER} (recursive, 200 tokens) stands. Accept those that people "
         "would ask, or write about 20 of your own."
     )
-    assert basis.startswith("32 questions about 4 documents were asked.")
+    assert basis.startswith("Based on 32 questions about 4 documents.")
 
 
 def test_pages_draw_no_column_above_another(by_drafts: EvaluationReport) -> None:
@@ -135,7 +135,7 @@ def test_where_some_are_accepted_the_others_are_left_out_and_counted() -> None:
     assert (report.dataset["questions"], report.dataset["drafts"]) == (20, 0)
     assert report.dataset["unaccepted"] == 12
     assert "12 drafts that nobody has accepted were left out." in report.verdict
-    assert "20 questions about 3 documents were asked." in " ".join(report.verdict)
+    assert "Based on 20 questions about 3 documents." in " ".join(report.verdict)
 
 
 def test_a_single_draft_is_left_out_in_the_singular() -> None:

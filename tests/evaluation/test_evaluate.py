@@ -83,7 +83,7 @@ def test_small_chunks_win_where_answers_are_short_and_at_equal_size_nobody_is_sa
     own = next(one for one in report.contrasts if {one.left, one.right} == {"small", "large"})
     assert (own.left, own.these.shows_a_gap) == ("small", True)
     share = next(one for one in report.sizes if {one.left, one.right} == {"small", "large"})
-    assert "are size" in share.words
+    assert "from chunk size" in share.words
     assert share.equal.mean < own.these.mean / 2
 
 
@@ -330,7 +330,7 @@ def test_columns_that_cannot_have_one_size_are_not_compared_at_it(dataset: Datas
     for one in found.contrasts:
         if one.role == "matched":
             assert sizes[one.left] == pytest.approx(sizes[one.right], rel=0.13)
-    assert any("Not compared at equal size" in one for one in found.verdict)
+    assert any("Not compared at equal chunk size" in one for one in found.verdict)
 
 
 def test_a_budget_is_filled_where_the_smallest_chunks_come_first() -> None:

@@ -13,7 +13,7 @@ from tests.evaluation.labelled import corpus
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.leads import Interval
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.evaluation.page import html_of, interval_plot, size_curve, told_apart
+from rag_nodes.evaluation.page import cell_of, html_of, size_curve
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
@@ -59,24 +59,53 @@ def test_the_page_asks_nothing_of_any_server_and_runs_nothing(report: Evaluation
     assert all(link and link.startswith("#") for link in links)
 
 
-def test_the_verdict_comes_first_and_every_question_has_a_cell_for_every_row(
+def test_the_decision_comes_first_then_its_cost_then_how_to_use_it(
+    report: EvaluationReport,
+) -> None:
+    decision = replace(report.decision, words="Take it.", cost="It takes little.")
+    page = html_of(replace(report, decision=decision))
+    said = ["<h1>Take it.</h1>", "It takes little.", report.verdict[0].split(" is ")[0], "<svg"]
+    places = [page.index(one) for one in said]
+    assert places == sorted(places)
+
+
+def test_the_matrix_has_the_questions_that_differ_and_each_cell_leads_to_its_passage(
     report: EvaluationReport,
 ) -> None:
     page = html_of(report)
-    assert page.index(report.decision.words) < page.index(report.verdict[0].split(" is ")[0])
-    cells = [attributes for tag, attributes in tags_of(page) if tag == "a"]
-    assert len(cells) == len(report.questions) * 4
-    grades = {str(cell["class"]).split()[1] for cell in cells}
-    assert {"found", "missed"} <= grades <= {"found", "partly", "missed"}
-
-
-def test_a_missed_cell_leads_to_its_reason_and_to_the_place(report: EvaluationReport) -> None:
-    tags = tags_of(html_of(report))
+    tags = tags_of(page)
+    rows = [report.row("small"), report.row("large")]
+    grades = [
+        [cell_of(report, row.outcomes[at], question).grade for row in rows]
+        for at, question in enumerate(report.questions)
+    ]
+    differing = [one for one in grades if len(set(one)) > 1]
+    cells = [attributes for tag, attributes in tags if tag == "a" and "class" in attributes]
+    assert len(differing) >= 2
+    shown = [str(cell["class"]).removeprefix("cell ") for cell in cells]
+    assert sorted(shown) == sorted(grade for one in differing for grade in one)
     places = {attributes["id"] for _, attributes in tags if "id" in attributes}
-    missed = [attributes for tag, attributes in tags
-              if tag == "a" and "missed" in str(attributes["class"])]  # fmt: skip
-    assert missed
-    assert all(str(cell["href"])[1:] in places for cell in missed)
+    assert {str(cell["href"])[1:] for cell in cells} <= places
+    alike = sum(small == large != "found" for small, large in grades)
+    assert f"none finds {alike} whole" in page
+
+
+def test_of_an_answer_found_in_part_the_passage_shows_which_part_was_read() -> None:
+    columns = {
+        "cut": get_parser("fixed", unit="tokens", chunk_size=12, chunk_overlap=0),
+        "whole": get_parser("recursive", unit="tokens", chunk_size=60, chunk_overlap=0),
+    }
+    found = evaluate(corpus(), columns, plan=replace(PLAN, budgets=(12, 24), sizes=(), target=None))
+    parts = [one for one in found.row("cut").outcomes if one.read]
+    assert parts
+    for one in parts:
+        question = next(asked for asked in found.questions if asked["id"] == one.question)
+        cell = cell_of(found, one, question)
+        gold = sum(len(piece.text) for piece in cell.pieces if piece.gold)
+        read = sum(len(piece.text) for piece in cell.pieces if piece.read)
+        assert 0 < read < gold
+        assert cell.is_cut
+    assert re.search(r"<mark>[^<]+</mark>.{0,60}<mark class=\"lost\">", html_of(found), re.DOTALL)
 
 
 def test_texts_of_documents_questions_and_names_are_shown_and_never_run() -> None:
@@ -95,16 +124,30 @@ def test_texts_of_documents_questions_and_names_are_shown_and_never_run() -> Non
     assert page.count("</style>") == 1
 
 
-def test_the_curve_has_a_line_per_column_and_the_interval_plot_a_dot(
+def test_the_plot_has_a_line_with_a_band_per_strategy_and_a_ring_around_what_is_taken(
     report: EvaluationReport,
 ) -> None:
-    assert str(size_curve(report)).count("<polyline") == 2
-    assert str(interval_plot(report, "own")).count('class="dot') == 2
-    assert str(interval_plot(report, "none of these")) == ""
+    plot = size_curve(replace(report, decision=replace(report.decision, take="large")))
+    assert plot.count("<polyline") == plot.count("<polygon") == 2
+    assert plot.count('class="ring"') == 1
+    assert plot.index('data-column="large"') < plot.index('class="ring"')
+    assert ">100</text>" in plot
+
+
+def test_sentences_are_a_level_line_in_the_colour_of_their_parser(
+    report: EvaluationReport,
+) -> None:
+    own = report.row("small")
+    searched = {**own.parser, "searched": {"granularity": "sentences"}}
+    read = replace(own, name="small by sentence", column="small by sentence", parser=searched)
+    plot = size_curve(replace(report, rows=(*report.rows, read)))
+    [heights] = re.findall(r'curve flat" points="\S+,(\S+) \S+,(\S+)"', plot)
+    assert heights[0] == heights[1]
+    assert '<g class="c0" data-column="small by sentence">' in plot
 
 
 def test_every_point_lies_within_the_picture(report: EvaluationReport) -> None:
-    for picture in (size_curve(report), interval_plot(report, "matched")):
+    for picture in (size_curve(report), size_curve(report, narrow=True)):
         width, height = map(float, re.findall(r'viewBox="0 0 (\S+) (\S+)"', picture)[0])
         dots = re.findall(r'cx="(\S+)" cy="(\S+)"', picture)
         assert dots
@@ -116,7 +159,7 @@ def test_without_sizes_there_is_no_curve_and_the_page_still_stands() -> None:
     found = evaluate(corpus(1), columns, plan=replace(PLAN, sizes=(), target=None))
     page = html_of(found)
     assert str(size_curve(found)) == ""
-    assert "about one document were asked" in page
+    assert "questions about one document." in page
 
 
 def test_a_column_that_failed_is_shown_with_its_error() -> None:
@@ -134,18 +177,16 @@ def cells_of(page: str) -> list[list[str]]:
              re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)] for row in rows]  # fmt: skip
 
 
-def test_of_many_pairs_those_without_a_difference_are_folded(report: EvaluationReport) -> None:
+def test_every_pair_is_compared_in_numbers_and_called_significant_or_not(
+    report: EvaluationReport,
+) -> None:
     (one,) = report.contrasts[:1]
-    none = [replace(one, words=f"Nothing {n}.", these=Interval(0.0, -0.1, 0.1)) for n in range(3)]
-    some = replace(one, words="One is better.", these=Interval(0.1, 0.05, 0.2))
-    assert told_apart(none) == (none, [])
-    assert told_apart([*none, some]) == ([some], none)
-    page = html_of(replace(report, contrasts=(*none, some)))
-    folded = re.findall(
-        r"<summary>3 pairs without a difference</summary>(.*?)</details>", page, re.DOTALL
-    )
-    assert "Nothing 2." in folded[0]
-    assert "One is better." not in folded[0]
+    none = replace(one, these=Interval(0.0, -0.1, 0.1), like_these=None)
+    some = replace(one, these=Interval(0.1, 0.05, 0.2), like_these=Interval(0.1, -0.1, 0.3))
+    said = cells_of(html_of(replace(report, contrasts=(none, some))))
+    pair = f"{one.left} over {one.right}"
+    assert [pair, "0.0 (-10.0 to 10.0)", "cannot be told", "no"] in said
+    assert [pair, "10.0 (5.0 to 20.0)", "10.0 (-10.0 to 30.0)", "yes"] in said
 
 
 def test_a_reason_stands_beside_what_can_be_done(report: EvaluationReport) -> None:
@@ -156,7 +197,7 @@ def test_a_reason_stands_beside_what_can_be_done(report: EvaluationReport) -> No
 
 def test_kinds_and_documents_have_their_own_numbers(report: EvaluationReport) -> None:
     rows = cells_of(html_of(report))
-    names = ["small", "small at equal size", "large", "large at equal size"]
+    names = ["small", "large"]
     assert ["kind", "questions", *names] in rows
     assert ["document", "questions", *names] in rows
     for by, group, questions in (("kind", "o", "4"), ("document", "2.md", "8")):
@@ -172,14 +213,14 @@ def test_kinds_and_documents_have_their_own_numbers(report: EvaluationReport) ->
 def test_what_an_index_takes_is_on_the_page_and_seconds_where_they_are_known(
     report: EvaluationReport,
 ) -> None:
-    one = report.row("small")
-    cost = {name: one.cost[name] or 0 for name in ("tokens", "embedded", "bytes", "seconds")}
-    took = f"{cost['seconds']:.1f}"
-    wanted = ["small", f"{cost['tokens']:,}", f"{cost['embedded']:,}", "0.0000",
-              f"{cost['bytes'] / 1000:,.0f}"]  # fmt: skip
-    assert [*wanted, took] in cells_of(html_of(report))
-    kept = EvaluationReport.from_dict(report.as_dict())
-    assert [*wanted, ""] in cells_of(html_of(kept))
+    cost = report.row("small").cost
+    wanted = [f"{cost['embedded']:,}", "0.0000", f"{(cost['bytes'] or 0) / 1000:,.0f}"]
+
+    def small(shown: EvaluationReport) -> list[str]:
+        return next(one for one in cells_of(html_of(shown)) if one[:1] == ["small"])[-4:]
+
+    assert small(report) == [*wanted, f"{cost['seconds']:.1f}"]
+    assert small(EvaluationReport.from_dict(report.as_dict())) == [*wanted, ""]
 
 
 def test_one_kind_is_no_breakdown() -> None:
@@ -194,8 +235,32 @@ def test_one_kind_is_no_breakdown() -> None:
 def test_sizes_that_a_column_cannot_have_are_on_the_page_with_the_reason() -> None:
     columns = {"single": get_parser("sentence-window")}
     found = evaluate(corpus(1), columns, plan=PLAN)
-    [one] = found.left_out
-    assert (one.column, one.sizes) == ("single", ("20", "40", "a mean of 30"))
-    assert "no size to change" in one.reason
-    assert one.words in html_of(found)
+    page = html_of(found)
+    assert [size for one in found.left_out for size in one.sizes] == ["20", "40", "a mean of 30"]
+    for one in found.left_out:
+        assert "no size to change" in one.reason
+        assert one.words in page
     assert EvaluationReport.from_dict(found.as_dict()).left_out == found.left_out
+
+
+def _luminance(colour: str) -> float:
+    digits = colour[1:] if len(colour) == 7 else "".join(one * 2 for one in colour[1:])
+    parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    red, green, blue = (
+        one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_text_can_be_read_on_what_is_behind_it(report: EvaluationReport, dark: bool) -> None:
+    both = [dict(re.findall(r"--([\w-]+): (#\w+)", one))
+            for one in re.findall(r":root \{(.*?)\}", html_of(report), re.DOTALL)]  # fmt: skip
+    colours = both[0] | (both[1] if dark else {})
+    pairs = [(text, page) for text in ("ink", "soft", "link", "bad", "cut")
+             for page in ("page", "card")]  # fmt: skip
+    pairs += [(f"c{number}", "page") for number in range(8)]
+    pairs += [(one, f"{one}-page") for one in ("good", "some", "bad")] + [("ink", "mark")]
+    for text, page in pairs:
+        lower, higher = sorted((_luminance(colours[text]), _luminance(colours[page])))
+        assert (higher + 0.05) / (lower + 0.05) >= 4.5, (text, page)

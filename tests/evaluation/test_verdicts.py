@@ -126,7 +126,7 @@ def test_those_that_may_be_the_best_are_named_and_those_behind() -> None:
 
 def test_where_nothing_is_shown_nobody_is_the_best_and_the_leader_is_named() -> None:
     assert said(33, 30, 31)[0] == (
-        "At their own options: No column is shown to be better than another; A leads with 55.0."
+        "At their own options: No significant difference between 3 strategies; A leads with 55.0."
     )
     assert said(30, 30, 29)[0].endswith("A and B lead with 50.0.")
 
@@ -136,10 +136,10 @@ def test_a_single_column_is_said_in_percent() -> None:
 
 
 def test_what_was_asked_is_said_last() -> None:
-    assert said(30, 30)[-1] == "60 questions about 12 documents were asked."
+    assert said(30, 30)[-1] == "Based on 60 questions about 12 documents."
     values = {"A": np.array([1.0]), "B": np.array([0.0])}
     rows, contrasts = judged(values, ["d"])
-    assert summary(rows, [], contrasts, 1, 1)[-1] == "1 question about one document was asked."
+    assert summary(rows, [], contrasts, 1, 1)[-1] == "Based on 1 question about one document."
 
 
 @pytest.mark.parametrize(
@@ -159,21 +159,21 @@ def test_columns_that_do_not_reach_the_equal_size_are_named() -> None:
     own = [row("A", ones), row("B", ones)]
     equal = [row("A at equal size", ones, "matched")]
     sentences = summary(own, equal, [], 60, 12)
-    assert "Not compared at equal size, which they do not reach: B." in sentences
+    assert "Not compared at equal chunk size, which they do not reach: B." in sentences
 
 
 @pytest.mark.parametrize(
     ("own", "equal", "words"),
     [
-        ((48, 24), (42, 36), "30 (16 to 42) of the 40 points of A over B are size."),
-        ((48, 24), (24, 24), "40 (25 to 53) of the 40 points of A over B are size."),
-        ((48, 24), (48, 24), "How much of the 40 points of A over B is size cannot be told (-5 to"),
-        ((48, 24), (46, 24), "How much of the 40 points of A over B is size cannot be told ("),
+        ((48, 24), (42, 36), "30 (16 to 42) of the 40 points of A over B come from chunk size."),
+        ((48, 24), (24, 24), "40 (25 to 53) of the 40 points of A over B come from chunk size."),
+        ((48, 24), (48, 24), "A over B comes from chunk size cannot be told (-5 to"),
+        ((48, 24), (46, 24), "A over B comes from chunk size cannot be told ("),
         ((48, 24), (20, 40), "size makes more than all, 73 ("),
         ((30, 30), (30, 29), "A and B are level; what size makes cannot be told ("),
         ((30, 30), (10, 40), "A and B are level, though size makes 50 ("),
         ((48, 24), (55, 15), ("Of the 40 points of A over B, size makes -27 (-38 to -13): at equal "
-         "size A is farther ahead.")),
+         "chunk size A is farther ahead.")),
     ],
 )  # fmt: skip
 def test_how_much_of_a_gap_is_size(

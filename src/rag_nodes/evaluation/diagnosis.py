@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal
 from rag_nodes.evaluation.metrics import Passage, first_hit, recall
 from rag_nodes.evaluation.scoring import FOUND, ChunkMap, best_recall, closed, read_of
 from rag_nodes.text.filling import fill
+from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rag_nodes.evaluation.dataset import Answer, Question
     from rag_nodes.text.filling import Ranked
-    from rag_nodes.text.spans import Span
 
 Reason = Literal[
     "not placeable",
@@ -57,11 +57,13 @@ class Miss:
         reason: one of `REMEDIES`.
         rank: of the first chunk with characters of the answer; None where none was retrieved.
         chunks: places of the chunks that hold the answer, for whoever wants to look.
+        read: parts of the answer that were read.
     """
 
     reason: Reason
     rank: int | None
     chunks: tuple[Passage, ...] = ()
+    read: tuple[Passage, ...] = ()
 
 
 def diagnose(
@@ -101,7 +103,16 @@ def diagnose(
     reason = reason or (
         _of_sentences(answer, read) if by_sentence else _of_chunks(answer, holding, read)
     )
-    return Miss(reason, rank, places)
+    return Miss(reason, rank, places, tuple(_parts(answer, read)))
+
+
+def _parts(answer: Answer, read: Sequence[Passage]) -> Iterator[Passage]:
+    """What was read of an answer."""
+    for one in answer:
+        for other, span in read:
+            low, high = max(span.start, one.span.start), min(span.end, one.span.end)
+            if other == one.document and low < high:
+                yield Passage(other, Span(low, high))
 
 
 def _rank(ranked: Sequence[Ranked], answer: Answer) -> int | None:

@@ -222,8 +222,10 @@ def _outcome(
     )
     if miss is None:
         return Outcome(question.id, scores)
-    chunks = tuple((one.document, *one.span) for one in miss.chunks)
-    return Outcome(question.id, scores, miss.reason, miss.rank, chunks)
+    chunks, parts = (
+        tuple((one.document, *one.span) for one in places) for places in (miss.chunks, miss.read)
+    )
+    return Outcome(question.id, scores, miss.reason, miss.rank, chunks, parts)
 
 
 def row_of(

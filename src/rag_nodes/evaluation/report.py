@@ -51,6 +51,7 @@ class Outcome:
         rank: of the first chunk with some of the answer; None where none was retrieved.
         chunks: the chunks that hold the answer: document id, start and end of each; only where
             it was missed.
+        read: the parts of the answer that were read, likewise.
     """
 
     question: str
@@ -58,6 +59,7 @@ class Outcome:
     reason: str | None = None
     rank: int | None = None
     chunks: tuple[tuple[str, int, int], ...] = ()
+    read: tuple[tuple[str, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,14 +107,14 @@ def summary(
         documents: how many they are about.
     """
     sentences = []
-    for rows, where in ((equal, "At equal size"), (own, "At their own options")):
+    for rows, where in ((equal, "At equal chunk size"), (own, "At their own options")):
         among = [one for one in contrasts if rows and one.role == rows[0].role]
         if among:
             sentences.append(f"{where}: {_best(rows, among)}")
     left_out = [row.column for row in own if row.column not in {one.column for one in equal}]
     if equal and left_out:
         sentences.append(
-            f"Not compared at equal size, which they do not reach: {all_of(left_out)}."
+            f"Not compared at equal chunk size, which they do not reach: {all_of(left_out)}."
         )
     if len(own) == 1:
         sentences.append(f"{own[0].name} finds {points(own[0].interval)} % of the answers.")
@@ -153,9 +153,8 @@ def basis(questions: int, documents: int) -> str:
         questions: how many were asked.
         documents: how many they are about.
     """
-    was = "were" if questions > 1 else "was"
     about_them = "one document" if documents == 1 else f"{documents:,} documents"
-    return f"{_counted(questions, 'question')} about {about_them} {was} asked."
+    return f"Based on {_counted(questions, 'question')} about {about_them}."
 
 
 def _best(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
@@ -171,7 +170,7 @@ def _best(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
         level = [row.called for row in ranked if _mean(first) - _mean(row) < SAME]
         leads = "leads" if len(level) == 1 else "lead"
         return (
-            "No column is shown to be better than another; "
+            f"No significant difference between {len(rows)} strategies; "
             f"{some_of(level)} {leads} with {100 * _mean(first):.1f}."
         )
     may_be = [row.called for row in ranked if row.name not in behind]
@@ -241,15 +240,17 @@ def of_share(left: str, right: str, own: Interval, size: Interval) -> str:
     if own.mean < _LEVEL and not size.shows_a_gap:
         return f"{left} and {right} are level; what size makes cannot be told ({low} to {high})."
     if not size.shows_a_gap:
-        return f"How much of {of} is size cannot be told ({low} to {high})."
+        return f"How much of {of} comes from chunk size cannot be told ({low} to {high})."
     part = f"{100 * size.mean:.0f} ({low} to {high})"
     if own.mean < _LEVEL:
         return f"{left} and {right} are level, though size makes {part} points for {left}."
     if size.mean < 0:
-        return f"Of {of}, size makes {part}: at equal size {left} is farther ahead."
+        return f"Of {of}, size makes {part}: at equal chunk size {left} is farther ahead."
     if size.mean > own.mean:
-        return f"Of {of}, size makes more than all, {part}: at equal size {left} is not ahead."
-    return f"{part} of {of} are size."
+        return (
+            f"Of {of}, size makes more than all, {part}: at equal chunk size {left} is not ahead."
+        )
+    return f"{part} of {of} come from chunk size."
 
 
 def turned(gap: Interval) -> Interval:

@@ -275,7 +275,7 @@ def test_the_page_shows_the_grades_and_escapes_what_models_write(dataset: Datase
         judge=Judging(3, llm=Scripted(but(answer=hostile)), judge=Scripted()),
     )  # fmt: skip
     page = html_of(report)
-    assert "Whether the answers are good" in page
+    assert "Judged answers" in page
     assert "&lt;script&gt;" in page
     assert "<script" not in page
 

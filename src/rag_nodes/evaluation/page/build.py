@@ -1,9 +1,7 @@
-"""The page: what the report says, laid out so that the most important comes first."""
+"""The page: what to take, one picture, the questions that differ; all other numbers are folded."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,22 +9,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rag_nodes.evaluation.diagnosis import REMEDIES
-from rag_nodes.evaluation.page.plots import colour_of, interval_plot, size_curve
+from rag_nodes.evaluation.page.plots import line_colour, size_curve
+from rag_nodes.evaluation.report import Outcome
 from rag_nodes.evaluation.scoring import FOUND
-from rag_nodes.evaluation.wording import LEGEND
+from rag_nodes.evaluation.wording import LEGEND, ends, points
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from jinja2 import Template
 
-    from rag_nodes.evaluation.judging import JudgedAnswer, Judgement
-    from rag_nodes.evaluation.report import Contrast, EvaluationReport, Outcome, SizeShare
+    from rag_nodes.evaluation.report import EvaluationReport, Row
 
-    Pair = Contrast | SizeShare
-
-_FEW = 3
-"""Pairs of columns that are all read one by one."""
 _HALF = 0.5
 """Recall from which an answer counts as found in part."""
+_MOST = 30
+"""Questions of the matrix that are seen before it is opened."""
 
 
 class Piece(NamedTuple):
@@ -36,27 +34,73 @@ class Piece(NamedTuple):
         text: the characters.
         gold: they answer the question.
         starts: a chunk begins here.
+        read: they were read, as far as they answer.
     """
 
     text: str
     gold: bool
     starts: bool
+    read: bool
 
 
 class Cell(NamedTuple):
-    """One question in one row of the matrix.
+    """One question in one row of the report.
 
     Attributes:
         grade: "found", "partly" or "missed".
-        points: recall, in points.
-        why: the reason in words; "" where it was found.
+        points: recall, in percent.
+        reason: why it was missed, and at which rank it is; "" where it was found.
+        remedy: what helps; "" where it was found, and for drafts, which decide nothing.
         pieces: the place of the answer with the boundaries of the chunks that hold it.
     """
 
     grade: str
     points: float
-    why: str
+    reason: str
+    remedy: str
     pieces: tuple[Piece, ...]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a chunk begins inside the answer, or a part of it was read."""
+        inside = any(a.gold and b.gold and b.starts for a, b in pairwise(self.pieces))
+        return inside or any(one.read for one in self.pieces)
+
+
+class Line(NamedTuple):
+    """One question in all rows that are compared.
+
+    Attributes:
+        number: of the question, from 1; its anchor is `q` and this.
+        question: of the report.
+        cells: one per row.
+    """
+
+    number: int
+    question: Mapping[str, Any]
+    cells: tuple[Cell, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether rows do not answer it alike."""
+        return len({one.grade for one in self.cells}) > 1
+
+    @property
+    def place(self) -> tuple[Piece, ...]:
+        """Where the answer stands, without the boundaries of any chunks."""
+        return tuple(_pieces(Outcome("", {}), self.question))
+
+    @property
+    def others(self) -> list[list[Mapping[str, Any]]]:
+        """Answers as quotes, where one passage does not show all there is."""
+        gold: list[list[Mapping[str, Any]]] = self.question["gold"]
+        return gold if len(gold) > 1 or len(gold[0]) > 1 else []
+
+    @property
+    def hardness(self) -> tuple[float, float]:
+        """Least for what parts the rows most, then for what they find least."""
+        found = [one.points for one in self.cells]
+        return min(found) - max(found), sum(found)
 
 
 def html_of(report: EvaluationReport) -> str:
@@ -64,68 +108,42 @@ def html_of(report: EvaluationReport) -> str:
 
     Everything out of documents and questions is escaped.
     """
-    rows = [row for row in report.rows if row.role in ("own", "matched")]
-    shown = [row for row in rows if not row.error]
-    outcomes = {row.name: {one.question: one for one in row.outcomes} for row in shown}
-    return template("page").render(
+    rows = _compared(report)
+    lines = sorted(_lines(report, rows), key=lambda one: one.hardness)
+    differing = [one for one in lines if one.differs]
+    return _page().render(
         report=report,
         rows=rows,
-        shown=shown,
-        curve=size_curve(report),
-        intervals={role: interval_plot(report, role) for role in ("matched", "own")},
-        counted=counted,
-        legend=LEGEND,
-        told_apart=told_apart,
-        colour=lambda column: colour_of(report, column),
-        cell=lambda row, question: cell_of(report, outcomes[row.name][question["id"]], question),
+        measured=report.rows,
+        pictures=[size_curve(report), size_curve(report, narrow=True)],
+        differing=[differing[:_MOST], differing[_MOST:]],
+        missed=[one for one in lines if not one.differs and one.cells[0].grade != "found"],
+        found=sum({cell.grade for cell in one.cells} == {"found"} for one in lines),
+        reasons=[reason for reason in REMEDIES if any(reason in row.reasons for row in rows)],
         remedies=REMEDIES,
         groups={by: report.groups(by) for by in report.breakdown},
-        reasons=[reason for reason in REMEDIES if any(reason in row.reasons for row in shown)],
         names={one["id"]: one["name"] for one in report.documents},
-        judged=_judged(report.judgement),
+        texts={one["id"]: one["text"] for one in report.questions},
         budgets=[f"recall@{budget}" for budget in report.settings["budgets"]],
+        legend=LEGEND,
+        counted=_counted,
+        points=points,
+        ends=ends,
+        colour=lambda column: line_colour(report, column),
     )
 
 
-def counted(number: int, thing: str) -> str:
+def _counted(number: int, thing: str) -> str:
     """`1 question`, `1,200 questions`."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
-def told_apart(pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
-    """Pairs that are read one by one, and those of which none shows a difference.
-
-    Up to `_FEW` are all read one by one: more sentences that say nothing hide those that do.
-    """
-    if len(pairs) <= _FEW:
-        return list(pairs), []
-    shown = [one for one in pairs if one.shows_a_gap]
-    return shown, [one for one in pairs if not one.shows_a_gap]
-
-
-def _judged(judgement: Judgement | None) -> dict[str, list[JudgedAnswer]]:
-    """The judged answers by the id of their question."""
-    found: dict[str, list[JudgedAnswer]] = defaultdict(list)
-    for one in judgement.answers if judgement else ():
-        found[one.question].append(one)
-    return found
-
-
-@cache
-def template(name: str) -> Template:
-    """A page of this folder; everything put into it is escaped.
-
-    Args:
-        name: of its file, without suffixes.
-    """
-    environment = Environment(
-        loader=PackageLoader("rag_nodes.evaluation.page", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(f"{name}.html.j2")
+def _compared(report: EvaluationReport) -> list[Row]:
+    """The rows that are shown question by question: the best of each strategy, and the taken."""
+    own = [row for row in report.of_role("own") if not row.error]
+    ranked = sorted(own, key=lambda row: (row.name == report.decision.take, _mean(row)))
+    best = {row.column: row.name for row in ranked}
+    return [row for row in own if row.name in best.values()]
 
 
 def cell_of(report: EvaluationReport, outcome: Outcome, question: Mapping[str, Any]) -> Cell:
@@ -138,14 +156,37 @@ def cell_of(report: EvaluationReport, outcome: Outcome, question: Mapping[str, A
     """
     recall = outcome.scores[f"recall@{report.settings['budget']}"]
     grade = "found" if recall >= FOUND else "partly" if recall >= _HALF else "missed"
-    why = ""
-    if outcome.reason:
-        rank = f" (rank {outcome.rank})" if outcome.rank else ""
-        # Drafts show what is lost, and are no ground to change anything.
-        advice = "" if report.by_drafts else f": {REMEDIES[outcome.reason]}"  # type: ignore[index] # one of them
-        why = f"{outcome.reason}{rank}{advice}"
-    pieces = tuple(_pieces(outcome, question)) if outcome.reason else ()
-    return Cell(grade, 100 * recall, why, pieces)
+    if not outcome.reason:
+        return Cell(grade, 100 * recall, "", "", ())
+    rank = f" (rank {outcome.rank})" if outcome.rank else ""
+    remedy = "" if report.by_drafts else REMEDIES[outcome.reason]  # type: ignore[index] # one of them
+    pieces = tuple(_pieces(outcome, question))
+    return Cell(grade, 100 * recall, f"{outcome.reason}{rank}", remedy, pieces)
+
+
+@cache
+def _page() -> Template:
+    """The template; everything put into it is escaped."""
+    environment = Environment(
+        loader=PackageLoader("rag_nodes.evaluation.page", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html.j2")
+
+
+def _lines(report: EvaluationReport, rows: Sequence[Row]) -> Iterator[Line]:
+    outcomes = [{one.question: one for one in row.outcomes} for row in rows]
+    for number, question in enumerate(report.questions, 1):
+        cells = [cell_of(report, of[question["id"]], question) for of in outcomes]
+        if cells:
+            yield Line(number, question, tuple(cells))
+
+
+def _mean(row: Row) -> float:
+    return row.interval.mean if row.interval else 0.0
 
 
 def _pieces(outcome: Outcome, question: Mapping[str, Any]) -> Iterator[Piece]:
@@ -160,8 +201,11 @@ def _pieces(outcome: Outcome, question: Mapping[str, Any]) -> Iterator[Piece]:
         if one["document"] == document
     ]
     begins = {start for where, start, _ in outcome.chunks if where == document}
-    marks = {first, last, *begins, *(at for span in gold for at in span)}
+    read = [(start, end) for where, start, end in outcome.read if where == document]
+    marks = {first, last, *begins, *(at for span in (*gold, *read) for at in span)}
     places = sorted(at for at in marks if first <= at <= last)
     for start, end in pairwise(places):
-        is_gold = any(low <= start and end <= high for low, high in gold)
-        yield Piece(text[start - first : end - first], is_gold, start in begins)
+        is_gold, is_read = (
+            any(low <= start and end <= high for low, high in spans) for spans in (gold, read)
+        )
+        yield Piece(text[start - first : end - first], is_gold, start in begins, is_read)

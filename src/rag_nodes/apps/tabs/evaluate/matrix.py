@@ -107,8 +107,8 @@ def explained(report: EvaluationReport, question: Mapping[str, Any], row: Row, l
     names = {one["id"]: one["name"] for one in report.documents}
     budget = f"{report.settings['budget']:,}"
     why = (
-        tag("p", cell.why, cls="rn-why-missed")
-        if cell.why
+        tag("p", ": ".join(filter(None, (cell.reason, cell.remedy))), cls="rn-why-missed")
+        if cell.reason
         else tag("p", f"Read whole within {budget} tokens.", cls="rn-quiet")
     )
     answers = [

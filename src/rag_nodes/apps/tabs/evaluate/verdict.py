@@ -9,13 +9,12 @@ from rag_nodes.apps.tabs.evaluate.matrix import matrix, shown_rows
 from rag_nodes.apps.view.html import Html, drawn, name_of, tag
 from rag_nodes.apps.view.parts import bones, colour_of, count, empty, swatch
 from rag_nodes.evaluation.diagnosis import REMEDIES
-from rag_nodes.evaluation.page import interval_plot, size_curve, told_apart
-from rag_nodes.evaluation.wording import LEGEND
+from rag_nodes.evaluation.page import line_colour, size_curve
+from rag_nodes.evaluation.wording import LEGEND, points
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from rag_nodes.evaluation.page.build import Pair
     from rag_nodes.evaluation.plan import Step
     from rag_nodes.evaluation.report import EvaluationReport, Row
 
@@ -68,8 +67,9 @@ def verdict(report: EvaluationReport, strategies: Mapping[str, str]) -> Html:
     return tag(
         "div",
         _sentences(report),
-        *_pictures(report),
+        _picture(report),
         _numbers(report, strategies),
+        _comparisons(report),
         *_breakdowns(report),
         _reasons(report),
         matrix(report, strategies),
@@ -98,55 +98,51 @@ def _how(report: EvaluationReport) -> str:
     return f"{searched}. {LEGEND}; {settings['draws']:,} random swaps."
 
 
-def _pictures(report: EvaluationReport) -> Iterable[Html]:
-    curve = size_curve(report)
-    if curve:
-        yield _figure(
-            "Is it the size?",
-            "One line per parser at several sizes; the ringed point is its own size. Every point "
-            f"reads {report.settings['budget']:,} tokens.",
-            drawn(curve),
-            report.sizes,
-            [row.column for row in report.of_role("own")],
-        )
-    for role, title in (("matched", "At an equal mean size"), ("own", "At their own options")):
-        plot = interval_plot(report, role)
-        if plot:
-            pairs = [one for one in report.contrasts if one.role == role]
-            yield _figure(title, f"{report.measure} with its 95 % interval.", drawn(plot), pairs)
-
-
-def _figure(
-    title: str, note: str, picture: Html, pairs: Sequence[Pair], lines: Sequence[str] = ()
-) -> Html:
-    """A picture in a frame that scrolls where the screen is narrower than its letters.
-
-    Args:
-        title: above it.
-        note: below the title.
-        picture: as SVG.
-        pairs: what is said below it.
-        lines: names of its lines, which stand below it where there is no room beside them.
-    """
+def _picture(report: EvaluationReport) -> Html | None:
+    """Recall over the size of chunks, in a frame that scrolls where the screen is narrow."""
+    title = "Recall by chunk size"
+    broad, slim = size_curve(report), size_curve(report, narrow=True)
+    if not broad:
+        return None
     named = [
-        tag("span", "\N{BLACK CIRCLE} ", name_of(one), cls=f"c{number}")
-        for number, one in enumerate(lines)
+        tag("span", "\N{BLACK CIRCLE} ", name_of(column), cls=line_colour(report, column))
+        for column in dict.fromkeys(row.column for row in report.rows)
     ]
-    frame = tag("div", picture, cls="rn-wide", tabindex="0", role="region", aria_label=title)
-    said, others = told_apart(pairs)
+    note = (
+        "Bands are 95 % confidence intervals of one parser alone. Dashed lines select sentences, "
+        "which need no chunk size. The ring is the setting to take."
+    )
     return tag(
         "figure",
         tag("figcaption", tag("h3", title), tag("span", note, cls="rn-quiet")),
-        frame,
-        tag("p", *named, cls="rn-narrow") if named else None,
-        _listed(said) if said else None,
-        tag("details", tag("summary", f"{count(len(others), 'pair')} without a difference"),
-            _listed(others)) if others else None,
-    )  # fmt: skip
+        tag("div", drawn(broad), cls="rn-wide rn-broad"),
+        tag("div", drawn(slim), tag("p", *named), cls="rn-slim"),
+    )
 
 
-def _listed(pairs: Sequence[Pair]) -> Html:
-    return tag("ul", *(tag("li", name_of(one.words)) for one in pairs))
+def _comparisons(report: EvaluationReport) -> Html | None:
+    """Every pair, folded: what is significant of them is in the sentences."""
+    if not report.contrasts:
+        return None
+    lines = [
+        tag(
+            "tr",
+            tag("th", name_of(f"{one.left} over {one.right}"), scope="row"),
+            tag("td", points(one.these)),
+            tag("td", points(one.like_these) if one.like_these else "cannot be told"),
+            tag("td", "yes" if one.shows_a_gap else "no"),
+        )
+        for one in report.contrasts
+    ]
+    names = ("Parsers", "Difference in these documents", "In documents like these", "Significant")
+    return tag(
+        "details",
+        tag("summary", "All comparisons, in percentage points"),
+        _table(names, lines),
+        tag("ul", *(tag("li", name_of(one.words)) for one in report.sizes))
+        if report.sizes
+        else None,
+    )
 
 
 def _numbers(report: EvaluationReport, strategies: Mapping[str, str]) -> Html:
@@ -256,10 +252,11 @@ def _swatch(row: Row, strategies: Mapping[str, str]) -> Html | None:
 
 def _colours(report: EvaluationReport, strategies: Mapping[str, str]) -> str:
     """The colours of the pictures are those the parsers have everywhere on the page."""
-    columns = [row.column for row in report.of_role("own")]
+    columns = dict.fromkeys(row.column for row in report.of_role("own"))
+    colours = {line_colour(report, column)[1:]: column for column in reversed(columns)}
     return "".join(
         f"--rn-k{number}:var(--rn-{colour_of(strategies.get(column, column))[-1]});"
-        for number, column in enumerate(columns)
+        for number, column in colours.items()
     )
 
 
