@@ -8,7 +8,9 @@ from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
 from sybil.parsers.rest import DocTestParser
 
-_documents = Sybil(parsers=[PythonCodeBlockParser()], patterns=["README.md", "docs/*.md"])
+_documents = Sybil(
+    parsers=[PythonCodeBlockParser()], patterns=["README.md", "docs/*.md", "docs/**/*.md"]
+)
 _docstrings = Sybil(
     parsers=[DocTestParser(optionflags=ELLIPSIS)],
     patterns=["src/rag_nodes/parsers/*.py", "src/rag_nodes/parsers/*/*.py"],

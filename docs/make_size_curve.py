@@ -1,15 +1,18 @@
-"""Makes the picture of size against strategy of docs/evaluation.md, and the sentences under it.
+"""Makes the picture of docs/evaluation.md, the sentences under it, and the decision in the README.
 
 `python docs/make_size_curve.py` evaluates the example manual with the defaults of
 `rag-nodes evaluate`, which takes half a minute. The sentences stand between two comments,
-`<!-- verdict -->` and `<!-- /verdict -->`.
+`<!-- verdict -->` and `<!-- /verdict -->`, and `<!-- decision -->` and `<!-- /decision -->`.
 """  # noqa: INP001 - a script, not a package
 
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from llama_index.core.node_parser import SentenceSplitter
 
 from rag_nodes.evaluation.importers import load_dataset
 from rag_nodes.evaluation.page import html_of
@@ -22,6 +25,8 @@ from rag_nodes.readers import read
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rag_nodes.evaluation.report import EvaluationReport
 
 ROOT = Path(__file__).parents[1]
@@ -29,18 +34,33 @@ DOCUMENT = ROOT / "examples" / "corpus" / "ferry.pdf"
 QUESTIONS = ROOT / "examples" / "corpus" / "ferry_questions.csv"
 PICTURE = ROOT / "docs" / "images" / "size-curve.svg"
 PAGE = ROOT / "docs" / "evaluation.md"
+README = ROOT / "README.md"
+_DECISION = re.compile(r"(?<=<!-- decision -->\n).*?(?=<!-- /decision -->)", re.DOTALL)
 _SENTENCES = re.compile(r"(?<=<!-- verdict -->\n).*?(?=<!-- /verdict -->)", re.DOTALL)
 _STYLE = re.compile(r"<style>\n(.*?)</style>", re.DOTALL)
-_OF_THE_PICTURE = re.compile(r"^(?::root|@media|  --|svg text|svg \.|\.c\d)", re.MULTILINE)
+_OF_THE_PICTURE = re.compile(
+    r"^(?::root|@media \(prefers|  --|svg text|svg \.|\.c\d)", re.MULTILINE
+)
 
 
-def measured(plan: EvaluationPlan) -> EvaluationReport:
-    """The four parsers of the demo on the example manual's questions, offline."""
+def measured(plan: EvaluationPlan, columns: Mapping[str, object] | None = None) -> EvaluationReport:
+    """The four parsers of the demo, or others, on the example manual's questions, offline."""
     models = choose_models(Settings(embedding="lexical", llm="extractive"))
     dataset = load_dataset(QUESTIONS, [read(DOCUMENT)])
     return evaluate(
-        dataset, {name: get_parser(name) for name in COMPARED}, plan=plan, models=models
+        dataset,
+        columns or {name: get_parser(name) for name in COMPARED},
+        plan=plan,
+        models=models,
     )
+
+
+def decision() -> str:
+    """What the README's command says first, as a quotation in lines of a hundred characters."""
+    columns = {"SentenceSplitter": SentenceSplitter(), "retrieval": get_parser("retrieval")}
+    found = measured(EvaluationPlan(sizes=()), columns).decision
+    said = f"{found.words} {found.cost}"  # how long a search takes differs from run to run
+    return textwrap.fill(said, 100, initial_indent="> ", subsequent_indent="> ")
 
 
 def sentences(report: EvaluationReport) -> str:
@@ -59,6 +79,11 @@ def picture(report: EvaluationReport) -> str:
     return f"{opening}>\n<style>\n{rules}\n</style>\n{background}\n{rest}\n"
 
 
+def with_decision(page: str, said: str) -> str:
+    """The text of the README with the decision made anew."""
+    return _DECISION.sub(lambda _: f"{said}\n", page)
+
+
 def with_sentences(page: str, said: str) -> str:
     """The text of a page with its sentences made anew."""
     return _SENTENCES.sub(lambda _: f"{said}\n", page)
@@ -70,6 +95,8 @@ def main() -> None:
     PICTURE.write_text(picture(report), encoding="utf-8")
     page = with_sentences(PAGE.read_text(encoding="utf-8"), sentences(report))
     PAGE.write_text(page, encoding="utf-8")
+    front = with_decision(README.read_text(encoding="utf-8"), decision())
+    README.write_text(front, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Writes the tables of parsers in README and docs from the list of them: `make format` runs it.
 
-A table stands between two comments, `<!-- parsers -->` and `<!-- /parsers -->`.
+A table stands between two comments, `<!-- parsers -->` and `<!-- /parsers -->`; the README has a
+short one of some of them, between `<!-- some parsers -->` and `<!-- /some parsers -->`.
 """  # noqa: INP001 - a script, not a package
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from rag_nodes.parsers.presets import PRESETS
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", ROOT / "docs" / "parsers.md")
+SOME = ("retrieval", "heading", "token-overlap", "semantic", "sentence-window", "parent-child")
 _TABLE = re.compile(r"(?<=<!-- parsers -->\n).*?(?=\n<!-- /parsers -->)", re.DOTALL)
+_SHORT = re.compile(r"(?<=<!-- some parsers -->\n).*?(?=\n<!-- /some parsers -->)", re.DOTALL)
 
 
 def parsers_table() -> str:
@@ -26,9 +29,15 @@ def parsers_table() -> str:
     return "\n".join(rows)
 
 
+def short_table() -> str:
+    """A row for each of `SOME`: name, and how it cuts."""
+    rows = [f"| `{name}` | {PRESETS[name].summary} |" for name in SOME]
+    return "\n".join(["| preset | how it splits |", "|---|---|", *rows])
+
+
 def with_tables(page: str) -> str:
     """The text of a page with its tables made anew."""
-    return _TABLE.sub(lambda _: parsers_table(), page)
+    return _SHORT.sub(lambda _: short_table(), _TABLE.sub(lambda _: parsers_table(), page))
 
 
 def main() -> None:

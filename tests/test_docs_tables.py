@@ -16,7 +16,8 @@ SCRIPT = runpy.run_path(str(ROOT / "docs" / "make_tables.py"))
 @pytest.mark.parametrize("page", SCRIPT["PAGES"], ids=lambda page: page.name)
 def test_the_table_of_parsers_is_the_one_that_make_format_writes(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert SCRIPT["parsers_table"]() in text
+    made = "short_table" if page.name == "README.md" else "parsers_table"
+    assert SCRIPT[made]() in text
     assert SCRIPT["with_tables"](text) == text, "run make format"
 
 

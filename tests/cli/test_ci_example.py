@@ -55,8 +55,3 @@ def test_it_fails_where_fewer_answers_are_found(command: Callable[..., Ended]) -
     ended = command(*_gate(), "--set", "chunk_size=4000", "--set", "min_chunk_size=3000")
     assert ended.code == 4
     assert "heading fell by " in " ".join(ended.stdout.split())
-
-
-def test_the_page_shows_the_example_as_it_is() -> None:
-    page = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
-    assert f"```yaml\n{EXAMPLE[EXAMPLE.index('name:') :]}```" in page

@@ -1,4 +1,4 @@
-"""What the page about evaluation shows can be read, and names what there is."""
+"""What the pages about evaluation show can be read, and name what there is."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from rag_nodes.evaluation.diagnosis import REMEDIES, Reason
 from rag_nodes.readers import read
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guides" / "evaluate.md").read_text(encoding="utf-8")
+QUESTIONS = (ROOT / "docs" / "guides" / "questions.md").read_text(encoding="utf-8")
+CONCEPT = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_the_examples_of_questions_are_found_in_the_example_document(
     form: str, tmp_path: Path
 ) -> None:
-    (example,) = re.findall(rf"```{form}\n(.*?)```", PAGE, re.DOTALL)
+    (example,) = re.findall(rf"```{form}\n(.*?)```", QUESTIONS, re.DOTALL)
     path = tmp_path / f"questions.{form}"
     path.write_text(example, encoding="utf-8")
     dataset = load_dataset(path, [read(ROOT / "examples" / "corpus" / "ferry.pdf")])
@@ -51,5 +53,5 @@ def test_every_option_of_the_command_is_on_the_page(
 
 
 def test_every_reason_of_a_miss_is_explained_in_its_order() -> None:
-    rows = re.findall(r"^\| ([a-z ]+) \| .* \| .* \|$", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| ([a-z ]+) \| .* \| .* \|$", CONCEPT, re.MULTILINE)
     assert [row for row in rows if row in REMEDIES] == list(get_args(Reason))

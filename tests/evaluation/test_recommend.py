@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.evaluation.labelled import corpus
@@ -22,7 +20,6 @@ from rag_nodes.query import QueryOptions
 if TYPE_CHECKING:
     from rag_nodes.evaluation import EvaluationReport
 
-PAGE = Path(__file__).parents[2] / "docs" / "recommend.md"
 SMALL = EvaluationPlan(budgets=(30, 60), sizes=(30, 300), ks=(1,), draws=400)
 
 
@@ -114,14 +111,3 @@ def test_by_keywords_of_passages_the_best_is_likely_and_nothing_is_compared(
     assert report.contrasts == ()
     assert {one.outcome for one in under(report, "recall@60=0.01")} == {"cannot tell"}
     assert "keywords of passages are no questions" in under(report, "recall@60=0.01")[0].words
-
-
-def test_the_example_of_the_page_runs_in_any_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    names: dict[str, Any] = {}
-    exec(compile(example, str(PAGE), "exec"), names)  # noqa: S102 - of our own page
-    assert "Keep retrieval" in capsys.readouterr().out
-    assert names["nodes"]
