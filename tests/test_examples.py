@@ -89,12 +89,6 @@ def test_a_parser_drops_into_a_stock_pipeline(tmp_path: Path) -> None:
     assert "every one an exact slice" in run("drop_in_pipeline.py", folder=tmp_path)
 
 
-def test_a_parser_drops_into_a_vector_store_index(tmp_path: Path) -> None:
-    lines = run("vector_store_index.py", "How do I start?", folder=tmp_path).splitlines()
-    assert lines[0] == "How do I start?"
-    assert [line[:2] for line in lines[1:]] == ["1.", "2.", "3."]
-
-
 def test_ingesting_into_qdrant_twice_writes_once(tmp_path: Path) -> None:
     store = str(tmp_path / "store")
     first = run("ingest_to_qdrant.py", "--store", store, folder=tmp_path)

@@ -23,7 +23,7 @@ NARROW = "() => document.documentElement.scrollWidth <= innerWidth"
 RUNS = "window.broken=1"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
     """An open page; whatever leaves this machine or breaks fails the test."""
     with watched(browser, str(app.local_url), PATIENCE) as opened:
@@ -57,7 +57,7 @@ def test_the_examples_questions_give_a_verdict_whose_misses_lead_to_their_place(
     page.locator("#rn-asked", has_text="46 questions about 1 document").wait_for()
     _plan(page, "500", "200", "200")
     _run(page)
-    assert page.locator("#rn-verdict svg[aria-label]").count() == 3
+    assert page.locator("#rn-verdict svg[aria-label]:visible").count() == 1
     assert page.locator("#rn-verdict .rn-verdict-first").is_visible()
     for width in (390, 768, 1280):
         page.set_viewport_size({"width": width, "height": 900})
@@ -89,8 +89,9 @@ def test_a_run_can_be_stopped_and_the_page_goes_on(page: Page) -> None:
     page.wait_for_selector("#rn-status .rn-dot")
     page.get_by_role("tab", name="Evaluate").click()
     page.locator("#rn-given").click()
+    _plan(page, "500", "100, 200, 400, 800", "200")
     page.locator("#rn-run:not([disabled])").click()
-    page.locator("#rn-verdict", has_text="of 1,150 questions").wait_for()
+    page.locator("#rn-verdict", has_text=" questions, about").wait_for()
     page.locator("#rn-stop-run").click()
     page.locator("#rn-verdict", has_text="Stopped").wait_for()
     page.wait_for_selector("#rn-run:not([disabled])")
@@ -134,6 +135,6 @@ def _read_offline(browser: Browser, report: Path) -> None:
     asked: list[str] = []
     opened.on("request", lambda one: asked.append(one.url))
     opened.goto(report.as_uri())
-    assert "Which way of cutting" in opened.inner_text("h1")
+    assert opened.inner_text("h1").startswith(("Take ", "Keep "))
     assert asked == [report.as_uri()]
     context.close()

@@ -25,7 +25,7 @@ PATIENCE = 60_000
 """Milliseconds after which a page counts as stuck."""
 TEXT = "".join(
     f"## Machine {number}\n\nMachine {number} is red. It needs oil on day {number}. It is loud.\n\n"
-    for number in range(60)
+    for number in range(20)
 )
 FOURS = [tuple(PRESETS)[first : first + 4] for first in range(0, len(PRESETS), 4)]
 """Every preset, as many at a time as are compared."""
@@ -38,9 +38,9 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(browser: Browser, app: gr.Blocks, document: Path) -> Iterator[Page]:
-    """A page with a document."""
+    """A page with a document, one for all tests: whatever failed in it before, it goes on."""
     opened = browser.new_page(viewport={"width": 1280, "height": 900})
     opened.set_default_timeout(PATIENCE)
     opened.goto(str(app.local_url))
@@ -64,11 +64,18 @@ def _ask(page: Page) -> None:
     page.locator("#rn-question textarea").press("Enter")
 
 
+def _answered(page: Page) -> None:
+    """Ask, and wait for one more answer than there are."""
+    turns = page.locator(".rn-turn").count()
+    _ask(page)
+    page.wait_for_function(f"document.querySelectorAll('.rn-turn').length === {turns + 1}")
+    page.locator(".rn-turn").last.locator(".rn-column").first.wait_for()
+
+
 def test_the_page_answers_with_every_preset_and_can_be_asked_again(page: Page) -> None:
-    for turn, names in enumerate(FOURS, start=1):
+    for names in FOURS:
         _choose(page, names)
-        _ask(page)
-        page.wait_for_function(f"document.querySelectorAll('.rn-turn').length === {turn}")
+        _answered(page)
         columns = page.locator(".rn-turn").last.locator(".rn-column")
         assert [one.locator("h3").inner_text() for one in columns.all()] == [
             PRESETS[name].title for name in names
@@ -76,8 +83,8 @@ def test_the_page_answers_with_every_preset_and_can_be_asked_again(page: Page) -
         for one in columns.all():
             assert "oil on day 17" in one.locator(".rn-answer").inner_text()
             assert one.locator(".rn-config").first.inner_text()
+            assert one.locator(".rn-error").count() == 0
         page.wait_for_selector("#rn-question textarea:enabled")
-    assert page.locator("#rn-history-box .rn-error").count() == 0
 
 
 def test_a_reply_that_cannot_be_drawn_says_so_and_the_next_question_is_answered(
@@ -89,10 +96,9 @@ def test_a_reply_that_cannot_be_drawn_says_so_and_the_next_question_is_answered(
     with monkeypatch.context() as patch:
         patch.setattr(history, "column", stumble)
         _ask(page)
-        page.locator(".rn-turn .rn-error", has_text="KeyError").wait_for()
+        page.locator(".rn-turn .rn-error", has_text="KeyError").first.wait_for()
         page.wait_for_selector("#rn-question textarea:enabled")
-    _ask(page)
-    page.locator(".rn-turn .rn-column").first.wait_for()
+    _answered(page)
     page.locator("#rn-stop").wait_for(state="hidden")
 
 
@@ -108,8 +114,7 @@ def test_a_fault_while_answering_gives_the_page_back_and_says_what_happened(
         _ask(page)
         page.locator(".toast-body", has_text="ZeroDivisionError").wait_for()
         page.wait_for_selector("#rn-question textarea:enabled")
-    _ask(page)
-    page.locator(".rn-turn .rn-column").first.wait_for()
+    _answered(page)
 
 
 def test_a_fault_while_the_status_is_drawn_gives_the_page_back_and_says_what_happened(
@@ -123,5 +128,4 @@ def test_a_fault_while_the_status_is_drawn_gives_the_page_back_and_says_what_hap
         page.set_input_files("#rn-files input[type=file]", str(document))
         page.locator("#rn-status .rn-error", has_text="ZeroDivisionError").wait_for()
     page.wait_for_selector("#rn-question textarea:enabled")
-    _ask(page)
-    page.locator(".rn-turn .rn-column").first.wait_for()
+    _answered(page)

@@ -86,7 +86,13 @@ def test_what_waits_for_a_slow_model_is_cancelled_and_the_next_upload_works(
     page.close()
 
 
-def test_a_parser_is_compared_with_itself_with_other_sizes(page: Page) -> None:
+def test_too_many_columns_are_refused_with_the_remedy_and_one_parser_may_be_two(page: Page) -> None:
+    page.get_by_label("Pages", exact=True).check()
+    page.wait_for_selector("#rn-columns :text('5 columns of 4: untick 1')")
+    page.set_input_files("#rn-files input[type=file]", str(CORPUS / "manual.md"))
+    page.wait_for_selector("#rn-status .rn-error", timeout=PATIENCE)
+    assert "at most 4 are compared: untick 1" in page.inner_text("#rn-status")
+    page.get_by_label("Pages", exact=True).uncheck()
     for unwanted in ("Heading hierarchy", "Token overlap", "Semantic"):
         page.get_by_label(unwanted, exact=True).uncheck()
     page.get_by_role("button", name="Parameters").click()
@@ -110,14 +116,6 @@ def test_a_parser_is_compared_with_itself_with_other_sizes(page: Page) -> None:
     strategies = page.locator("#rn-chunks-strategy")
     strategies.get_by_label("Fixed size, second").wait_for(state="visible", timeout=PATIENCE)
     assert strategies.locator("input").count() == 2
-
-
-def test_too_many_columns_are_said_at_once_and_refused_with_the_remedy(page: Page) -> None:
-    page.get_by_label("Pages", exact=True).check()
-    page.wait_for_selector("#rn-columns :text('5 columns of 4: untick 1')")
-    page.set_input_files("#rn-files input[type=file]", str(CORPUS / "manual.md"))
-    page.wait_for_selector("#rn-status .rn-error", timeout=PATIENCE)
-    assert "at most 4 are compared: untick 1" in page.inner_text("#rn-status")
 
 
 def test_every_tab_is_reached_and_opened_with_the_keyboard_alone(page: Page) -> None:

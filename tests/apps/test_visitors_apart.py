@@ -26,16 +26,16 @@ MORE_THAN_AT_ONCE = 9
 """Events that take every place there is, if they take one each."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def address(
-    openai_server: OpenAIServer,
+    _running_openai_server: OpenAIServer,
     leaks_collected: Callable[[], AbstractContextManager[None]],
     _gradio: None,
 ) -> Iterator[str]:
     settings = Settings(
         embedding="lexical",
         llm="openai",
-        api_base=openai_server.base,
+        api_base=_running_openai_server.base,
         api_key="sk-anything",
         retry_seconds=0,
     )

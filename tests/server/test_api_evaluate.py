@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 from app_server import PATIENCE, Api, hanging_up
+from fixtures_app import offline_settings
 from hostile_parsers import HangingNodeParser, is_running, wait_for
 
 from rag_nodes.evaluation.report import EvaluationReport
@@ -45,16 +46,24 @@ SMALL: dict[str, Any] = {
 EVENTS = {"Accept": "text/event-stream"}
 
 
-@pytest.fixture
-def api(settings: Settings) -> Api:
-    return Api(settings, local_models=True)
+@pytest.fixture(scope="module")
+def api() -> Api:
+    return Api(offline_settings(), local_models=True)
 
 
-@pytest.fixture
-def client(api: Api) -> Iterator[httpx.Client]:
+@pytest.fixture(scope="module")
+def address(api: Api) -> Iterator[str]:
     with api.opened() as opened:
+        yield str(opened.base_url)
+
+
+@pytest.fixture
+def client(address: str) -> Iterator[httpx.Client]:
+    """A client with a session of its own."""
+    with httpx.Client(base_url=address, timeout=PATIENCE) as opened:
         _upload(opened)
         yield opened
+        opened.post("/clear")
 
 
 def _upload(client: httpx.Client, text: str = TEXT) -> None:
@@ -142,8 +151,9 @@ def test_the_same_request_gives_the_same_report(client: httpx.Client) -> None:
 
 
 def test_the_page_has_no_script_and_may_load_nothing(client: httpx.Client) -> None:
-    hostile = {"question": "<script>alert(1)</script>?", "gold": [{"text": "Rinse the pump"}]}
-    body = {**SMALL, "questions": [*QUESTIONS, hostile]}
+    gold = [{"text": one} for one in TEXT.splitlines() if one and not one.startswith("#")]
+    hostile = {"question": "<script>alert(1)</script>?", "gold": gold}  # longer than the budget
+    body = {**SMALL, "questions": [*QUESTIONS, hostile], "budgets": [5, 10]}
     reply = client.post("/evaluate?format=html", json=body)
     assert reply.headers["content-type"].startswith("text/html")
     policy = reply.headers["content-security-policy"]
