@@ -82,6 +82,10 @@ def test_a_retriever_is_asked_each_question_once_and_scored_by_what_has_a_place(
     assert row.cost["chunks"] == 2
     assert [one.scores["recall@40"] for one in row.outcomes] == [1.0, 0.0]
     assert row.parser["store"] == "Counted"
+    said = evaluate(dataset(), {"mine": found, "ours": "sentence"}, plan=PLAN).said
+    assert [one for one in said if "no place" in one] == [
+        "mine: 1 of 2 chunks have no place in the documents; they are read and score nothing."
+    ]
 
 
 def test_an_engine_is_measured_by_what_it_reads_and_a_preset_by_its_name() -> None:

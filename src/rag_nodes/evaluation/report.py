@@ -256,7 +256,7 @@ class EvaluationReport:
     @property
     def said(self) -> tuple[str, ...]:
         """Decision and verdict in sentences, as every surface shows them."""
-        return (*self.decision.said, *self.verdict)
+        return (*self.decision.said, *self.verdict, *filter(None, map(_lost, self.of_role("own"))))
 
     @property
     def by_drafts(self) -> bool:
@@ -351,3 +351,13 @@ class EvaluationReport:
 
 def _missing(name: str) -> Row:
     raise KeyError(name)
+
+
+def _lost(row: Row) -> str:
+    """How many chunks of a column count for nothing; "" where all have a place."""
+    chunks, recovery = row.cost.get("chunks") or 0, row.cost.get("recovery")
+    lost = round(chunks * (1 - (1 if recovery is None else recovery)))
+    if not lost:
+        return ""
+    some = f"{lost:,} of {chunks:,.0f} chunks have no place in the documents"
+    return f"{row.name}: {some}; they are read and score nothing."
