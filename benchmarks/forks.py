@@ -73,9 +73,9 @@ def _run(part: int | None, arguments: Sequence[str]) -> int:
     from rag_nodes.cli.program import run
 
     if part:
-        from rag_nodes.store.edge import collection, sealing
+        from rag_nodes.store.edge import collection, shards
 
-        sealing.PART = part
+        shards.SEGMENT = part
         collection.CHECKPOINT = max(1, part // 5)
     code = run(list(arguments))
     sys.stdout.flush()
@@ -129,14 +129,13 @@ def points_of(folder: Path, target: Path) -> Points:
 def _read(folder: Path) -> Iterator[tuple[tuple[str, str], str]]:
     """Collection and id of every point of a store, and the rest of it as JSON."""
     from rag_nodes.store import open_store
-    from rag_nodes.store.queries import EVERYTHING
 
     with open_store(str(folder)) as store:
         engine = store.engine
         for name in engine.names():
             with engine.step(name):
                 collection = engine.collection(name)
-                for point in collection.select(EVERYTHING, None, vectors=True):
+                for point in collection.select(None, None, vectors=True):
                     vector = None if point.vector is None else list(map(float, point.vector))
                     rest = [dict(point.payload), vector, sorted(zip(*point.words, strict=True))]
                     yield (name, point.node_id), json.dumps(rest, sort_keys=True, default=float)

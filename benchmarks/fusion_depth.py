@@ -35,9 +35,9 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import QueryOptions
-from rag_nodes.store import Hit, QdrantStore, Query, Store, open_store, parser_collection
+from rag_nodes.store import Hit, Query, Store, open_store, parser_collection
 from rag_nodes.store.edge import collection as searching
-from rag_nodes.store.edge import searches
+from rag_nodes.store.terms import scores_in
 
 SETS = ("chroma", "headed", "evidence_inference", "qmsum")
 """Those in English, as the documentation is."""
@@ -61,10 +61,10 @@ SPARE = 540
 """Characters of it that are read for a chunk that is wanted, and some more."""
 
 
-class AtDepth(QdrantStore):
+class AtDepth(Store):
     """A store whose hybrid questions go to one depth, whatever the rule says."""
 
-    def __init__(self, store: QdrantStore, depth: int, *, sampled: bool) -> None:
+    def __init__(self, store: Store, depth: int, *, sampled: bool) -> None:
         super().__init__(store.engine)
         self.depth, self.sampled = depth, sampled
         self.seconds: list[float] = []
@@ -74,8 +74,8 @@ class AtDepth(QdrantStore):
         with ExitStack() as patched:
             patched.enter_context(patch.object(searching, "depth_of", self._rule))
             if not self.sampled:
-                none = patch.object(searches.Searches, "_rest", lambda *_: None)
-                patched.enter_context(none)
+                none = lambda *found: scores_in(*found)._replace(rest=None)  # noqa: E731
+                patched.enter_context(patch.object(searching, "scores_in", none))
             started = time.process_time()
             found = super().find(collection, query)
         self.seconds.append(time.process_time() - started)
@@ -109,7 +109,7 @@ def grown(
 
 
 def measured(
-    dataset: Dataset, store: QdrantStore, collection: str, models: Models
+    dataset: Dataset, store: Store, collection: str, models: Models
 ) -> dict[str, dict[str, list[float]]]:
     """By way and cut recall at each budget, and by cut the milliseconds of each search."""
     stores = {

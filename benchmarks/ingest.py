@@ -119,9 +119,9 @@ def forgotten(store: Path, chunks: int) -> int:
     """Like `streamed`, but all that would be stored is made and dropped: what is ours alone."""
     from rag_nodes.store.edge import open_edge
     from rag_nodes.store.payload import points_of
-    from rag_nodes.store.qdrant import QdrantStore
+    from rag_nodes.store.store import Store
 
-    class Forgetful(QdrantStore):
+    class Forgetful(Store):
         def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:
             del collection
             points_of(nodes)

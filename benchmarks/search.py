@@ -47,7 +47,7 @@ from qdrant_client import QdrantClient
 from rag_nodes.metadata import ALSO_AT, FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START
 from rag_nodes.store import open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
-from rag_nodes.store.edge import collection, sealing
+from rag_nodes.store.edge import collection, shards
 from rag_nodes.store.filters import INDEXES
 from rag_nodes.store.vector_store import RagNodesVectorStore
 
@@ -216,13 +216,13 @@ def of_sessions(count: int) -> None:
 
 def of_indexes(folder: Path, count: int) -> None:
     """Print what writing takes with indexes of some keys, and what making one later does."""
-    rows, original, sealed = [], sealing.tidy, 0.0
+    rows, original, sealed = [], shards.seal, 0.0
 
     def tidy(shard: Any) -> None:
         nonlocal sealed
         sealed += cpu(lambda: original(shard))
 
-    sealing.tidy = tidy
+    shards.seal = tidy
     for name, keys in {"no": {}, "the usual": collection.USUAL, "all": INDEXES}.items():
         collection.USUAL, written, sealed = keys, 0.0, 0.0
         with open_store(folder / name) as store:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.store.queries import EVERYTHING
-
 if TYPE_CHECKING:
     from rag_nodes.pipeline import IngestReport
-    from rag_nodes.store import QdrantStore
+    from rag_nodes.store import Store
 
 
-def points_of(store: QdrantStore, collection: str) -> dict[str, Any]:
+def points_of(store: Store, collection: str) -> dict[str, Any]:
     """Every point of an embedded store by id: payload, vectors and words."""
     engine: Any = store.engine
     with engine.step(collection):
-        found = engine.collection(collection).select(EVERYTHING, None, vectors=True)
+        found = engine.collection(collection).select(None, None, vectors=True)
         return {one.node_id: (one.payload, one.vector, one.words, one.named) for one in found}
 
 

@@ -18,7 +18,7 @@ from rag_nodes.models import Models
 from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import driver
-from rag_nodes.store import QdrantStore, open_store
+from rag_nodes.store import Store, open_store
 from rag_nodes.transforms import ChunkContext, FurtherVectors
 
 if TYPE_CHECKING:
@@ -49,13 +49,13 @@ def paid(server: OpenAIServer) -> Models:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[QdrantStore]:
+def store(tmp_path: Path) -> Iterator[Store]:
     with open_store(tmp_path / "store") as store:
         yield store
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> Iterator[QdrantStore]:
+def alone(tmp_path: Path) -> Iterator[Store]:
     with open_store(tmp_path / "alone") as store:
         yield store
 
@@ -81,8 +81,8 @@ def prompts(server: OpenAIServer) -> list[str]:
 def test_two_processes_of_which_one_dies_write_what_one_writes_for_the_same_price(
     server: OpenAIServer,
     paid: Models,
-    store: QdrantStore,
-    alone: QdrantStore,
+    store: Store,
+    alone: Store,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -116,7 +116,7 @@ def test_two_processes_of_which_one_dies_write_what_one_writes_for_the_same_pric
 
 
 def test_a_request_that_fails_leaves_its_chunk_as_it_would_in_one_process(
-    server: OpenAIServer, paid: Models, alone: QdrantStore, tmp_path: Path
+    server: OpenAIServer, paid: Models, alone: Store, tmp_path: Path
 ) -> None:
     folder = written(tmp_path / "files", manuals(5))
     parsers = {"x": get_parser("heading", min_chunk_size=0)}

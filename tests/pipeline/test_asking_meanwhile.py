@@ -13,7 +13,7 @@ from rag_nodes.store import open_store
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rag_nodes.store import QdrantStore
+    from rag_nodes.store import Store
 
 LIMIT = 10
 FILES = 25
@@ -29,7 +29,7 @@ def write(folder: Path, version: str) -> None:
 class Asker(threading.Thread):
     """Asks all the time until it is stopped; notes how much was found, and of which versions."""
 
-    def __init__(self, store: QdrantStore, collection: str, models: Models) -> None:
+    def __init__(self, store: Store, collection: str, models: Models) -> None:
         super().__init__(daemon=True)
         self._store, self._collection = store, collection
         self._vector = models.embedding.get_query_embedding("steel of the machine")

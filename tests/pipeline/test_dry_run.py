@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from openai_server import OpenAIServer
 
     from rag_nodes.pipeline import IngestReport
-    from rag_nodes.store import QdrantStore
+    from rag_nodes.store import Store
 
 pytestmark = pytest.mark.usefixtures("no_configuration")
 
@@ -46,7 +46,7 @@ def prices(served: Models) -> dict[str, tuple[float, float]]:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Iterator[QdrantStore]:
+def kept(tmp_path: Path) -> Iterator[Store]:
     with open_store(tmp_path / "store") as store:
         yield store
 
@@ -74,7 +74,7 @@ def facts(report: IngestReport) -> list[tuple[Any, ...]]:
 
 def test_the_ingest_does_what_the_dry_run_said_at_the_price_it_said(
     folder: Path,
-    kept: QdrantStore,
+    kept: Store,
     served: Models,
     openai_server: OpenAIServer,
     prices: dict[str, tuple[float, float]],
@@ -112,7 +112,7 @@ def test_the_ingest_does_what_the_dry_run_said_at_the_price_it_said(
 
 
 def test_nothing_is_stored_and_nothing_written_down(
-    folder: Path, kept: QdrantStore, served: Models, tmp_path: Path
+    folder: Path, kept: Store, served: Models, tmp_path: Path
 ) -> None:
     parsers = {"fixed": get_parser("fixed")}
     for _ in range(2):
@@ -131,7 +131,7 @@ def test_nothing_is_stored_and_nothing_written_down(
 
 def test_a_parser_that_compares_sentences_is_estimated_and_its_sentences_are_priced(
     folder: Path,
-    kept: QdrantStore,
+    kept: Store,
     served: Models,
     openai_server: OpenAIServer,
     prices: dict[str, tuple[float, float]],
@@ -154,7 +154,7 @@ def test_a_parser_that_compares_sentences_is_estimated_and_its_sentences_are_pri
 
 
 def test_neither_transformations_nor_splitters_with_a_model_of_their_own_are_run(
-    folder: Path, kept: QdrantStore, served: Models, openai_server: OpenAIServer
+    folder: Path, kept: Store, served: Models, openai_server: OpenAIServer
 ) -> None:
     class Paid(TransformComponent):
         def __call__(self, *_: Any, **__: Any) -> Any:
@@ -170,7 +170,7 @@ def test_neither_transformations_nor_splitters_with_a_model_of_their_own_are_run
 
 
 def test_an_offline_embedding_costs_nothing_and_a_local_one_is_not_asked(
-    folder: Path, kept: QdrantStore, models: Models, embedding: Any
+    folder: Path, kept: Store, models: Models, embedding: Any
 ) -> None:
     offline = choose_models(Settings(embedding="lexical", llm="extractive"))
     free = ingest([folder], {"fixed": get_parser("fixed")}, kept, models=offline, dry_run=True)

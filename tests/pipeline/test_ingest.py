@@ -14,7 +14,7 @@ from rag_nodes.errors import (
 from rag_nodes.parsers import FixedSizeNodeParser, get_parser
 from rag_nodes.pipeline import Progress, ingest, ingest_documents
 from rag_nodes.pipeline.driver import MOST_FILES
-from rag_nodes.store import QdrantStore, Store, open_store
+from rag_nodes.store import Store, open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,13 +103,13 @@ def test_new_chunks_are_written_before_stale_ones_are_deleted(
     collection = first.columns[0].collection
     manual.write_text(CHANGED)
     counts = []
-    delete = QdrantStore.delete
+    delete = Store.delete
 
     def watched(self: Store, name: str, node_ids: list[str]) -> None:
         counts.append(self.count(name))
         delete(self, name, node_ids)
 
-    monkeypatch.setattr(QdrantStore, "delete", watched)
+    monkeypatch.setattr(Store, "delete", watched)
     report = ingest([manual], parsers, store, models=models)
     [column] = report.columns
     assert column.written > 0

@@ -11,7 +11,7 @@ from folder_ingests import FolderIngests, states
 
 from rag_nodes.errors import LedgerDamagedError, StoreError
 from rag_nodes.ledger import Ledger, StoredDocument, ledger_path
-from rag_nodes.store import QdrantStore, open_store
+from rag_nodes.store import Store, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ def agrees(corpus: FolderIngests) -> bool:
         )
 
 
-def points(store: QdrantStore) -> dict[str, tuple[Any, Any]]:
+def points(store: Store) -> dict[str, tuple[Any, Any]]:
     """Payload and vector of every point, by id."""
     found: dict[str, tuple[Any, Any]] = {}
     for info in store.collections():
@@ -138,7 +138,7 @@ def test_a_collection_that_somebody_dropped_is_made_again(corpus: FolderIngests)
 @contextmanager
 def killed(step: str, nth: int, *, after: bool) -> Iterator[None]:
     """Has an ingest end at the n-th call of something, before or after it was done."""
-    owner = QdrantStore if step in {"put", "delete"} else Ledger
+    owner = Store if step in {"put", "delete"} else Ledger
     real, calls = getattr(owner, step), [0]
 
     def call(self: Any, *arguments: Any) -> Any:
@@ -191,7 +191,7 @@ def test_what_a_store_could_not_flush_is_not_said_to_be_stored(corpus: FolderIng
         raise StoreError("the disk is full")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(QdrantStore, "flush", full)
+        patch.setattr(Store, "flush", full)
         report = corpus.ingest()
 
     assert [column.error for column in report.columns] == ["the last chunks: the disk is full"]
@@ -199,7 +199,7 @@ def test_what_a_store_could_not_flush_is_not_said_to_be_stored(corpus: FolderIng
     assert {(one.status, one.error) for one in found} == {("incomplete", "the disk is full")}
     flushed: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(QdrantStore, "flush", lambda _, name: flushed.append(name))
+        patch.setattr(Store, "flush", lambda _, name: flushed.append(name))
         again = corpus.ingest()
     assert states(again) == ["unchanged"] * 3
     assert flushed == [again.columns[0].collection]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from folder_ingests import FolderIngests, states
 from llama_index.core.schema import Document, MetadataMode
-from store.dict_store import DictStore
+from store.dict_engine import DictEngine
 
 from rag_nodes.ledger import Ledger
-from rag_nodes.metadata import USUAL
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
+from rag_nodes.store import Store
 from rag_nodes.store.payload import node_in
 
 if TYPE_CHECKING:
@@ -34,73 +34,69 @@ class PowerCutError(BaseException):
     """The machine is off: nothing catches it."""
 
 
-class Disk(DictStore):
+class Disk(Store):
     """A store that has in memory what is written, and on its disk what was flushed."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._disk: dict[str, dict[str, Point]] = {}
+        super().__init__(DictEngine())
+        self._disk: dict[str, Any] = {}
         self._marks: dict[str, dict[str, str]] = {}
         self._marks_on_disk: dict[str, dict[str, str]] = {}
         self.calls = 0
         self.cut_at: int | None = None
 
-    def _step(self) -> None:
+    @property
+    def _all(self) -> dict[str, Any]:
+        return self.engine._all  # type: ignore[attr-defined]
+
+    def _call(self) -> None:
         self.calls += 1
         if self.calls == self.cut_at:
             raise PowerCutError
 
     def put(self, collection: str, points: Sequence[Point]) -> None:
-        self._step()
+        self._call()
         super().put(collection, points)
 
     def delete(self, collection: str, node_ids: Sequence[str]) -> None:
-        self._step()
+        self._call()
         super().delete(collection, node_ids)
 
     def flush(self, collection: str) -> None:
-        self._step()
+        self._call()
         for memory, disk in ((self._all, self._disk), (self._marks, self._marks_on_disk)):
             if collection in memory:
-                disk[collection] = deepcopy(memory[collection])  # type: ignore[index]
+                disk[collection] = deepcopy(memory[collection])
 
     def marks(self, collection: str) -> dict[str, str]:
         return dict(self._marks.get(collection, {}))
 
     def mark(self, collection: str, marks: Mapping[str, str | None]) -> bool:
-        self._step()
+        self._call()
         if collection not in self._all:
             return False
         both = self.marks(collection) | dict(marks)
         self._marks[collection] = {one: of for one, of in both.items() if of is not None}
         return True
 
-    def vectors(
-        self, collection: str, node_ids: Sequence[str], using: str = USUAL
-    ) -> dict[str, tuple[str, list[float]]]:
-        points = self._all.get(collection, {})
-        own = [points[one] for one in node_ids if one in points and using == USUAL]
-        return {
-            one.node_id: (_embedded(collection, one), list(one.vector)) for one in own if one.vector
-        }
-
     def cut(self) -> None:
         """What was in memory is gone."""
-        self._all, self._marks = deepcopy(self._disk), deepcopy(self._marks_on_disk)
+        self.engine._all = deepcopy(self._disk)  # type: ignore[attr-defined]
+        self._marks = deepcopy(self._marks_on_disk)
         self.cut_at = None
 
     def embedded_on_disk(self) -> set[str]:
         """What the chunks that a power cut leaves were embedded as."""
         return {
             _embedded(name, point)
-            for name, points in self._disk.items()
-            for point in points.values()
+            for name, collection in self._disk.items()
+            for point in collection.select(None, None)
         }
 
     def points(self) -> Points:
         return {
-            name: {one: list(point.vector or ()) for one, point in points.items()}
-            for name, points in self._all.items()
+            name: {one.node_id: list(one.vector or ()) for one in collection.select(None, None)}
+            for name, collection in self._all.items()
         }
 
 

@@ -14,7 +14,7 @@ from rag_nodes.models.pacing import BATCH_BYTES
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import FileColumn, IngestReport, ingest_documents
 from rag_nodes.settings import Settings
-from rag_nodes.store import QdrantStore, Store
+from rag_nodes.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -172,7 +172,7 @@ def test_former_chunks_that_cannot_be_deleted_are_reported(
     def refuse(*_: object) -> None:
         raise StoreError("the disk is read-only")
 
-    monkeypatch.setattr(QdrantStore, "delete", refuse)
+    monkeypatch.setattr(Store, "delete", refuse)
     report, [row] = taken(store, models, {"one": text("latter")})
     assert report.columns[0].error == "one: the disk is read-only"
     assert row.stored == row.chunks
@@ -185,7 +185,7 @@ def test_former_chunks_left_by_a_broken_run_go_although_the_model_refuses_other_
 ) -> None:
     taken(store, models, {"one": text("former")})
     with monkeypatch.context() as broken:
-        broken.setattr(QdrantStore, "delete", lambda *_: 1 / 0)
+        broken.setattr(Store, "delete", lambda *_: 1 / 0)
         taken(store, models, {"one": text("latter")})
 
     def refuse(_texts: list[str]) -> None:

@@ -20,7 +20,7 @@ from rag_nodes.models import Models, get_embedding
 from rag_nodes.query import Filter, Finished, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
 from rag_nodes.store import open_store
 from rag_nodes.store.importing import ImportFailure, import_collections
-from rag_nodes.store.inside_qdrant import LocalFolder
+from rag_nodes.store.local_mode import LocalFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -98,7 +98,7 @@ def test_what_nobody_noted_is_not_cited(stock: Store, offline: Models) -> None:
 def test_a_hybrid_search_of_it_is_dense_and_says_so_once(
     stock: Store, offline: Models, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING, logger="rag_nodes.store.qdrant"):
+    with caplog.at_level(logging.WARNING, logger="rag_nodes.store.searching"):
         whole = engine(stock, offline, granularity="chunks")
         hybrid = [whole.answer(QUESTION) for _ in range(2)][-1]
     [said] = caplog.messages

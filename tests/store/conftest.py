@@ -127,19 +127,23 @@ def certificate(tmp_path: Path) -> Callable[[str], Path]:
     return lambda name: _certificate(tmp_path / f"{name}.pem")
 
 
-@pytest.fixture
-def server_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A Qdrant server: a double of its own, or the real one of `RAG_NODES_QDRANT_URL`.
+@pytest.fixture(scope="session")
+def shared_url() -> Iterator[str]:
+    """A Qdrant server for the whole session: a double, or the real one of `RAG_NODES_QDRANT_URL`.
 
-    A real one has to be empty; the collections that came to be during a test are dropped after it.
+    A real one has to be empty.
     """
-    if not REAL_SERVER:
-        yield request.getfixturevalue("double").url
-        return
-    with open_store(REAL_SERVER) as store:
+    with ExitStack() as stack:
+        yield REAL_SERVER or stack.enter_context(_server.serve()).url
+
+
+@pytest.fixture
+def server_url(shared_url: str) -> Iterator[str]:
+    """That server; the collections that came to be during a test are dropped after it."""
+    with open_store(shared_url) as store:
         there = store.engine.names()
-        assert not there, f"{REAL_SERVER} is not empty: {', '.join(there)}"
-        yield REAL_SERVER
+        assert not there, f"{shared_url} is not empty: {', '.join(there)}"
+        yield shared_url
         for name in store.engine.names():
             store.drop(name)
 

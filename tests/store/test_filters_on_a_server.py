@@ -15,9 +15,11 @@ from stored_nodes import fill, found
 
 from rag_nodes.store import open_store
 from rag_nodes.store.filters import INDEXES, Filter
-from rag_nodes.store.server.terms import TERMS
+from rag_nodes.store.server.models import TERMS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from qdrant_client.http.models import FieldCondition
     from stored_nodes import MakeNode
 
@@ -34,17 +36,22 @@ EVERYTHING: dict[str, Any] = {
 
 
 def test_a_filter_without_conditions_is_none() -> None:
-    assert TERMS.conditions(Filter()) is None
+    assert TERMS.condition(Filter().where()) is None
 
 
 def test_every_key_that_a_filter_names_has_an_index_of_the_right_kind() -> None:
     assert set(EVERYTHING) == {field.name for field in fields(Filter)}, "a field without a value"
     for name, value in EVERYTHING.items():
-        scope = TERMS.conditions(Filter(**{name: value}))
-        assert scope is not None
-        named: Any = scope.must
-        for condition in (one for part in named for one in getattr(part, "should", [part])):
+        for condition in conditions_in(TERMS.condition(Filter(**{name: value}).where())):
             assert INDEXES.get(condition.key) == kind_for(condition), condition.key
+
+
+def conditions_in(asked: Any) -> Iterator[FieldCondition]:
+    parts = [*(getattr(asked, "must", None) or ()), *(getattr(asked, "should", None) or ())]
+    if not parts:
+        yield asked
+    for part in parts:
+        yield from conditions_in(part)
 
 
 def kind_for(condition: FieldCondition) -> str:

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.store import QdrantStore
+    from rag_nodes.store import Store
 
 X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
 
 
 @pytest.fixture(params=["memory", "folder", "server"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[QdrantStore]:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     places = {"memory": ":memory:", "folder": tmp_path}
     place = places.get(request.param) or request.getfixturevalue("server_url")
     with open_store(place) as opened:
@@ -41,14 +41,14 @@ def make(make_node: Callable[..., TextNode]) -> Callable[..., TextNode]:
     return made
 
 
-def first(store: QdrantStore, collection: str, using: str, vector: list[float]) -> str:
+def first(store: Store, collection: str, using: str, vector: list[float]) -> str:
     hits = store.search(collection, vector=vector, text=None, limit=9, mode="dense", using=using)
     assert hits[0].similarity == pytest.approx(1.0)
     return hits[0].node.text
 
 
 def test_a_question_is_asked_by_one_of_the_embeddings(
-    store: QdrantStore, collection: str, make: Callable[..., TextNode]
+    store: Store, collection: str, make: Callable[..., TextNode]
 ) -> None:
     store.add(collection, [make("red", X, Y), make("blue", Y, X)])
     assert first(store, collection, "heading", X) == "red"
@@ -58,7 +58,7 @@ def test_a_question_is_asked_by_one_of_the_embeddings(
 
 
 def test_an_embedding_can_be_added_to_what_is_stored(
-    store: QdrantStore, collection: str, make: Callable[..., TextNode]
+    store: Store, collection: str, make: Callable[..., TextNode]
 ) -> None:
     store.add(collection, [make("red", X), make("blue", Y)])
     with pytest.raises(ConfigurationError, match=r"no vectors 'plain'.*--vector plain"):
@@ -70,7 +70,7 @@ def test_an_embedding_can_be_added_to_what_is_stored(
 
 
 def test_a_chunk_without_that_embedding_is_found_by_its_words(
-    store: QdrantStore, collection: str, make: Callable[..., TextNode]
+    store: Store, collection: str, make: Callable[..., TextNode]
 ) -> None:
     store.add(collection, [make("red zebra", X), make("blue lion", Y, X)])
     hits = store.search(collection, vector=X, text="zebra", limit=9, using="plain")
@@ -78,7 +78,7 @@ def test_a_chunk_without_that_embedding_is_found_by_its_words(
 
 
 def test_an_embedding_of_another_length_is_refused(
-    store: QdrantStore, collection: str, make: Callable[..., TextNode]
+    store: Store, collection: str, make: Callable[..., TextNode]
 ) -> None:
     store.add(collection, [make("red", X, Y)])
     with pytest.raises(DimensionError):
@@ -88,7 +88,7 @@ def test_an_embedding_of_another_length_is_refused(
 
 
 def test_what_nodes_were_embedded_as_is_known_of_each_embedding(
-    store: QdrantStore, collection: str, make: Callable[..., TextNode]
+    store: Store, collection: str, make: Callable[..., TextNode]
 ) -> None:
     node = make("red", X, Y)
     node.metadata["Heading"] = "Colours"

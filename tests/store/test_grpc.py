@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.errors import CollectionMissingError, StoreError, StoreUnreachableError
-from rag_nodes.store import Filter, QdrantStore, ServerOptions, open_store
+from rag_nodes.store import Filter, ServerOptions, Store, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,15 +21,13 @@ X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
 
 
 @pytest.fixture
-def store(server_url: str, grpc_port: int) -> Iterator[QdrantStore]:
+def store(server_url: str, grpc_port: int) -> Iterator[Store]:
     with open_store(server_url, options=ServerOptions(grpc=True, grpc_port=grpc_port)) as opened:
         yield opened
 
 
 @pytest.fixture
-def filled(
-    store: QdrantStore, collection: str, make_node: Callable[..., TextNode]
-) -> Iterator[QdrantStore]:
+def filled(store: Store, collection: str, make_node: Callable[..., TextNode]) -> Iterator[Store]:
     about = {"file_name": "a.pdf", "page_start": 1, "page_end": 2, "heading_path": ["Animals"]}
     store.add(collection, [make_node("red zebra", X, **about), make_node("blue lion", Y)])
     yield store
@@ -37,7 +35,7 @@ def filled(
 
 
 def test_a_store_reads_what_it_wrote(
-    filled: QdrantStore, collection: str, make_node: Callable[..., TextNode]
+    filled: Store, collection: str, make_node: Callable[..., TextNode]
 ) -> None:
     node = make_node("red zebra", X).node_id
     scope = Filter(file_name="a.pdf", pages=(2, 2), heading_path=("Animals",))
@@ -61,17 +59,17 @@ def test_a_port_where_nobody_speaks_grpc_is_named_with_the_option(server_url: st
         open_store(server_url, options=nobody).collections()
 
 
-def test_collections_are_kept_and_changed_as_the_options_say(
+def test_a_new_collection_is_kept_as_the_options_say(
     double: QdrantDouble,
     collection: str,
     make_node: Callable[..., TextNode],
     serve_grpc: Callable[..., AbstractContextManager[int]],
 ) -> None:
     with serve_grpc(double.url) as port:
-        common = {"grpc": True, "grpc_port": port}
-        for kept in ({"quantization": "scalar", "hnsw_m": 0}, {"hnsw_m": 16, "replicas": 2}):
-            with open_store(double.url, options=ServerOptions.of({**common, **kept})) as store:
-                store.add(collection, [make_node("red zebra", X)])
+        kept = {"quantization": "scalar", "hnsw_m": 16, "replicas": 2}
+        options = ServerOptions.of({"grpc": True, "grpc_port": port, **kept})
+        with open_store(double.url, options=options) as store:
+            store.add(collection, [make_node("red zebra", X)])
     made = double.wanted[collection]
     assert made["quantization_config"] == {"scalar": {"type": "int8", "always_ram": True}}
     assert made["hnsw_config"]["m"] == 16
@@ -135,7 +133,7 @@ def test_calls_are_encrypted_for_a_certificate_of_an_own_authority_and_no_other(
 
 
 def test_what_fails_is_told_as_by_http(
-    filled: QdrantStore,
+    filled: Store,
     serve: Callable[..., AbstractContextManager[QdrantDouble]],
     serve_grpc: Callable[..., AbstractContextManager[int]],
 ) -> None:

@@ -15,7 +15,7 @@ from rag_nodes.errors import ConfigurationError, StoreError
 from rag_nodes.store import importing, open_store
 from rag_nodes.store.bm25 import document_vectors
 from rag_nodes.store.importing import ImportFailure, ImportReport, import_collections
-from rag_nodes.store.inside_qdrant import LocalFolder
+from rag_nodes.store.local_mode import LocalFolder
 from rag_nodes.store.payload import payload_of
 from rag_nodes.store.points import DENSE, SPARSE, Layout
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.store import CopyStep, QdrantStore
+    from rag_nodes.store import CopyStep, Store
 
 TWO = rest.VectorParams(size=2, distance=rest.Distance.COSINE)
 
@@ -52,21 +52,21 @@ def of_two(client: QdrantClient, name: str = "two", count: int = 5) -> None:
     client.upsert(name, points)
 
 
-def of(store: QdrantStore, name: str) -> Any:
+def of(store: Store, name: str) -> Any:
     found = store.engine.collection(name)
     assert found is not None
     return found
 
 
 def imported(
-    folder: Path, store: QdrantStore, progress: Callable[[CopyStep], None] | None = None
+    folder: Path, store: Store, progress: Callable[[CopyStep], None] | None = None
 ) -> list[ImportReport | ImportFailure]:
     with LocalFolder(folder) as theirs:
         return list(import_collections(theirs, store, progress))
 
 
 def test_ids_payloads_and_all_vectors_are_there_afterwards(
-    tmp_path: Path, ours: QdrantStore, collection: str, make_node: Callable[..., TextNode]
+    tmp_path: Path, ours: Store, collection: str, make_node: Callable[..., TextNode]
 ) -> None:
     nodes = [
         make_node("the red fox", [1.0, 0.0, 0.0], flag=True),
@@ -100,7 +100,7 @@ def test_ids_payloads_and_all_vectors_are_there_afterwards(
     assert ours.count(collection) == 3
 
 
-def test_the_folder_is_not_changed_by_a_byte(tmp_path: Path, ours: QdrantStore) -> None:
+def test_the_folder_is_not_changed_by_a_byte(tmp_path: Path, ours: Store) -> None:
     folder = written(tmp_path, of_two)
 
     def content() -> dict[Path, tuple[str, int]]:
@@ -116,7 +116,7 @@ def test_the_folder_is_not_changed_by_a_byte(tmp_path: Path, ours: QdrantStore) 
 
 
 def test_ids_of_both_kinds_and_points_that_were_written_again_are_there_once(
-    tmp_path: Path, ours: QdrantStore
+    tmp_path: Path, ours: Store
 ) -> None:
     own = str(UUID(int=5))
 
@@ -132,7 +132,7 @@ def test_ids_of_both_kinds_and_points_that_were_written_again_are_there_once(
 
 
 def test_pages_are_told_as_they_are_written(
-    tmp_path: Path, ours: QdrantStore, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ours: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importing, "_PAGE", 2)
     steps: list[CopyStep] = []
@@ -145,7 +145,7 @@ def test_pages_are_told_as_they_are_written(
 
 
 def test_a_collection_that_is_there_already_is_refused_and_the_others_are_imported(
-    tmp_path: Path, ours: QdrantStore
+    tmp_path: Path, ours: Store
 ) -> None:
     folder = written(tmp_path, of_two)
     imported(folder, ours)
@@ -158,13 +158,13 @@ def test_a_collection_that_is_there_already_is_refused_and_the_others_are_import
     assert of(ours, "two").count(None) == 5
 
 
-def test_an_empty_collection_makes_room(tmp_path: Path, ours: QdrantStore) -> None:
+def test_an_empty_collection_makes_room(tmp_path: Path, ours: Store) -> None:
     ours.engine.create("two", Layout(7))
     assert imported(written(tmp_path, of_two), ours) == [ImportReport("two", 5, ())]
 
 
 def test_a_name_that_is_an_alias_here_is_refused(
-    tmp_path: Path, ours: QdrantStore, make_node: Callable[..., TextNode]
+    tmp_path: Path, ours: Store, make_node: Callable[..., TextNode]
 ) -> None:
     ours.add("c", [make_node("one", [1.0, 0.0])])
     ours.point_alias("two", "c")
@@ -174,7 +174,7 @@ def test_a_name_that_is_an_alias_here_is_refused(
 
 
 def test_a_collection_that_cannot_be_read_to_its_end_is_not_there_in_part(
-    tmp_path: Path, ours: QdrantStore, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ours: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importing, "_PAGE", 2)
     folder = written(tmp_path, of_two)
@@ -193,7 +193,7 @@ def test_a_collection_that_cannot_be_read_to_its_end_is_not_there_in_part(
 
 
 def test_an_import_that_was_killed_is_made_anew(
-    tmp_path: Path, ours: QdrantStore, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ours: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = written(tmp_path, of_two)
     with monkeypatch.context() as killed:
@@ -210,7 +210,7 @@ def test_an_import_that_was_killed_is_made_anew(
 
 
 def test_vectors_of_a_model_for_words_that_is_not_ours_are_named_as_left_out(
-    tmp_path: Path, ours: QdrantStore
+    tmp_path: Path, ours: Store
 ) -> None:
     def fill(client: QdrantClient) -> None:
         words = {SPARSE: rest.SparseVectorParams()}
@@ -244,7 +244,7 @@ def test_vectors_of_a_model_for_words_that_is_not_ours_are_named_as_left_out(
     ids=["euclid", "two", "many"],
 )
 def test_vectors_that_cannot_be_ranked_here_are_named(
-    tmp_path: Path, ours: QdrantStore, vectors: Any, said: str
+    tmp_path: Path, ours: Store, vectors: Any, said: str
 ) -> None:
     folder = written(
         tmp_path, lambda client: client.create_collection("theirs", vectors_config=vectors)

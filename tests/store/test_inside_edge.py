@@ -18,7 +18,7 @@ import pytest
 import qdrant_edge as edge
 from packaging.requirements import Requirement
 
-from rag_nodes.store.edge import sealing, shards
+from rag_nodes.store.edge import shards
 from rag_nodes.store.points import DENSE, SPARSE, Layout
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def test_a_place_in_a_list_has_an_index_of_its_own(shard: Any, tmp_path: Path) -
 
 
 def test_without_a_log_there_is_no_lock_and_nothing_is_kept_without_a_flush(tmp_path: Path) -> None:
-    made = shards.made(tmp_path / "loose", Layout(2), durable=False)
+    made = shards.made(tmp_path / "loose", Layout(2), temporary=True)
     made.flush()
     put(made, 1, [1.0, 0.0])
     again = edge.EdgeShard.load(str(tmp_path / "loose"))
@@ -181,8 +181,8 @@ def index_types(folder: Path) -> list[str]:
 
 @pytest.fixture
 def sealing_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setattr(sealing, "PART", 20)
-    monkeypatch.setattr(sealing, "_LEAST", 1)
+    monkeypatch.setattr(shards, "SEGMENT", 20)
+    monkeypatch.setattr(shards, "_LEAST", 1)
     made = shards.made(tmp_path / "shard", Layout(256))
     yield made
     made.close()
@@ -217,8 +217,8 @@ def test_no_graph_is_built_of_a_sealed_part_nor_of_an_embedding_that_is_added(
 def test_a_part_is_written_again_when_half_of_it_is_gone_and_what_is_left_joins_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sealing, "PART", 1_000)
-    monkeypatch.setattr(sealing, "_LEAST", 16)
+    monkeypatch.setattr(shards, "SEGMENT", 1_000)
+    monkeypatch.setattr(shards, "_LEAST", 16)
     made = shards.made(tmp_path / "shard", Layout(4))
     every = [UUID(int=number) for number in range(1, 1_101)]
     points = [edge.Point(one, {DENSE: [1.0] * 4}, {}) for one in every]

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.store import QdrantStore
+    from rag_nodes.store import Store
 
 X = [1.0, 0.0, 0.0]
 
 
 @pytest.fixture
 def by_a_newer_release(
-    store: QdrantStore,
+    store: Store,
     collection: str,
     make_node: Callable[..., TextNode],
     monkeypatch: pytest.MonkeyPatch,
@@ -42,7 +42,7 @@ def test_what_is_stored_says_its_version(make_node: Callable[..., TextNode]) -> 
 
 @pytest.mark.parametrize("way", ["search", "fetch", "vectors", "stored", "stock"])
 def test_a_store_that_a_newer_release_wrote_is_refused_whichever_way_it_is_read(
-    store: QdrantStore, collection: str, by_a_newer_release: str, way: str
+    store: Store, collection: str, by_a_newer_release: str, way: str
 ) -> None:
     ways: dict[str, Callable[[], object]] = {
         "search": lambda: store.search(collection, vector=X, text="zebra", limit=1),
@@ -59,7 +59,7 @@ def test_a_store_that_a_newer_release_wrote_is_refused_whichever_way_it_is_read(
 
 
 def test_nothing_is_written_beside_what_a_newer_release_wrote(
-    store: QdrantStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documents = [Document(text="The pump starts.", id_="one")]
     parsers = {"fixed": get_parser("fixed")}

@@ -6,7 +6,7 @@ import pytest
 
 from rag_nodes.errors import StoreError
 from rag_nodes.store import open_store
-from rag_nodes.store.server import rankings
+from rag_nodes.store.server import engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ def test_scores_are_complete_where_a_server_returns_only_the_best_of_each_rankin
     complete = store.search(collection, vector=[1.0, 2.0, 0.0], text="zebra", limit=9)
     expected = {hit.node.node_id: (hit.similarity, hit.keyword_score) for hit in complete}
 
-    monkeypatch.setattr(rankings, "DEPTH", 3)
+    monkeypatch.setattr(engine, "DEPTH", 3)
     truncated = store.search(collection, vector=[1.0, 2.0, 0.0], text="zebra", limit=3)
     assert len(truncated) == 3
     for hit in truncated:

@@ -9,22 +9,21 @@ import pytest
 from rag_nodes.errors import CollectionMissingError, DimensionError
 from rag_nodes.store import Filter, Query, open_store
 from rag_nodes.store.points import DENSE, Layout
-from rag_nodes.store.server import engine, rankings
+from rag_nodes.store.server import engine
+from rag_nodes.store.server.models import searches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.store import QdrantStore, SearchMode
+    from rag_nodes.store import SearchMode, Store
 
 X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
 
 
 @pytest.fixture
-def served(
-    server_url: str, collection: str, make_node: Callable[..., TextNode]
-) -> Iterator[QdrantStore]:
+def served(server_url: str, collection: str, make_node: Callable[..., TextNode]) -> Iterator[Store]:
     with open_store(server_url) as store:
         store.add(collection, [make_node("red zebra", X), make_node("blue lion", Y)])
         yield store
@@ -48,7 +47,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "sparse"])
 def test_a_question_takes_one_request_for_scores_and_one_for_nodes(
-    served: QdrantStore, collection: str, requests: list[str], mode: SearchMode
+    served: Store, collection: str, requests: list[str], mode: SearchMode
 ) -> None:
     wanted = Filter(document_ids=["doc-1"])
     for _ in range(2):
@@ -61,7 +60,7 @@ def test_a_question_takes_one_request_for_scores_and_one_for_nodes(
 
 
 def test_the_first_question_of_a_connection_takes_one_request_more(
-    served: QdrantStore,  # noqa: ARG001 -- what is asked
+    served: Store,  # noqa: ARG001 -- what is asked
     server_url: str,
     collection: str,
     requests: list[str],
@@ -75,7 +74,7 @@ def test_the_first_question_of_a_connection_takes_one_request_more(
 
 
 def test_a_question_that_finds_nothing_reads_nothing(
-    served: QdrantStore, collection: str, requests: list[str]
+    served: Store, collection: str, requests: list[str]
 ) -> None:
     for text in ("elephant", "?!"):
         assert not served.search(collection, vector=None, text=text, limit=2, mode="sparse")
@@ -83,14 +82,14 @@ def test_a_question_that_finds_nothing_reads_nothing(
 
 
 def test_scores_beyond_the_depth_are_completed_within_the_filter(
-    served: QdrantStore,
+    served: Store,
     collection: str,
     make_node: Callable[..., TextNode],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     others = [make_node(f"zebra {n}", [1.0, n / 9, 0.0], document="other") for n in range(5)]
     served.add(collection, others)
-    monkeypatch.setattr(rankings, "DEPTH", 1)
+    monkeypatch.setattr(engine, "DEPTH", 1)
     only = Filter(document_ids=["doc-1"])
     hits = served.search(collection, vector=Y, text="zebra", limit=1, filter=only)
     hits += served.search(collection, vector=X, text="lion", limit=1, filter=only)
@@ -105,7 +104,7 @@ def test_scores_beyond_the_depth_are_completed_within_the_filter(
 
 
 def test_a_collection_that_others_made_anew_is_looked_at_anew(
-    served: QdrantStore,
+    served: Store,
     server_url: str,
     collection: str,
     make_node: Callable[..., TextNode],
@@ -127,7 +126,8 @@ def test_a_collection_that_others_made_anew_is_looked_at_anew(
 
 def test_what_small_copies_of_embeddings_find_is_scored_by_the_whole_ones() -> None:
     layout = Layout(3)
-    requests = rankings.requests_for(layout, Query(X, "zebra", 5), ()).values()
+    asked = searches(layout, Query(X, "zebra", 5), None, 9)
+    requests = asked.values()
     dense = [one.params for one in requests if one.using == DENSE]
     assert dense
     for params in dense:
@@ -137,7 +137,7 @@ def test_what_small_copies_of_embeddings_find_is_scored_by_the_whole_ones() -> N
 
 
 def test_points_are_sent_in_requests_that_a_server_takes(
-    served: QdrantStore,
+    served: Store,
     collection: str,
     requests: list[str],
     make_node: Callable[..., TextNode],

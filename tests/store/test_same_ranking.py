@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.store import Filter, Store, fusion, open_store
+from rag_nodes.store import Filter, Store, fusion, open_store, terms
 from rag_nodes.store.edge import collection as embedded
-from rag_nodes.store.server import rankings
+from rag_nodes.store.server import engine, models
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,9 +42,9 @@ def test_both_engines_rank_alike_by_a_sample_of_what_is_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(fusion, "COMPLETE", 10)
-    for place in (fusion, rankings):
+    for place in (fusion, engine):
         monkeypatch.setattr(place, "DEPTH", 30)
-    for place in (embedded, rankings):
+    for place in (terms, models, embedded):
         monkeypatch.setattr(place, "SAMPLE", 60)
     found = []
     for location in (tmp_path, server_url):
@@ -71,7 +71,8 @@ def test_what_was_written_since_counts_for_the_sample_too(
 ) -> None:
     monkeypatch.setattr(fusion, "COMPLETE", 10)
     monkeypatch.setattr(fusion, "DEPTH", 30)
-    monkeypatch.setattr(embedded, "SAMPLE", 60)
+    for place in (terms, embedded):
+        monkeypatch.setattr(place, "SAMPLE", 60)
 
     def ranked(store: Store) -> list[tuple[str, float]]:
         hits = store.search(collection, vector=[1.0, 0.0, 0.0], text="zebra lion", limit=20)

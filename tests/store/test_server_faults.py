@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
     from qdrant_server import Fault, QdrantDouble
 
-    from rag_nodes.store import QdrantStore
+    from rag_nodes.store import Store
 
 X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
 PASSING: tuple[Fault, ...] = ("500", "503", "429", "reset", "lost", "cut")
@@ -34,14 +34,14 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.fixture
-def store(double: QdrantDouble, waits: list[float]) -> Iterator[QdrantStore]:  # noqa: ARG001
+def store(double: QdrantDouble, waits: list[float]) -> Iterator[Store]:  # noqa: ARG001
     with open_store(double.url) as opened:
         yield opened
 
 
 @pytest.mark.parametrize("fault", PASSING)
 def test_a_fault_that_passes_costs_a_wait_and_nothing_else(
-    store: QdrantStore,
+    store: Store,
     double: QdrantDouble,
     collection: str,
     make_node: Callable[..., TextNode],
@@ -69,7 +69,7 @@ def test_a_fault_that_passes_costs_a_wait_and_nothing_else(
 
 
 def test_what_is_written_through_faults_is_there_once(
-    store: QdrantStore,
+    store: Store,
     double: QdrantDouble,
     collection: str,
     make_node: Callable[..., TextNode],
@@ -83,7 +83,7 @@ def test_what_is_written_through_faults_is_there_once(
 
 
 async def test_llama_index_is_told_of_faults_that_stay_in_our_errors(
-    store: QdrantStore, double: QdrantDouble, collection: str, make_node: Callable[..., TextNode]
+    store: Store, double: QdrantDouble, collection: str, make_node: Callable[..., TextNode]
 ) -> None:
     node = make_node("red zebra", X)
     vectors = store.vector_store(collection)
@@ -104,7 +104,7 @@ async def test_llama_index_is_told_of_faults_that_stay_in_our_errors(
 
 
 def test_waits_grow_and_are_different_for_everyone(
-    store: QdrantStore, double: QdrantDouble, collection: str, waits: list[float]
+    store: Store, double: QdrantDouble, collection: str, waits: list[float]
 ) -> None:
     runs = []
     for _ in range(2):
@@ -130,7 +130,7 @@ def test_nobody_waits_for_a_server_on_behalf_of_work_that_was_given_up(
 
 
 def test_a_server_says_how_long_to_wait(
-    store: QdrantStore, double: QdrantDouble, collection: str, waits: list[float]
+    store: Store, double: QdrantDouble, collection: str, waits: list[float]
 ) -> None:
     double.faults = [("", "429")]
     store.count(collection)
@@ -147,7 +147,7 @@ def test_a_server_says_how_long_to_wait(
     ],
 )
 def test_a_fault_that_stays_is_told_after_the_last_try(
-    store: QdrantStore, double: QdrantDouble, collection: str, fault: Fault, said: str
+    store: Store, double: QdrantDouble, collection: str, fault: Fault, said: str
 ) -> None:
     double.faults = [("", fault)] * 6
     with pytest.raises(StoreUnreachableError, match=said) as told:
@@ -157,7 +157,7 @@ def test_a_fault_that_stays_is_told_after_the_last_try(
 
 
 def test_an_answer_of_another_program_is_no_answer(
-    store: QdrantStore, double: QdrantDouble, waits: list[float]
+    store: Store, double: QdrantDouble, waits: list[float]
 ) -> None:
     double.faults = [("", "garbled")]
     with pytest.raises(StoreUnreachableError, match="does not speak as a Qdrant server does"):
@@ -194,7 +194,7 @@ def test_a_server_that_was_there_is_waited_for_and_a_mistyped_one_is_not(
 
 
 def test_a_refusal_is_told_in_the_servers_words_with_what_to_do(
-    store: QdrantStore, collection: str, make_node: Callable[..., TextNode], waits: list[float]
+    store: Store, collection: str, make_node: Callable[..., TextNode], waits: list[float]
 ) -> None:
     from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
 

@@ -25,11 +25,9 @@ KEPT: dict[str, Any] = {
     "quantization": "scalar",
     "shards": 3,
     "replicas": 2,
-    "write_consistency": 2,
     "vectors_on_disk": True,
     "payload_on_disk": False,
     "hnsw_m": 0,
-    "hnsw_ef_construct": 64,
 }
 
 
@@ -113,9 +111,9 @@ def test_a_new_collection_is_kept_as_the_options_say(
     made = double.wanted[collection]
     assert made["quantization_config"] == {"scalar": {"type": "int8", "always_ram": True}}
     assert made["vectors"]["text-dense"]["on_disk"] is True
-    assert made["hnsw_config"] == {"m": 0, "ef_construct": 64}
-    named = ("shard_number", "replication_factor", "write_consistency_factor", "on_disk_payload")
-    assert [made[name] for name in named] == [3, 2, 2, False]
+    assert made["hnsw_config"] == {"m": 0}
+    named = ("shard_number", "replication_factor", "on_disk_payload")
+    assert [made[name] for name in named] == [3, 2, False]
 
 
 def test_without_options_the_server_decides(
@@ -124,36 +122,6 @@ def test_without_options_the_server_decides(
     with open_store(double.url) as store:
         store.add(collection, [make_node("red zebra", X)])
     assert set(double.wanted[collection]) == {"vectors", "sparse_vectors"}
-
-
-def test_a_collection_that_exists_is_changed_by_the_first_write_and_only_where_it_differs(
-    double: QdrantDouble,
-    collection: str,
-    make_node: Callable[..., TextNode],
-) -> None:
-    with open_store(double.url, options=ServerOptions.of(KEPT)) as store:
-        store.add(collection, [make_node("one", X)])
-    with open_store(double.url, options=ServerOptions.of(KEPT)) as store:
-        store.add(collection, [make_node("two", X)])
-        store.add(collection, [make_node("three", X)])
-    assert not [one for one in double.requests if one.startswith("PATCH")]
-
-    other = ServerOptions(hnsw_m=16, vectors_on_disk=False, quantization="binary", replicas=3)
-    with open_store(double.url, options=other) as store:
-        assert store.count(collection) == 3
-        assert not [one for one in double.requests if one.startswith("PATCH")]
-        store.add(collection, [make_node("four", X)])
-        store.add(collection, [make_node("five", X)])
-    assert len([one for one in double.requests if one.startswith("PATCH")]) == 1
-    kept = double.wanted[collection]
-    assert kept["hnsw_config"] == {"m": 16, "ef_construct": 64}
-    assert kept["vectors"]["text-dense"]["on_disk"] is False
-    assert kept["quantization_config"] == {"binary": {"always_ram": True}}
-    assert kept["replication_factor"] == 3
-
-    with open_store(double.url, options=ServerOptions(shards=5)) as store:
-        store.add(collection, [make_node("six", X)])
-    assert kept["shard_number"] == 3
 
 
 def test_every_option_is_documented_with_its_default() -> None:

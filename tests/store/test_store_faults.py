@@ -20,8 +20,8 @@ from rag_nodes.errors import (
     StoreUnreachableError,
 )
 from rag_nodes.store import open_store
+from rag_nodes.store.catalogue import shown
 from rag_nodes.store.edge import shards
-from rag_nodes.store.faults import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,10 +15,9 @@ from rag_nodes.errors import (
     StoreUnreachableError,
 )
 from rag_nodes.metadata import SOURCE_HASH
-from rag_nodes.store import QdrantStore, copy_collection, open_store, transfer
+from rag_nodes.store import Store, copy_collection, open_store, transfer
 from rag_nodes.store.edge.collection import Collection
 from rag_nodes.store.points import Layout, Point
-from rag_nodes.store.queries import EVERYTHING
 from rag_nodes.store.server.engine import ServedCollection
 
 if TYPE_CHECKING:
@@ -35,18 +34,18 @@ def nodes_of(make_node: Callable[..., TextNode], count: int, **metadata: Any) ->
     ]
 
 
-def of(store: QdrantStore, collection: str) -> Any:
+def of(store: Store, collection: str) -> Any:
     found = store.engine.collection(collection)
     assert found is not None
     return found
 
 
-def content(store: QdrantStore, collection: str) -> list[Point]:
-    points = of(store, collection).select(EVERYTHING, None, vectors=True)
+def content(store: Store, collection: str) -> list[Point]:
+    points = of(store, collection).select(None, None, vectors=True)
     return sorted(points, key=lambda one: one.node_id)
 
 
-def is_copy(source: QdrantStore, target: QdrantStore, collection: str) -> bool:
+def is_copy(source: Store, target: Store, collection: str) -> bool:
     sides = [content(store, collection) for store in (source, target)]
     ours, theirs = (
         [one._replace(vector=None, words=([], []), named={}) for one in side] for side in sides
@@ -69,16 +68,14 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def folder(
-    tmp_path: Path, collection: str, make_node: Callable[..., TextNode]
-) -> Iterator[QdrantStore]:
+def folder(tmp_path: Path, collection: str, make_node: Callable[..., TextNode]) -> Iterator[Store]:
     with open_store(tmp_path / "folder") as store:
         store.add(collection, nodes_of(make_node, 40))
         yield store
 
 
 @pytest.fixture(params=["memory", "folder", "server"])
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[QdrantStore]:
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     location: str | Path = tmp_path / "target"
     if request.param == "memory":
         location = ":memory:"
@@ -89,7 +86,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[QdrantSto
 
 
 @pytest.fixture
-def server(server_url: str) -> Iterator[QdrantStore]:
+def server(server_url: str) -> Iterator[Store]:
     with open_store(server_url) as store:
         yield store
 
@@ -99,7 +96,7 @@ def numbers(report: CopyReport) -> tuple[int, ...]:
 
 
 def test_a_copy_holds_the_same_points_and_answers_alike(
-    folder: QdrantStore, target: QdrantStore, collection: str
+    folder: Store, target: Store, collection: str
 ) -> None:
     report = copy_collection(collection, folder, target)
     assert numbers(report) == (40, 40, 0, 0, 0)
@@ -112,16 +109,14 @@ def test_a_copy_holds_the_same_points_and_answers_alike(
     assert found == same
 
 
-def test_a_second_copy_sends_nothing(
-    folder: QdrantStore, target: QdrantStore, collection: str
-) -> None:
+def test_a_second_copy_sends_nothing(folder: Store, target: Store, collection: str) -> None:
     copy_collection(collection, folder, target)
     again = copy_collection(collection, folder, target)
     assert numbers(again) == (40, 0, 40, 0, 0)
 
 
 def test_what_went_to_a_server_comes_back_the_same(
-    folder: QdrantStore, server: QdrantStore, collection: str, tmp_path: Path
+    folder: Store, server: Store, collection: str, tmp_path: Path
 ) -> None:
     copy_collection(collection, folder, server)
     with open_store(tmp_path / "back") as back:
@@ -130,7 +125,7 @@ def test_what_went_to_a_server_comes_back_the_same(
 
 
 def test_between_engines_of_qdrant_the_copy_is_exact(
-    folder: QdrantStore, collection: str, tmp_path: Path
+    folder: Store, collection: str, tmp_path: Path
 ) -> None:
     with open_store(tmp_path / "back") as back:
         copy_collection(collection, folder, back)
@@ -138,8 +133,8 @@ def test_between_engines_of_qdrant_the_copy_is_exact(
 
 
 def test_an_interrupted_copy_goes_on_where_it_ended(
-    folder: QdrantStore,
-    server: QdrantStore,
+    folder: Store,
+    server: Store,
     collection: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -161,8 +156,8 @@ def test_an_interrupted_copy_goes_on_where_it_ended(
 
 
 def test_former_chunks_of_a_document_go_and_documents_of_others_stay(
-    folder: QdrantStore,
-    target: QdrantStore,
+    folder: Store,
+    target: Store,
     collection: str,
     make_node: Callable[..., TextNode],
 ) -> None:
@@ -176,8 +171,8 @@ def test_former_chunks_of_a_document_go_and_documents_of_others_stay(
 
 
 def test_pruned_it_has_nothing_but_what_the_source_has(
-    folder: QdrantStore,
-    target: QdrantStore,
+    folder: Store,
+    target: Store,
     collection: str,
     make_node: Callable[..., TextNode],
 ) -> None:
@@ -188,7 +183,7 @@ def test_pruned_it_has_nothing_but_what_the_source_has(
 
 
 def test_what_is_otherwise_in_the_target_is_sent_again(
-    folder: QdrantStore, target: QdrantStore, collection: str
+    folder: Store, target: Store, collection: str
 ) -> None:
     copy_collection(collection, folder, target)
     first, *_ = content(folder, collection)
@@ -200,8 +195,8 @@ def test_what_is_otherwise_in_the_target_is_sent_again(
 
 
 def test_parents_are_copied_and_stay_unranked(
-    folder: QdrantStore,
-    target: QdrantStore,
+    folder: Store,
+    target: Store,
     collection: str,
     make_node: Callable[..., TextNode],
 ) -> None:
@@ -215,7 +210,7 @@ def test_parents_are_copied_and_stay_unranked(
     assert target.fetch(collection, [parent.node_id])[parent.node_id].text == "all of it"
 
 
-def test_every_named_vector_is_copied(tmp_path: Path, target: QdrantStore, collection: str) -> None:
+def test_every_named_vector_is_copied(tmp_path: Path, target: Store, collection: str) -> None:
     words = ([1, 4], [0.5, 0.25])
     ids = [f"00000000-0000-0000-0000-00000000000{i}" for i in range(3)]
     points = [
@@ -238,8 +233,8 @@ def test_every_named_vector_is_copied(tmp_path: Path, target: QdrantStore, colle
 
 @pytest.mark.parametrize("spoilt", [[], [{"payload": {"doc_id": "doc-1"}}]], ids=["lost", "other"])
 def test_a_target_that_holds_something_else_afterwards_is_an_error(
-    folder: QdrantStore,
-    target: QdrantStore,
+    folder: Store,
+    target: Store,
     collection: str,
     spoilt: list[Any],
     monkeypatch: pytest.MonkeyPatch,
@@ -257,7 +252,7 @@ def test_a_target_that_holds_something_else_afterwards_is_an_error(
 
 
 def test_embeddings_of_another_length_are_refused_before_anything_is_written(
-    folder: QdrantStore, target: QdrantStore, collection: str, make_node: Callable[..., TextNode]
+    folder: Store, target: Store, collection: str, make_node: Callable[..., TextNode]
 ) -> None:
     target.add(collection, [make_node("short", [1.0, 0.0])])
     with pytest.raises(DimensionError, match=r"length 2 .*, that of .* length 3"):
@@ -266,7 +261,7 @@ def test_embeddings_of_another_length_are_refused_before_anything_is_written(
 
 
 def test_a_collection_of_another_program_is_refused(
-    folder: QdrantStore, server: QdrantStore, collection: str
+    folder: Store, server: Store, collection: str
 ) -> None:
     from qdrant_client.http import models as rest
 
@@ -276,7 +271,7 @@ def test_a_collection_of_another_program_is_refused(
         copy_collection(collection, folder, server)
 
 
-def test_a_store_is_not_copied_to_itself(folder: QdrantStore, collection: str) -> None:
+def test_a_store_is_not_copied_to_itself(folder: Store, collection: str) -> None:
     with (
         open_store(folder.location) as same,
         pytest.raises(ConfigurationError, match="itself"),
@@ -284,15 +279,13 @@ def test_a_store_is_not_copied_to_itself(folder: QdrantStore, collection: str) -
         copy_collection(collection, folder, same)
 
 
-def test_a_missing_collection_makes_none_in_the_target(
-    folder: QdrantStore, target: QdrantStore
-) -> None:
+def test_a_missing_collection_makes_none_in_the_target(folder: Store, target: Store) -> None:
     with pytest.raises(CollectionMissingError):
         copy_collection("none", folder, target)
     assert target.engine.names() == []
 
 
-def test_every_page_is_told(folder: QdrantStore, server: QdrantStore, collection: str) -> None:
+def test_every_page_is_told(folder: Store, server: Store, collection: str) -> None:
     steps: list[CopyStep] = []
     copy_collection(collection, folder, server, steps.append)
     assert [(step.done, step.total) for step in steps] == [(16, 40), (32, 40), (40, 40)]

@@ -12,7 +12,7 @@ from qdrant_client import QdrantClient
 from rag_nodes.store import open_store
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.importing import import_collections
-from rag_nodes.store.inside_qdrant import LocalFolder
+from rag_nodes.store.local_mode import LocalFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,7 +8,7 @@ import pytest
 from kept_store import FIXED, HEADING, NOON, nodes_of
 
 from rag_nodes.ledger import CollectionRow, DocumentRow, FileRow, Ledger, StoredDocument
-from rag_nodes.store import QdrantStore, open_store
+from rag_nodes.store import Store, open_store
 from rag_nodes.upkeep import Inventory
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[QdrantStore]:
+def store(tmp_path: Path) -> Iterator[Store]:
     with open_store(tmp_path / "store") as opened:
         for collection in (HEADING, FIXED):
             opened.add(collection, [*nodes_of("a.md", 3), *nodes_of("b.md", 2)])
@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Iterator[QdrantStore]:
 
 
 @pytest.fixture
-def ledger(tmp_path: Path, store: QdrantStore) -> Iterator[Ledger]:
+def ledger(tmp_path: Path, store: Store) -> Iterator[Ledger]:
     sizes = {"a.md": 3, "b.md": 2}
     with Ledger(tmp_path / "store" / "ledger.sqlite", clock=lambda: NOON) as made:
         for name, parser, fingerprint in (
@@ -67,10 +67,10 @@ def ledger(tmp_path: Path, store: QdrantStore) -> Iterator[Ledger]:
 
 
 @pytest.fixture
-def known(store: QdrantStore, ledger: Ledger) -> Inventory:
+def known(store: Store, ledger: Ledger) -> Inventory:
     return Inventory(store, ledger, clock=lambda: NOON)
 
 
 @pytest.fixture
-def unknown(store: QdrantStore) -> Inventory:
+def unknown(store: Store) -> Inventory:
     return Inventory(store)

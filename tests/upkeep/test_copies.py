@@ -8,7 +8,7 @@ import pytest
 from kept_store import FIXED, HEADING, nodes_of
 
 from rag_nodes.errors import StoreDamagedError, StoreUnreachableError
-from rag_nodes.store import CopyReport, QdrantStore, open_store
+from rag_nodes.store import CopyReport, Store, open_store
 from rag_nodes.store.edge.collection import Collection
 from rag_nodes.upkeep import CopyFailure, Inventory, copied, removed
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def target(tmp_path: Path) -> Iterator[QdrantStore]:
+def target(tmp_path: Path) -> Iterator[Store]:
     with open_store(tmp_path / "target") as store:
         yield store
 
 
-def copy_all(source: Inventory, target: QdrantStore, *, prune: bool = False) -> None:
+def copy_all(source: Inventory, target: Store, *, prune: bool = False) -> None:
     list(copied(source.store, target, source.collections("tests"), prune=prune))
 
 
-def documents_of(store: QdrantStore) -> list[str]:
+def documents_of(store: Store) -> list[str]:
     there = Inventory(store)
     return [one.name for one in there.documents("tests", there.collections("tests"))]
 
 
 def test_what_only_the_target_has_stays_until_it_is_pruned(
-    known: Inventory, target: QdrantStore
+    known: Inventory, target: Store
 ) -> None:
     target.add(HEADING, nodes_of("only-there.md", 1))
     for _ in range(2):
@@ -49,7 +49,7 @@ def test_what_only_the_target_has_stays_until_it_is_pruned(
 
 
 def test_a_ledger_of_the_target_forgets_what_is_about_to_be_written(
-    known: Inventory, ledger: Ledger, target: QdrantStore
+    known: Inventory, ledger: Ledger, target: Store
 ) -> None:
     (fixed, heading) = known.collections("tests")
     copy_all(known, target)
@@ -58,7 +58,7 @@ def test_a_ledger_of_the_target_forgets_what_is_about_to_be_written(
 
 
 def test_a_collection_that_is_damaged_keeps_no_other_from_being_copied(
-    known: Inventory, target: QdrantStore, monkeypatch: pytest.MonkeyPatch
+    known: Inventory, target: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Collection, "select", failing(StoreDamagedError("torn")))
     failure, report = copied(known.store, target, known.collections("tests"))
@@ -69,7 +69,7 @@ def test_a_collection_that_is_damaged_keeps_no_other_from_being_copied(
 
 
 def test_a_store_that_does_not_answer_is_not_asked_for_the_next_collection(
-    known: Inventory, target: QdrantStore, monkeypatch: pytest.MonkeyPatch
+    known: Inventory, target: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Collection, "select", failing(StoreUnreachableError("gone")))
     with pytest.raises(StoreUnreachableError, match="gone"):

@@ -13,7 +13,7 @@ from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
 from rag_nodes.errors import StoreError, StoreFullError, StoreUnreachableError
 from rag_nodes.ledger import CollectionRow, Ledger, StoredDocument
-from rag_nodes.store import QdrantStore, open_store
+from rag_nodes.store import Store, open_store
 from rag_nodes.upkeep import Trouble, doctor, examined
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def examine(store: QdrantStore, ledger: Ledger) -> Callable[..., list[Trouble]]:
+def examine(store: Store, ledger: Ledger) -> Callable[..., list[Trouble]]:
     def look(*, repair: bool = False) -> list[Trouble]:
         place = lambda _: ledger.path  # noqa: E731
         return list(examined(store.location, lambda: store, place, repair=repair))
@@ -39,7 +39,7 @@ def test_a_sound_store_has_no_findings(examine: Callable[..., list[Trouble]]) ->
 
 
 def test_a_document_of_which_chunks_are_missing_is_torn_and_goes(
-    examine: Callable[..., list[Trouble]], store: QdrantStore, ledger: Ledger
+    examine: Callable[..., list[Trouble]], store: Store, ledger: Ledger
 ) -> None:
     store.delete(HEADING, [nodes_of("a.md", 3)[1].node_id])
     torn, unlike = examine()
@@ -64,7 +64,7 @@ def versions(total: int) -> list[TextNode]:
 
 
 def test_of_two_versions_the_whole_one_stays(
-    examine: Callable[..., list[Trouble]], store: QdrantStore, ledger: Ledger
+    examine: Callable[..., list[Trouble]], store: Store, ledger: Ledger
 ) -> None:
     store.add(HEADING, versions(total=4))
     assert "chunks of 2 versions" in examine()[0].what
@@ -77,7 +77,7 @@ def test_of_two_versions_the_whole_one_stays(
 
 def test_a_repair_that_is_killed_leaves_a_ledger_that_asks_the_store(
     examine: Callable[..., list[Trouble]],
-    store: QdrantStore,
+    store: Store,
     ledger: Ledger,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -107,7 +107,7 @@ def family() -> tuple[TextNode, TextNode]:
     ("kept", "said"), [(0, "1 parents are missing"), (1, "1 parents have none of their children")]
 )
 def test_children_without_parents_and_parents_without_children_are_torn(
-    examine: Callable[..., list[Trouble]], store: QdrantStore, kept: int, said: str
+    examine: Callable[..., list[Trouble]], store: Store, kept: int, said: str
 ) -> None:
     store.add(HEADING, [family()[kept]])
     assert said in examine()[0].what
@@ -116,7 +116,7 @@ def test_children_without_parents_and_parents_without_children_are_torn(
 
 
 def test_chunks_without_a_vector_are_found_and_the_remedy_clears_their_collection_alone(
-    examine: Callable[..., list[Trouble]], store: QdrantStore, monkeypatch: pytest.MonkeyPatch
+    examine: Callable[..., list[Trouble]], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count = store.count
     monkeypatch.setattr(store, "count", lambda name, *more: count(name, *more) - (name == HEADING))
@@ -125,13 +125,13 @@ def test_chunks_without_a_vector_are_found_and_the_remedy_clears_their_collectio
     assert f"`rag-nodes clear --parser {HEADING} --yes`" in torn.remedy
 
 
-def test_a_whole_family_is_sound(examine: Callable[..., list[Trouble]], store: QdrantStore) -> None:
+def test_a_whole_family_is_sound(examine: Callable[..., list[Trouble]], store: Store) -> None:
     store.add(HEADING, list(family()))
     assert {one.kind for one in examine()} == {"ledger"}
 
 
 def test_nodes_that_no_ingest_wrote_are_not_judged_and_stay(
-    examine: Callable[..., list[Trouble]], store: QdrantStore
+    examine: Callable[..., list[Trouble]], store: Store
 ) -> None:
     (own,) = nodes_of("own.md", 1)
     own.metadata = {}
@@ -140,23 +140,23 @@ def test_nodes_that_no_ingest_wrote_are_not_judged_and_stay(
     assert store.stored(HEADING, "own.md")
 
 
-def one_more_is_stored(store: QdrantStore, _: Ledger) -> None:
+def one_more_is_stored(store: Store, _: Ledger) -> None:
     store.add(FIXED, nodes_of("c.md", 1))
 
 
-def one_is_not_stored(_: QdrantStore, ledger: Ledger) -> None:
+def one_is_not_stored(_: Store, ledger: Ledger) -> None:
     ledger.settle([StoredDocument(FIXED, "c.md", "v", 1)])
 
 
-def one_was_in_hand(_: QdrantStore, ledger: Ledger) -> None:
+def one_was_in_hand(_: Store, ledger: Ledger) -> None:
     ledger.intend(FIXED, {"a.md": []})
 
 
-def another_version_of_as_many_chunks(_: QdrantStore, ledger: Ledger) -> None:
+def another_version_of_as_many_chunks(_: Store, ledger: Ledger) -> None:
     ledger.settle([ledger.stored(FIXED)["a.md"]._replace(version="of another")])
 
 
-def a_point_is_not_listed(_: QdrantStore, ledger: Ledger) -> None:
+def a_point_is_not_listed(_: Store, ledger: Ledger) -> None:
     ids = ledger.listed_ids(FIXED, ["a.md"])["a.md"]
     ledger.settle([ledger.stored(FIXED)["a.md"]], {"a.md": ids[1:]})
 
@@ -173,9 +173,9 @@ def a_point_is_not_listed(_: QdrantStore, ledger: Ledger) -> None:
 )
 def test_a_ledger_that_says_something_else_is_mended_from_the_store(
     examine: Callable[..., list[Trouble]],
-    store: QdrantStore,
+    store: Store,
     ledger: Ledger,
-    change: Callable[[QdrantStore, Ledger], None],
+    change: Callable[[Store, Ledger], None],
 ) -> None:
     change(store, ledger)
     unlike = only(examine(repair=True))
@@ -187,7 +187,7 @@ def test_a_ledger_that_says_something_else_is_mended_from_the_store(
 
 
 def test_rows_of_a_collection_that_is_gone_are_forgotten(
-    examine: Callable[..., list[Trouble]], store: QdrantStore, ledger: Ledger
+    examine: Callable[..., list[Trouble]], store: Store, ledger: Ledger
 ) -> None:
     store.drop(FIXED)
     assert "the store has it no more" in only(examine()).what
@@ -204,7 +204,7 @@ def test_a_collection_of_which_the_ledger_knows_nothing_is_worth_a_note(
     assert not only(examine()).is_wrong
 
 
-def test_a_damaged_ledger_is_put_aside(store: QdrantStore, tmp_path: Path) -> None:
+def test_a_damaged_ledger_is_put_aside(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "torn.sqlite"
     path.write_bytes(b"SQLite format 3\0" + b"\xff" * 4000)
     (damaged,) = examined(store.location, lambda: store, lambda _: path)
@@ -224,9 +224,9 @@ def test_a_disk_that_is_nearly_full_is_told_before_it_is_full(
 
 
 def test_a_folder_that_cannot_be_written_to_is_told_once(
-    store: QdrantStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused() -> QdrantStore:
+    def refused() -> Store:
         raise StoreError("cannot be used")
 
     monkeypatch.setattr("os.access", lambda *_: False)
@@ -247,14 +247,14 @@ def test_a_full_disk_is_told_once_and_not_of_every_collection(
     assert only(examine()).what == "100 MB are free on its disk"
 
 
-def refused(error: Exception) -> Callable[[], QdrantStore]:
-    def fail() -> QdrantStore:
+def refused(error: Exception) -> Callable[[], Store]:
+    def fail() -> Store:
         raise error
 
     return fail
 
 
-def never() -> QdrantStore:
+def never() -> Store:
     raise AssertionError("it was opened")
 
 
@@ -278,7 +278,7 @@ def test_a_collection_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_a_damaged_collection_is_no_orphan_of_the_ledger_and_hides_no_other(
-    store: QdrantStore, ledger: Ledger
+    store: Store, ledger: Ledger
 ) -> None:
     store.delete(HEADING, [nodes_of("a.md", 3)[1].node_id])
     folder = Path(store.location)
@@ -292,7 +292,7 @@ def test_a_damaged_collection_is_no_orphan_of_the_ledger_and_hides_no_other(
 
 
 def test_a_shard_that_cannot_be_opened_is_named_with_the_command_that_deletes_it(
-    store: QdrantStore, ledger: Ledger
+    store: Store, ledger: Ledger
 ) -> None:
     folder = Path(store.location)
     store.close()
@@ -311,7 +311,7 @@ def test_a_server_that_does_not_answer_is_a_finding() -> None:
 
 
 def test_what_cannot_be_mended_says_why(
-    examine: Callable[..., list[Trouble]], store: QdrantStore, monkeypatch: pytest.MonkeyPatch
+    examine: Callable[..., list[Trouble]], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.delete(HEADING, [nodes_of("a.md", 3)[1].node_id])
 
@@ -324,7 +324,7 @@ def test_what_cannot_be_mended_says_why(
     assert "could not be mended: it has left" in torn.what
 
 
-def test_findings_are_plain_data(examine: Callable[..., list[Trouble]], store: QdrantStore) -> None:
+def test_findings_are_plain_data(examine: Callable[..., list[Trouble]], store: Store) -> None:
     store.drop(FIXED)
     told: dict[str, Any] = json.loads(json.dumps(only(examine()).as_dict()))
     assert told["can_be_repaired"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.settings import Settings
-    from rag_nodes.store import QdrantStore
+    from rag_nodes.store import Store
     from rag_nodes.upkeep import HeldCollection, Inventory
 
 
@@ -38,7 +38,7 @@ def must_exist(location: str) -> None:
         )
 
 
-def opened(cli: Invocation, settings: Settings, location: str | None = None) -> QdrantStore:
+def opened(cli: Invocation, settings: Settings, location: str | None = None) -> Store:
     """An open store, closed at the end of the run.
 
     Args:

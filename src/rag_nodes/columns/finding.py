@@ -18,17 +18,14 @@ from rag_nodes.columns.placing import Placing
 from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.models.keys import without_keys
 from rag_nodes.query.retriever import in_order, rescored
-from rag_nodes.store import Hit
-from rag_nodes.store.filters import Filter
-from rag_nodes.store.protocol import Store
+from rag_nodes.store import Engine, Filter, Hit, Store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.store.catalogue import CollectionInfo, StoredNode
-    from rag_nodes.store.points import Point
+    from rag_nodes.store import Layout
     from rag_nodes.store.queries import Query
 
 _DEEPER = 4
@@ -48,6 +45,29 @@ class StoredCollection:
     name: str
 
 
+class _Nothing(Engine):
+    """An engine without a collection: what is found is kept elsewhere."""
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+
+    def names(self) -> list[str]:
+        """None."""
+        return []
+
+    def collection(self, name: str, *, remembered: bool = False) -> None:  # noqa: ARG002
+        """None."""
+        return
+
+    def create(self, name: str, layout: Layout) -> NoReturn:  # noqa: ARG002
+        """Refused."""
+        raise ConfigurationError(f"{self.location} is searched as it stands; write to it yourself")
+
+    def drop(self, name: str) -> NoReturn:  # noqa: ARG002
+        """Refused."""
+        raise ConfigurationError(f"{self.location} is searched as it stands; write to it yourself")
+
+
 class FoundStore(Store, ABC):
     """Chunks that something else finds, placed in the documents; nothing can be written.
 
@@ -65,14 +85,10 @@ class FoundStore(Store, ABC):
     deepens = True
 
     def __init__(self, what: str, placing: Placing) -> None:
+        super().__init__(_Nothing(what))
         self._what, self._placing = what, placing
         self._answers: dict[tuple[str, int], list[Hit]] = {}
         self.seconds: list[float] = []
-
-    @property
-    def location(self) -> str:
-        """What finds."""
-        return self._what
 
     def find(self, collection: str, query: Query) -> list[Hit]:  # noqa: ARG002 -- there is only one
         """The best chunks for a question; of those that were found, those that pass the filter."""
@@ -105,37 +121,6 @@ class FoundStore(Store, ABC):
     def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:  # noqa: ARG002
         """Nothing: it finds chunks by questions alone."""
         return {}
-
-    def stored(self, collection: str, document_id: str) -> dict[str, StoredNode]:  # noqa: ARG002
-        """Nothing, as before."""
-        return {}
-
-    def count(self, collection: str) -> int:  # noqa: ARG002
-        """Unknown, which is 0."""
-        return 0
-
-    def collections(self) -> list[CollectionInfo]:
-        """None of ours."""
-        return []
-
-    def put(self, collection: str, points: Sequence[Point]) -> None:  # noqa: ARG002
-        """Refused."""
-        self._refuse()
-
-    def delete(self, collection: str, node_ids: Sequence[str]) -> None:  # noqa: ARG002
-        """Refused."""
-        self._refuse()
-
-    def drop(self, collection: str) -> None:  # noqa: ARG002
-        """Refused."""
-        self._refuse()
-
-    def close(self) -> None:
-        """What it was given is not closed."""
-        return
-
-    def _refuse(self) -> NoReturn:
-        raise ConfigurationError(f"{self._what} is searched as it stands; write to it yourself")
 
 
 class _OfLlamaIndex(FoundStore):

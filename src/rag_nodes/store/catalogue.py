@@ -12,7 +12,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from urllib.parse import urlsplit, urlunsplit
 
+from rag_nodes.errors import CollectionMissingError
 from rag_nodes.metadata import SOURCE_HASH, START_CHAR, TOKEN_COUNT, TOTAL_CHUNKS
 
 if TYPE_CHECKING:
@@ -146,6 +148,23 @@ def is_complete(stored: Mapping[str, StoredNode], source_hash: str) -> bool:
         and (not node.parent or node.parent in stored)
         for node in stored.values()
     )
+
+
+def missing(location: str, collection: str) -> CollectionMissingError:
+    """The error for a collection that nothing was ingested into."""
+    return CollectionMissingError(
+        f"{shown(location)}: there is no collection {collection!r}; ingest documents first, with "
+        "the same corpus, parser settings and embedding model; after an update that changes how "
+        "a parser cuts, ingest them again"
+    )
+
+
+def shown(location: str) -> str:
+    """`location` as messages may show it: a URL without user name and password."""
+    parts = urlsplit(location)
+    if "@" not in parts.netloc:
+        return location
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def _whole(value: object) -> int:

@@ -1,40 +1,41 @@
-"""What `QdrantStore` needs of a Qdrant: the seam behind which an engine can be another one."""
+"""What `Store` needs of the place where points are: the seam behind which an engine is another."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
+
+from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from rag_nodes.store.filters import Where
     from rag_nodes.store.fusion import Scores
     from rag_nodes.store.points import Layout, Point
-    from rag_nodes.store.queries import Query, Scope
+    from rag_nodes.store.queries import Query
 
 MEMORY = ":memory:"
 """Location of a store that ends with the process."""
 
 
 class Engine(ABC):
-    """A Qdrant of one kind at one place.
+    """Collections of points at one place, shared between threads.
 
-    Every call, also of its collections, is made within a `step`.
+    Every call, also of its collections, is made within a `step`. What has a body here may be left
+    as it is. A place that does not answer, is damaged or full is a `StoreError`.
 
     Attributes:
-        location: ":memory:", the resolved folder, or the URL without credentials.
+        location: where it is, for people; never with a key in it.
     """
 
     location: str
 
-    @abstractmethod
-    def step(self, collection: str = "") -> AbstractContextManager[None]:
-        """One step of one or more calls, undisturbed where others could, errors translated.
-
-        Raises:
-            StoreError: see `rag_nodes.store.faults.translated`.
-        """
+    def step(self, collection: str = "") -> AbstractContextManager[None]:  # noqa: ARG002
+        """One step of one or more calls, undisturbed where others could, errors translated."""
+        return nullcontext()
 
     @abstractmethod
     def names(self) -> list[str]:
@@ -60,17 +61,23 @@ class Engine(ABC):
     def drop(self, name: str) -> None:
         """Delete a collection with everything in it, its aliases too."""
 
-    @abstractmethod
     def aliases(self) -> dict[str, str]:
         """Collection by alias."""
+        return {}
 
-    @abstractmethod
-    def point_alias(self, alias: str, collection: str | None) -> None:
-        """Have an alias mean a collection, from one moment to the next; None removes it."""
+    def point_alias(self, alias: str, collection: str | None) -> None:  # noqa: ARG002
+        """Have an alias mean a collection, from one moment to the next; None removes it.
 
-    @abstractmethod
-    def close(self) -> None:
-        """Give the connection back."""
+        Raises:
+            ConfigurationError: there are no aliases here.
+        """
+        raise ConfigurationError(
+            f"{self.location}: this store has no aliases; leave {alias!r} out, or use a folder or "
+            "a Qdrant server"
+        )
+
+    def close(self) -> None:  # noqa: B027 -- nothing is held
+        """Give back what is held."""
 
 
 class EngineCollection(ABC):
@@ -82,16 +89,16 @@ class EngineCollection(ABC):
 
     layout: Layout
 
-    @abstractmethod
     def add_vector(self, name: str, size: int) -> None:
         """Let points have a further embedding of that length."""
+        self.layout = self.layout._replace(named={**self.layout.named, name: size})
 
     @abstractmethod
     def write(self, points: Sequence[Point]) -> None:
         """Store points; those of the same id are replaced."""
 
     def flush(self) -> None:  # noqa: B027 -- what is waited for is there
-        """Have all that this process wrote on the disk, see `Store.flush`."""
+        """Have all that was written on the disk itself, so that a power cut loses none."""
 
     @abstractmethod
     def delete(self, node_ids: Sequence[str]) -> None:
@@ -107,9 +114,9 @@ class EngineCollection(ABC):
 
     @abstractmethod
     def select(
-        self, scope: Scope, keys: Sequence[str] | None, *, vectors: bool = False
+        self, where: Where | None, keys: Sequence[str] | None, *, vectors: bool = False
     ) -> Iterable[Point]:
-        """All points of a scope, with some keys of their payload; None for all keys."""
+        """All points that are meant, with some keys of their payload; None for all keys."""
 
     @abstractmethod
     def scores(self, query: Query) -> Scores:
@@ -118,12 +125,11 @@ class EngineCollection(ABC):
         An engine may stop at some depth, which is `query.limit` or more.
         """
 
-    @abstractmethod
     def marks(self) -> dict[str, str]:
         """See `Store.marks`."""
+        return {}
 
-    @abstractmethod
-    def mark(self, marks: Mapping[str, str | None]) -> None:
+    def mark(self, marks: Mapping[str, str | None]) -> None:  # noqa: B027 -- none are kept
         """See `Store.mark`."""
 
     def disk_size(self) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -49,17 +49,41 @@ without an index words are compared as parts of words.
 
 
 class Condition(NamedTuple):
-    """What one part of a filter asks.
+    """That a value of a payload, or one of a list there, compares with another.
 
     Attributes:
-        keys: of the payload; one of them has to hold a value, or a list with one, that compares.
-        operator: as LlamaIndex calls it.
+        key: of the payload.
+        operator: "==", "in", "<", "<=", ">", ">=", "text_match" (all words are there) or
+            "is_empty" (nothing is there), as LlamaIndex calls them.
         value: what is compared with.
     """
 
-    keys: tuple[str, ...]
+    key: str
     operator: str
     value: Any
+
+
+class OneOf(NamedTuple):
+    """That a node is one of some, by id."""
+
+    node_ids: Collection[str]
+
+
+class Together(NamedTuple):
+    """That all of some conditions hold ("must"), one does ("should"), or none ("must_not")."""
+
+    how: Literal["must", "should", "must_not"]
+    parts: tuple[Where, ...]
+
+
+Where = Condition | OneOf | Together
+"""Which nodes are meant, in terms of no engine; None for all."""
+
+
+def all_of(*chosen: Where | None) -> Where | None:
+    """That everything which is asked holds; None asks nothing."""
+    parts = tuple(one for one in chosen if one is not None)
+    return parts[0] if len(parts) == 1 else Together("must", parts) if parts else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +125,7 @@ class Filter:
                 raise ConfigurationError(f"the filter's {name} is blank; leave it out for all")
         for name in ("heading_path", "document_ids"):
             texts = getattr(self, name)
-            _check(texts is None or _are_texts(texts), name, "a list of texts", texts)
+            _check(texts is None or are_texts(texts), name, "a list of texts", texts)
         if len(self.heading_path) > HEADING_LEVELS:
             raise ConfigurationError(
                 f"the filter's heading_path has {len(self.heading_path)} headings and no chunk has "
@@ -126,53 +150,88 @@ class Filter:
             document_ids = [one for one in document_ids if one in set(self.document_ids)]
         return replace(self, document_ids=document_ids)
 
-    def conditions(self) -> Iterator[Condition]:
-        """What it asks of a payload; all have to hold."""
+    def where(self) -> Where | None:
+        """What it asks of a payload; None where every chunk passes."""
+        asked: list[Where] = []
         if self.document_ids is not None:
-            yield Condition((DOCUMENT_ID,), "in", list(self.document_ids))
+            asked.append(Condition(DOCUMENT_ID, "in", list(self.document_ids)))
         if self.file_name is not None:
-            yield Condition((FILE_NAME,), "==", self.file_name)
+            asked.append(Condition(FILE_NAME, "==", self.file_name))
         if self.source is not None:
-            yield Condition((SOURCE, ALSO_AT), "==", self.source)
+            places = (Condition(key, "==", self.source) for key in (SOURCE, ALSO_AT))
+            asked.append(Together("should", tuple(places)))
         if self.pages is not None:
-            yield Condition((PAGE_START,), "<=", self.pages[1])
-            yield Condition((PAGE_END,), ">=", self.pages[0])
+            asked.append(Condition(PAGE_START, "<=", self.pages[1]))
+            asked.append(Condition(PAGE_END, ">=", self.pages[0]))
         if self.heading is not None:
-            yield Condition((BREADCRUMB,), "text_match", self.heading)
+            asked.append(Condition(BREADCRUMB, "text_match", self.heading))
         for depth, heading in enumerate(self.heading_path):
-            yield Condition((f"{HEADING_PATH}[{depth}]",), "==", heading)
+            asked.append(Condition(f"{HEADING_PATH}[{depth}]", "==", heading))
+        return all_of(*asked)
 
     def passes(self, node: BaseNode) -> bool:
-        """Whether a node meets every condition, judged as Qdrant does; for stores in memory."""
-        path = enumerate(node.metadata.get(HEADING_PATH) or ())
-        payload = {
-            **node.metadata,
-            **{f"{HEADING_PATH}[{depth}]": heading for depth, heading in path},
-            DOCUMENT_ID: node.ref_doc_id,
-        }
-        return all(_holds(one, payload) for one in self.conditions())
+        """Whether a node meets every condition, judged as Qdrant does."""
+        payload = {**node.metadata, DOCUMENT_ID: node.ref_doc_id}
+        return holds(self.where(), node.node_id, payload)
 
 
-def _have_words(text: str, wanted: str) -> bool:
-    return set(words(wanted)) <= set(words(text))
+def holds(where: Where | None, node_id: str, payload: Mapping[str, Any]) -> bool:
+    """Whether a node is meant, judged as Qdrant does; for engines that cannot filter themselves."""
+    match where:
+        case None:
+            return True
+        case OneOf(node_ids):
+            return node_id in node_ids
+        case Together(how, parts):
+            each = (holds(part, node_id, payload) for part in parts)
+            return all(each) if how == "must" else any(each) == (how == "should")
+        case Condition(key, "in", wanted):
+            return any(holds(Condition(key, "==", one), node_id, payload) for one in wanted)
+        case Condition(key, how, wanted):
+            found = _values(payload, key)
+            if how == "is_empty":
+                return not found
+            # What is of another kind passes nothing.
+            kind = int | float if isinstance(wanted, int | float) else str
+            compare = _COMPARED[how]
+            return any(isinstance(one, kind) and compare(one, wanted) for one in found)
+
+
+def keys_of(where: Where | None) -> dict[str, IndexKind]:
+    """Each key by which some nodes are meant, with the kind of index that answers it, if one does.
+
+    Of keys that are none of ours it is one of texts or none: an index of numbers or times would
+    find other things where texts, numbers and times are under one key.
+    """
+    match where:
+        case Together(_, parts):
+            return {key: kind for part in parts for key, kind in keys_of(part).items()}
+        case Condition(key, _, _) if key in INDEXES:
+            return {key: INDEXES[key]}
+        case Condition(key, "==" | "in", value) if are_texts(
+            value if isinstance(value, list) else [value]
+        ):
+            return {key: "keyword"}
+    return {}
 
 
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
+    "<": operator.lt,
     "<=": operator.le,
+    ">": operator.gt,
     ">=": operator.ge,
-    "in": lambda value, wanted: value in wanted,
-    "text_match": _have_words,
+    "text_match": lambda text, wanted: set(words(wanted)) <= set(words(text)),
 }
 
 
-def _holds(asked: Condition, payload: Mapping[str, Any]) -> bool:
-    compare = _COMPARED[asked.operator]
-    found = [payload.get(key) for key in asked.keys]
-    values = [one for value in found for one in (value if isinstance(value, list) else [value])]
-    # As with Qdrant, what is of another kind passes nothing.
-    kind = int | float if isinstance(asked.value, int) else str
-    return any(isinstance(one, kind) and compare(one, asked.value) for one in values)
+def _values(payload: Mapping[str, Any], key: str) -> list[Any]:
+    """What is under a key, or under a key of ours with a place in its list."""
+    name, bracket, place = key.partition("[")
+    found = payload.get(name)
+    if bracket and isinstance(found, list):
+        found = found[int(place[:-1]) :][:1]
+    return found if isinstance(found, list) else [] if found is None else [found]
 
 
 def _check(holds: bool, name: str, wanted: str, value: object) -> None:  # noqa: FBT001 -- what is checked
@@ -180,7 +239,8 @@ def _check(holds: bool, name: str, wanted: str, value: object) -> None:  # noqa:
         raise ConfigurationError(f"the filter's {name} must be {wanted}, not {value!r}")
 
 
-def _are_texts(value: object) -> bool:
+def are_texts(value: object) -> bool:
+    """Whether it holds texts and nothing else."""
     return (
         isinstance(value, Collection)
         and not isinstance(value, str | bytes)

@@ -44,7 +44,7 @@ def depth_of(limit: int, every: int) -> int:
         limit: chunks that are wanted.
         every: chunks that may be found.
     """
-    return max(limit, every if every <= COMPLETE else DEPTH)
+    return max(limit, COMPLETE if every <= COMPLETE else DEPTH)
 
 
 class Rest(NamedTuple):

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rag_nodes.store.engine import Engine
-    from rag_nodes.store.inside_qdrant import LocalFolder
-    from rag_nodes.store.qdrant import QdrantStore
+    from rag_nodes.store.local_mode import LocalFolder
+    from rag_nodes.store.store import Store
 
 _PAGE = 1_000
 """Points written together."""
@@ -47,7 +47,7 @@ class ImportFailure(NamedTuple):
 
 def import_collections(
     source: LocalFolder,
-    store: QdrantStore,
+    store: Store,
     progress: Callable[[CopyStep], None] | None = None,
 ) -> Iterator[ImportReport | ImportFailure]:
     """Copy every collection of a folder of local mode, with ids, payloads and vectors.
@@ -80,7 +80,7 @@ def import_collections(
 def _imported(
     name: str, source: LocalFolder, engine: Engine, report: Callable[[CopyStep], None]
 ) -> ImportReport:
-    from rag_nodes.store.server.terms import layout_of
+    from rag_nodes.store.server.models import layout_of
 
     params = source.params(name)
     layout = layout_of(params, f"{source.path}: collection {name!r}")
@@ -126,12 +126,5 @@ def _point(stored: Any, layout: Layout) -> Point:
     """A point of another program, with those of its vectors that can be ranked here."""
     from pydantic_core import to_jsonable_python
 
-    vectors = stored.vector if isinstance(stored.vector, dict) else {UNNAMED: stored.vector}
-    sparse = vectors.get(layout.sparse) if layout.sparse else None
-    return Point(
-        str(stored.id if isinstance(stored.id, int) else UUID(str(stored.id))),
-        to_jsonable_python(stored.payload or {}),
-        vectors.get(layout.dense),
-        (list(sparse.indices), list(sparse.values)) if sparse else ([], []),
-        {name: vectors[name] for name in layout.named if vectors.get(name) is not None},
-    )
+    own = str(stored.id if isinstance(stored.id, int) else UUID(str(stored.id)))
+    return Point.of(own, to_jsonable_python(stored.payload or {}), stored.vector, layout)

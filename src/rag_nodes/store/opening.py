@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from rag_nodes.errors import ConfigurationError, MissingExtraError, StoreError
 from rag_nodes.store.engine import MEMORY
-from rag_nodes.store.qdrant import QdrantStore
+from rag_nodes.store.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ def open_store(
     location: str | Path = MEMORY,
     api_key: str | None = None,
     options: ServerOptions | None = None,
-) -> QdrantStore:
+) -> Store:
     """Open a store.
 
     Args:
@@ -52,12 +52,12 @@ def open_store(
             raise MissingExtraError("qdrant_client", "qdrant")
         from rag_nodes.store.server import Served
 
-        return QdrantStore(Served(place, api_key, options))
+        return Store(Served(place, api_key, options))
     if find_spec("qdrant_edge") is None:
         raise _no_engine()
     from rag_nodes.store.edge import open_edge
 
-    return QdrantStore(open_edge(place))
+    return Store(open_edge(place))
 
 
 def _no_engine() -> Exception:

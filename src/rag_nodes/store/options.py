@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 class ServerOptions(BaseModel):
     """Options of a Qdrant server; what is None is left to the server.
 
-    The first six say how it is reached. The others say how collections are kept: they hold for
-    collections that are made, and what can be changed of one that exists is changed by the first
-    write to it.
+    The first six say how it is reached, the others how collections are kept that are made.
 
     Example:
         >>> ServerOptions.of({"grpc": True, "quantization": "scalar"}).quantization
@@ -52,17 +50,13 @@ class ServerOptions(BaseModel):
     """Parts that a new collection is cut into, so that several machines can share it."""
     replicas: int | None = Field(default=None, ge=1)
     """Copies of each part, on as many machines."""
-    write_consistency: int | None = Field(default=None, ge=1)
-    """Copies that have to confirm a write."""
     vectors_on_disk: bool | None = None
     """Keep embeddings on disk, read as they are needed, and not in memory."""
     payload_on_disk: bool | None = None
     """The same of texts and metadata."""
     hnsw_m: int | None = Field(default=None, ge=0)
     """Links of each point in the search graph; 0 builds none, which makes loading much cheaper and
-    searching a look at every point. Load with 0, then write once with 16."""
-    hnsw_ef_construct: int | None = Field(default=None, ge=4)
-    """Neighbours that are looked at to place a point in the graph."""
+    searching a look at every point."""
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> ServerOptions:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 
-from rag_nodes.errors import ConfigurationError, DimensionError, StoreError
+from rag_nodes.errors import ConfigurationError, StoreError
 from rag_nodes.metadata import FURTHER_VECTORS, SCORES
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.store.bm25 import document_vectors
@@ -104,47 +104,6 @@ def check_version(payload: Mapping[str, Any], where: str) -> None:
         raise StoreError(
             f"{where}: a newer release of rag_nodes wrote it (payload version {version}, and this "
             f"one reads up to {PAYLOAD_VERSION}); update rag_nodes, or ingest into another store"
-        )
-
-
-def agreed_length(points: Sequence[Point], known: int | None, where: str) -> int:
-    """The one length that all embeddings of a collection have.
-
-    Args:
-        points: about to be stored.
-        known: length of the embeddings that are stored already; None for a new collection.
-        where: location and collection, for messages.
-
-    Raises:
-        ConfigurationError: the first points of a collection are parents only.
-        DimensionError: an embedding has another length.
-    """
-    lengths = [len(one.vector) for one in points if one.vector is not None]
-    expected = known or next(iter(lengths), 0)
-    if not expected:
-        raise ConfigurationError(
-            f"{where} does not exist yet and would get parents only, without a vector to make it "
-            "by; add them together with their children"
-        )
-    for length in lengths:
-        if length != expected:
-            raise DimensionError(
-                f"{where} holds vectors of length {expected}, got {length}; use the embedding "
-                "model it was made with, or another corpus name"
-            )
-    return expected
-
-
-def check_question(length: int, known: int | None, where: str) -> None:
-    """Find out whether a question's vector fits a collection; any does where there are none.
-
-    Raises:
-        DimensionError: it has another length.
-    """
-    if known is not None and length != known:
-        raise DimensionError(
-            f"{where} holds vectors of length {known}, the question's has {length}; ask with the "
-            "embedding model it was ingested with"
         )
 
 

@@ -1,10 +1,11 @@
-"""What Qdrant stores: points with their vectors, and which vectors a collection has."""
+"""What is stored: points with their vectors, and which vectors a collection has."""
 
 from __future__ import annotations
 
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rag_nodes.errors import ConfigurationError, DimensionError
 from rag_nodes.metadata import USUAL
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ DENSE = "text-dense"
 """Name of the embedding vector in our collections, and in hybrid ones of LlamaIndex."""
 SPARSE = "text-sparse-new"
 """Name of the BM25 vector in our collections."""
-_NAMED = "text-"
-"""Before the name of a further embedding, in our collections."""
 UNNAMED = ""
 """Name of a vector without one, which LlamaIndex's dense collections have."""
 
@@ -70,7 +69,39 @@ class Point(NamedTuple):
     words: tuple[list[int], list[float]] = ([], [])
     named: Mapping[str, Sequence[float]] = MappingProxyType({})
 
+    @classmethod
+    def of(cls, node_id: str, payload: Mapping[str, Any], given: Any, layout: Layout) -> Point:
+        """A point of the vectors that Qdrant has of it: by name, one without a name, or None."""
+        vectors = given if isinstance(given, dict) else {UNNAMED: given}
+        dense = vectors.get(layout.dense)
+        words = vectors.get(layout.sparse) if layout.sparse else None
+        return cls(
+            node_id,
+            payload,
+            None if dense is None else list(dense),
+            (list(words.indices), list(words.values)) if words is not None else ([], []),
+            {n: list(vectors[n]) for n in layout.named if vectors.get(n) is not None},
+        )
+
 
 def named(name: str) -> str:
     """What a further embedding is called in our collections."""
-    return f"{_NAMED}{name}"
+    return f"text-{name}"
+
+
+def agreed_length(points: Sequence[Point], known: int | None, where: str) -> int:
+    """The one length that all embeddings of a collection have; None is known of a new one."""
+    lengths = [len(one.vector) for one in points if one.vector is not None]
+    expected = known or next(iter(lengths), 0)
+    if not expected:
+        raise ConfigurationError(
+            f"{where} does not exist yet and would get parents only, without a vector to make it "
+            "by; add them together with their children"
+        )
+    for length in lengths:
+        if length != expected:
+            raise DimensionError(
+                f"{where} holds vectors of length {expected}, got {length}; use the embedding "
+                "model it was made with, or another corpus name"
+            )
+    return expected

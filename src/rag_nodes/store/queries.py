@@ -4,42 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import USUAL, check_vector
-from rag_nodes.store.filters import Filter
+from rag_nodes.store.filters import Filter, Where, all_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from llama_index.core.vector_stores.types import MetadataFilters
 
 Fusion = Literal["score", "rank"]
 """By the sum of z-scores, or of reciprocal ranks."""
 FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
 SearchMode = Literal["hybrid", "dense", "sparse"]
 """By meaning and words, by meaning only, or by words only."""
-
-
-class Scope(NamedTuple):
-    """Which points are meant: those that pass every filter, and are one of the nodes.
-
-    Attributes:
-        filters: ours and LlamaIndex's; None lets all pass.
-        node_ids: ids of nodes; None for all.
-    """
-
-    filters: tuple[Filter | MetadataFilters | None, ...] = ()
-    node_ids: Sequence[str] | None = None
-
-    @property
-    def is_all(self) -> bool:
-        """Whether every point is meant."""
-        return self.node_ids is None and all(one in (None, Filter()) for one in self.filters)
-
-
-EVERYTHING = Scope()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +33,7 @@ class Query:
         fusion: how a hybrid search joins its rankings, see `rag_nodes.store.fusion`.
         using: name of the embedding that is compared, see `rag_nodes.FurtherVectors`.
         alpha: weight of the dense ranking in the fusion "score", from 0 to 1; None for half.
-        also: what has to hold beside the filter.
+        also: what nodes have to be beside passing the filter; None for nothing.
 
     Raises:
         ConfigurationError: mode, fusion or `using` is unknown, the limit is below 1, `alpha` is no
@@ -70,7 +48,7 @@ class Query:
     fusion: Fusion = "score"
     using: str = USUAL
     alpha: float | None = None
-    also: Scope = EVERYTHING
+    also: Where | None = None
 
     def __post_init__(self) -> None:
         """Check that the mode has what it needs."""
@@ -89,9 +67,9 @@ class Query:
             check_share("alpha", self.alpha)
 
     @property
-    def scope(self) -> Scope:
-        """Which points may be found."""
-        return self.also._replace(filters=(self.filter, *self.also.filters))
+    def where(self) -> Where | None:
+        """Which nodes may be found; None for all."""
+        return all_of(self.filter.where(), self.also)
 
 
 def check_share(name: str, value: object) -> None:

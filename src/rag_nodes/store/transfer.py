@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreError
-from rag_nodes.store.faults import missing
+from rag_nodes.store.catalogue import missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rag_nodes.store.catalogue import StoredNode
     from rag_nodes.store.engine import EngineCollection
-    from rag_nodes.store.qdrant import QdrantStore
+    from rag_nodes.store.store import Store
 
     Documents = Mapping[str, Mapping[str, StoredNode]]
 
@@ -68,8 +68,8 @@ class CopyReport:
 
 def copy_collection(
     collection: str,
-    source: QdrantStore,
-    target: QdrantStore,
+    source: Store,
+    target: Store,
     progress: Callable[[CopyStep], None] | None = None,
     *,
     prune: bool = False,
@@ -139,9 +139,7 @@ def _unlike(wanted: Documents, there: Documents, *, all_versions: bool = False) 
     ]
 
 
-def _sides(
-    name: str, source: QdrantStore, target: QdrantStore
-) -> tuple[EngineCollection, EngineCollection]:
+def _sides(name: str, source: Store, target: Store) -> tuple[EngineCollection, EngineCollection]:
     """The collection and its copy, which has the same vectors; for errors see above."""
     if source.engine is target.engine:
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""A collection of a `QdrantStore` as any LlamaIndex component reads and writes one."""
+"""A collection of a `Store` as any LlamaIndex component reads and writes one."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from llama_index.core.vector_stores.types import (
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.store.engine import MEMORY
-from rag_nodes.store.filters import Filter
+from rag_nodes.store.filters import Filter, OneOf, all_of
 from rag_nodes.store.opening import open_store
 from rag_nodes.store.payload import node_in
-from rag_nodes.store.queries import Query, Scope, SearchMode, check_share
+from rag_nodes.store.queries import Query, SearchMode, check_share
+from rag_nodes.store.terms import where_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.store.hits import Hit
     from rag_nodes.store.points import Point
-    from rag_nodes.store.qdrant import QdrantStore
+    from rag_nodes.store.store import Store
 
 _MODES: Mapping[str, SearchMode] = {
     VectorStoreQueryMode.DEFAULT: "dense",
@@ -51,7 +52,7 @@ class RagNodesVectorStore(BasePydanticVectorStore):
 
     Dense, sparse (BM25), hybrid and MMR queries, all metadata filters, nodes by id, sync and async.
     A node with children can be read by id (`get_nodes`), but is never ranked against its own
-    children. What is written goes the way of `QdrantStore.add`.
+    children. What is written goes the way of `Store.add`.
 
     Args:
         location: what `open_store` takes; a store that needs a key or options is opened by that.
@@ -76,7 +77,7 @@ class RagNodesVectorStore(BasePydanticVectorStore):
     location: str
     collection: str
 
-    _store: QdrantStore = PrivateAttr()
+    _store: Store = PrivateAttr()
     _owned: bool = PrivateAttr()
 
     def __init__(
@@ -84,7 +85,7 @@ class RagNodesVectorStore(BasePydanticVectorStore):
         location: str | Path = MEMORY,
         collection: str = "documents",
         *,
-        store: QdrantStore | None = None,
+        store: Store | None = None,
     ) -> None:
         opened = store or open_store(location)
         super().__init__(location=opened.location, collection=collection, stores_text=True)  # type: ignore[call-arg] # ours
@@ -251,8 +252,8 @@ class RagNodesVectorStore(BasePydanticVectorStore):
     ) -> list[Point]:
         with self._store.engine.step(self.collection):
             found = self._store.engine.collection(self.collection)
-            scope = Scope((filters,), node_ids)
-            return list(found.select(scope, keys, vectors=keys is None)) if found else []
+            where = all_of(where_of(filters), None if node_ids is None else OneOf(node_ids))
+            return list(found.select(where, keys, vectors=keys is None)) if found else []
 
     def _diverse(self, query: VectorStoreQuery, hits: Sequence[Hit]) -> list[Hit]:
         """Those that LlamaIndex chooses by maximal marginal relevance."""
@@ -292,6 +293,7 @@ def _asked(query: VectorStoreQuery) -> Query:
             check_share("alpha", alpha)
             alone: dict[float, SearchMode] = {0: "sparse", 1: "dense"}
             mode = alone.get(alpha, mode)
-    filters = (Filter(document_ids=query.doc_ids), query.filters)
-    also = Scope(filters, query.node_ids or None)
-    return Query(query.query_embedding, query.query_str, limit, mode, alpha=alpha, also=also)
+    scope = Filter(document_ids=query.doc_ids)
+    also = all_of(where_of(query.filters), OneOf(query.node_ids) if query.node_ids else None)
+    vector, text = query.query_embedding, query.query_str
+    return Query(vector, text, limit, mode, scope, alpha=alpha, also=also)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rag_nodes.ledger import Ledger
-    from rag_nodes.store import CopyReport, CopyStep, QdrantStore
+    from rag_nodes.store import CopyReport, CopyStep, Store
     from rag_nodes.upkeep.inventory import Inventory
     from rag_nodes.upkeep.rows import HeldCollection, ListedDocument
 
@@ -115,8 +115,8 @@ class CopyFailure(NamedTuple):
 
 
 def copied(
-    source: QdrantStore,
-    target: QdrantStore,
+    source: Store,
+    target: Store,
     collections: Iterable[HeldCollection],
     progress: Callable[[CopyStep], None] | None = None,
     *,

@@ -35,7 +35,7 @@ from rag_nodes.store import is_complete
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from rag_nodes.store import QdrantStore, StoredNode
+    from rag_nodes.store import Store, StoredNode
 
 SPACE = 1 << 30
 """Bytes that should be free on the disk of a folder; below a quarter of it nothing is written."""
@@ -99,7 +99,7 @@ class Trouble:
 
 def examined(
     location: str,
-    opened: Callable[[], QdrantStore],
+    opened: Callable[[], Store],
     ledger_path: Callable[[str], Path | None],
     *,
     repair: bool = False,
@@ -125,7 +125,7 @@ def examined(
 
 
 def _findings(
-    location: str, opened: Callable[[], QdrantStore], ledger_path: Callable[[str], Path | None]
+    location: str, opened: Callable[[], Store], ledger_path: Callable[[str], Path | None]
 ) -> Iterator[Trouble]:
     outside: set[FindingKind] = set()
     if "://" not in location:
@@ -146,7 +146,7 @@ def _findings(
 
 def _folder(path: Path) -> Iterator[Trouble]:
     """What can be seen without opening it."""
-    from rag_nodes.store.edge.ownership import looked_at
+    from rag_nodes.store.edge.contents import contents_of
 
     where = str(path)
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
@@ -158,15 +158,15 @@ def _folder(path: Path) -> Iterator[Trouble]:
         remedy = f"free some space; below {SPACE >> 22} MB nothing is written"
         yield Trouble("disk", where, f"{free >> 20} MB are free on its disk", remedy)
     try:
-        look = looked_at(path)
+        found = contents_of(path)
     except StoreForeignError as error:
         yield Trouble.of(error, where, "foreign")
         return
-    for unread in look.unread:
+    for unread in found.unread.values():
         yield Trouble.of(unread, where, "unreadable")
 
 
-def _inside(store: QdrantStore, path: Path | None) -> Iterator[Trouble]:
+def _inside(store: Store, path: Path | None) -> Iterator[Trouble]:
     """What can be seen of an open store, and of its ledger."""
     ledger = None
     with ExitStack() as cleanup:
@@ -192,7 +192,7 @@ def _put_aside(path: Path) -> None:
             file.replace(file.with_name(f"{file.name}{_ASIDE}"))
 
 
-def _contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Trouble]:
+def _contents(store: Store, ledger: Ledger | None) -> Iterator[Trouble]:
     """Look at every collection, and at what the ledger says of them."""
     names = [info.name for info in store.collections()]
     for name in names:
@@ -205,7 +205,7 @@ def _contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Trouble]:
         yield from _orphans(store, ledger, names)
 
 
-def _orphans(store: QdrantStore, ledger: Ledger, names: Collection[str]) -> Iterator[Trouble]:
+def _orphans(store: Store, ledger: Ledger, names: Collection[str]) -> Iterator[Trouble]:
     """Collections that are gone, for which nothing is counted and no error raised."""
     for one in ledger.collections():
         with suppress(RagNodesError):
@@ -219,7 +219,7 @@ def _orphans(store: QdrantStore, ledger: Ledger, names: Collection[str]) -> Iter
                 )
 
 
-def _collection(store: QdrantStore, ledger: Ledger | None, name: str) -> Iterator[Trouble]:
+def _collection(store: Store, ledger: Ledger | None, name: str) -> Iterator[Trouble]:
     """All about one collection; what the ledger says is looked at when documents are mended."""
     stored = store.documents(name)
     yield from _torn(store, ledger, name, stored)
@@ -242,7 +242,7 @@ def _collection(store: QdrantStore, ledger: Ledger | None, name: str) -> Iterato
 
 
 def _torn(
-    store: QdrantStore, ledger: Ledger | None, name: str, stored: dict[str, dict[str, StoredNode]]
+    store: Store, ledger: Ledger | None, name: str, stored: dict[str, dict[str, StoredNode]]
 ) -> Iterator[Trouble]:
     """Documents that are not whole, and are looked at again when they were mended."""
     rows = ledger.stored(name) if ledger else {}
@@ -279,7 +279,7 @@ def _different(
 
 
 def _mend(
-    store: QdrantStore,
+    store: Store,
     ledger: Ledger | None,
     name: str,
     document: str,
@@ -300,7 +300,7 @@ def _mend(
         ledger.forget_stored(name, [document])
 
 
-def _adopt(store: QdrantStore, ledger: Ledger, name: str) -> None:
+def _adopt(store: Store, ledger: Ledger, name: str) -> None:
     documents = store.documents(name).items()
     ledger.adopt(name, ((stored_row(name, one, nodes), nodes) for one, nodes in documents))
 

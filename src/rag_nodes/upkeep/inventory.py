@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from rag_nodes.ledger import DocumentRow, FileRow, Ledger
-    from rag_nodes.store import QdrantStore, StoredNode
+    from rag_nodes.store import Store, StoredNode
     from rag_nodes.upkeep.rows import DocumentState
 
 _PORTION = 500
@@ -43,7 +43,7 @@ class Inventory:
 
     def __init__(
         self,
-        store: QdrantStore,
+        store: Store,
         ledger: Ledger | None = None,
         *,
         clock: Callable[[], float] = time.time,

@@ -11,7 +11,7 @@ import pytest
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
 
-from rag_nodes.store import open_store
+from rag_nodes.store import Store, open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.store.vector_store import RagNodesVectorStore
 
@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 
     from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
-    from rag_nodes.store import Store
-
 _spec = importlib.util.spec_from_file_location(
-    "dict_store", Path(__file__).parents[1] / "dict_store.py"
+    "dict_engine", Path(__file__).parents[1] / "dict_engine.py"
 )
 assert _spec is not None
 assert _spec.loader is not None
@@ -35,7 +33,7 @@ _spec.loader.exec_module(_module)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """A store of each kind. A new one is put to the contract by adding it here."""
     if request.param == "dictionary":
-        opened: Store = _module.DictStore()
+        opened = Store(_module.DictEngine())
     elif request.param == "server":
         opened = open_store(request.getfixturevalue("server_url"))
     else:
@@ -44,7 +42,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-@pytest.fixture(params=["memory", "folder", "server", "stock"])
+@pytest.fixture(params=["memory", "folder", "server", "dictionary", "stock"])
 def vectors(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BasePydanticVectorStore]:
     """A vector store of each kind of ours, and LlamaIndex's own on qdrant-client's local mode."""
     if request.param == "stock":
@@ -57,6 +55,8 @@ def vectors(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BasePyda
                 sparse_query_fn=query_vectors,
                 index_doc_id=False,
             )
+    elif request.param == "dictionary":
+        yield Store(_module.DictEngine()).vector_store("c")
     elif request.param == "server":
         with open_store(request.getfixturevalue("server_url")) as store:
             yield store.vector_store("c")

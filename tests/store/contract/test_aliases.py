@@ -11,7 +11,7 @@ from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
 
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreDamagedError
-from rag_nodes.store import Filter, QdrantStore, open_store
+from rag_nodes.store import Filter, Store, open_store
 from rag_nodes.store.points import DENSE
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ ALIAS = "docs-of-tests"
 
 
 @pytest.fixture(params=["memory", "folder", "server"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[QdrantStore]:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     place = {"memory": ":memory:", "folder": str(tmp_path / "store")}.get(request.param)
     with open_store(place or request.getfixturevalue("server_url")) as opened:
         yield opened
@@ -37,22 +37,20 @@ def newer(collection: str) -> str:
 
 
 @pytest.fixture
-def filled(store: QdrantStore, collection: str, newer: str, make_node: MakeNode) -> QdrantStore:
+def filled(store: Store, collection: str, newer: str, make_node: MakeNode) -> Store:
     store.add(collection, [make_node("old zebra", X)])
     store.add(newer, [make_node("new zebra", X), make_node("new lion", Y)])
     store.point_alias(ALIAS, collection)
     return store
 
 
-def found(store: QdrantStore, name: str = ALIAS) -> list[str]:
+def found(store: Store, name: str = ALIAS) -> list[str]:
     scope = Filter(document_ids=["doc-1"])
     hits = store.search(name, vector=X, text="zebra", limit=5, filter=scope)
     return [hit.node.text for hit in hits]
 
 
-def test_all_that_reads_takes_an_alias(
-    filled: QdrantStore, collection: str, make_node: MakeNode
-) -> None:
+def test_all_that_reads_takes_an_alias(filled: Store, collection: str, make_node: MakeNode) -> None:
     node = make_node("old zebra", X).node_id
     assert filled.aliases()[ALIAS] == collection
     assert found(filled) == ["old zebra"]
@@ -64,9 +62,7 @@ def test_all_that_reads_takes_an_alias(
     assert [one.get_content() for one in answer.nodes or ()] == ["old zebra"]
 
 
-def test_a_switch_is_seen_at_once_by_whoever_asks_by_the_alias(
-    filled: QdrantStore, newer: str
-) -> None:
+def test_a_switch_is_seen_at_once_by_whoever_asks_by_the_alias(filled: Store, newer: str) -> None:
     vectors = filled.vector_store(ALIAS)
     asked = VectorStoreQuery(query_embedding=X, similarity_top_k=1)
     assert vectors.query(asked).ids == list(filled.stored(ALIAS, "doc-1"))
@@ -92,7 +88,7 @@ def test_a_stock_vector_store_of_llama_index_reads_what_an_alias_means(
 
 
 def test_an_alias_may_come_to_mean_embeddings_of_another_length(
-    filled: QdrantStore, collection: str, make_node: MakeNode
+    filled: Store, collection: str, make_node: MakeNode
 ) -> None:
     other = collection.replace(".fake-3.", ".fake-2.")
     assert found(filled) == ["old zebra"]
@@ -103,7 +99,7 @@ def test_an_alias_may_come_to_mean_embeddings_of_another_length(
 
 
 def test_what_is_written_to_an_alias_is_in_what_it_means(
-    filled: QdrantStore, collection: str, make_node: MakeNode
+    filled: Store, collection: str, make_node: MakeNode
 ) -> None:
     filled.add(ALIAS, [make_node("old lion", Y)])
     assert filled.count(collection) == 2
@@ -113,7 +109,7 @@ def test_what_is_written_to_an_alias_is_in_what_it_means(
 
 
 def test_an_alias_goes_alone_and_with_its_collection(
-    filled: QdrantStore, collection: str, newer: str
+    filled: Store, collection: str, newer: str
 ) -> None:
     filled.drop_alias(ALIAS)
     assert ALIAS not in filled.aliases()
@@ -130,7 +126,7 @@ def test_an_alias_goes_alone_and_with_its_collection(
 
 
 def test_an_alias_has_a_name_of_its_own_and_means_what_is_there(
-    filled: QdrantStore, collection: str, newer: str
+    filled: Store, collection: str, newer: str
 ) -> None:
     for name in ("", "a/b", "x" * 101, newer, "two words"):
         with pytest.raises(ConfigurationError):

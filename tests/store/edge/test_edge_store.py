@@ -35,7 +35,7 @@ from llama_index.core.schema import TextNode
 from rag_nodes.store import open_store
 from rag_nodes.store.edge import shards
 _, folder, name, logged = sys.argv
-shards.made = partial(shards.made, durable=bool(logged))
+shards.made = partial(shards.made, temporary=not logged)
 store = open_store(folder)
 store.add(name, [TextNode(text=f"chunk {n}", embedding=[1.0, n, 0.0]) for n in range(100)])
 if not logged:

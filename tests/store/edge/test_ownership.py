@@ -12,7 +12,7 @@ from qdrant_client.http import models as rest
 
 from rag_nodes.errors import StoreForeignError
 from rag_nodes.store import open_store
-from rag_nodes.store.edge.ownership import looked_at
+from rag_nodes.store.edge.contents import contents_of
 from rag_nodes.store.vector_store import RagNodesVectorStore
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
-OPENING = [open_store, RagNodesVectorStore, looked_at]
+OPENING = [open_store, RagNodesVectorStore, contents_of]
 WAYS = ["open_store", "RagNodesVectorStore", "a look from outside"]
 
 

@@ -16,9 +16,8 @@ import pytest
 from rag_nodes import metadata as keys
 from rag_nodes.store import Filter, open_store
 from rag_nodes.store.edge import collection as collections_
-from rag_nodes.store.edge import sealing
+from rag_nodes.store.edge import shards
 from rag_nodes.store.points import SPARSE, Point
-from rag_nodes.store.queries import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,21 +35,21 @@ SEAL_UNTIL_KILLED = """
 import sys, time
 from itertools import count
 from pathlib import Path
-from rag_nodes.store.edge import collection, sealing
+from rag_nodes.store.edge import collection, shards
 from rag_nodes.store.edge.folder import FolderEdge
 from rag_nodes.store.points import Layout
 from rag_nodes.store.points import Point
 from uuid import UUID
 
-sealing.PART, sealing._LEAST, collection.CHECKPOINT = 40, 1, 20
+shards.SEGMENT, shards._LEAST, collection.CHECKPOINT = 40, 1, 20
 folder = FolderEdge(Path(sys.argv[1]))
 folder.create("c", Layout(64))
 opened = folder.collection("c")
-tidy = sealing.tidy
+tidy = shards.seal
 def told(shard):
     print("seals", flush=True)
     tidy(shard)
-sealing.tidy = told
+shards.seal = told
 for number in count(int(sys.argv[2])):
     if number == 100_000:
         break
@@ -68,8 +67,8 @@ class Scored(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealing, "PART", 60)
-    monkeypatch.setattr(sealing, "_LEAST", 1)
+    monkeypatch.setattr(shards, "SEGMENT", 60)
+    monkeypatch.setattr(shards, "_LEAST", 1)
     monkeypatch.setattr(collections_, "CHECKPOINT", 30)
 
 
@@ -120,7 +119,7 @@ def stored(store: Store) -> list[Point]:
     """Every point with all that it holds, in the order of ids."""
     engine = store.engine
     with engine.step("c"):
-        points = engine.collection("c").select(EVERYTHING, None, vectors=True)
+        points = engine.collection("c").select(None, None, vectors=True)
         return sorted(points, key=lambda one: one.node_id)
 
 
@@ -224,9 +223,9 @@ def test_a_disk_without_room_for_a_sealed_part_is_left_as_it_is() -> None:
         def optimize(self) -> bool:
             raise RuntimeError("Service runtime error: it is damaged")
 
-    sealing.tidy(Full())
+    shards.seal(Full())
     with pytest.raises(RuntimeError, match="damaged"):
-        sealing.tidy(Broken())
+        shards.seal(Broken())
 
 
 def test_a_process_that_is_killed_while_it_seals_loses_nothing(

@@ -21,7 +21,7 @@ from rag_nodes.errors import CollectionMissingError, ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rag_nodes.store import QdrantStore
+    from rag_nodes.store import Store
     from rag_nodes.store.importing import ImportFailure
     from rag_nodes.upkeep import CopyFailure, HeldCollection, Inventory
 
@@ -96,7 +96,7 @@ def import_(
     with `evaluate --collection`.
     """
     from rag_nodes.store.importing import ImportFailure, import_collections
-    from rag_nodes.store.inside_qdrant import LocalFolder
+    from rag_nodes.store.local_mode import LocalFolder
 
     settings = cli.settings()
     source = cli.cleanup.enter_context(LocalFolder(folder.expanduser().resolve()))
@@ -257,7 +257,7 @@ def _chosen(held: "Inventory", names: list[str], corpus: str | None) -> "list[He
     return [known[name] for name in dict.fromkeys(meant)]
 
 
-def _none_of(store: "QdrantStore", corpus: str | None) -> Never:
+def _none_of(store: "Store", corpus: str | None) -> Never:
     others = sorted({info.corpus for info in store.collections()})
     nothing = f"nothing is stored there{foreign_words(store.foreign())}"
     known = f"there are: {', '.join(others)}" if others else nothing

@@ -1,32 +1,38 @@
-"""One collection: a shard of its own, or its share of one that several have."""
+"""One collection: a shard of its own in a folder."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import product
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import qdrant_edge as edge
 
-from rag_nodes.errors import StoreFullError
+from rag_nodes.errors import ConfigurationError, StoreFullError
 from rag_nodes.metadata import BREADCRUMB, FILE_NAME
-from rag_nodes.store.conditions import indexes_for
-from rag_nodes.store.edge import files, sealing, shards
-from rag_nodes.store.edge.searches import Searches
-from rag_nodes.store.edge.terms import TENANT, WHOLE, conditions, one_of
+from rag_nodes.store.edge import files, shards
 from rag_nodes.store.engine import EngineCollection
-from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, Filter
+from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, keys_of
 from rag_nodes.store.fusion import SAMPLE, Scores, depth_of
 from rag_nodes.store.points import Point
+from rag_nodes.store.terms import DRAWN, Terms, scores_in
 
 if TYPE_CHECKING:
+    from collections.abc import Collection as Collection_
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from rag_nodes.store.edge.terms import ShardShare
-    from rag_nodes.store.filters import IndexKind
+    from rag_nodes.store.filters import IndexKind, Where
     from rag_nodes.store.points import Layout
-    from rag_nodes.store.queries import Query, Scope
+    from rag_nodes.store.queries import Query
 
+BATCH = 64
+"""Points written in one call: fastest, and the shortest time in which nothing else can run."""
+_PAYLOAD = 4_000
+"""Bytes that a payload takes, about."""
+_GROWTH = 6
+"""Bytes on disk for a byte of payload and vectors that is written: index, log and room to grow."""
 INDEXED = 2_000
 """Points from which keys that filters name are indexed: below, looking at all of them takes
 milliseconds, and an index takes that per write, and several calls to the disk when it is made."""
@@ -38,7 +44,7 @@ _PAGE = 1_000
 """Points read in one call."""
 CHECKPOINT = 2_000
 """Points after which what was written is put on the disk itself: they outlive a power cut. What
-ends the process alone loses nothing that was acknowledged. Parts that are full are sealed then."""
+ends the process alone loses nothing that was acknowledged. What is full is sealed then."""
 
 
 class Collection(EngineCollection):
@@ -49,34 +55,48 @@ class Collection(EngineCollection):
         name: of it.
         layout: of its vectors.
         location: of its store, for messages.
-        disk: its folder, or one on the disk it is on where it shares a shard.
-        share: what of the shard is its own.
+        disk: its folder.
     """
 
-    def __init__(
-        self,
-        shard: Any,
-        name: str,
-        layout: Layout,
-        location: str,
-        disk: Path,
-        share: ShardShare = WHOLE,
-    ) -> None:
+    is_temporary = False
+    """It ends with the process."""
+    tenant: Any = None
+    """Condition that only its points meet, where others have the same shard."""
+
+    def __init__(self, shard: Any, name: str, layout: Layout, location: str, disk: Path) -> None:
         self.shard, self.layout, self._name, self._disk = shard, layout, name, disk
         self.where = f"{location}: collection {name!r}"
-        self._share = share
         self._unflushed = 0
         self._indexed: frozenset[str] = frozenset()
         self._is_large = False
-        self._marks: dict[str, str] = {}
+        # Given with every question: by itself the engine counts deleted points as well.
+        corpus = edge.IdfParams(corpus=self._scope() or edge.Filter())
+        self._terms = Terms(
+            edge,
+            range=edge.RangeFloat,
+            times=edge.RangeDateTime,
+            empty=edge.IsEmptyCondition,
+            having=lambda name: edge.HasVectorCondition(vector=name),
+            one_of=lambda ids: edge.HasIdCondition(set(map(self.point_id, ids))),
+            nearest=lambda vector, name: {"query": edge.Query.Nearest(vector, name)},
+            exactly=edge.SearchParams(exact=True),
+            by_rarity=edge.SearchParams(idf=corpus),
+        )
 
     def write(self, points: Sequence[Point]) -> None:
-        """Store points; those of the same id are replaced.
+        """Store points; those of the same id are replaced. Each is looked at before any is written.
 
         Raises:
+            ConfigurationError: an id is no UUID, or a value cannot be stored.
+            DimensionError: an embedding has another length.
             StoreFullError: the disk has too little space; what was written before stays.
         """
-        shards.write(self.shard, points, self.layout, self.where, self._disk, self._share)
+        made = [self._made(one) for one in points]
+        coming = BATCH * (self.layout.size * 4 + _PAYLOAD) * _GROWTH
+        for first in range(0, len(made), BATCH):
+            shards.check_space(self._disk, coming, temporary=self.is_temporary)
+            some = made[first : first + BATCH]
+            self.shard.update(edge.UpdateOperation.upsert_points(some))
         self._wrote(len(points))
         self.find_by(USUAL)
 
@@ -84,37 +104,34 @@ class Collection(EngineCollection):
         """Let points have a further embedding; fine if another collection of the shard did."""
         distance = edge.Distance.Cosine
         self.shard.update(edge.UpdateOperation.create_dense_vector(name, size, distance))
-        self.layout = self.layout._replace(named={**self.layout.named, name: size})
-        if self._share.tenant is None:
+        super().add_vector(name, size)
+        if not self.is_temporary:
             files.describe(self._disk, self._name, self.layout)
 
     def delete(self, node_ids: Sequence[str]) -> None:
         """Delete points; ids that are not there are fine."""
-        self.shard.update(edge.UpdateOperation.delete_points(self._ids(node_ids)))
+        ids: list[Any] = list(map(self.point_id, node_ids))
+        self.shard.update(edge.UpdateOperation.delete_points(ids))
         self._wrote(len(node_ids))
-
-    def clear(self) -> None:
-        """Delete its share of a shared shard."""
-        self.shard.update(edge.UpdateOperation.delete_points_by_filter(self._share.corpus))
 
     def count(self, vector: str | None) -> int:
         """Points that have the embedding of that name; None counts those too that have none."""
-        having = edge.HasVectorCondition(vector=vector) if vector is not None else None
-        return self._count(self._share.scope(having))
+        having = None if vector is None else edge.HasVectorCondition(vector=vector)
+        return self._count(self._scope(having))
 
     def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         """Points by id; unknown ones are left out."""
         found: list[Point] = []
         for first in range(0, len(node_ids), _PAGE):
-            page = self._ids(node_ids[first : first + _PAGE])
+            page = list(map(self.point_id, node_ids[first : first + _PAGE]))
             found += map(self._point, self.shard.retrieve(page, True, vectors))  # noqa: FBT003 -- by place only
         return found
 
     def select(
-        self, scope: Scope, keys: Sequence[str] | None, *, vectors: bool = False
+        self, where: Where | None, keys: Sequence[str] | None, *, vectors: bool = False
     ) -> Iterator[Point]:
-        """All points of a scope, page by page."""
-        chosen, offset = self._share.scope(*self._chosen(scope)), None
+        """All points that are meant, page by page."""
+        chosen, offset = self._scope(self._chosen(where)), None
         while True:
             request = edge.ScrollRequest(
                 offset=offset,
@@ -130,17 +147,39 @@ class Collection(EngineCollection):
 
     def scores(self, query: Query) -> Scores:
         """Both rankings; of a hybrid question as far as `depth_of` says, and what is behind it."""
-        chosen = self._chosen(query.scope)
-        scope = self._share.scope(*chosen)
-        searches = Searches(self.shard, self.layout, self._share, query, scope)
-        if query.mode != "hybrid":
-            return searches.scores(query.limit)
-        # Of all points the engine knows the number; those that pass a filter it has to look at.
-        every = self._count(scope, exact=bool(chosen))
-        depth = depth_of(query.limit, every)
-        if depth >= every:
-            return searches.scores(depth)
-        return searches.scores(depth, every, self._sample(scope))
+        chosen = self._scope(self._chosen(query.where))
+        depth, every, present = query.limit, 0, None
+        if query.mode == "hybrid":
+            present = self._terms.filter(edge.HasVectorCondition(vector=self.layout.dense), chosen)
+            # Of all points the engine knows the number; those that pass a filter it has to look at.
+            every = self._count(present, exact=query.where is not None)
+            depth = depth_of(query.limit, every)
+        rankings = self._terms.rankings(self.layout, query, chosen)
+        answers = {(kind, kind): self._asked(one, depth) for kind, one in rankings.items()}
+        if depth < every:
+            candidates: dict[str, Collection_[Any]] = {
+                kind: found.keys() for (kind, _), found in answers.items()
+            }
+            # What ranks nothing comes by ids, which are hashes.
+            drawn = edge.ScrollRequest(limit=SAMPLE, filter=present, with_payload=False)
+            candidates[DRAWN] = [one.id for one in self.shard.scroll(drawn)[0]]
+            for kind, (of, ids) in product(rankings, candidates.items()):
+                if of != kind:
+                    answers[kind, of] = self._asked(rankings[kind], len(ids), ids)
+        dense, sparse, rest = scores_in(query, answers, lambda: every)
+        return Scores(self._named(dense), self._named(sparse), rest)
+
+    def _asked(
+        self, ranking: Mapping[str, Any], limit: int, ids: Collection_[Any] | None = None
+    ) -> dict[Any, float]:
+        """Scores by the engine's ids, best first; of all points that pass, or of some."""
+        if ids is not None:
+            some = self._terms.filter(edge.HasIdCondition(set(ids)), ranking["filter"])
+            ranking = {**ranking, "filter": some}
+        if not limit:
+            return {}
+        request = edge.QueryRequest(limit=limit, **ranking)
+        return {one.id: one.score for one in self.shard.query(request)}
 
     def find_by(self, keys: Mapping[str, IndexKind]) -> None:
         """Have filters by some keys answered without a look at every point, where there are many.
@@ -153,64 +192,93 @@ class Collection(EngineCollection):
         """
         if keys.keys() <= self._indexed:
             return
-        self._is_large = self._is_large or self._count(self._share.scope(), exact=False) >= INDEXED
+        self._is_large = self._is_large or self._count(self._scope(), exact=False) >= INDEXED
         if self._is_large:
             with suppress(StoreFullError):
                 self._index(keys)
 
     def flush(self) -> None:
-        """Put what was written on the disk itself, and seal parts that are full."""
-        if self._share.tenant is None:
-            self.shard.flush()
+        """Put what was written on the disk itself, and seal segments that are full."""
+        self.shard.flush()
         self._unflushed = 0
-        sealing.tidy(self.shard)
+        shards.seal(self.shard)
 
     def marks(self) -> dict[str, str]:
         """Who wrote to it last; none where that cannot be read."""
-        return files.marks_in(self._disk) if self._share.tenant is None else dict(self._marks)
+        return files.marks_in(self._disk)
 
     def mark(self, marks: Mapping[str, str | None]) -> None:
         """Add marks to those that it has, or remove some."""
-        known = {**self.marks(), **marks}
-        self._marks = {one: epoch for one, epoch in known.items() if epoch is not None}
-        if self._share.tenant is None:
-            files.keep_marks(self._disk, self._marks)
+        files.keep_marks(self._disk, {**self.marks(), **marks})
 
     def disk_size(self) -> int | None:
         """Bytes that it takes: its files have holes, and are shorter than they say."""
-        if self._share.tenant is not None:
-            return None
         each = [one.stat() for one in self._disk.rglob("*")]
         return sum(getattr(one, "st_blocks", 0) * 512 or one.st_size for one in each)
 
     def close(self) -> None:
-        """Close a shard of its own without a loss, and note what its files are."""
+        """Close it without a loss, and note what its files are."""
         shards.closed(self.shard)
         files.keep_manifest(self._disk / files.SHARD)
 
-    def _chosen(self, scope: Scope) -> list[Any]:
-        """What a scope asks, in the engine's terms, from now on answered by indexes."""
-        ids = None if scope.node_ids is None else one_of(self._ids(scope.node_ids))
-        asked = [one for one in (*map(conditions, scope.filters), ids) if one is not None]
-        for chosen in scope.filters:
-            if isinstance(chosen, Filter) and chosen.heading is not None:
-                # Without an index parts of words would match.
-                self._index({BREADCRUMB: INDEXES[BREADCRUMB]})
-            self.find_by(indexes_for(chosen))
-        return asked
+    def point_id(self, node_id: str) -> UUID | int:
+        """The engine's id of a node.
+
+        Raises:
+            ConfigurationError: the node's id is no UUID.
+        """
+        try:  # a number where another program gave it
+            return int(node_id) if node_id.isdecimal() else UUID(node_id)
+        except ValueError as error:
+            raise ConfigurationError(
+                f"{self.where}: node id {node_id!r} is no UUID, and Qdrant takes nothing else; "
+                "give your nodes ids such as str(uuid.uuid4())"
+            ) from error
+
+    def node_id(self, point_id: UUID | int) -> str:
+        """The node id that `point_id` was made of."""
+        return str(point_id)
+
+    def _made(self, point: Point) -> Any:
+        """A point as the engine takes it."""
+        vectors = shards.vectors_of(point, self.layout, self.where)
+        own = self.point_id(point.node_id)
+        try:
+            return edge.Point(own, vectors, self._stored(point.payload))
+        except (TypeError, ValueError, UnicodeEncodeError) as error:
+            raise ConfigurationError(
+                f"{self.where}: metadata of node {point.node_id} cannot be stored ({error}); keep "
+                "texts, numbers, lists and mappings with names as keys"
+            ) from error
+
+    def _stored(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(payload)
+
+    def _point(self, record: Any) -> Point:
+        return Point.of(self.node_id(record.id), record.payload or {}, record.vector, self.layout)
+
+    def _named(self, scores: Mapping[Any, float] | None) -> dict[str, float] | None:
+        if scores is None:
+            return None
+        return {self.node_id(one): score for one, score in scores.items()}
+
+    def _scope(self, chosen: Any = None) -> Any:
+        """A filter for those of its points that meet a condition; None for the whole shard."""
+        must = [one for one in (chosen, self.tenant) if one is not None]
+        return edge.Filter(must=must) if must else None
+
+    def _chosen(self, where: Where | None) -> Any:
+        """What is asked, in the engine's terms, from now on answered by indexes."""
+        condition, keys = self._terms.condition(where), keys_of(where)
+        if BREADCRUMB in keys:  # without an index parts of words would match
+            self._index({BREADCRUMB: keys[BREADCRUMB]})
+        self.find_by(keys)
+        return condition
 
     def _index(self, keys: Mapping[str, IndexKind]) -> None:
         if not keys.keys() <= self._indexed:
             shards.index(self.shard, keys, self._disk)
             self._indexed |= keys.keys()
-
-    def _sample(self, scope: Any) -> frozenset[Any]:
-        """Some of the points in a scope.
-
-        The first by their ids, which are hashes: as good as drawn, and the same every time.
-        """
-        request = edge.ScrollRequest(limit=SAMPLE, filter=scope, with_payload=False)
-        return frozenset(one.id for one in self.shard.scroll(request)[0])
 
     def _wrote(self, points: int) -> None:
         self._unflushed += points
@@ -219,22 +287,3 @@ class Collection(EngineCollection):
 
     def _count(self, chosen: Any, *, exact: bool = True) -> int:
         return int(self.shard.count(edge.CountRequest(exact=exact, filter=chosen)))
-
-    def _ids(self, node_ids: Sequence[str]) -> list[Any]:
-        return [self._share.point_id(one, self.where) for one in node_ids]
-
-    def _point(self, record: Any) -> Point:
-        vector = record.vector
-        words: tuple[list[int], list[float]] = ([], [])
-        named: dict[str, list[float]] = {}
-        if isinstance(vector, dict):
-            sparse = vector.get(self.layout.sparse or "")
-            if isinstance(sparse, edge.SparseVector):
-                words = list(sparse.indices), list(sparse.values)
-            named = {one: list(vector[one]) for one in self.layout.named if one in vector}
-            vector = vector.get(self.layout.dense)
-        payload: Mapping[str, Any] = record.payload or {}
-        if self._share.tenant is not None:
-            payload = {key: value for key, value in payload.items() if key != TENANT}
-        given = None if vector is None else list(vector)
-        return Point(self._share.node_id(record.id), payload, given, words, named)

@@ -1,21 +1,17 @@
-"""The engine behind a `QdrantStore` in this process: what a folder and memory have in common."""
+"""What a folder and memory have in common: an engine of Qdrant in this process."""
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import StoreError
-from rag_nodes.store.edge import files
+from rag_nodes.errors import RagNodesError, StoreDamagedError, StoreError
 from rag_nodes.store.engine import Engine
-from rag_nodes.store.faults import translated_in_process
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Iterator
-    from pathlib import Path
 
     from rag_nodes.store.edge.collection import Collection
 
@@ -26,33 +22,43 @@ class Edge(Engine):
     Args:
         location: see `Engine`.
         guard: held around every step: the engine is called by one thread at a time.
-        aliases: file in which they are kept; None in memory.
-
-    Raises:
-        ValueError: the file holds something else.
-        OSError: it cannot be read.
     """
 
-    def __init__(self, location: str, guard: threading.RLock, aliases: Path | None = None) -> None:
+    def __init__(self, location: str, guard: threading.RLock) -> None:
         self.location, self.guard = location, guard
         self._open: dict[str, Collection] = {}
         self._is_closed = False
-        self._aliases_file = aliases
         self._aliases: dict[str, str] = {}
-        if aliases and aliases.exists():
-            read = json.loads(aliases.read_bytes())
-            if not isinstance(read, dict):
-                raise ValueError("it holds no names")
-            self._aliases = {str(alias): str(name) for alias, name in read.items()}
 
     @contextmanager
     def step(self, collection: str = "") -> Iterator[None]:
-        """Calls that no other thread comes between, errors translated."""
+        """Calls that no other thread comes between.
+
+        Raises:
+            StoreDamagedError: the engine gave up over bytes that it did not write.
+            StoreError: it refused, or is closed.
+        """
         with self.guard:
             if self._is_closed:
                 raise StoreError(f"{self.location}: the store is closed; open it again")
-            with translated_in_process(self.location, collection):
+            try:
                 yield
+            except (RagNodesError, ValueError, TypeError, KeyError, AttributeError):
+                raise
+            except BaseException as error:
+                where = f"{self.location}: collection {collection!r}"
+                # What it gives up on is no `Exception`.
+                if type(error).__name__ == "PanicException":
+                    raise StoreDamagedError(
+                        f"{where} is damaged ({error}); `rag-nodes doctor` says what can be done"
+                    ) from error
+                if not isinstance(error, Exception):
+                    raise
+                # The engine raises bare exceptions, of which only the text tells anything.
+                raise StoreError(
+                    f"{where}: {error}; check free disk space and permissions, and ask `rag-nodes "
+                    "doctor` whether the collection is damaged"
+                ) from error
 
     def collection(self, name: str, *, remembered: bool = False) -> Collection | None:  # noqa: ARG002
         """A collection by its name or an alias, opened when it is first asked for."""
@@ -61,9 +67,9 @@ class Edge(Engine):
             self._open[name] = opened
         return self._open.get(name)
 
-    @abstractmethod
-    def _opened(self, name: str) -> Collection | None:
+    def _opened(self, name: str) -> Collection | None:  # noqa: ARG002 -- all are open
         """A collection that is not open yet; None where there is none."""
+        return None
 
     def drop(self, name: str) -> None:
         """Delete a collection with everything in it."""
@@ -84,6 +90,4 @@ class Edge(Engine):
         self._keep_aliases(others if collection is None else {**others, alias: collection})
 
     def _keep_aliases(self, aliases: dict[str, str]) -> None:
-        if self._aliases_file and aliases != self._aliases:
-            files.replace_json(self._aliases_file, aliases)
         self._aliases = aliases

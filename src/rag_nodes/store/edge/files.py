@@ -78,9 +78,10 @@ def marks_in(folder: Path) -> dict[str, str]:
     return {writer: str(epoch) for writer, epoch in _read(folder / _MARKS).items()}
 
 
-def keep_marks(folder: Path, marks: Mapping[str, str]) -> None:
-    """Keep the marks of a collection, all of them."""
-    replace_json(folder / _MARKS, marks)
+def keep_marks(folder: Path, marks: Mapping[str, str | None]) -> None:
+    """Keep the marks of a collection, all of them but those of None."""
+    kept = {writer: epoch for writer, epoch in marks.items() if epoch is not None}
+    replace_json(folder / _MARKS, kept)
 
 
 def keep_manifest(shard: Path) -> None:

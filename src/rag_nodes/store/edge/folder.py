@@ -1,4 +1,4 @@
-"""A storage folder: who holds it, what is in it, and how a collection comes and goes in one piece.
+"""A storage folder: who holds it, and how a collection comes and goes in one piece.
 
 Each collection is a folder of its own in `collections`, with a shard and what is known of it. A
 collection is made, and removed, under another name first, so that one which was interrupted is
@@ -11,32 +11,27 @@ import json
 import logging
 import shutil
 import threading
+from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from rag_nodes.errors import StoreError, StoreLockedError
 from rag_nodes.store.edge import files, shards
 from rag_nodes.store.edge.collection import Collection
-from rag_nodes.store.edge.engine import Edge
-from rag_nodes.store.edge.memory import MemoryEdge
-from rag_nodes.store.edge.ownership import (
+from rag_nodes.store.edge.contents import (
     ALIASES,
     COLLECTIONS,
     MARKER,
     UNFINISHED,
     check_ours,
-    damaged,
-    is_collection,
-    known_of,
+    contents_of,
     unreadable,
 )
+from rag_nodes.store.edge.engine import Edge
+from rag_nodes.store.edge.memory import MemoryEdge
 from rag_nodes.store.engine import MEMORY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rag_nodes.store.points import Layout
+from rag_nodes.store.points import Layout
 
 logger = logging.getLogger(__name__)
 
@@ -47,15 +42,7 @@ _folders_lock = threading.Lock()
 
 
 def open_edge(location: str) -> Edge:
-    """A new engine in memory, or the one that this process has on a folder.
-
-    Raises:
-        StoreForeignError: no store of ours made the folder, and something is in it.
-        StoreLockedError: another process holds the folder.
-        StoreDamagedError: the folder's content cannot be read.
-        StoreFullError: the disk has too little space.
-        StoreError: the folder cannot be made or written to.
-    """
+    """A new engine in memory, or the one that this process has on a folder; see `FolderEdge`."""
     if location == MEMORY:
         return MemoryEdge()
     path = Path(location).expanduser().resolve()
@@ -87,34 +74,22 @@ class FolderEdge(Edge):
     """
 
     def __init__(self, path: Path) -> None:
+        super().__init__(str(path), threading.RLock())
         self.users = 1
         self._path, self._collections = path, path / COLLECTIONS
-        self._unread: dict[Path, StoreError] = {}
         self._lock = _locked(path)
         try:
-            _check_format(path / MARKER)
+            self._check_format()
             self._collections.mkdir(exist_ok=True)
-            self._known = dict(self._found())
-            try:
-                super().__init__(str(path), threading.RLock(), path / ALIASES)
-            except (OSError, ValueError) as error:
-                raise unreadable(path / ALIASES, error) from error
+            self._aliases = self._read(ALIASES)
+            self._known, self._unread, unfinished, _ = contents_of(path)
+            for folder in unfinished:
+                shutil.rmtree(folder)
+            for error in self._unread.values():
+                logger.warning("%s; the other collections can be used", error)
         except BaseException:
             self._lock.close()
             raise
-
-    def _found(self) -> Iterator[tuple[str, tuple[Path, Layout]]]:
-        """Folder and vectors of each collection, by name."""
-        for folder in sorted(self._collections.iterdir()):
-            if folder.suffix in UNFINISHED:
-                _remove(folder)
-            elif is_collection(folder):
-                try:
-                    name, layout = known_of(folder)
-                    yield name, (folder, layout)
-                except StoreError as error:
-                    self._unread[folder] = error
-                    logger.warning("%s; the other collections can be used", error)
 
     def names(self) -> list[str]:
         """Every collection there is, but those of which nothing can be read."""
@@ -147,7 +122,7 @@ class FolderEdge(Edge):
             return
         folder = self._collections / _file_name(name)
         new = folder.with_name(folder.name + UNFINISHED[0])
-        _remove(new)
+        shutil.rmtree(new, ignore_errors=True)
         new.mkdir()
         shards.closed(shards.made(new / files.SHARD, layout))
         files.describe(new, name, layout)
@@ -160,9 +135,14 @@ class FolderEdge(Edge):
             opened.shard.close()
         folder, _ = self._known.pop(name)
         gone = folder.with_name(folder.name + UNFINISHED[1])
-        _remove(gone)
+        shutil.rmtree(gone, ignore_errors=True)
         folder.rename(gone)
-        _remove(gone)
+        shutil.rmtree(gone)
+
+    def _keep_aliases(self, aliases: dict[str, str]) -> None:
+        if aliases != self._aliases:
+            files.replace_json(self._path / ALIASES, aliases)
+        super()._keep_aliases(aliases)
 
     def close(self) -> None:
         """Let other processes have it, once the last user closes it."""
@@ -180,21 +160,28 @@ class FolderEdge(Edge):
                     self._open.clear()
                     self._lock.close()
 
+    def _check_format(self) -> None:
+        marker = self._path / MARKER
+        if not marker.exists():
+            marker.write_text(json.dumps({"format": FORMAT}), encoding="utf-8")
+        written = self._read(MARKER).get("format")
+        if not isinstance(written, int):
+            raise unreadable(marker, ValueError("it tells no format"))
+        if written > FORMAT:
+            raise StoreError(
+                f"{self._path}: a newer release of rag_nodes wrote this storage folder (format "
+                f"{written}, and this one reads up to {FORMAT}); update rag_nodes, or choose "
+                "another folder"
+            )
 
-def _check_format(marker: Path) -> None:
-    if not marker.exists():
-        marker.write_text(json.dumps({"format": FORMAT}), encoding="utf-8")
-        return
-    try:
-        written = int(json.loads(marker.read_bytes())["format"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise damaged(marker, error) from error
-    if written > FORMAT:
-        raise StoreError(
-            f"{marker.parent}: a newer release of rag_nodes wrote this storage folder (format "
-            f"{written}, and this one reads up to {FORMAT}); update rag_nodes, or choose another "
-            "folder"
-        )
+    def _read(self, name: str) -> dict[str, Any]:
+        """What a file of the folder itself tells; nothing where it is not there."""
+        try:
+            return dict(json.loads((self._path / name).read_bytes()))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, TypeError) as error:
+            raise unreadable(self._path / name, error) from error
 
 
 def _locked(path: Path) -> Any:
@@ -229,12 +216,5 @@ def _file_name(name: str) -> str:
     quoted = quote(name, safe=" ")
     if len(quoted) <= 150 and quoted.strip(" .") == quoted and quoted == quoted.lower():  # noqa: PLR2004
         return quoted
-    from hashlib import blake2b
-
     digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     return f"{quoted[:100].strip(' .').lower()}-{digest}"
-
-
-def _remove(folder: Path) -> None:
-    if folder.exists():
-        shutil.rmtree(folder)

@@ -17,16 +17,22 @@ from collections.abc import Hashable
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import qdrant_edge as edge
 
 from rag_nodes.store.edge import shards
 from rag_nodes.store.edge.collection import Collection
 from rag_nodes.store.edge.engine import Edge
-from rag_nodes.store.edge.terms import ShardShare
 from rag_nodes.store.engine import MEMORY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rag_nodes.store.points import Layout
 
+_TENANT = "_collection"
+"""Payload key of the collection."""
 _guard = threading.RLock()
 """Held around every call to a shared shard."""
 _numbers = count(1)
@@ -34,21 +40,17 @@ _shards: dict[Hashable, _Shared] = {}
 
 
 class _Shared:
-    """A shard and how many collections are in it.
+    """A shard that collections with the same vectors have; one may get more vectors later."""
 
-    Args:
-        layout: of the vectors that all of them have; one may have more that were added.
-    """
-
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
+    def __init__(self, key: Hashable, layout: Layout) -> None:
+        self.key, self.layout = key, layout
         self.folder = Path(tempfile.mkdtemp(prefix="rag-nodes-"))
         self.process = os.getpid()
         self.collections = 0
         try:
-            self.shard: Any = shards.made(
-                self.folder / "shard", self.layout, durable=False, tenants=True
-            )
+            self.shard: Any = shards.made(self.folder / "shard", layout, temporary=True)
+            by_tenant = edge.KeywordIndexParams(is_tenant=True)
+            self.shard.update(edge.UpdateOperation.create_field_index(_TENANT, by_tenant))
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
@@ -58,6 +60,62 @@ class _Shared:
         if self.process == os.getpid():
             self.shard.close()
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class SharedCollection(Collection):
+    """A collection that has its points in a shard with those of others."""
+
+    is_temporary = True
+
+    def __init__(self, shared: _Shared, name: str) -> None:
+        self.shared = shared
+        self._key = str(next(_numbers))
+        match = edge.MatchValue(value=self._key)
+        self.tenant = edge.FieldCondition(key=_TENANT, match=match)
+        # Several collections may hold the same node, and the shard only one point of an id.
+        self._mask = secrets.randbits(128)
+        self._marks: dict[str, str] = {}
+        super().__init__(shared.shard, name, shared.layout, MEMORY, shared.folder)
+
+    def point_id(self, node_id: str) -> UUID | int:
+        """The engine's id of a node, which differs from that in another collection."""
+        return UUID(int=int(super().point_id(node_id)) ^ self._mask)
+
+    def node_id(self, point_id: UUID | int) -> str:
+        """The node id that `point_id` was made of."""
+        # Of hundreds in every question: a second UUID to print would double the time.
+        digits = f"{int(point_id) ^ self._mask:032x}"
+        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+    def flush(self) -> None:
+        """Give back the space of what was deleted."""
+        self._unflushed = 0
+        shards.seal(self.shard)
+
+    def marks(self) -> dict[str, str]:
+        """Who wrote to it last."""
+        return dict(self._marks)
+
+    def mark(self, marks: Mapping[str, str | None]) -> None:
+        """Add marks to those that it has, or remove some."""
+        known = {**self._marks, **marks}
+        self._marks = {one: epoch for one, epoch in known.items() if epoch is not None}
+
+    def disk_size(self) -> None:
+        """Nothing that can be told from what others take."""
+        return
+
+    def clear(self) -> None:
+        """Delete its points."""
+        self.shard.update(edge.UpdateOperation.delete_points_by_filter(self._scope()))
+
+    def _stored(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        return {**payload, _TENANT: self._key}
+
+    def _point(self, record: Any) -> Any:
+        found = super()._point(record)
+        payload = {key: value for key, value in found.payload.items() if key != _TENANT}
+        return found._replace(payload=payload)
 
 
 class MemoryEdge(Edge):
@@ -70,10 +128,6 @@ class MemoryEdge(Edge):
         """Every collection there is."""
         return list(self._open)
 
-    def _opened(self, _: str) -> None:
-        """All that there are are open."""
-        return
-
     def create(self, name: str, layout: Layout) -> None:
         """Make a collection; fine if it is there."""
         if name in self._open:
@@ -81,25 +135,22 @@ class MemoryEdge(Edge):
         key = layout.size, *sorted(layout.named.items())
         shared = _shards.get(key)
         if shared is None or shared.process != os.getpid():
-            shared = _shards[key] = _Shared(layout)
+            shared = _shards[key] = _Shared(key, layout)
         shared.collections += 1
-        share = ShardShare(f"{next(_numbers)}", secrets.randbits(128))
-        self._open[name] = Collection(
-            shared.shard, name, shared.layout, MEMORY, shared.folder, share
-        )
+        self._open[name] = SharedCollection(shared, name)
 
     def _remove(self, name: str) -> None:
         """Remove a collection, and the shard with the last one in it."""
         collection = self._open.pop(name)
-        for key, shared in list(_shards.items()):
-            if shared.shard is not collection.shard:
-                continue
-            shared.collections -= 1
-            if shared.collections:
-                collection.clear()
-            else:
-                del _shards[key]
-                shared.close()
+        assert isinstance(collection, SharedCollection)  # noqa: S101 -- for the type checker
+        shared = collection.shared
+        shared.collections -= 1
+        if shared.collections:
+            collection.clear()
+        else:
+            if _shards.get(shared.key) is shared:
+                del _shards[shared.key]
+            shared.close()
 
     def close(self) -> None:
         """Remove all collections."""

@@ -1,40 +1,48 @@
-"""Shards of the engine: made, opened, checked before every write, and closed without a loss.
+"""Shards of the engine: made, opened, sealed part by part, and written to without harm.
 
 The engine has no safety net where one is most needed: on a full disk it ends the process, a batch
 with one bad point is stored in part, and numbers that are none are taken without a word. So what
 goes in is looked at first.
+
+It maps vectors and payloads from files, but of the segment that it writes to it holds words, ids
+and indexed keys in memory, 2 KB for a chunk and more. A segment of some size is therefore sealed:
+written once more as one that can only lose points, of which everything is mapped, and the next is
+begun. Whoever writes holds one such segment in memory, however much is stored.
 """
 
 from __future__ import annotations
 
 import math
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import qdrant_edge as edge
 
-from rag_nodes.errors import ConfigurationError, DimensionError, StoreError, StoreFullError
-from rag_nodes.store.edge import files, sealing
-from rag_nodes.store.edge.terms import TENANT, WHOLE
+from rag_nodes.errors import ConfigurationError, DimensionError, StoreFullError
+from rag_nodes.store.edge import files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
-    from rag_nodes.store.edge.terms import ShardShare
     from rag_nodes.store.filters import IndexKind
     from rag_nodes.store.points import Layout, Point
 
-BATCH = 64
-"""Points written in one call: fastest, and the shortest time in which nothing else can run."""
+SEGMENT = 10_000
+"""Points of a segment that is sealed. More are more memory, and a longer time in which nothing else
+runs: the engine holds Python's lock while it seals. Fewer are slower questions, which ask each."""
+_LEAST = 2_000
+"""Bytes of a point that count where its embeddings are shorter: about those of its words."""
+_NEVER = 10**9
+"""Kilobytes that no segment has."""
+_LOST = 0.5
+"""Share of deleted points from which a segment is written once more without them. Documents that
+change follow each other as they were written, so their old points are of one segment: with less,
+that one would be written again and again."""
 LEAST_FREE = 256 << 20
 """Bytes that stay free on the disk. The engine maps files, and a mapped file that cannot grow ends
 the process."""
-_PAYLOAD = 4_000
-"""Bytes that a payload takes, about."""
-_GROWTH = 6
-"""Bytes on disk for a byte of payload and vectors that is written: index, log and room to grow."""
 _INDEXED = 300
 """Bytes on disk that an index of a key takes for a point, whether the point has the key or not."""
 _DEEPEST = 100
@@ -42,28 +50,55 @@ _DEEPEST = 100
 _LARGEST = 1e18
 """Length of an embedding from which its square is no number any more."""
 
-_TENANTS = edge.KeywordIndexParams(is_tenant=True)
+_NO_GRAPH = edge.HnswIndexConfig(m=0, ef_construct=4, full_scan_threshold=_NEVER)
+"""Up to some 100,000 chunks exact search takes milliseconds, and building a graph for another one
+stops every thread of the process for seconds to minutes."""
+_MAPPED = edge.Memory.Cold
+INDEX_KINDS: Mapping[str, Any] = {
+    "keyword": edge.KeywordIndexParams(memory=_MAPPED),
+    "integer": edge.IntegerIndexParams(memory=_MAPPED),
+    "text": edge.TextIndexParams(memory=_MAPPED),
+}
+"""What an index of a key is told, by the kind of its values."""
 
 
-def made(folder: Path, layout: Layout, *, durable: bool = True, tenants: bool = False) -> Any:
+def made(folder: Path, layout: Layout, *, temporary: bool = False) -> Any:
     """A new shard in a folder that is not there yet.
 
     Args:
         folder: where.
         layout: of its vectors.
-        durable: what was acknowledged survives the end of the process; else it does so only after
-            a flush, which is faster.
-        tenants: several collections share it, and the engine is told which key parts them.
+        temporary: it ends with the process; so nothing is logged or sealed, which is faster.
 
     Raises:
         StoreFullError: the disk has too little space.
     """
-    check_space(folder.parent, temporary=tenants)
-    config = sealing.config(layout, durable=durable, seals=not tenants)
-    shard = edge.EdgeShard.create(str(folder), config)
-    if tenants:
-        shard.update(edge.UpdateOperation.create_field_index(TENANT, _TENANTS))
-    return shard
+    check_space(folder.parent, temporary=temporary)
+    # The engine compares kilobytes of that vector which has the most of them.
+    full = SEGMENT * max(_LEAST, 4 * max(layout.sizes.values())) // 1024
+    words = edge.EdgeSparseVectorParams(
+        modifier=edge.Modifier.Idf, memory=None if temporary else _MAPPED
+    )
+    config = edge.EdgeConfig(
+        vectors={
+            name: edge.EdgeVectorParams(size=size, distance=edge.Distance.Cosine)
+            for name, size in layout.sizes.items()
+        },
+        sparse_vectors={layout.sparse: words} if layout.sparse else None,
+        # Sixteen by default, even on four cores; here every call holds Python's lock anyway.
+        max_search_threads=1,
+        wal_enabled=not temporary,
+        hnsw_config=_NO_GRAPH,
+        optimizers=edge.EdgeOptimizersConfig(
+            indexing_threshold=_NEVER if temporary else full,
+            # What a killed process or deletions left of segments is made one up to here.
+            max_segment_size=full * 3 // 2,
+            default_segment_number=1,
+            deleted_threshold=_LOST,
+        ),
+        id_tracker_memory=_MAPPED,
+    )
+    return edge.EdgeShard.create(str(folder), config)
 
 
 def loaded(folder: Path) -> Any:
@@ -92,7 +127,20 @@ def index(shard: Any, keys: Mapping[str, IndexKind], disk: Path) -> None:
     for key, kind in keys.items():
         if key not in about.payload_schema:
             check_space(disk, about.points_count * _INDEXED)
-            shard.update(edge.UpdateOperation.create_field_index(key, sealing.INDEXED[kind]))
+            shard.update(edge.UpdateOperation.create_field_index(key, INDEX_KINDS[kind]))
+
+
+def seal(shard: Any) -> None:
+    """Seal what is full, and give back the space of what was deleted; where nothing is, a glance.
+
+    A disk without room for it is left as it is: nothing is lost, and it is tried again.
+    """
+    try:
+        shard.optimize()
+    except Exception as error:
+        # Of the engine's bare exceptions only the text tells anything.
+        if "Not enough space" not in str(error):
+            raise
 
 
 def closed(shard: Any) -> None:
@@ -131,60 +179,27 @@ def check_space(place: Path, coming: int = 0, *, temporary: bool = False) -> Non
     )
 
 
-def write(
-    shard: Any,
-    points: Sequence[Point],
-    layout: Layout,
-    where: str,
-    disk: Path,
-    share: ShardShare = WHOLE,
-) -> None:
-    """Store points; those of the same id are replaced. Each is looked at before any is written.
-
-    Args:
-        shard: opened.
-        points: to write.
-        layout: of its vectors.
-        where: location and collection, for messages.
-        disk: a folder on the disk it is on.
-        share: of the collection that they belong to.
+def vectors_of(point: Point, layout: Layout, where: str) -> dict[str, Any]:
+    """The vectors of a point as the engine takes them, once nothing in it would do harm.
 
     Raises:
-        ConfigurationError: an id is no UUID, or a value cannot be stored.
+        ConfigurationError: a value cannot be stored.
         DimensionError: an embedding has another length.
-        StoreFullError: the disk has too little space; what was written before stays.
     """
-    made = [_point(one, layout, where, share) for one in points]
-    coming = BATCH * (layout.size * 4 + _PAYLOAD) * _GROWTH
-    for first in range(0, len(made), BATCH):
-        check_space(disk, coming, temporary=share.tenant is not None)
-        shard.update(edge.UpdateOperation.upsert_points(made[first : first + BATCH]))
-
-
-def _point(one: Point, layout: Layout, where: str, share: ShardShare) -> Any:
-    """A point as the engine takes it, once there is nothing in it that would do harm."""
-    if _depth(one.payload) > _DEEPEST:
+    if _depth(point.payload) > _DEEPEST:
         raise ConfigurationError(
-            f"{where}: metadata of node {one.node_id} is nested more than {_DEEPEST} levels deep; "
-            "keep less of it"
+            f"{where}: metadata of node {point.node_id} is nested more than {_DEEPEST} levels "
+            "deep; keep less of it"
         )
-    given = one.named if one.vector is None else {**one.named, layout.dense: one.vector}
+    given = point.named if point.vector is None else {**point.named, layout.dense: point.vector}
     vectors: dict[str, Any] = {
-        name: _numbers(vector, layout.sizes.get(name, 0), one.node_id, where)
+        name: _numbers(vector, layout.sizes.get(name, 0), point.node_id, where)
         for name, vector in given.items()
     }
-    indices, values = one.words
-    if one.vector is not None and layout.sparse and indices:
+    indices, values = point.words
+    if point.vector is not None and layout.sparse and indices:
         vectors[layout.sparse] = edge.SparseVector(indices=indices, values=values)
-    try:
-        return edge.Point(share.point_id(one.node_id, where), vectors, share.payload(one.payload))
-    except (TypeError, ValueError, UnicodeEncodeError) as error:
-        if isinstance(error, StoreError | ConfigurationError):
-            raise
-        raise ConfigurationError(
-            f"{where}: metadata of node {one.node_id} cannot be stored ({error}); keep texts, "
-            "numbers, lists and mappings with names as keys"
-        ) from error
+    return vectors
 
 
 def _numbers(vector: Sequence[float], size: int, node: str, where: str) -> Sequence[float]:

@@ -21,7 +21,8 @@ from qdrant_client.http.exceptions import ResponseHandlingException
 
 from rag_nodes.errors import ConfigurationError, CredentialsError
 from rag_nodes.processes import pause
-from rag_nodes.store.faults import shown, translated
+from rag_nodes.store.catalogue import shown
+from rag_nodes.store.server.faults import translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The engine behind a `QdrantStore` at a URL."""
+"""The engine behind a `Store` at a URL."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 from qdrant_client.http import models as rest
 
+from rag_nodes.store.catalogue import shown
 from rag_nodes.store.engine import Engine, EngineCollection
-from rag_nodes.store.faults import NOT_FOUND, shown, status_of, translated, was_refused
 from rag_nodes.store.filters import INDEXES
+from rag_nodes.store.fusion import DEPTH
 from rag_nodes.store.options import ServerOptions
 from rag_nodes.store.points import Layout, Point
 from rag_nodes.store.server.connection import connected
-from rag_nodes.store.server.rankings import ranked, requests_for, scores_of
-from rag_nodes.store.server.terms import (
-    changed,
-    kept,
+from rag_nodes.store.server.faults import NOT_FOUND, REFUSED, status_of, translated
+from rag_nodes.store.server.models import (
+    TERMS,
     layout_of,
+    new_collection,
     point_ids,
-    point_in,
-    scoped,
+    searches,
     struct,
 )
+from rag_nodes.store.terms import scores_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from qdrant_client import QdrantClient
 
+    from rag_nodes.store.filters import Where
     from rag_nodes.store.fusion import Scores
-    from rag_nodes.store.queries import Query, Scope
+    from rag_nodes.store.queries import Query
 
 logger = logging.getLogger(__name__)
 
@@ -83,14 +85,14 @@ class Served(Engine):
             self._known.pop(name, None)
             return None
         where = f"{self.location}: collection {name!r}"
-        found = ServedCollection(self.client, name, where, self._options, info)
+        found = ServedCollection(self.client, name, where, info)
         self._known[name] = found
         return found
 
     def create(self, name: str, layout: Layout) -> None:
         """Make a collection of ours."""
         try:
-            self.client.create_collection(name, **kept(self._options, layout.sizes))
+            self.client.create_collection(name, **new_collection(self._options, layout.sizes))
         except Exception as error:
             # Whoever came first made the same.
             if "already exists" not in str(error):
@@ -128,25 +130,20 @@ class ServedCollection(EngineCollection):
         client: asks the server.
         name: of it, or an alias.
         where: location and name, for messages.
-        options: how it is to be kept, from the first write on.
         info: what the server says of it.
     """
 
-    def __init__(
-        self, client: QdrantClient, name: str, where: str, options: ServerOptions, info: Any
-    ) -> None:
-        self._client, self._name, self._where, self._options = client, name, where, options
+    def __init__(self, client: QdrantClient, name: str, where: str, info: Any) -> None:
+        self._client, self._name, self._where = client, name, where
         self.layout = layout_of(info.config.params, where)
-        self._config = info.config
         self._lacks = [key for key in INDEXES if key not in info.payload_schema]
-        self._is_prepared = False
         self._size: int | None = None
 
     def add_vector(self, name: str, size: int) -> None:
         """Let points have a further embedding."""
         dense = rest.DenseVectorConfig(size=size, distance=rest.Distance.COSINE)
         self._client.create_vector_name(self._name, name, rest.DenseVectorNameConfig(dense=dense))
-        self.layout = self.layout._replace(named={**self.layout.named, name: size})
+        super().add_vector(name, size)
 
     def marks(self) -> dict[str, str]:
         """The marks of its metadata; none where the server is too old for any."""
@@ -166,7 +163,7 @@ class ServedCollection(EngineCollection):
         try:
             self._client.update_collection(self._name, metadata=metadata)
         except Exception as error:
-            if not was_refused(error):
+            if status_of(error) not in REFUSED:
                 raise
             logger.warning(
                 "%s: this key may not change it, so that every ingest into it looks at all that is "
@@ -175,12 +172,8 @@ class ServedCollection(EngineCollection):
             )
 
     def write(self, points: Sequence[Point]) -> None:
-        """Store points, a hundred in a request, in a collection that is kept as the options say."""
-        if not self._is_prepared:
-            if arguments := changed(self._options, self._config):
-                self._client.update_collection(self._name, **arguments)
-            self._index()
-            self._is_prepared = True
+        """Store points, a hundred in a request, once all keys that filters name have an index."""
+        self._index()
         for first in range(0, len(points), _WRITTEN):
             batch = [struct(point) for point in points[first : first + _WRITTEN]]
             self._client.upsert(self._name, points=batch, wait=True)
@@ -192,63 +185,70 @@ class ServedCollection(EngineCollection):
 
     def count(self, vector: str | None) -> int:
         """Points that have the embedding of that name; None for all points."""
-        chosen = None
-        if vector is not None:
-            chosen = rest.Filter(must=[rest.HasVectorCondition(has_vector=vector)])
-        return int(self._client.count(self._name, count_filter=chosen, exact=True).count)
+        having = None if vector is None else TERMS.having(vector)
+        return self._count(TERMS.filter(having), exact=True)
 
     def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         """Points by id."""
         records = self._client.retrieve(
             self._name, ids=point_ids(node_ids), with_payload=True, with_vectors=vectors
         )
-        return [point_in(record, self.layout) for record in records]
+        return list(map(self._point, records))
 
     def select(
-        self, scope: Scope, keys: Sequence[str] | None, *, vectors: bool = False
+        self, where: Where | None, keys: Sequence[str] | None, *, vectors: bool = False
     ) -> Iterator[Point]:
-        """All points of a scope, page by page."""
-        chosen = self._chosen(scope)
-        offset = None
+        """All points that are meant, page by page."""
+        chosen, offset = TERMS.filter(self._chosen(where)), None
         while True:
             records, offset = self._client.scroll(
                 self._name,
-                scroll_filter=rest.Filter(must=chosen) if chosen else None,
+                scroll_filter=chosen,
                 limit=_READ,
                 offset=offset,
                 with_payload=list(keys) if keys else keys is None,
                 with_vectors=vectors,
             )
-            yield from (point_in(record, self.layout) for record in records)
+            yield from map(self._point, records)
             if offset is None:
                 return
 
     def scores(self, query: Query) -> Scores:
         """Rankings to some depth, in one request; and one that counts what a filter lets pass."""
-        layout, chosen = self.layout.using(query.using) or self.layout, self._chosen(query.scope)
-        asked = requests_for(layout, query, chosen)
+        chosen, depth = self._chosen(query.where), max(query.limit, DEPTH)
+        asked = searches(self.layout, query, chosen, depth)
         requests = list(asked.values())
         answers = self._client.query_batch_points(self._name, requests=requests) if asked else []
-        found = dict(zip(asked, answers, strict=True))
-        return scores_of(query, found, lambda: self._every(ranked(layout, chosen), chosen))
+        found = {
+            key: {str(point.id): float(point.score) for point in answer.points}
+            for key, answer in zip(asked, answers, strict=True)
+        }
+        return scores_in(query, found, lambda: self._every(chosen))
 
-    def _every(self, scope: rest.Filter, chosen: Sequence[Any]) -> int:
-        """How many chunks pass a filter, about.
+    def _every(self, chosen: Any) -> int:
+        """How many chunks pass a condition, about.
 
         Without one it is remembered, as it changes what is usual by little.
         """
-        if not chosen and self._size is not None:
-            return self._size
-        found = int(self._client.count(self._name, count_filter=scope, exact=False).count)
-        if not chosen:
-            self._size = found
-        return found
+        present = TERMS.filter(TERMS.having(self.layout.dense), chosen)
+        if chosen is not None:
+            return self._count(present)
+        if self._size is None:
+            self._size = self._count(present)
+        return self._size
 
-    def _chosen(self, scope: Scope) -> list[Any]:
-        """What a scope asks, in Qdrant's terms, from now on answered by indexes."""
-        if not scope.is_all:
+    def _count(self, chosen: Any, *, exact: bool = False) -> int:
+        return int(self._client.count(self._name, count_filter=chosen, exact=exact).count)
+
+    def _point(self, record: Any) -> Point:
+        return Point.of(str(record.id), record.payload or {}, record.vector, self.layout)
+
+    def _chosen(self, where: Where | None) -> Any:
+        """What is asked, in Qdrant's terms, from now on answered by indexes."""
+        condition = TERMS.condition(where)
+        if condition is not None:
             self._index()
-        return scoped(scope)
+        return condition
 
     def _index(self) -> None:
         """Have the server index what filters ask for, where it does not; asked once.
@@ -262,7 +262,7 @@ class ServedCollection(EngineCollection):
                 kind = rest.PayloadSchemaType(INDEXES[key])
                 self._client.create_payload_index(self._name, key, field_schema=kind)
         except Exception as error:
-            if not was_refused(error):
+            if status_of(error) not in REFUSED:
                 raise
             logger.warning(
                 "%s lacks indexes for filters, and this key may not add them; ingest once with a "

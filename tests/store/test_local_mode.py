@@ -21,7 +21,7 @@ from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
 
 from rag_nodes.errors import StoreDamagedError, StoreError, StoreLockedError
-from rag_nodes.store.inside_qdrant import LocalFolder
+from rag_nodes.store.local_mode import LocalFolder
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 POINTS = {1: [3.0, 4.0], 2: [0.0, 2.0], 3: [1.0, 0.0]}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import StoreDamagedError, StoreError, StoreForeignError
 from rag_nodes.store.edge import files
-from rag_nodes.store.inside_qdrant import is_local_mode
+from rag_nodes.store.local_mode import is_local_mode
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,14 +20,13 @@ MARKER = "store.json"
 """Every folder of ours has it from the moment it is made."""
 COLLECTIONS = "collections"
 ALIASES = "aliases.json"
-NOBODYS = {
+UNFINISHED = (".new", ".gone")
+"""Suffixes of folders that were interrupted while they were made or removed."""
+_NOBODYS = {
     *(".lock", ".gitignore", ".gitkeep", ".keep", ".DS_Store"),
     *("Thumbs.db", "desktop.ini", "lost+found"),
 }
 """What an empty folder may hold: a lock that was left over, and what systems put everywhere."""
-UNFINISHED = (".new", ".gone")
-"""Suffixes of folders that were interrupted while they were made or removed."""
-
 _OF_SYSTEM = re.compile(r"\(os error (\d+)\)")
 """How the engine tells what the system said."""
 _NO_DAMAGE = {
@@ -39,16 +38,45 @@ _NAMED = 3
 """Entries of a folder that a message names."""
 
 
-class FolderLook(NamedTuple):
-    """What can be seen of a storage folder without opening it.
+class Contents(NamedTuple):
+    """What is in a storage folder.
 
     Attributes:
+        known: folder and vectors of each collection, by name.
+        unread: of each folder of a collection that cannot be read, why.
+        unfinished: folders of collections that were interrupted while they came or went.
         foreign: names of what is none of ours.
-        unread: of each collection that cannot be read, why.
     """
 
-    foreign: tuple[str, ...]
-    unread: tuple[StoreError, ...]
+    known: dict[str, tuple[Path, Layout]]
+    unread: dict[Path, StoreError]
+    unfinished: list[Path]
+    foreign: list[str]
+
+
+def contents_of(path: Path) -> Contents:
+    """Look at a storage folder without opening or changing anything.
+
+    Raises:
+        StoreForeignError: no store of ours made it.
+    """
+    check_ours(path)
+    ours = {MARKER, COLLECTIONS, ALIASES, *_NOBODYS}
+    foreign = sorted(one.name for one in path.iterdir() if one.name not in ours)
+    found = Contents({}, {}, [], foreign)
+    within = path / COLLECTIONS
+    for folder in sorted(within.iterdir()) if within.is_dir() else ():
+        if folder.suffix in UNFINISHED:
+            found.unfinished.append(folder)
+        elif not _is_collection(folder):
+            foreign.append(f"{COLLECTIONS}/{folder.name}")
+        else:
+            try:
+                name, layout = files.read_about(folder)
+                found.known[name] = folder, layout
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                found.unread[folder] = unreadable(folder, error)
+    return found
 
 
 def check_ours(path: Path) -> None:
@@ -69,9 +97,9 @@ def check_ours(path: Path) -> None:
             f"left unchanged; copy its collections into a store of rag_nodes with `{command}`"
         )
     within = path / COLLECTIONS
-    if within.is_dir() and any(map(is_collection, within.iterdir())):
+    if within.is_dir() and any(map(_is_collection, within.iterdir())):
         return  # ours, of which only the marker was lost
-    if found := sorted(one.name for one in path.iterdir() if one.name not in NOBODYS):
+    if found := sorted(one.name for one in path.iterdir() if one.name not in _NOBODYS):
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         raise StoreForeignError(
             f"{path}: this folder is no store of rag_nodes, and holds "
@@ -79,63 +107,22 @@ def check_ours(path: Path) -> None:
         )
 
 
-def is_collection(folder: Path) -> bool:
-    """Whether a folder is one of ours, be it torn; others may have put theirs beside."""
-    return (folder / files.ABOUT).exists() or (folder / files.SHARD).exists()
-
-
-def looked_at(path: Path) -> FolderLook:
-    """Look at a storage folder without opening or changing anything.
-
-    Raises:
-        StoreForeignError: no store of ours made it.
-    """
-    check_ours(path)
-    ours = {MARKER, COLLECTIONS, ALIASES, *NOBODYS}
-    foreign = [one.name for one in path.iterdir() if one.name not in ours]
-    unread: list[StoreError] = []
-    within = path / COLLECTIONS
-    for folder in sorted(within.iterdir()) if within.is_dir() else ():
-        if folder.suffix in UNFINISHED:
-            continue
-        if not is_collection(folder):
-            foreign.append(f"{COLLECTIONS}/{folder.name}")
-        else:
-            try:
-                known_of(folder)
-            except StoreError as error:
-                unread.append(error)
-    return FolderLook(tuple(sorted(foreign)), tuple(unread))
-
-
-def known_of(folder: Path) -> tuple[str, Layout]:
-    """Name of a collection, and its vectors.
-
-    Raises:
-        StoreDamagedError: they cannot be read.
-        StoreError: the system does not let them be read, and they may be whole.
-    """
-    try:
-        return files.read_about(folder)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise unreadable(folder, error) from error
-
-
-def damaged(place: Path, error: Exception) -> StoreDamagedError:
-    """The error for what cannot be read of a storage folder."""
-    return StoreDamagedError(
-        f"{place}: the storage folder is damaged ({type(error).__name__}: {error}); delete this "
-        "folder and ingest again, or restore a copy"
-    )
-
-
 def unreadable(place: Path, error: Exception) -> StoreError:
     """The error for what cannot be read: damage, unless the system says something else."""
     said = _OF_SYSTEM.search(str(error))
     number = error.errno if isinstance(error, OSError) else int(said[1]) if said else None
-    if number not in _NO_DAMAGE:
-        return damaged(place, error)
-    return StoreError(
-        f"{place}: it cannot be opened, which need not be damage ({type(error).__name__}: "
-        f"{error}); check permissions, the disk, and the limits of memory and open files"
+    why = f"{type(error).__name__}: {error}"
+    if number in _NO_DAMAGE:
+        return StoreError(
+            f"{place}: it cannot be opened, which need not be damage ({why}); check permissions, "
+            "the disk, and the limits of memory and open files"
+        )
+    return StoreDamagedError(
+        f"{place}: the storage folder is damaged ({why}); delete this folder and ingest again, or "
+        "restore a copy"
     )
+
+
+def _is_collection(folder: Path) -> bool:
+    """Whether a folder is one of ours, be it torn; others may have put theirs beside."""
+    return (folder / files.ABOUT).exists() or (folder / files.SHARD).exists()

@@ -1,8 +1,7 @@
-"""Everything we assume about folders of qdrant-client's local mode, which are only read.
+"""Folders of qdrant-client's local mode, which are only read: what is assumed about them is here.
 
 A new qdrant-client may change any of it without a word, so the upper bound in `pyproject.toml` is
-raised only after `tests/store/test_inside_qdrant.py` passed with it: a test per assumption says
-what breaks without it.
+raised only after `tests/store/test_local_mode.py` passed with it.
 """
 
 from __future__ import annotations
@@ -51,6 +50,10 @@ class LocalFolder:
     Args:
         path: of the folder.
 
+    Attributes:
+        path: the same.
+        names: of its collections.
+
     Raises:
         StoreError: it is no such folder, or the system does not let it be read.
         StoreLockedError: another process has it open.
@@ -66,10 +69,11 @@ class LocalFolder:
         self._lock = _held(path)
         try:
             told = json.loads((path / _META).read_bytes())["collections"]
-            self._settings: dict[str, dict[str, Any]] = {name: dict(told[name]) for name in told}
+            self._settings = {name: dict(told[name]) for name in told}
         except (OSError, ValueError, KeyError, TypeError) as error:
             self.__exit__()
             raise _unreadable(path / _META, error) from error
+        self.names = list(self._settings)
 
     def __enter__(self) -> Self:
         """The folder itself."""
@@ -79,11 +83,6 @@ class LocalFolder:
         """Let others open it."""
         if self._lock:
             self._lock.close()
-
-    @property
-    def names(self) -> list[str]:
-        """Of its collections."""
-        return list(self._settings)
 
     def params(self, name: str) -> Any:
         """Which vectors a collection has, as qdrant-client tells it of one on a server."""
@@ -137,21 +136,24 @@ def _held(path: Path) -> Any:
     """The lock of a folder, held until it is closed; None where no program ever held it."""
     import portalocker
 
-    flags = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
     try:
         # Its own program opens the file to write, which would make one where there is none.
         handle = (path / ".lock").open("rb")
+        try:
+            portalocker.lock(
+                handle, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
+            )
+        except BaseException:
+            handle.close()
+            raise
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}; ask for the right to read it") from error
-    try:
-        portalocker.lock(handle, flags)
     except portalocker.LockException as error:
-        handle.close()
         raise StoreLockedError(
             f"{path}: another process has this folder open; end that program, and run this again"
         ) from error
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}; ask for the right to read it") from error
     return handle
 
 

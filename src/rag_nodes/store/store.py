@@ -1,0 +1,349 @@
+"""`Store`: chunks with their embeddings, whatever engine is behind."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
+
+from rag_nodes.errors import (
+    ConfigurationError,
+    StoreError,
+    StoreUnreachableError,
+)
+from rag_nodes.metadata import USUAL
+from rag_nodes.store.catalogue import (
+    BOOKKEEPING,
+    CollectionInfo,
+    StoredNode,
+    described,
+    missing,
+)
+from rag_nodes.store.filters import DOCUMENT_ID, Filter
+from rag_nodes.store.points import DENSE, Layout, Point, agreed_length, named
+from rag_nodes.store.queries import Query
+from rag_nodes.store.searching import best_of, names_in, node_of, nodes_in, pages, place, there_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from llama_index.core.schema import BaseNode, TextNode
+
+    from rag_nodes.store.engine import Engine, EngineCollection
+    from rag_nodes.store.hits import Hit
+    from rag_nodes.store.queries import Fusion, SearchMode
+    from rag_nodes.store.vector_store import RagNodesVectorStore
+
+_ALIAS = re.compile(r"[\w.-]{1,100}", re.ASCII)
+
+
+class Store:
+    """Chunks with their embeddings; one collection per corpus, parser and embedding model.
+
+    `open_store` makes one. Collections come into being with the first `add`. Stores are shared
+    between threads. Every method that reads or writes may raise `StoreError` or a subclass of it:
+    the place does not answer, is damaged or full.
+
+    Args:
+        engine: keeps the points and ranks them; see `docs/writing-a-store.md` for one of your own.
+
+    Attributes:
+        engine: the same.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._closed = False
+        self._told: set[str] = set()
+
+    @property
+    def location(self) -> str:
+        """Where it is: ":memory:", the resolved folder, or the URL without credentials."""
+        return self.engine.location
+
+    def close(self) -> None:
+        """Give back what it holds; a folder stays open while another store of this process is."""
+        if not self._closed:
+            self._closed = True
+            self.engine.close()
+
+    def __enter__(self) -> Self:
+        """The store itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Where it is; never a key."""
+        return f"{type(self).__name__}({self.location!r})"
+
+    def vector_store(self, collection: str) -> RagNodesVectorStore:
+        """The collection as a LlamaIndex vector store, sync and async, created on first write."""
+        from rag_nodes.store.vector_store import RagNodesVectorStore
+
+        return RagNodesVectorStore(collection=collection, store=self)
+
+    def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:
+        """Store nodes with their embeddings; a node of the same id is replaced.
+
+        A node with children is kept to be read by id, and never ranked: it needs no embedding.
+        Words are those of a node's text only, never of the breadcrumb in front of it: headings
+        repeated on every chunk would flatten the inverse document frequency.
+
+        Raises:
+            ConfigurationError: a node without children has no embedding.
+            DimensionError: an embedding has another length than those of the collection.
+        """
+        from rag_nodes.store.payload import points_of
+
+        self.put(collection, points_of(nodes))
+
+    def put(self, collection: str, points: Sequence[Point]) -> None:
+        """Store points, as `rag_nodes.store.payload.points_of` makes them of nodes in any process.
+
+        One without a vector is a parent. Lengths are checked before anything is written. Many
+        threads may make the same collection.
+
+        Raises:
+            ConfigurationError: another program wrote the collection, with other vectors.
+            DimensionError: an embedding has another length than those of the collection.
+        """
+        if not points:
+            return
+        further = {name: len(one) for point in points for name, one in point.named.items()}
+        with self._step(collection) as found:
+            if found and not found.layout.is_ours:
+                raise ConfigurationError(
+                    f"{place(self.engine, collection)} was written by another program and has no "
+                    f"vector {DENSE!r}; it can be asked, and written to by that program; choose "
+                    "another name for ours"
+                )
+            known = found.layout.size if found else None
+            length = agreed_length(points, known, place(self.engine, collection))
+            if not found:
+                self.engine.create(collection, Layout(length, named=further))
+            there = found or there_in(self.engine, collection)
+            for name in further.keys() - there.layout.named.keys():
+                there.add_vector(name, further[name])
+            there.write(points)
+
+    def flush(self, collection: str) -> None:
+        """Have all that was written to a collection on the disk itself, so a power cut loses none.
+
+        Fine while the collection does not exist.
+        """
+        with self._step(collection) as found:
+            if found:
+                found.flush()
+
+    def delete(self, collection: str, node_ids: Sequence[str]) -> None:
+        """Delete nodes by id; ids that are not there are fine.
+
+        Raises:
+            CollectionMissingError: nothing was ever stored under this name.
+        """
+        for page in pages(node_ids):
+            with self.engine.step(collection):
+                there_in(self.engine, collection).delete(page)
+
+    def drop(self, collection: str) -> None:
+        """Delete a collection with everything in it; its aliases go with it.
+
+        Raises:
+            CollectionMissingError: it does not exist.
+        """
+        with self.engine.step(collection):
+            if collection not in self.engine.names():
+                raise missing(self.location, collection)
+            self.engine.drop(collection)
+
+    def marks(self, collection: str) -> dict[str, str]:
+        """Which ledgers know a collection as it is: an epoch by writer, see `mark`.
+
+        A ledger is believed only while these are the marks that it left. Empty while the collection
+        does not exist.
+        """
+        with self._step(collection) as found:
+            return found.marks() if found else {}
+
+    def mark(self, collection: str, marks: Mapping[str, str | None]) -> bool:
+        """Add marks to those of a collection; None removes one.
+
+        Args:
+            collection: its name.
+            marks: by writer, a new epoch for each state that it gives the collection.
+
+        Returns:
+            False while the collection does not exist, so that nothing was kept.
+        """
+        with self._step(collection) as found:
+            if found:
+                found.mark(marks)
+            return found is not None
+
+    def aliases(self) -> dict[str, str]:
+        """Collection by alias: another name, under which all that reads or writes takes it too."""
+        with self.engine.step():
+            return self.engine.aliases()
+
+    def point_alias(self, alias: str, collection: str) -> None:
+        """Have an alias mean a collection, from one moment to the next.
+
+        Whoever asks by the alias gets answers of the former one before, and of this one after.
+
+        Raises:
+            ConfigurationError: the alias is no name, or that of a collection.
+            CollectionMissingError: the collection does not exist.
+        """
+        if not _ALIAS.fullmatch(alias) or described(alias, 0):
+            raise ConfigurationError(
+                f"{alias!r} is no alias: up to 100 letters, digits, points, hyphens and "
+                "underscores, and not built as the name of a collection"
+            )
+        with self.engine.step(collection):
+            names = self.engine.names()
+            if alias in names:
+                raise ConfigurationError(
+                    f"{place(self.engine, alias)} exists; an alias needs a name of its own"
+                )
+            if collection not in names:
+                raise missing(self.location, collection)
+            self.engine.point_alias(alias, collection)
+
+    def drop_alias(self, alias: str) -> None:
+        """Remove an alias; what it meant stays.
+
+        Raises:
+            CollectionMissingError: there is none by that name.
+        """
+        with self.engine.step():
+            if alias not in self.engine.aliases():
+                raise missing(self.location, alias)
+            self.engine.point_alias(alias, None)
+
+    def collections(self) -> list[CollectionInfo]:
+        """Every collection of this package in the store, by name; see `foreign` for the others."""
+        with self.engine.step():
+            known = (described(name, 0) for name in sorted(self.engine.names()))
+            return [self._counted(info) for info in known if info]
+
+    def foreign(self) -> list[str]:
+        """Names of the collections that other programs made."""
+        with self.engine.step():
+            return sorted(name for name in self.engine.names() if described(name, 0) is None)
+
+    def _counted(self, info: CollectionInfo) -> CollectionInfo:
+        """The same with its chunks; one that cannot be opened must not hide the others."""
+        try:
+            found = self.engine.collection(info.name, remembered=True)
+            return replace(info, points=found.count(DENSE) if found else 0)
+        except StoreUnreachableError:
+            raise
+        except StoreError as error:
+            return replace(info, trouble=str(error))
+
+    def count(self, collection: str) -> int:
+        """Nodes that a search can find, so no parents; 0 while the collection does not exist."""
+        with self._step(collection) as found:
+            return found.count(found.layout.dense) if found else 0
+
+    def stored(self, collection: str, document_id: str) -> dict[str, StoredNode]:
+        """The stored nodes of a document by id; empty while the collection does not exist."""
+        return self._listed(collection, Filter(document_ids=[document_id])).get(document_id, {})
+
+    def documents(self, collection: str) -> dict[str, dict[str, StoredNode]]:
+        """All stored nodes of a collection, by document and by id."""
+        return self._listed(collection, Filter())
+
+    def _listed(self, collection: str, scope: Filter) -> dict[str, dict[str, StoredNode]]:
+        from rag_nodes.store.payload import VERSION, check_version
+
+        keys = (DOCUMENT_ID, VERSION, *BOOKKEEPING)
+        listed: dict[str, dict[str, StoredNode]] = {}
+        with self._step(collection) as found:
+            for node_id, payload, *_ in found.select(scope.where(), keys) if found else ():
+                check_version(payload, place(self.engine, collection))
+                nodes = listed.setdefault(str(payload.get(DOCUMENT_ID)), {})
+                nodes[node_id] = StoredNode.of(payload)
+        return listed
+
+    def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
+        """The stored nodes with these ids, without embeddings; unknown ids are left out."""
+        with self.engine.step(collection):
+            return nodes_in(self.engine, collection, node_ids) if node_ids else {}
+
+    def vectors(
+        self, collection: str, node_ids: Sequence[str], using: str = USUAL
+    ) -> dict[str, tuple[str, list[float]]]:
+        """What the nodes with these ids were embedded as: the text, and its vector.
+
+        Unknown ids are left out. Vectors have unit length, as Qdrant keeps them for cosine.
+        """
+        from rag_nodes.transforms.further import further_text
+
+        found: dict[str, tuple[str, list[float]]] = {}
+        for page in pages(node_ids):
+            with self.engine.step(collection):
+                for point in there_in(self.engine, collection).read(page, vectors=True):
+                    vector = point.vector if using == USUAL else point.named.get(named(using))
+                    text = further_text(node_of(self.engine, collection, point), using)
+                    if vector is not None and text is not None:
+                        found[point.node_id] = text, list(vector)
+        return found
+
+    def vector_names(self, collection: str) -> tuple[str, ...]:
+        """Which embeddings chunks of a collection have, by name, the usual one first.
+
+        Empty while the collection does not exist. One that chunks were to have and that none got is
+        not among them.
+        """
+        with self.engine.step(collection):
+            return names_in(self.engine, collection)
+
+    def search(  # noqa: PLR0913 -- what can be asked, by name
+        self,
+        collection: str,
+        *,
+        vector: Sequence[float] | None,
+        text: str | None,
+        limit: int,
+        mode: SearchMode = "hybrid",
+        document_ids: Sequence[str] | None = None,
+        filter: Filter | None = None,  # noqa: A002 -- the word every vector store uses
+        fusion: Fusion = "score",
+        using: str = USUAL,
+    ) -> list[Hit]:
+        """The best chunks for a question, each with its cosine similarity and BM25 score.
+
+        Args:
+            collection: where to search.
+            vector: embedding of the question; needed unless the mode is "sparse".
+            text: the question; needed unless the mode is "dense".
+            limit: how many at most.
+            mode: "hybrid" joins both rankings.
+            document_ids: search only these documents; None for all.
+            filter: search only chunks that pass it; None for all.
+            fusion: how both rankings are joined, see `rag_nodes.store.fusion`.
+            using: name of the embedding that is compared; `vector` is of the same model.
+
+        Raises:
+            CollectionMissingError: nothing was ingested under this name.
+            ConfigurationError: the mode needs a vector or text that was not given.
+            DimensionError: the vector's length is not that of the collection.
+            VectorMissingError: no chunk has an embedding of that name.
+        """
+        scope = (filter or Filter()).within(document_ids)
+        return self.find(collection, Query(vector, text, limit, mode, scope, fusion, using))
+
+    def find(self, collection: str, query: Query) -> list[Hit]:
+        """The best chunks for a question, as `search` returns them."""
+        return best_of(self.engine, collection, query, self._told)
+
+    @contextmanager
+    def _step(self, collection: str) -> Iterator[EngineCollection | None]:
+        """A step with a collection; None while it does not exist."""
+        with self.engine.step(collection):
+            yield self.engine.collection(collection)
