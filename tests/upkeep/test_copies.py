@@ -34,9 +34,7 @@ def documents_of(store: Store) -> list[str]:
     return [one.name for one in there.documents("tests", there.collections("tests"))]
 
 
-def test_what_only_the_target_has_stays_until_it_is_pruned(
-    known: Inventory, target: Store
-) -> None:
+def test_what_only_the_target_has_stays_until_it_is_pruned(known: Inventory, target: Store) -> None:
     target.add(HEADING, nodes_of("only-there.md", 1))
     for _ in range(2):
         copy_all(known, target)

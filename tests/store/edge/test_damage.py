@@ -17,9 +17,8 @@ import pytest
 from rag_nodes.errors import StoreDamagedError, StoreError
 from rag_nodes.store import open_store
 from rag_nodes.store.edge import collection as collections_
-from rag_nodes.store.edge import sealing
+from rag_nodes.store.edge import files, shards
 from rag_nodes.store.points import Layout, Point
-from rag_nodes.store.queries import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +30,6 @@ ASK_EVERYTHING = """
 import sys
 from rag_nodes.errors import RagNodesError
 from rag_nodes.store import open_store
-from rag_nodes.store.queries import EVERYTHING
 
 def tried(what):
     try:
@@ -44,7 +42,7 @@ with open_store(sys.argv[1]) as store:
         def read():
             with store.engine.step("c"):
                 opened = store.engine.collection("c")
-                list(opened.select(EVERYTHING, None, vectors=vectors))
+                list(opened.select(None, None, vectors=vectors))
         tried(read)
     for mode in ("dense", "sparse", "hybrid"):
         vector = [1.0] * int(sys.argv[2])
@@ -56,8 +54,8 @@ print("alive")
 @pytest.fixture
 def closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store of three sealed parts and one that is written to."""
-    monkeypatch.setattr(sealing, "PART", 30)
-    monkeypatch.setattr(sealing, "_LEAST", 1)
+    monkeypatch.setattr(shards, "SEGMENT", 30)
+    monkeypatch.setattr(shards, "_LEAST", 1)
     monkeypatch.setattr(collections_, "CHECKPOINT", 10)
     drawn = random.Random(3)  # noqa: S311 -- no secret
     with open_store(tmp_path / "store") as store:
@@ -78,62 +76,62 @@ def closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def found(folder: Path) -> list[tuple[str, list[float]]]:
     with open_store(folder) as store, store.engine.step("c"):
-        points = store.engine.collection("c").select(EVERYTHING, None, vectors=True)  # type: ignore[union-attr]
+        points = store.engine.collection("c").select(None, None, vectors=True)  # type: ignore[union-attr]
         return sorted((one.node_id, list(one.vector)) for one in points)
 
 
-def removed(file: Path) -> None:
-    file.unlink()
+def removed(file: Path, size: int) -> None:
+    """Leave nothing."""
 
 
-def emptied(file: Path) -> None:
-    os.truncate(file, 0)
+def emptied(file: Path, size: int) -> None:  # noqa: ARG001
+    file.touch()
 
 
-def cut_in_half(file: Path) -> None:
-    os.truncate(file, file.stat().st_size // 2)
+def cut_in_half(file: Path, size: int) -> None:
+    file.touch()
+    os.truncate(file, size // 2)
 
 
-def overwritten(file: Path) -> None:
-    with file.open("r+b") as opened:
-        opened.write(random.Random(5).randbytes(min(100, file.stat().st_size)))  # noqa: S311
+def overwritten(file: Path, size: int) -> None:
+    file.write_bytes(random.Random(5).randbytes(size))  # noqa: S311 -- no secret
 
 
 @pytest.mark.parametrize("damage", [removed, emptied, cut_in_half, overwritten])
-def test_a_damaged_file_is_named_with_its_collection_before_the_engine_is_asked(
-    closed: Path, damage: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_damaged_file_is_named_before_the_engine_is_asked(
+    closed: Path, damage: Callable[[Path, int], None], tmp_path: Path
 ) -> None:
     shard = closed / "collections" / "c" / "shard"
-    names = [one.relative_to(shard) for one in shard.rglob("*") if one.is_file()]
+    names = [one for one in shard.rglob("*") if one.is_file()]
     assert len(names) > 100
-    monkeypatch.setattr(collections_, "Collection", None)  # nothing was loaded where this is made
-    kept = tmp_path / "kept"
-
-    for name in names:
-        file = shard / name
-        if not file.stat().st_size or (damage is overwritten and file.stat().st_size > LARGE):
+    for file in names:
+        size = file.stat().st_size
+        if not size or (damage is overwritten and size > LARGE):
             continue
-        subprocess.run(["cp", "--sparse=always", file, kept], check=True)  # noqa: S607
-        damage(file)
-        with open_store(closed) as store, pytest.raises(StoreDamagedError, match="collections/c:"):
-            store.engine.collection("c")
-        assert (closed / "collections" / "c" / "manifest.json").exists()
-        shutil.move(kept, file)
-
-    monkeypatch.undo()
-    assert len(found(closed)) == POINTS
+        file.rename(tmp_path / "kept")
+        damage(file, size)
+        with pytest.raises(ValueError, match=f"{file.name} is"):
+            files.check_manifest(shard)
+        (tmp_path / "kept").replace(file)
+    (shard / "edge_config.json").write_text("{}")
+    with open_store(closed) as store, pytest.raises(StoreDamagedError, match="collections/c:"):
+        store.engine.collection("c")
+    assert (closed / "collections" / "c" / "manifest.json").exists()
 
 
 def test_random_bytes_in_files_that_have_no_checksum_end_no_process(
     closed: Path, tmp_path: Path
 ) -> None:
     shard = closed / "collections" / "c" / "shard"
-    large = [one for one in shard.rglob("*") if one.is_file() and one.stat().st_size > LARGE]
-    assert large
-    for number, file in enumerate(large):
+    every = [one for one in shard.rglob("*") if one.is_file() and one.stat().st_size > LARGE]
+    # Segments have the same files.
+    of_each_kind = {"/".join(one.relative_to(shard).parts[2:]): one for one in every}
+    assert len(of_each_kind) > 1
+    for number, file in enumerate(of_each_kind.values()):
         copy = tmp_path / f"copy {number}"
         subprocess.run(["cp", "-a", "--sparse=always", closed, copy], check=True)  # noqa: S607
-        overwritten(copy / file.relative_to(closed))
+        with (copy / file.relative_to(closed)).open("r+b") as opened:
+            opened.write(random.Random(5).randbytes(100))  # noqa: S311 -- no secret
         command = [sys.executable, "-c", ASK_EVERYTHING, str(copy), str(NUMBERS)]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (ended.returncode, ended.stdout) == (0, "alive\n"), (file, ended.stderr)
@@ -169,10 +167,10 @@ def test_a_list_that_is_lost_or_torn_is_made_anew(closed: Path, content: bytes |
 def test_what_was_opened_written_and_closed_again_and_again_is_as_it_was_closed(
     closed: Path,
 ) -> None:
-    for number in range(POINTS, POINTS + 40):
+    for number in range(POINTS, POINTS + 12):
         with open_store(closed) as store:
             store.put("c", [Point(str(UUID(int=number + 1)), {}, [1.0] * NUMBERS, ([1], [1.0]))])
-    assert len(found(closed)) == POINTS + 40
+    assert len(found(closed)) == POINTS + 12
 
 
 def test_a_panic_of_the_engine_is_an_error_that_names_the_collection(closed: Path) -> None:
