@@ -166,6 +166,59 @@ def test_drafts_are_accepted_edited_and_rejected_with_the_keyboard(
     page.locator("#rn-questions-tab", has_text="No questions yet").wait_for()
 
 
+GUIDE = "\n\n".join(
+    f"# Cleaning the {name}\n\nThe {name} is cleaned once a day. Then it dries for an hour."
+    f"\n\nWho has cleaned the {name} writes that down in the book by the door."
+    for name in ("pump", "filter", "nozzle")
+)
+
+
+def test_the_extent_of_an_answer_is_set_by_key_and_the_next_passage_lies_far_away(
+    page: Page, tmp_path: Path
+) -> None:
+    guide = tmp_path / "guide.md"
+    guide.write_text(GUIDE, encoding="utf-8")
+    _load(page, guide)
+    _open(page, "Questions", "#rn-questions-upload")
+    with redrawn(page, "#rn-questions-tab :is(.rn-empty, .rn-card)"):
+        page.get_by_role("button", name="Draft questions").click()
+    section = page.inner_text(".rn-card mark")
+    with redrawn(page, ".rn-card"):
+        page.keyboard.press("s")
+    paragraph = page.inner_text(".rn-card mark")
+    with redrawn(page, ".rn-card"):
+        page.keyboard.press("s")
+    sentence = page.inner_text(".rn-card mark")
+    assert section.startswith(paragraph)
+    assert paragraph.startswith(sentence)
+    assert len(sentence) < len(section)
+    with redrawn(page, ".rn-card"):
+        page.keyboard.press("l")
+    assert page.inner_text(".rn-card mark") == paragraph
+    page.keyboard.press("q")
+    box = page.locator("#rn-review-text textarea")
+    assert box.input_value() == ""
+    page.keyboard.type("What else?")
+    with redrawn(page, ".rn-card"):
+        page.keyboard.press("Enter")
+    for _ in range(2):  # what is a draft has an answer, too
+        with redrawn(page, "#rn-questions-tab :is(.rn-empty, .rn-card)"):
+            page.keyboard.press("r")
+    with redrawn(page, ".rn-card"):
+        page.keyboard.press("w")
+    assert page.inner_text(".rn-card mark").startswith("The nozzle is cleaned")
+    assert "2 of 3 parts covered" in page.inner_text(".rn-progress")
+    assert box.input_value() == ""
+    page.keyboard.press("q")
+    page.keyboard.type("And what is said there?")
+    with redrawn(page, ".rn-card"):
+        page.keyboard.press("Enter")
+    kept = _downloaded(page)
+    assert [one["question"] for one in kept] == ["What else?", "And what is said there?"]
+    assert not any("draft" in one for one in kept)
+    assert kept[0]["gold"][0]["text"] == paragraph  # type: ignore[index]
+
+
 def test_a_citation_that_is_right_becomes_a_labelled_question_and_can_be_taken_back(
     page: Page,
 ) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question
+from rag_nodes.evaluation.drafts.stretches import stretches
 from rag_nodes.evaluation.importers import read_labels
 from rag_nodes.evaluation.importers.placing import place
 from rag_nodes.evaluation.metrics import Passage
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.evaluation.dataset import Answer
+    from rag_nodes.evaluation.drafts.stretches import Stretch
     from rag_nodes.text.spans import Span
 
 _NAME = "your questions"
@@ -37,6 +39,7 @@ class Questions:
         self._dataset: Dataset | None = None
         self._marked: Answer = ()
         self._revision = 0
+        self._parts: tuple[list[str], list[Stretch]] = ([], [])
 
     def __len__(self) -> int:
         """How many there are."""
@@ -57,6 +60,14 @@ class Questions:
     def marked(self) -> Answer:
         """Passages marked as the answer of a question that nobody has typed yet, in their order."""
         return self._marked
+
+    def parts(self, documents: Sequence[Document]) -> list[Stretch]:
+        """The parts of the documents that can be asked about, looked for once."""
+        ids = [one.id_ for one in documents]
+        with self._lock:
+            if self._parts[0] != ids:
+                self._parts = (ids, stretches(documents))
+            return self._parts[1]
 
     def mark(self, passage: Passage) -> None:
         """Mark one more; those it overlaps become one with it.

@@ -97,6 +97,11 @@ class Page:
                     found.append(HeadedText(path[-1], path, body))
         return found
 
+    def block_at(self, offset: int) -> Span:
+        """The paragraph, list or table that holds an offset."""
+        block = self._packer.block_at(offset)
+        return Span(block.start, block.end)
+
     def sentences(self) -> Iterator[Span]:
         """Those of running text that stand alone."""
         tables = [(one.start, one.end) for one in self._packer.blocks

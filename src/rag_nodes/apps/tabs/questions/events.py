@@ -21,7 +21,11 @@ from rag_nodes.apps.visitors import session_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.evaluation.checks import DRAFTED
 from rag_nodes.evaluation.drafts import draft_questions
+from rag_nodes.evaluation.drafts.choose import drafted
+from rag_nodes.evaluation.drafts.passages import overlaps
+from rag_nodes.evaluation.drafts.stretches import next_stretch, resized
 from rag_nodes.evaluation.importers.rows import plain_of
+from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.workspace.options import MOST_QUESTION
 from rag_nodes.workspace.questions import read_questions
 
@@ -59,6 +63,8 @@ DRAFTS = 20
 """Questions drafted unless the visitor wants another number."""
 MOST_DRAFTS = 200
 """Questions drafted at once."""
+TO_ASK = "passage"
+"""Kind of a draft that is a passage whose question nobody has typed yet."""
 OUTPUTS = 8
 """Values every event returns that draws a question."""
 
@@ -118,6 +124,33 @@ class QuestionEvents:
         except RagNodesError as error:
             raise gr.Error(str(error), print_exception=False) from error
         return None, gr.Button(interactive=False), *_drawn(session, removed.id)
+
+    def longer(self, current: str, request: gr.Request) -> tuple[Any, ...]:
+        """Take more for the answer: the paragraph, then the section."""
+        return self._resize(current, 1, request)
+
+    def shorter(self, current: str, request: gr.Request) -> tuple[Any, ...]:
+        """Take less for the answer: the paragraph, then its first sentence."""
+        return self._resize(current, -1, request)
+
+    def elsewhere(self, request: gr.Request) -> tuple[Any, ...]:
+        """A passage that lies far from all answers, as a draft whose question is to be typed."""
+        session = session_of(self._sessions, request)
+        dataset = session.questions.dataset
+        golds = _golds(dataset)
+        found = next_stretch(session.questions.parts(session.documents), golds)
+        if found is None:
+            raise gr.Error("Every part of the documents has an answer.", print_exception=False)
+        heading = found.heading or "What would somebody ask that this answers?"
+        quote = found.passage.span.of(
+            next(one.text for one in session.documents if one.id_ == found.passage.document)
+        )
+        try:
+            made = drafted(heading, quote, ((found.passage,),), TO_ASK)
+            session.questions.add([made], session.documents)
+        except RagNodesError as error:
+            raise gr.Error(str(error), print_exception=False) from error
+        return _drawn(session, made.id)
 
     def forth(self, current: str, request: gr.Request) -> tuple[Any, ...]:
         """The next question, whatever was decided about it."""
@@ -181,6 +214,21 @@ class QuestionEvents:
         dataset = session_of(self._sessions, request).questions.dataset
         return self._chunks.open(_place(dataset, current, texts_of(event)), request)
 
+    def _resize(self, current: str, step: int, request: gr.Request) -> tuple[Any, ...]:
+        session = session_of(self._sessions, request)
+        documents = {one.id_: one for one in session.documents}
+
+        def changed(question: Question) -> Question:
+            gold = tuple(
+                (Passage(one.document, resized(documents[one.document], one.span, step)),)
+                if not rest else (one, *rest)
+                for one, *rest in question.gold
+            )  # fmt: skip
+            return replace(question, gold=gold)
+
+        session.questions.change(current, changed)
+        return _drawn(session, current)
+
     def _step(self, current: str, step: int, request: gr.Request) -> tuple[Any, ...]:
         session = session_of(self._sessions, request)
         dataset = session.questions.dataset
@@ -201,7 +249,17 @@ def _drawn(session: Session, current: str) -> tuple[Any, ...]:
     question = dataset.questions[at]
     kinds = sorted({one.kind for one in dataset.questions if one.kind})
     kind = gr.Dropdown(choices=kinds, value=question.kind or None)
-    return key, question.id, "", there, there, card(dataset, at), question.text, kind
+    parts = session.questions.parts(session.documents)
+    left = sum(not overlaps(one.passage, _golds(dataset)) for one in parts)
+    drawn = card(dataset, at, len(parts) - left, len(parts))
+    to_ask = question.draft and question.kind in (TO_ASK, "phrase")
+    text = gr.Textbox(value="" if to_ask else question.text, placeholder=question.text)
+    return key, question.id, "", there, there, drawn, text, kind
+
+
+def _golds(dataset: Dataset | None) -> list[Passage]:
+    questions = dataset.questions if dataset else ()
+    return [one for question in questions for answer in question.gold for one in answer]
 
 
 def _key(session: Session) -> str:

@@ -21,7 +21,9 @@ _ON_CARD = """element.addEventListener('click', (event) => {
   if (picked) trigger('click', {...picked.dataset});
 });
 const keys = {a: '#rn-review-accept', r: '#rn-review-reject', z: '#rn-review-undo',
-  n: '#rn-review-forth', p: '#rn-review-back', e: '#rn-review-text textarea'};
+  n: '#rn-review-forth', p: '#rn-review-back', s: '#rn-review-shorter',
+  l: '#rn-review-longer', w: '#rn-review-elsewhere', e: '#rn-review-text textarea',
+  q: '#rn-review-text textarea'};
 const press = (event) => {
   if (!element.isConnected) return document.removeEventListener('keydown', press);
   const free = !event.target.closest('input, textarea, select, [contenteditable]');
@@ -29,13 +31,22 @@ const press = (event) => {
   if (!asked || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   event.preventDefault();
   const one = document.querySelector(asked);
-  if (one) one.matches('textarea') ? one.focus() : one.click();
+  if (!one) return;
+  if (!one.matches('textarea')) return one.click();
+  one.focus();
+  if (event.key.toLowerCase() !== 'q') return;
+  one.select();
+  document.execCommand('delete');
 };
 document.addEventListener('keydown', press);"""
 """A passage opens in its document; letters press the buttons, but where text is typed."""
 _SAVE = "() => document.querySelector('#rn-save-questions')?.click()"
 _ASK = """(_, current) =>
   [confirm('Remove all questions? What was not downloaded is lost.'), current]"""
+_HINT = (
+    '<p class="rn-quiet">E edits the question, Q asks something else of the same passage. How long '
+    "answers are decides which size of chunks is best: mark as much as answers, and no more.</p>"
+)
 _FILES = [".json", ".jsonl", ".csv", ".tsv", ".yaml", ".yml"]
 
 
@@ -83,6 +94,12 @@ def build_questions_tab(sessions: Sessions, chunks: ChunksTab) -> TabView:
                 reject = _button("Reject (R)", "reject")
                 back, forth = _button("Previous (P)", "back"), _button("Next (N)", "forth")
                 undo = _button("Undo reject (Z)", "undo", interactive=False)
+                shorter, longer = (
+                    _button("Shorter (S)", "shorter"),
+                    _button("Longer (L)", "longer"),
+                )
+                elsewhere = _button("Elsewhere (W)", "elsewhere")
+            gr.HTML(_HINT, apply_default_css=False)
     outputs = [shown, current, note, tools, review, drawn, text, kind]
     common: dict[str, Any] = {
         "show_progress": "hidden",
@@ -97,6 +114,9 @@ def build_questions_tab(sessions: Sessions, chunks: ChunksTab) -> TabView:
     undo.click(events.bring_back, removed, [removed, undo, *outputs], **common)
     forth.click(events.forth, current, outputs, **common)
     back.click(events.back, current, outputs, **common)
+    shorter.click(events.shorter, current, outputs, **common)
+    longer.click(events.longer, current, outputs, **common)
+    elsewhere.click(events.elsewhere, None, outputs, **common)
     draft.click(events.draft, number, outputs, **{**common, "concurrency_id": "drafts"})
     uploaded.upload(events.upload, uploaded, outputs, **common)
     clear.click(events.remove_all, [sure, current], outputs, js=_ASK, **common)
