@@ -26,6 +26,8 @@ const keys = {a: '#rn-review-accept', r: '#rn-review-reject', z: '#rn-review-und
   q: '#rn-review-text textarea'};
 const press = (event) => {
   if (!element.isConnected) return document.removeEventListener('keydown', press);
+  if (event.key === 'Enter' && event.target.matches('#rn-review-text textarea'))
+    setTimeout(() => event.target.blur());
   const free = !event.target.closest('input, textarea, select, [contenteditable]');
   const asked = free && element.offsetParent && keys[event.key.toLowerCase()];
   if (!asked || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
@@ -39,7 +41,7 @@ const press = (event) => {
   document.execCommand('delete');
 };
 document.addEventListener('keydown', press);"""
-"""A passage opens in its document; letters press the buttons, but where text is typed."""
+"""A passage opens in its document; letters press the buttons, but where text is typed, which ends with Enter."""
 _SAVE = "() => document.querySelector('#rn-save-questions')?.click()"
 _ASK = """(_, current) =>
   [confirm('Remove all questions? What was not downloaded is lost.'), current]"""
