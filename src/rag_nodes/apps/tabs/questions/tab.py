@@ -41,7 +41,8 @@ const press = (event) => {
   document.execCommand('delete');
 };
 document.addEventListener('keydown', press);"""
-"""A passage opens in its document; letters press the buttons, but where text is typed, which ends with Enter."""
+"""A passage opens in its document; letters press the buttons, but where text is typed; Enter ends
+that."""
 _SAVE = "() => document.querySelector('#rn-save-questions')?.click()"
 _ASK = """(_, current) =>
   [confirm('Remove all questions? What was not downloaded is lost.'), current]"""
