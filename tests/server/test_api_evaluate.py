@@ -170,7 +170,7 @@ def test_progress_is_streamed_up_to_the_same_report(client: httpx.Client) -> Non
     assert names[-2:] == ["finished", "end"]
     assert set(names[:-2]) == {"progress"}
     steps = [data for name, data in events if name == "progress"]
-    assert (steps[-1]["done"], steps[-1]["total"]) == (6, 6)
+    assert (steps[-1]["done"], steps[-1]["total"]) == (4, 4)
     assert events[-2][1]["report"] == client.post("/evaluate", json=SMALL).json()
 
 

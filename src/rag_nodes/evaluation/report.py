@@ -24,6 +24,8 @@ Grade = Literal["documents like these", "these documents", "likely", "not shown"
 """How sure a decision is: shown in these documents and in others like them; shown in these; best by
 keywords of passages, where there is no question; not shown; questions that are all drafts decide
 nothing, and one column alone leaves no choice."""
+TIMES = ("seconds", "search_ms")
+"""What differs from run to run, and so is in no JSON."""
 UNNAMED = "unnamed"
 """What questions are called whose kind nobody said."""
 
@@ -298,9 +300,10 @@ class EvaluationReport:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, the same for the same run: times that were measured are left out."""
         plain = {"schema_version": SCHEMA, **asdict(self)}
-        plain["decision"].pop("search_ms")
+        for time in TIMES:
+            plain["decision"].pop(time, None)
         for row in plain["rows"]:
-            for time in ("seconds", "search_ms"):
+            for time in TIMES:
                 row["cost"].pop(time, None)
         return plain
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hin
 
 from pydantic import BaseModel, Field, create_model
 
-from rag_nodes.evaluation.report import SCHEMA, EvaluationReport
+from rag_nodes.evaluation.report import SCHEMA, TIMES, EvaluationReport
 from rag_nodes.parsers.offer import entries_of
 from rag_nodes.server.failures import without_paths
 from rag_nodes.server.rest.evaluate.bodies import LabelledQuestion
@@ -77,6 +77,7 @@ def _model(source: type, **more: Any) -> type[BaseModel]:
     described: dict[str, Any] = {
         field.name: (_plain(hints[field.name]), Field(description=said[field.name]))
         for field in fields(source)
+        if field.name not in TIMES
     }
     summary = (source.__doc__ or "").partition("\n")[0]
     made: type[BaseModel] = create_model(source.__name__, __doc__=summary, **(described | more))
