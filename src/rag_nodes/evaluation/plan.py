@@ -26,7 +26,7 @@ class Step(NamedTuple):
     Attributes:
         stage: indexing a row, asking it, or judging answers.
         name: of the row; of the judge.
-        done: questions asked so far, of all rows; answers and pairs judged.
+        done: questions asked so far, of all rows; answers judged.
         total: how many there will be; None while that is not known.
         seconds_left: estimate; None while there is none.
     """

@@ -60,19 +60,26 @@ class Judge:
             these, like_these = self.questions.intervals[at], self._like_these(at)
             more = more_of(self.questions, at)
             further = more_of(self.documents, at) if like_these else None
-            words = of_lead(
-                rows[left].called,
-                rows[right].called,
-                self._documents,
-                self._differing(left, right),
-                these,
-                like_these,
-                more,
-            )
+            words = self._words(at, rows[left].called, rows[right].called)
             found.append(
                 Contrast(left, right, rows[left].role, these, like_these, more, further, words)
             )
         return found
+
+    def words(self) -> list[str]:
+        """What every lead says, by the names of the pairs."""
+        return [self._words(at, *pair) for at, pair in enumerate(self._pairs)]
+
+    def _words(self, at: int, left: str, right: str) -> str:
+        return of_lead(
+            left,
+            right,
+            self._documents,
+            self._differing(*self._pairs[at]),
+            self.questions.intervals[at],
+            self._like_these(at),
+            more_of(self.questions, at),
+        )
 
     def lead(self, left: str, right: str) -> Interval:
         """One of the leads, left minus right, in these documents."""

@@ -15,23 +15,15 @@ _GRADED = re.compile(
     r"## Generated Answer\n(?P<said>.*)",
     re.DOTALL,
 )
-_PAIR = re.compile(
-    r"\[The Start of Reference\]\n(?P<gold>.*?)\n\[The End of Reference\].*?"
-    r"Assistant A’s Answer\]\n(?P<a>.*?)\n\[The End.*?"  # noqa: RUF001 -- as LlamaIndex writes it
-    r"Assistant B’s Answer\]\n(?P<b>.*?)\n\[The End",  # noqa: RUF001
-    re.DOTALL,
-)
 _ANSWERED = re.compile(r"(\[Source 1\]: .*)\n(?:Question|Wanted): (.*)", re.DOTALL)
 _SENTENCE = re.compile(r"[^.\n]+\.")
 
 
 def kind_of(prompt: str) -> str:
-    """What a prompt asks for: "faithful", "correct", "pair" or "answer"."""
+    """What a prompt asks for: "faithful", "correct" or "answer"."""
     if "support" in prompt and "Information:" in prompt:
         return "faithful"
-    if "## Generated Answer" in prompt:
-        return "correct"
-    return "pair" if "[User Question]" in prompt else "answer"
+    return "correct" if "## Generated Answer" in prompt else "answer"
 
 
 def share(said: str, gold: str) -> float:
@@ -54,13 +46,6 @@ def good(prompt: str) -> str:
         assert found
         grade = round(1 + 4 * share(found["said"].partition("assistant:")[0], found["gold"]), 1)
         return f"{grade}\nBecause of its words."
-    if kind == "pair":
-        found = _PAIR.search(prompt)
-        assert found
-        first, second = (share(found[one], found["gold"]) for one in "ab")
-        if first == second:
-            return "Both say it. [[C]]"
-        return "One says it better. " + ("[[A]]" if first > second else "[[B]]")
     found = _ANSWERED.search(prompt)
     if not found:
         return "ready"

@@ -10,32 +10,6 @@ from tests.evaluation.judging.scripted import Scripted
 from rag_nodes.evaluation.judging.evaluators import Evaluators
 from rag_nodes.evaluation.judging.stage import without_citations
 
-FIRST = "Assistant A’s Answer]\nleft"  # noqa: RUF001 -- as LlamaIndex writes it
-
-
-@pytest.mark.parametrize(
-    ("shown_first", "shown_second", "preferred"),
-    [
-        ("[[A]]", "[[B]]", "left"),
-        ("[[B]]", "[[A]]", "right"),
-        ("[[A]]", "[[A]]", "inconsistent"),
-        ("[[B]]", "[[B]]", "inconsistent"),
-        ("[[C]]", "[[C]]", "tie"),
-        ("[[C]]", "[[B]]", "left"),
-        ("[[C]]", "[[A]]", "right"),
-        ("[[A]]", "[[C]]", "left"),
-        ("[[B]]", "[[C]]", "right"),
-        ("[[A]]", "who knows", None),
-        ("who knows", "[[A]]", None),
-    ],
-)
-def test_both_orders_decide_together(
-    shown_first: str, shown_second: str, preferred: str | None
-) -> None:
-    judge = Scripted(lambda prompt: shown_first if FIRST in prompt else shown_second)
-    said = asyncio.run(Evaluators(judge).preferred("Which?", "left", "right", "gold"))
-    assert said.value == preferred
-
 
 @pytest.mark.parametrize(
     ("words", "value"),

@@ -48,7 +48,7 @@ def judged(dataset: Dataset, llm: Any, count: int = 12, **given: Any) -> Judgeme
     return report.judgement
 
 
-def test_answers_from_the_column_that_finds_more_are_more_correct_and_preferred(
+def test_answers_from_the_column_that_finds_more_are_more_correct(
     dataset: Dataset,
 ) -> None:
     found = judged(dataset, Scripted(), 16)
@@ -60,12 +60,8 @@ def test_answers_from_the_column_that_finds_more_are_more_correct_and_preferred(
     assert 1 <= large.correctness.interval.low <= small.correctness.interval.high <= 5
     assert small.faithfulness.interval
     assert small.faithfulness.interval.mean == 1
-    (pair,) = found.pairs
-    assert pair.wins > 5 * pair.losses
-    assert pair.gap
-    assert pair.gap.low > 0
-    assert "preferred to those from large" in pair.words
-    assert pair.wins + pair.losses + pair.ties + pair.inconsistent == 16
+    (said,) = found.verdict
+    assert said.startswith("By correctness of the answers: small is better than large by ")
 
 
 def test_every_column_answers_the_same_questions_and_fewer_are_the_first_of_more(
@@ -100,7 +96,6 @@ def test_answers_are_asked_for_from_what_the_column_read_and_with_the_prompts_of
     [
         ("faithful", ["I cannot tell", "YES or NO", "Eyes only", "The answer might be: yes"]),
         ("correct", ["Great answer!", "9\nwell", "0\nbad", "4 or 5\nboth"]),
-        ("pair", ["both are fine", "[[A]] or [[B]]", "[[D]]"]),
     ],
 )
 def test_what_cannot_be_read_is_counted_and_is_no_score(
@@ -116,15 +111,9 @@ def test_what_cannot_be_read_is_counted_and_is_no_score(
 
         found = judged(dataset, Scripted(script), 6)
         assert found.error is None
-        if kind == "pair":
-            (pair,) = found.pairs
-            assert (pair.wins, pair.losses, pair.inconsistent) == (0, 0, 0)
-            assert pair.not_judged + pair.ties == 6
-            assert pair.not_judged
-        else:
-            for column in found.columns:
-                rating = column.faithfulness if kind == "faithful" else column.correctness
-                assert (rating.interval, rating.judged, rating.not_judged) == (None, 0, 6)
+        for column in found.columns:
+            rating = column.faithfulness if kind == "faithful" else column.correctness
+            assert (rating.interval, rating.judged, rating.not_judged) == (None, 0, 6)
 
 
 def test_a_grade_without_an_explanation_counts(dataset: Dataset) -> None:
@@ -133,29 +122,16 @@ def test_a_grade_without_an_explanation_counts(dataset: Dataset) -> None:
     assert [one.correctness.judged for one in found.columns] == [4, 4]
 
 
-def test_a_judge_that_prefers_what_stands_first_is_called_inconsistent(dataset: Dataset) -> None:
-    def first(prompt: str) -> str:
-        return good(prompt) if "nine litres" in prompt else "[[A]]"
-
-    (pair,) = judged(dataset, Scripted(but(pair=first)), 12).pairs
-    assert pair.inconsistent > 0
-    assert (pair.wins, pair.losses, pair.not_judged) == (0, 0, 0)
-    assert pair.gap
-    assert pair.gap.mean == 0
-
-
 @pytest.mark.parametrize(
     "script",
     [
         lambda _: "YES",
-        lambda _: "5\nPerfect. [[A]]",
+        lambda _: "5\nPerfect.",
         lambda prompt: prompt,
         lambda _: "",
         but(faithful=lambda _: "YES"),
         but(faithful=lambda _: "NO"),
         but(correct=lambda _: "4\nGood."),
-        but(pair=lambda _: "[[A]]"),
-        but(pair=lambda _: "[[C]]"),
     ],
 )
 def test_a_judge_that_errs_where_the_truth_is_known_gives_no_number(
@@ -170,7 +146,7 @@ def test_a_judge_that_errs_where_the_truth_is_known_gives_no_number(
     assert report.judgement
     assert report.judgement.error
     assert "constant-1" in report.judgement.error
-    assert (report.judgement.columns, report.judgement.pairs) == ((), ())
+    assert (report.judgement.columns, report.judgement.verdict) == ((), ())
     assert report.row("small").interval
     page = html_of(report)
     assert "were not judged" in page
@@ -295,9 +271,9 @@ def test_whoever_leaves_ends_the_judging(dataset: Dataset) -> None:
     assert sum(kind_of(one) == "answer" for one in llm.prompts) <= 2
 
 
-def test_by_drafts_answers_are_graded_and_no_column_is_preferred(dataset: Dataset) -> None:
+def test_by_drafts_answers_are_graded_and_no_column_is_called_better(dataset: Dataset) -> None:
     asked = tuple(replace(one, draft=True) for one in dataset.questions)
     found = judged(replace(dataset, questions=asked), Scripted())
     assert [one.name for one in found.columns] == ["small", "large"]
     assert found.columns[0].correctness.interval
-    assert found.pairs == ()
+    assert found.verdict == ()

@@ -125,8 +125,8 @@ def _judged(judgement: Judgement) -> Iterator[RenderableType]:
                 f"{faithful.not_judged}, {correct.not_judged}",
             )
         yield rows
-    for pair in judgement.pairs:
-        yield plain(one_line(pair.words))
+    for words in judgement.verdict:
+        yield plain(one_line(words))
     yield plain(one_line(judgement.words), "yellow" if judgement.error else "dim")
 
 

@@ -1,107 +1,61 @@
-"""LlamaIndex's evaluators, believed only where the judge said what it was asked to say.
+"""LlamaIndex's evaluators of faithfulness and correctness.
 
-As they come, what cannot be read counts as "not faithful", a correct answer without an explanation
-raises, and a tie looks like a judge that contradicts itself. Here each is a case of its own: a
-judgement that cannot be read is none.
+As they come, what cannot be read counts as "not faithful", and a correct answer without an
+explanation raises; here a judgement that cannot be read is none.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from llama_index.core.evaluation import (
-    CorrectnessEvaluator,
-    FaithfulnessEvaluator,
-    PairwiseComparisonEvaluator,
-)
-from llama_index.core.evaluation.pairwise import EvaluationSource
+from llama_index.core.evaluation import CorrectnessEvaluator, FaithfulnessEvaluator
 
 from rag_nodes.errors import CancelledError
 from rag_nodes.evaluation.judging.judgement import BEST, WORST
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
-    from typing import Any
+    from collections.abc import Callable, Coroutine, Sequence
 
     from llama_index.core.evaluation import EvaluationResult
     from llama_index.core.llms import LLM
 
-    from rag_nodes.evaluation.judging.judgement import Preference
-
-_YES_OR_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
-_GRADE = re.compile(r"(?:score\s*[:=]\s*)?([1-5](?:\.\d+)?)(?:\s*/\s*5)?", re.IGNORECASE)
-_CHOICE = re.compile(r"\[\[([ABC])\]\]")
-_SHOWN = 300
-"""Characters of a judge's words that are kept."""
-_UNREADABLE = "the judge did not say it in the form asked for"
-
+CONTROLS = 4
+"""Requests by which a judge is tried before it is believed."""
 _QUESTION = "How much water does the tank hold?"
 _REFERENCE = "The tank of the machine holds nine litres of water."
 _RIGHT = "The tank holds nine litres of water."
 _WRONG = "The tank holds forty litres of diesel."
+_YES_OR_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
+_GRADE = re.compile(r"(?:score\s*[:=]\s*)?([1-5](?:\.\d+)?)(?:\s*/\s*5)?", re.IGNORECASE)
+_SHOWN = 300
+"""Characters of a judge's words that are kept."""
+_UNREADABLE = "the judge did not say it in the form asked for"
 
 
 class Scored(NamedTuple):
-    """What a judge said.
-
-    Attributes:
-        value: None where it could not be read.
-        words: of the judge, shortened; or why there is no value.
-    """
+    """What a judge said: a value, None where it could not be read, and its words, or why not."""
 
     value: float | None
     words: str
 
 
-class Preferred(NamedTuple):
-    """Which of two answers a judge prefers; fields as in `Scored`."""
-
-    value: Preference | None
-    words: str
-
-
 class Evaluators:
-    """Faithfulness, correctness and preference, judged by one model.
-
-    Args:
-        llm: the judge.
-    """
+    """Faithfulness and correctness, judged by one model."""
 
     def __init__(self, llm: LLM) -> None:
         self._faithfulness = FaithfulnessEvaluator(llm=llm)
         self._correctness = CorrectnessEvaluator(llm=llm, parser_function=grade_in)
-        self._pairwise = PairwiseComparisonEvaluator(llm=llm, parser_function=choice_in)
 
     async def faithful(self, answer: str, contexts: Sequence[str]) -> Scored:
         """Whether all of an answer is in what was read: 1 or 0."""
-        result = await _tried(
-            self._faithfulness.aevaluate(response=answer, contexts=list(contexts))
-        )
-        if isinstance(result, str):
-            return Scored(None, result)
-        return _scored(yes_or_no_in(result.feedback or ""), result.feedback)
+        asked = self._faithfulness.aevaluate(response=answer, contexts=list(contexts))
+        return await _scored(asked, lambda result: yes_or_no_in(result.feedback or ""))
 
     async def correct(self, question: str, answer: str, reference: str) -> Scored:
         """How well an answer agrees with the reference: from 1 to 5."""
-        result = await _tried(
-            self._correctness.aevaluate(query=question, response=answer, reference=reference)
-        )
-        if isinstance(result, str):
-            return Scored(None, result)
-        return _scored(result.score, result.feedback)
-
-    async def preferred(self, question: str, left: str, right: str, reference: str) -> Preferred:
-        """Which of two answers is better, asked in both orders."""
-        result = await _tried(
-            self._pairwise.aevaluate(
-                query=question, response=left, second_response=right, reference=reference
-            )
-        )
-        if isinstance(result, str):
-            return Preferred(None, result)
-        value = preference_of(result)
-        return Preferred(value, _short(result.feedback) if value else _UNREADABLE)
+        asked = self._correctness.aevaluate(query=question, response=answer, reference=reference)
+        return await _scored(asked, lambda result: result.score)
 
     async def failed_controls(self) -> list[str]:
         """What the judge says of answers that are known to be right or wrong, where it errs.
@@ -111,16 +65,16 @@ class Evaluators:
         """
         yes, no = [await self.faithful(one, [_REFERENCE]) for one in (_RIGHT, _WRONG)]
         high, low = [await self.correct(_QUESTION, one, _REFERENCE) for one in (_RIGHT, _WRONG)]
-        pair = await self.preferred(_QUESTION, _RIGHT, _WRONG, _REFERENCE)
+        told = (high.value or WORST) > (low.value or BEST)
+        tried = (
+            ("a faithful answer", yes, yes.value == 1),
+            ("an invented answer", no, no.value == 0),
+            ("a correct answer", high, told),
+            ("a wrong answer", low, told),
+        )
         return [
-            f"{what}: {_told(said)}"
-            for what, said, held in (
-                ("a faithful answer", yes, yes.value == 1),
-                ("an invented answer", no, no.value == 0),
-                ("a correct answer", high, (high.value or WORST) > (low.value or BEST)),
-                ("a wrong answer", low, (high.value or WORST) > (low.value or BEST)),
-                ("a correct answer beside a wrong one", pair, pair.value == "left"),
-            )
+            f"{what}: {said.words if said.value is None else said.value}"
+            for what, said, held in tried
             if not held
         ]
 
@@ -153,52 +107,16 @@ def grade_in(text: str) -> tuple[float | None, str | None]:
     return float(found[1]), reasoning.strip()
 
 
-def choice_in(text: str) -> tuple[bool | None, float | None, str | None]:
-    """The one choice that is named, in the form of LlamaIndex; nothing where there are several.
-
-    Example:
-        >>> choice_in("[[B]]"), choice_in("[[A]] or [[B]]?")
-        ((False, 0.0, ''), (None, None, None))
-    """
-    named = set(_CHOICE.findall(text))
-    if len(named) != 1:
-        return None, None, None
-    return {"A": (True, 1.0, ""), "B": (False, 0.0, ""), "C": (None, 0.5, "")}[named.pop()]
-
-
-def preference_of(result: EvaluationResult) -> Preference | None:
-    """What a comparison in both orders came to; None where one of them could not be read.
-
-    LlamaIndex gives the result of either order, and that of the second says 0 where the first
-    answer is better.
-    """
-    if result.invalid_result or result.score is None:
-        return None
-    if result.pairwise_source == EvaluationSource.NEITHER:
-        return "inconsistent"
-    if result.score not in (0.0, 1.0):
-        return "tie"
-    is_flipped = result.pairwise_source == EvaluationSource.FLIPPED
-    return "left" if (result.score == 1.0) != is_flipped else "right"
-
-
-async def _tried(asked: Coroutine[Any, Any, EvaluationResult]) -> EvaluationResult | str:
-    """The result, or why there is none."""
+async def _scored(
+    asked: Coroutine[Any, Any, EvaluationResult],
+    value_of: Callable[[EvaluationResult], float | None],
+) -> Scored:
+    """What was judged, or why it was not."""
     try:
-        return await asked
+        result = await asked
     except CancelledError:
         raise
     except Exception as error:  # noqa: BLE001 -- models and evaluators may raise anything
-        return f"not judged: {str(error) or type(error).__name__}"[:_SHOWN]
-
-
-def _scored(value: float | None, words: str | None) -> Scored:
-    return Scored(value, _short(words) if value is not None else f"{_UNREADABLE}: {_short(words)}")
-
-
-def _short(words: str | None) -> str:
-    return " ".join((words or "").split())[:_SHOWN]
-
-
-def _told(said: Scored | Preferred) -> str:
-    return said.words if said.value is None else str(said.value)
+        return Scored(None, f"not judged: {str(error) or type(error).__name__}"[:_SHOWN])
+    value, words = value_of(result), " ".join((result.feedback or "").split())[:_SHOWN]
+    return Scored(value, words if value is not None else f"{_UNREADABLE}: {words}")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag_nodes.evaluation.leads import Interval, Swaps, own_mean
+from rag_nodes.evaluation.leads import Interval, own_mean
 from rag_nodes.models.prices import dollars
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-Preference = Literal["left", "right", "tie", "inconsistent"]
-"""Which of two answers is better; inconsistent: whichever was shown first, or last."""
 WORST, BEST = 1.0, 5.0
 """Ends of LlamaIndex's scale of correctness."""
 
@@ -72,35 +69,6 @@ class JudgedColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedPair:
-    """Whose answers are better, each pair judged in both orders.
-
-    Attributes:
-        left: name of a column.
-        right: name of another.
-        wins: questions for which that of `left` is preferred in both orders, or in one beside a
-            tie.
-        losses: the same for `right`.
-        ties: questions for which neither is, or both answers are the same.
-        inconsistent: questions for which the judge contradicted itself when the order changed.
-        not_judged: questions without two answers, or whose judgement could not be read.
-        gap: wins less losses, as a share of the questions of which any pair was judged, with an
-            interval that holds for all pairs at once; None where no answer of this one was.
-        words: what this says, for people.
-    """
-
-    left: str
-    right: str
-    wins: int
-    losses: int
-    ties: int
-    inconsistent: int
-    not_judged: int
-    gap: Interval | None
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
 class Judgement:
     """All that was judged in a run.
 
@@ -110,8 +78,9 @@ class Judgement:
         questions: ids of those that were drawn, the same for every column.
         budget: tokens that were read for each answer.
         columns: what their answers are worth.
-        pairs: every two of them.
         answers: one per column and question.
+        verdict: whose answers are more correct, a sentence for every two columns; in points of a
+            hundred, where the worst grade is 0 and the best 100.
         spending: requests, tokens and US dollars, of "answers" and of "judging".
         error: why nothing was judged; None where it was.
     """
@@ -121,8 +90,8 @@ class Judgement:
     questions: tuple[str, ...]
     budget: int
     columns: tuple[JudgedColumn, ...] = ()
-    pairs: tuple[JudgedPair, ...] = ()
     answers: tuple[JudgedAnswer, ...] = ()
+    verdict: tuple[str, ...] = ()
     spending: dict[str, dict[str, Any]] = field(default_factory=dict)
     error: str | None = None
 
@@ -144,73 +113,19 @@ class Judgement:
 
 def judged_column(name: str, answers: Sequence[JudgedAnswer]) -> JudgedColumn:
     """What the answers of a column are worth."""
-    span = BEST - WORST
-    correct = _rated(
-        [None if one.correct is None else (one.correct - WORST) / span for one in answers]
-    )
-    if correct.interval:
-        ends = correct.interval
-        graded = (WORST + span * one for one in (ends.mean, ends.low, ends.high))
-        correct = Rating(Interval(*graded), correct.judged, correct.not_judged)
+    correct = _rated([one.correct and share_of(one.correct) for one in answers])
+    if found := correct.interval:
+        ends = (WORST + (BEST - WORST) * one for one in (found.mean, found.low, found.high))
+        correct = Rating(Interval(*ends), correct.judged, correct.not_judged)
     return JudgedColumn(name, _rated([one.faithful for one in answers]), correct)
 
 
-def judged_pairs(
-    said: Mapping[tuple[str, str], Sequence[Preference | None]], *, draws: int, seed: int
-) -> list[JudgedPair]:
-    """Whose answers are better, all pairs of columns judged at once.
-
-    Args:
-        said: by pair, what was said of each question.
-        draws: how often signs are swapped.
-        seed: of the swaps.
-    """
-    worth = {"left": 1.0, "right": -1.0}
-    asked = [one for one in zip(*said.values(), strict=True) if any(one)]
-    # Beside a column of zeros, each pair is the lead of its own column.
-    table = np.array([[*(worth.get(one or "", 0.0) for one in row), 0.0] for row in asked])
-    leads = [(at, len(said)) for at in range(len(said))]
-    gaps = Swaps(table, leads, draws=draws, seed=seed).intervals if asked else []
-    found = []
-    for at, ((left, right), each) in enumerate(said.items()):
-        counts = Counter(each)
-        gap = gaps[at] if any(each) else None
-        pair = JudgedPair(
-            left,
-            right,
-            wins=counts["left"],
-            losses=counts["right"],
-            ties=counts["tie"],
-            inconsistent=counts["inconsistent"],
-            not_judged=counts[None],
-            gap=gap,
-            words=_words(left, right, gap, counts),
-        )
-        found.append(pair)
-    return found
+def share_of(grade: float) -> float:
+    """A grade as a share of the scale, from 0 to 1."""
+    return (grade - WORST) / (BEST - WORST)
 
 
 def _rated(values: Sequence[float | None]) -> Rating:
     known = [one for one in values if one is not None]
     interval = own_mean(np.array(known)) if known else None
     return Rating(interval, len(known), len(values) - len(known))
-
-
-def _words(left: str, right: str, gap: Interval | None, counts: Counter[Preference | None]) -> str:
-    judged = sum(counts.values()) - counts[None]
-    if gap is None:
-        return f"{left} and {right}: no pair of answers could be judged."
-    count = (
-        f"{counts['left']} to {counts['right']}, {counts['tie']} ties and "
-        f"{counts['inconsistent']} contradictions among {judged}"
-    )
-    if counts[None]:
-        count += f", {counts[None]} not judged"
-    if not gap.shows_a_gap:
-        return f"No preference shown between the answers from {left} and {right}: {count}."
-    first, second, sign = (left, right, 1) if gap.mean > 0 else (right, left, -1)
-    low, high = sorted((sign * gap.low, sign * gap.high))
-    return (
-        f"The answers from {first} are preferred to those from {second} by "
-        f"{100 * abs(gap.mean):.0f} ({100 * low:.0f} to {100 * high:.0f}) points: {count}."
-    )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
@@ -19,62 +18,12 @@ from rag_nodes.models.prices import cost_of
 from rag_nodes.query.answering import usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Sequence
 
     from llama_index.core.llms import LLM
 
     from rag_nodes.evaluation.cache import EvaluationCache
     from rag_nodes.models.prices import Prices
-
-
-class Reply(NamedTuple):
-    """What a model wrote.
-
-    Attributes:
-        text: without its role.
-        read: tokens of the prompt.
-        written: tokens of the text.
-        estimated: counted here, because the server did not say.
-    """
-
-    text: str
-    read: int
-    written: int
-    estimated: bool
-
-
-@dataclass(slots=True)
-class Spending:
-    """What replies took, also where an earlier run has paid for them.
-
-    Attributes:
-        requests: to the model.
-        read: tokens.
-        written: tokens.
-        estimated: some of them were counted here, because the server did not say.
-    """
-
-    requests: int = 0
-    read: int = 0
-    written: int = 0
-    estimated: bool = False
-
-    def add(self, reply: Reply) -> None:
-        """One more reply."""
-        self.requests += 1
-        self.read += reply.read
-        self.written += reply.written
-        self.estimated = self.estimated or reply.estimated
-
-    def as_dict(self, model: str, prices: Prices) -> dict[str, Any]:
-        """Plain data, with US dollars; None for them where the price is unknown."""
-        return {
-            "requests": self.requests,
-            "tokens_read": self.read,
-            "tokens_written": self.written,
-            "tokens_estimated": self.estimated,
-            "dollars": cost_of(self.read, self.written, model, prices),
-        }
 
 
 class RecordedLLM(CustomLLM):
@@ -85,16 +34,14 @@ class RecordedLLM(CustomLLM):
         cache: where replies are kept, under hashes of model and prompt.
 
     Attributes:
-        name: of the model, in reports.
-        spending: what was asked so far.
         failure: why the last request that failed did; "" where none has.
     """
 
+    failure: str = ""
     _inner: LLM = PrivateAttr()
     _cache: EvaluationCache = PrivateAttr()
-    _spending: Spending = PrivateAttr(default_factory=Spending)
+    _usages: list[tuple[int, int, bool]] = PrivateAttr(default_factory=list)
     _failures: int = PrivateAttr(default=0)
-    _last: str = PrivateAttr(default="")
 
     def __init__(self, inner: LLM, cache: EvaluationCache) -> None:
         super().__init__()
@@ -106,24 +53,20 @@ class RecordedLLM(CustomLLM):
         return answer_name(self._inner)
 
     @property
-    def priced_name(self) -> str:
-        """What it is called in price lists."""
-        return priced_name(self.name, self._inner)
-
-    @property
-    def spending(self) -> Spending:
-        """What was asked so far."""
-        return self._spending
-
-    @property
-    def failure(self) -> str:
-        """Why the last request that failed did; "" where none has."""
-        return self._last
-
-    @property
     def metadata(self) -> LLMMetadata:
         """That of the model."""
         return self._inner.metadata
+
+    def spending(self, prices: Prices) -> dict[str, Any]:
+        """What was asked so far, also where an earlier run paid for it; dollars None if unknown."""
+        read, written = (sum(one[at] for one in self._usages) for at in (0, 1))
+        return {
+            "requests": len(self._usages),
+            "tokens_read": read,
+            "tokens_written": written,
+            "tokens_estimated": any(estimated for _, _, estimated in self._usages),
+            "dollars": cost_of(read, written, priced_name(self.name, self._inner), prices),
+        }
 
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """The model's reply to a chat.
@@ -131,29 +74,15 @@ class RecordedLLM(CustomLLM):
         Raises:
             UnansweredError: it gave none, or requests kept failing.
         """
-        prompt = [[str(message.role), message.content or ""] for message in messages]
+        prompt = [[str(one.role), one.content or ""] for one in messages]
+        text = await self._reply(["chat", prompt], self._inner.achat, messages, **kwargs)
+        return ChatResponse(message=ChatMessage(content=text, role=MessageRole.ASSISTANT))
 
-        async def ask() -> Reply:
-            response = await self._inner.achat(messages, **kwargs)
-            return self._counted(response, response.message.content, prompt)
-
-        reply = await self._reply(["chat", prompt], ask)
-        return ChatResponse(message=ChatMessage(content=reply.text, role=MessageRole.ASSISTANT))
-
-    async def acomplete(
-        self,
-        prompt: str,
-        formatted: bool = False,  # noqa: FBT001, FBT002 -- LlamaIndex's signature
-        **kwargs: Any,
-    ) -> CompletionResponse:
+    async def acomplete(self, prompt: str, *args: Any, **kwargs: Any) -> CompletionResponse:
         """The model's reply to a text; errors as in `achat`."""
-
-        async def ask() -> Reply:
-            response = await self._inner.acomplete(prompt, formatted=formatted, **kwargs)
-            return self._counted(response, response.text, [["", prompt]])
-
-        reply = await self._reply(["completion", prompt], ask)
-        return CompletionResponse(text=reply.text)
+        asked = ["completion", [["", prompt]]]
+        text = await self._reply(asked, self._inner.acomplete, prompt, *args, **kwargs)
+        return CompletionResponse(text=text)
 
     def complete(self, *_: Any, **__: Any) -> CompletionResponse:
         """Never asked: all is asynchronous.
@@ -164,46 +93,45 @@ class RecordedLLM(CustomLLM):
         raise NotImplementedError
 
     def stream_complete(self, *_: Any, **__: Any) -> Any:
-        """Never asked: replies are read whole.
-
-        Raises:
-            NotImplementedError: always.
-        """
+        """Never asked: replies are read whole; errors as in `complete`."""
         raise NotImplementedError
 
-    async def _reply(self, asked: list[object], ask: Callable[[], Awaitable[Reply]]) -> Reply:
+    async def _reply(self, asked: list[Any], ask: Any, *args: Any, **kwargs: Any) -> str:
         plain = json.dumps([*written_as(self._inner), self.name, asked], default=str)
         key = hashlib.sha256(plain.encode()).digest()
         known = self._cache.get("replies", key)
-        reply = Reply(*json.loads(known)) if known else await self._asked(ask)
-        if not known:
-            self._cache.put("replies", key, json.dumps(reply))  # at once: it is paid for
-        self._spending.add(reply)
-        return reply
+        if known:
+            text, *usage = json.loads(known)
+        else:
+            text, *usage = await self._asked(asked[1], ask, *args, **kwargs)
+            self._cache.put("replies", key, json.dumps([text, *usage]))  # at once: it is paid for
+        self._usages.append(tuple(usage))
+        return str(text)
 
-    async def _asked(self, ask: Callable[[], Awaitable[Reply]]) -> Reply:
+    async def _asked(
+        self, prompt: list[list[str]], ask: Any, *args: Any, **kwargs: Any
+    ) -> tuple[str, int, int, bool]:
+        """What the model wrote, tokens of both, and whether they were counted here."""
         if self._failures >= GIVE_UP_AFTER:
-            raise UnansweredError(f"not asked, because requests kept failing: {self._last}")
+            raise UnansweredError(f"not asked, because requests kept failing: {self.failure}")
         try:
-            reply = await ask()
+            response = await ask(*args, **kwargs)
         except Exception as error:
             # A model handed in by the user may raise anything; one reply is no reason to stop.
             raise self._failed(error) from error
-        if not reply.text.strip():
+        text = (response.message.content if ask == self._inner.achat else response.text) or ""
+        if not text.strip():
             raise self._failed(ValueError("an empty reply"))
         self._failures = 0
-        return reply
+        told = "\n".join(content for _, content in prompt)
+        usage = usage_of(response, told, text, model=self.name, prices={})
+        return text, usage.tokens_in, usage.tokens_out, usage.tokens_estimated
 
     def _failed(self, error: Exception) -> UnansweredError:
         if not isinstance(error, RagNodesError):
             error = failure_of(error, self._inner, name=self.name)
-        self._last = str(error)
+        self.failure = str(error)
         # A refused key stays refused.
         refused = isinstance(error, CredentialsError)
         self._failures = GIVE_UP_AFTER if refused else self._failures + 1
-        return UnansweredError(self._last)
-
-    def _counted(self, response: Any, text: str | None, prompt: list[list[str]]) -> Reply:
-        told = "\n".join(content for _, content in prompt)
-        usage = usage_of(response, told, text or "", model=self.name, prices={})
-        return Reply(text or "", usage.tokens_in, usage.tokens_out, usage.tokens_estimated)
+        return UnansweredError(self.failure)

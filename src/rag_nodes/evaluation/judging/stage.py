@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.evaluation.judging.evaluators import Evaluators, Scored
+from rag_nodes.evaluation.judging.evaluators import CONTROLS, Evaluators, Scored
 from rag_nodes.evaluation.judging.judgement import (
+    WORST,
     JudgedAnswer,
     Judgement,
     judged_column,
-    judged_pairs,
+    share_of,
 )
 from rag_nodes.evaluation.judging.replies import RecordedLLM
 from rag_nodes.evaluation.plan import Step
+from rag_nodes.evaluation.verdicts import Judge
 from rag_nodes.models.asking import UnansweredError, awaited
 from rag_nodes.models.names import answer_name, is_mock
 from rag_nodes.processes import current_interrupt
@@ -28,20 +31,16 @@ from rag_nodes.query.prompts import fill
 from rag_nodes.query.types import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from llama_index.core.llms import LLM
 
     from rag_nodes.evaluation.dataset import Dataset, Question
-    from rag_nodes.evaluation.judging.judgement import Preference
     from rag_nodes.evaluation.measuring import Recipe
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
 
     Read = Mapping[str, Mapping[str, Sequence[str]]]
-
-_CONTROLS = 6
-"""Requests by which a judge is tried before it is believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +88,12 @@ class Judging:
         return [dataset.questions[one] for one in sorted(order[: self.questions])]
 
     def requests(self, columns: int, questions: int) -> int:
-        """How many requests there will be, at most: answers, two grades of each, and pairs."""
-        asked = min(self.questions, questions)
-        return _CONTROLS + asked * (3 * columns + columns * (columns - 1))
+        """How many requests there will be, at most: answers, and two grades of each."""
+        return CONTROLS + 3 * columns * min(self.questions, questions)
 
 
 class Stage:
-    """Answers, grades and comparisons of one run.
+    """Answers and grades of one run.
 
     Args:
         asked: what is judged, and by whom.
@@ -107,21 +105,13 @@ class Stage:
         self, asked: Judging, recipe: Recipe, progress: Callable[[Step], None] | None
     ) -> None:
         answering, judge = asked.models(recipe.models)
-        self._asked, self._models, self._plan = asked, recipe.models, recipe.plan
+        self._asked, self._recipe = asked, recipe
         self._llm = RecordedLLM(answering, recipe.kept)
         self._judge = RecordedLLM(judge, recipe.kept)
         self._evaluators = Evaluators(self._judge)
-        self._texts = recipe.dataset.texts
         self._progress = progress or (lambda _: None)
         self.questions = asked.drawn(recipe.dataset, recipe.plan.seed)
-        self._done = self._total = 0
-        self._judged: dict[tuple[str, str], JudgedAnswer] = {}
-        self._preferred: dict[tuple[str, str], dict[str, Preference | None]] = defaultdict(dict)
-
-    @property
-    def judge(self) -> str:
-        """Name of the model that judges."""
-        return self._judge.name
+        self._done = 0
 
     def judgement(self, read: Read) -> Judgement:
         """What the answers from the columns are worth.
@@ -135,61 +125,44 @@ class Stage:
         return awaited(self._judgement(read))
 
     async def _judgement(self, read: Read) -> Judgement:
-        failed = await self._evaluators.failed_controls()
-        if failed:
+        if failed := await self._evaluators.failed_controls():
             return self._result(error=self._refused(failed))
-        by_drafts = all(one.draft for one in self.questions)
-        pairs = [] if by_drafts else [*combinations(read, 2)]
-        answering = [(name, one) for name in read for one in self.questions]
-        comparing = [(pair, one) for pair in pairs for one in self.questions]
-        self._total = len(answering) + len(comparing)
-        await self._all(
-            self._answer(name, one, read[name].get(one.id, ())) for name, one in answering
-        )
-        if not any(one.text for one in self._judged.values()):
-            return self._result(error=f"{self._llm.name} answered nothing: {self._llm.failure}")
-        await self._all(self._compare(pair, one) for pair, one in comparing)
-        answers = tuple(self._judged[name, one.id] for name, one in answering)
-        said = {pair: [self._preferred[pair][one.id] for one in self.questions] for pair in pairs}
-        return self._result(
-            columns=tuple(
-                judged_column(name, [one for one in answers if one.column == name]) for name in read
-            ),
-            pairs=tuple(judged_pairs(said, draws=self._plan.draws, seed=self._plan.seed)),
-            answers=answers,
-        )
+        tasks = [(name, one) for name in read for one in self.questions]
+        at_once = asyncio.Semaphore(self._asked.concurrency)
 
-    async def _all(self, tasks: Iterable[Coroutine[Any, Any, None]]) -> None:
-        """Some at the same time, in order; each is told when it is done."""
-        waiting = iter(tasks)
-
-        async def work() -> None:
-            for task in waiting:
-                await task
+        async def work(name: str, one: Question) -> JudgedAnswer:
+            async with at_once:
+                found = await self._answer(name, one, read[name].get(one.id, ()))
                 self._done += 1
                 current_interrupt().check("the evaluation")
-                self._progress(Step("judge", self.judge, self._done, self._total, None))
+                self._progress(Step("judge", self._judge.name, self._done, len(tasks), None))
+                return found
 
-        await asyncio.gather(*(work() for _ in range(self._asked.concurrency)))
+        answers = tuple(await asyncio.gather(*(work(*task) for task in tasks)))
+        if not any(one.text for one in answers):
+            return self._result(error=f"{self._llm.name} answered nothing: {self._llm.failure}")
+        by_column = {name: [one for one in answers if one.column == name] for name in read}
+        return self._result(
+            columns=tuple(judged_column(name, each) for name, each in by_column.items()),
+            answers=answers,
+            verdict=tuple(self._compared(by_column)),
+        )
 
-    async def _answer(self, column: str, question: Question, read: Sequence[str]) -> None:
+    async def _answer(self, column: str, question: Question, read: Sequence[str]) -> JudgedAnswer:
         """An answer from what a column read, with its two grades."""
         try:
             text = await self._written(question.text, read)
         except UnansweredError as error:
-            said = JudgedAnswer(column, question.id, "", None, None, (f"no answer: {error}",))
-        else:
-            bare = without_citations(text)
-            faithful = (
-                await self._evaluators.faithful(bare, read)
-                if read
-                else Scored(None, "nothing was read")
-            )
-            reference = self._reference(question)
-            correct = await self._evaluators.correct(question.text, bare, reference)
-            words = (faithful.words, correct.words)
-            said = JudgedAnswer(column, question.id, text, faithful.value, correct.value, words)
-        self._judged[column, question.id] = said
+            return JudgedAnswer(column, question.id, "", None, None, (f"no answer: {error}",))
+        bare = without_citations(text)
+        faithful = Scored(None, "nothing was read")
+        if read:
+            faithful = await self._evaluators.faithful(bare, read)
+        texts = self._recipe.dataset.texts
+        reference = "\n".join(one.span.of(texts[one.document]) for one in question.gold[0])
+        correct = await self._evaluators.correct(question.text, bare, reference)
+        words = (faithful.words, correct.words)
+        return JudgedAnswer(column, question.id, text, faithful.value, correct.value, words)
 
     async def _written(self, question: str, read: Sequence[str]) -> str:
         """What the model answers from what was read, asked as `ask` asks it."""
@@ -199,26 +172,31 @@ class Stage:
             Source(number, (), text, f"Source {number}", 0)
             for number, text in enumerate(read, start=1)
         ]
-        prompt = fill(self._models.prompt, sources, question)
-        response = await self._llm.achat(messages(self._models.system_prompt, prompt))
+        models = self._recipe.models
+        prompt = fill(models.prompt, sources, question)
+        response = await self._llm.achat(messages(models.system_prompt, prompt))
         return (response.message.content or "").strip()
 
-    async def _compare(self, pair: tuple[str, str], question: Question) -> None:
-        """Which of two columns has the better answer."""
-        left, right = (without_citations(self._judged[name, question.id].text) for name in pair)
-        found: Preference | None
-        if not left or not right:
-            found = None
-        elif left == right:
-            found = "tie"
-        else:
-            reference = self._reference(question)
-            found = (await self._evaluators.preferred(question.text, left, right, reference)).value
-        self._preferred[pair][question.id] = found
-
-    def _reference(self, question: Question) -> str:
-        """The words of the gold, which the answer has to agree with."""
-        return "\n".join(one.span.of(self._texts[one.document]) for one in question.gold[0])
+    def _compared(self, answers: Mapping[str, Sequence[JudgedAnswer]]) -> list[str]:
+        """Whose answers are more correct, by questions judged for all columns; not by drafts."""
+        graded = [
+            (question, [one.correct for one in each])
+            for question, *each in zip(self.questions, *answers.values(), strict=True)
+        ]
+        known = [(one, grades) for one, grades in graded if None not in grades and not one.draft]
+        pairs = [*combinations(answers, 2)]
+        if not known or not pairs:
+            return []
+        table = np.array([[share_of(one or WORST) for one in grades] for _, grades in known])
+        plan = self._recipe.plan
+        judge = Judge(
+            dict(zip(answers, table.T, strict=True)),
+            pairs,
+            [one.document for one, _ in known],
+            draws=plan.draws,
+            seed=plan.seed,
+        )
+        return [f"By correctness of the answers: {words}" for words in judge.words()]
 
     def _refused(self, failed: Sequence[str]) -> str:
         if self._judge.failure:
@@ -234,10 +212,10 @@ class Stage:
             answers_by=self._llm.name,
             judge=self._judge.name,
             questions=tuple(one.id for one in self.questions),
-            budget=self._plan.budget,
+            budget=self._recipe.plan.budget,
             spending={
-                "answers": self._llm.spending.as_dict(self._llm.priced_name, prices),
-                "judging": self._judge.spending.as_dict(self._judge.priced_name, prices),
+                "answers": self._llm.spending(prices),
+                "judging": self._judge.spending(prices),
             },
             **found,
         )
