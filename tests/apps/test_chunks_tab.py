@@ -20,7 +20,13 @@ from rag_nodes.apps.tabs.chunks.events import EMPTY, ChunkLocation, ChunksEvents
 from rag_nodes.apps.tabs.chunks.statistics import percentile, statistics
 from rag_nodes.apps.view.parts import percent
 from rag_nodes.apps.view.plots import histogram
-from rag_nodes.evaluation import JudgedChunk, SizeLimits, Tally, judge, text_facts
+from rag_nodes.evaluation.chunk_facts import (
+    ChunkFacts,
+    SizedChunk,
+    SizeLimits,
+    chunk_facts,
+    whole_blocks,
+)
 from rag_nodes.metadata import HEADING_PATH, OVERSIZED, PAGE_END, PAGE_START, TOKEN_COUNT
 from rag_nodes.text.spans import Span
 from rag_nodes.workspace import Choice, Sessions
@@ -157,9 +163,9 @@ def test_text_in_no_chunk_is_shown_without_a_tint() -> None:
 def test_warnings_name_the_chunks_they_are_about() -> None:
     text = "Start.\n\n```\na = 1\nb = 2\n```\n\nEnd."
     cut = text.index("b = 2")
-    chunks = [JudgedChunk(Span(0, cut), 9, 9), JudgedChunk(Span(cut, len(text)), 5, 5)]
-    tally = judge("d", text_facts(text), chunks, SizeLimits(0, 6, "tokens"))
-    html = statistics("fixed", {"class": "Other"}, [9, 5], tally)
+    chunks = [SizedChunk(Span(0, cut), 9), SizedChunk(Span(cut, len(text)), 5)]
+    facts = chunk_facts(chunks, whole_blocks(text), SizeLimits(0, 6, "tokens"))
+    html = statistics("fixed", {"class": "Other"}, [9, 5], facts)
     assert "1 chunk is over the size limit: chunk 1." in html
     assert "1 of 1 table or code block cut through: chunk 1." in html
 
@@ -283,18 +289,12 @@ def test_hostile_options_in_the_statistics_become_no_element(payload: str) -> No
     configuration = {
         "class": "FixedSizeNodeParser", "chunk_size": payload, "unit": payload, "chunk_overlap": 1
     }  # fmt: skip
-    assert shown(payload) in inert(statistics("fixed", configuration, [3], Tally(chunks=1)))
-    inert(statistics(payload, configuration, [3], Tally(chunks=1)))
+    assert shown(payload) in inert(statistics("fixed", configuration, [3], ChunkFacts()))
+    inert(statistics(payload, configuration, [3], ChunkFacts()))
 
 
 def test_p8_what_the_automatic_parser_chose_is_shown_and_its_text_is_only_text() -> None:
-    tally = judge(
-        "d", text_facts(TEXT), [JudgedChunk(Span(0, len(TEXT)), 9, 9)], SizeLimits(0, 9, "tokens")
-    )
-    html = str(
-        statistics(
-            "auto", {"class": "Auto"}, [9], tally, [("Chosen", "heading: <b>3 headings</b>.")]
-        )
-    )
+    said = [("Chosen", "heading: <b>3 headings</b>.")]
+    html = str(statistics("auto", {"class": "Auto"}, [9], ChunkFacts(), said))
     assert "Chosen: heading: &lt;b&gt;3 headings&lt;/b&gt;." in html
-    assert "Chosen" not in str(statistics("auto", {"class": "Auto"}, [9], tally))
+    assert "Chosen" not in str(statistics("auto", {"class": "Auto"}, [9], ChunkFacts()))

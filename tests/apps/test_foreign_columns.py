@@ -13,7 +13,6 @@ from rag_nodes.apps.sidebar.controls import build_controls
 from rag_nodes.apps.tabs.chunks.events import ChunksEvents
 from rag_nodes.apps.tabs.chunks.files import as_json
 from rag_nodes.apps.tabs.compare.answers import _header
-from rag_nodes.apps.tabs.evaluate.events import EvaluateEvents
 from rag_nodes.apps.tabs.export.tab import ExportEvents
 from rag_nodes.apps.view.parts import colour_of, title_of
 from rag_nodes.errors import ConfigurationError
@@ -120,23 +119,13 @@ def test_the_chunks_tab_draws_what_has_a_place_and_lists_the_rest(sessions: Sess
     assert "nobody came." in drawn
 
 
-def test_the_evaluation_measures_what_has_a_place_and_says_of_how_many(sessions: Sessions) -> None:
-    *_, (_, table, _) = EvaluateEvents(sessions, ChunksEvents(sessions)).refresh("", _Request())  # type: ignore[arg-type]
-    assert "lossy: 2 of 3 chunks" in table
-    held = sessions.of("visitor").cuts
-    assert held is not None
-    assert held.measured("lossy").chunks == 2
-
-
-def test_a_column_without_any_place_is_not_measured_and_its_chunks_are_listed_in_order(
+def test_the_chunks_of_a_column_without_any_place_are_listed_in_order(
     settings: Settings, tmp_path: Path
 ) -> None:
     path = tmp_path / "pump.md"
     path.write_text("One.\n\nTwo.\n\nThree.\n", encoding="utf-8")
     opened = Sessions(settings, offer=offered({"headed": Headed()}))
     opened.of("visitor").load([path], Choice(("headed",)), lambda _: None)
-    *_, (_, table, _) = EvaluateEvents(opened, ChunksEvents(opened)).refresh("", _Request())  # type: ignore[arg-type]
-    assert "nothing to measure: 0 of 3 chunks" in table
     cuts = opened.of("visitor").cuts
     assert cuts is not None
     (document,) = cuts.documents

@@ -28,7 +28,7 @@ QUESTION = "What colour is the machine?"
 TABS = {
     "Chunks": "#rn-chunks-drawing .rn-start",
     "Questions": "#rn-questions-tools",
-    "Evaluate": "#rn-measures table",
+    "Evaluate": "#rn-verdict",
     "Export": "#rn-export-code .cm-content",
 }
 """The tabs beside the first one, and what they show once a document is loaded."""

@@ -1,4 +1,4 @@
-"""What Chunks and Evaluate say about sizes: alarms only where chunks break their parser's size."""
+"""What the tab of chunks says about sizes: alarms only where chunks break their parser's size."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def test_no_preset_raises_an_alarm_about_sizes_that_its_chunks_keep(
     preset: str, cut: Callable[[str], Cuts]
 ) -> None:
     cuts = cut(preset)
-    for tally in (cuts.tally(preset, next(iter(cuts.documents))), cuts.measured(preset)):
-        assert tally.chunks
-        assert tally.of("oversized") == []
+    (document,) = cuts.documents
+    assert cuts.nodes(preset, document)
+    assert cuts.facts(preset, document).oversized == ()
 
 
 def test_families_are_drawn_as_the_children_that_are_found_and_share_no_text(
@@ -52,7 +52,7 @@ def test_families_are_drawn_as_the_children_that_are_found_and_share_no_text(
 ) -> None:
     cuts = cut("parent-child")
     document = next(iter(cuts.documents))
-    assert cuts.tally("parent-child", document).overlap == 0
+    assert cuts.facts("parent-child", document).overlap == 0
     assert " ".join(node.text for node in cuts.nodes("parent-child", document)).split() == (
         TEXT.split()
     )

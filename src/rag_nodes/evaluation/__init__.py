@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.evaluation.label_free import duplicates_of, judge, limits_of, total
+from rag_nodes.evaluation.chunk_facts import ChunkStatistics, chunk_statistics, limits_of
 from rag_nodes.evaluation.metrics import (
     Passage,
     first_hit,
@@ -18,9 +18,6 @@ from rag_nodes.evaluation.metrics import (
     recall,
     within_budget,
 )
-from rag_nodes.evaluation.statistics import ChunkStatistics, chunk_statistics
-from rag_nodes.evaluation.tally import Finding, JudgedChunk, SizeLimits, Tally
-from rag_nodes.evaluation.text_facts import TextFacts, compare_sentences, text_facts
 from rag_nodes.import_paths import lazy_getattr
 
 if TYPE_CHECKING:
@@ -37,31 +34,21 @@ __all__ = [
     "Dataset",
     "EvaluationPlan",
     "EvaluationReport",
-    "Finding",
-    "JudgedChunk",
     "Judging",
     "Passage",
     "Question",
     "Searched",
-    "SizeLimits",
     "StoredCollection",
-    "Tally",
-    "TextFacts",
     "chunk_statistics",
-    "compare_sentences",
-    "duplicates_of",
     "evaluate",
     "first_hit",
     "iou",
-    "judge",
     "limits_of",
     "load_dataset",
     "precision",
     "precision_omega",
     "recall",
     "recommend",
-    "text_facts",
-    "total",
     "within_budget",
 ]
 

@@ -5,18 +5,12 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from llama_index.core.schema import MetadataMode
-
-from rag_nodes.evaluation import (
-    JudgedChunk,
-    Tally,
-    TextFacts,
-    compare_sentences,
-    duplicates_of,
-    judge,
+from rag_nodes.evaluation.chunk_facts import (
+    ChunkFacts,
+    SizedChunk,
+    chunk_facts,
     limits_of,
-    text_facts,
-    total,
+    whole_blocks,
 )
 from rag_nodes.metadata import CHUNK_INDEX, OVERSIZED, TOKEN_COUNT, display_name
 from rag_nodes.parsers import ForeignNodeParser, leaf_nodes
@@ -24,7 +18,6 @@ from rag_nodes.parsers.recovery import recovery_in_words
 from rag_nodes.text.edges import EdgeFinder, Edges
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.spans import Span
-from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +25,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document, TextNode
 
     from rag_nodes.compare import Comparison, ComparisonReport
+    from rag_nodes.text.markdown import Block
 
 _NUMBERS = count(1)
 
@@ -57,9 +51,7 @@ class Cuts:
         self.comparison = comparison
         self.documents = {document.id_: document for document in documents}
         self._nodes: dict[tuple[str, str], tuple[TextNode, ...]] = {}
-        self._facts: dict[str, TextFacts] = {}
-        self._compared: dict[str, TextFacts] = {}
-        self._tallies: dict[str, Tally] = {}
+        self._blocks: dict[str, list[Block]] = {}
 
     @property
     def strategies(self) -> tuple[str, ...]:
@@ -119,33 +111,19 @@ class Cuts:
             self._nodes[strategy, document] = tuple(nodes)
         return self._nodes[strategy, document]
 
-    def facts(self, document: str) -> TextFacts:
-        """What a document's text says, but for how alike its sentences are."""
-        if document not in self._facts:
-            text = self.text_of(document)
-            text_format = format_in(self.documents[document].metadata, text)
-            self._facts[document] = text_facts(text, text_format)
-        return self._facts[document]
-
-    def tally(self, strategy: str, document: str) -> Tally:
-        """The measures of one document that need no comparing of sentences."""
-        return self._judged(strategy, document, self.facts(document))
-
-    def measured(self, strategy: str) -> Tally:
-        """All measures over all documents.
+    def facts(self, strategy: str, document: str) -> ChunkFacts:
+        """What is known of a document's chunks.
 
         Raises:
-            StoreError: the chunks cannot be read.
+            StoreError: they cannot be read.
         """
-        if strategy not in self._tallies:
-            tallies = [
-                self._judged(strategy, one, self._with_cohesion(one)) for one in self.documents
-            ]
-            chunks = (
-                (one, self.text_of(one), self._chunks(strategy, one)) for one in self.documents
-            )
-            self._tallies[strategy] = total(tallies, duplicates_of(chunks))
-        return self._tallies[strategy]
+        if document not in self._blocks:
+            text = self.text_of(document)
+            text_format = format_in(self.documents[document].metadata, text)
+            self._blocks[document] = whole_blocks(text, text_format)
+        chunks = [_chunk(node) for node in self.nodes(strategy, document)]
+        limits = limits_of(self.comparison.parsers[strategy])
+        return chunk_facts(chunks, self._blocks[document], limits)
 
     def edges(self, report: ComparisonReport) -> dict[str, Edges]:
         """What the chunks of some answers cut in two, by node id; of those cut out of the text."""
@@ -162,18 +140,6 @@ class Cuts:
                 found[hit.node.node_id] = finders[document.id_].of(span)
         return found
 
-    def _with_cohesion(self, document: str) -> TextFacts:
-        if document not in self._compared:
-            self._compared[document] = compare_sentences(self.facts(document))
-        return self._compared[document]
-
-    def _judged(self, strategy: str, document: str, facts: TextFacts) -> Tally:
-        limits = limits_of(self.comparison.parsers[strategy])
-        return judge(document, facts, self._chunks(strategy, document), limits)
-
-    def _chunks(self, strategy: str, document: str) -> list[JudgedChunk]:
-        return [_chunk(node) for node in self.nodes(strategy, document)]
-
 
 def _in_order(node: TextNode) -> tuple[int, int]:
     """By place; those without one as their splitter gave them."""
@@ -185,11 +151,6 @@ def span_of(node: TextNode) -> Span:
     return Span(node.start_char_idx or 0, node.end_char_idx or 0)
 
 
-def _chunk(node: TextNode) -> JudgedChunk:
-    embedded = count_tokens(node.get_content(metadata_mode=MetadataMode.EMBED))
-    return JudgedChunk(
-        span=span_of(node),
-        tokens=int(node.metadata.get(TOKEN_COUNT) or 0),
-        embedded=embedded,
-        oversized=bool(node.metadata.get(OVERSIZED)),
-    )
+def _chunk(node: TextNode) -> SizedChunk:
+    tokens, oversized = node.metadata.get(TOKEN_COUNT), node.metadata.get(OVERSIZED)
+    return SizedChunk(span_of(node), int(tokens or 0), bool(oversized))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import count
@@ -14,38 +14,6 @@ if TYPE_CHECKING:
 _BINS = 24
 """Bars of a histogram, at most."""
 _STEPS = (1, 2, 5)
-
-
-class Bar(NamedTuple):
-    """One bar of a comparison.
-
-    Attributes:
-        label: what it stands for.
-        share: its length, 0 to 1; None where there is no value.
-        value: the same in words, shown beside it.
-        colour: class that carries the colour.
-    """
-
-    label: str
-    share: float | None
-    value: str
-    colour: str
-
-
-def bars(title: str, rows: Sequence[Bar], note: str = "") -> Html:
-    """Horizontal bars with their values in words; every bar starts at 0.
-
-    Args:
-        title: what is compared.
-        rows: one bar each.
-        note: what the numbers mean, in a line.
-    """
-    return tag(
-        "figure",
-        tag("figcaption", tag("strong", title), tag("span", note) if note else None),
-        tag("ul", *(_bar(row) for row in rows)),
-        cls="rn-bars",
-    )
 
 
 def histogram(sizes: Sequence[int], unit: str, colour: str) -> Html:
@@ -79,22 +47,6 @@ def histogram(sizes: Sequence[int], unit: str, colour: str) -> Html:
             aria_hidden="true",
         ),
         cls=f"rn-sizes {colour}",
-    )
-
-
-def _bar(row: Bar) -> Html:
-    length = min(max(row.share or 0.0, 0.0), 1.0)
-    return tag(
-        "li",
-        tag("span", row.label, cls="rn-bar-label"),
-        tag(
-            "span",
-            tag("span", style=f"width:{length:.1%}", cls="rn-bar-fill"),
-            cls="rn-bar-track",
-            aria_hidden="true",
-        ),
-        tag("span", row.value, cls="rn-bar-value"),
-        cls=row.colour,
     )
 
 

@@ -222,7 +222,7 @@ def _summary(cuts: Cuts, strategy: str, document: str) -> Html:
         return notice("error", why)
     configuration = {"class": parser.class_name(), **parser.to_dict()}
     said = remarks(one.metadata for one in nodes)
-    told = statistics(strategy, configuration, sizes, cuts.tally(strategy, document), said)
+    told = statistics(strategy, configuration, sizes, cuts.facts(strategy, document), said)
     return join([found, told])
 
 

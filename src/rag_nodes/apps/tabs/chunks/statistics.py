@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.evaluation import Finding, Tally
+    from rag_nodes.evaluation.chunk_facts import ChunkFacts
 
 _LISTED = 8
 """Chunk numbers a warning names, and texts of chunks without a place."""
@@ -27,7 +27,7 @@ def statistics(
     strategy: str,
     configuration: Mapping[str, object],
     sizes: Sequence[int],
-    tally: Tally,
+    facts: ChunkFacts,
     said: Sequence[tuple[str, str]] = (),
 ) -> Html:
     """Warnings, a table and a histogram.
@@ -36,14 +36,14 @@ def statistics(
         strategy: preset, for its colour.
         configuration: plain options of the parser, with its "class".
         sizes: tokens of each chunk, in order.
-        tally: measures of the same chunks.
+        facts: of the same chunks.
         said: what the chunks say about how they were cut, a name and words each.
     """
     return tag(
         "div",
-        _warnings(tally),
+        _warnings(facts),
         *(tag("p", f"{name}: {words}", cls="rn-config", dir="auto") for name, words in said),
-        tag("div", _table(sizes, tally), histogram(sizes, "tokens", colour_of(strategy)),
+        tag("div", _table(sizes, facts), histogram(sizes, "tokens", colour_of(strategy)),
             cls="rn-overview"),
         tag("p", headline_of(strategy, configuration), cls="rn-config"),
         cls="rn-statistics",
@@ -70,38 +70,39 @@ def percentile(sizes: Sequence[int], share: float) -> int:
     return ordered[max(0, ceil(share * len(ordered)) - 1)] if ordered else 0
 
 
-def numbered(findings: Sequence[Finding]) -> str:
-    """`chunks 3, 8 and 2 more`."""
-    numbers = list(dict.fromkeys(finding.chunk + 1 for finding in findings))
+def numbered(positions: Sequence[int]) -> str:
+    """`chunks 3, 8 and 2 more`, of positions counted from 0."""
+    numbers = list(dict.fromkeys(position + 1 for position in positions))
     shown = ", ".join(f"{number:,}" for number in numbers[:_LISTED])
     more = len(numbers) - _LISTED
     name = "chunk" if len(numbers) == 1 else "chunks"
     return f"{name} {shown}" + (f" and {more:,} more" if more > 0 else "")
 
 
-def _warnings(tally: Tally) -> Html:
-    oversized, cut = tally.of("oversized"), tally.of("cut-block")
+def _warnings(facts: ChunkFacts) -> Html:
     messages = []
-    if oversized:
-        what = count(len(oversized), "chunk is", "chunks are")
-        messages.append(f"{what} over the size limit: {numbered(oversized)}.")
-    if cut:
-        blocks = count(tally.blocks, "table or code block", "tables and code blocks")
-        messages.append(f"{len(cut):,} of {blocks} cut through: {numbered(cut)}.")
+    if facts.oversized:
+        what = count(len(facts.oversized), "chunk is", "chunks are")
+        messages.append(f"{what} over the size limit: {numbered(facts.oversized)}.")
+    if facts.cutting:
+        blocks = count(facts.blocks, "table or code block", "tables and code blocks")
+        messages.append(
+            f"{len(facts.cutting):,} of {blocks} cut through: {numbered(facts.cutting)}."
+        )
     return join(notice("warning", message) for message in messages)
 
 
-def _table(sizes: Sequence[int], tally: Tally) -> Html:
+def _table(sizes: Sequence[int], facts: ChunkFacts) -> Html:
     rows = (
-        ("Chunks", f"{tally.chunks:,}"),
-        ("Tokens", f"{tally.tokens:,}"),
+        ("Chunks", f"{len(sizes):,}"),
+        ("Tokens", f"{sum(sizes):,}"),
         ("Smallest", f"{min(sizes, default=0):,}"),
         ("Median", f"{percentile(sizes, 0.5):,}"),
         ("95 % have at most", f"{percentile(sizes, 0.95):,}"),
         ("Largest", f"{max(sizes, default=0):,}"),
-        ("Overlap", percent(tally.overlap)),
-        ("Over the size limit", f"{len(tally.of('oversized')):,}"),
-        ("Tables and code cut", f"{tally.blocks - tally.whole:,} of {tally.blocks:,}"),
+        ("Overlap", percent(facts.overlap)),
+        ("Over the size limit", f"{len(facts.oversized):,}"),
+        ("Tables and code cut", f"{len(facts.cutting):,} of {facts.blocks:,}"),
     )
     return tag(
         "table",

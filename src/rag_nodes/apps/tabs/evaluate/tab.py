@@ -1,16 +1,13 @@
-"""The evaluation: which parser finds the answers, and what the chunks of each are like."""
+"""The evaluation: which parser finds the answers to labelled questions."""
 
 from __future__ import annotations
 
-# At runtime, since Gradio evaluates the annotations of its events.
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
 from rag_nodes.apps.tabs import TabView
 from rag_nodes.apps.tabs.evaluate.asked import NONE
-from rag_nodes.apps.tabs.evaluate.events import EMPTY, EvaluateEvents
 from rag_nodes.apps.tabs.evaluate.running import VerdictEvents
 from rag_nodes.apps.tabs.evaluate.verdict import EMPTY as VERDICT_EMPTY
 from rag_nodes.apps.view.html import tag
@@ -24,12 +21,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2
 """Visitors measured at the same time: it keeps a processor busy."""
-_PICK = """element.addEventListener('click', (event) => {
-  const picked = event.target.closest('button.rn-drill, button.rn-open');
-  if (picked) trigger('click', {...picked.dataset});
-});"""
-_TO_LIST = """() => document.querySelector('#rn-findings')
-  ?.scrollIntoView({behavior: 'smooth', block: 'nearest'})"""
 _PICK_CELL = """element.addEventListener('click', (event) => {
   const picked = event.target.closest('button.rn-cell, button.rn-open');
   if (!picked) return;
@@ -46,12 +37,6 @@ _SAVE = """() => document.querySelector('#rn-save-run-{kind}')?.click()"""
 _RUNS_AT_ONCE = 1
 """Evaluations at the same time: each keeps a processor busy for a while; others wait."""
 _KINDS = [".json", ".jsonl", ".csv", ".tsv", ".yaml", ".yml"]
-_CHUNKS = tag(
-    "div",
-    tag("h2", "What the chunks are like"),
-    tag("p", "Measures without a question. An arrow says which way is better; the best are bold."),
-    cls="rn-part",
-)
 
 
 def build_evaluate_tab(
@@ -64,30 +49,8 @@ def build_evaluate_tab(
         chunks: where a chosen chunk opens.
         example: the example document; None where none is offered.
     """
-    measured = EvaluateEvents(sessions, chunks.events)
-    shown = gr.State("")
     with gr.Column(elem_id="rn-evaluate-tab", elem_classes="rn-tab"):
-        judged = _build_verdict(VerdictEvents(sessions, chunks.events, example), chunks)
-        gr.HTML(_CHUNKS, apply_default_css=False)
-        table = gr.HTML(EMPTY, js_on_load=_PICK, apply_default_css=False, elem_id="rn-measures")
-        behind = gr.HTML(js_on_load=_PICK, apply_default_css=False, elem_id="rn-findings")
-    common: dict[str, Any] = {
-        "show_progress": "hidden",
-        "concurrency_limit": AT_ONCE,
-        "concurrency_id": "evaluate",
-        "api_visibility": "private",
-    }
-    listed = table.click(measured.drill, outputs=behind, **common)
-    listed.then(None, js=_TO_LIST, api_visibility="private")
-    chunks.open_on(behind.click, measured.open, AT_ONCE, "evaluate")
-
-    def refresh(on_page: str, request: gr.Request) -> Iterator[tuple[Any, ...]]:
-        asked = judged.refresh(request)
-        for values in measured.refresh(on_page, request):
-            yield *asked, *values
-            asked = (gr.skip(),) * len(judged.outputs)
-
-    return TabView(refresh, [shown], [*judged.outputs, shown, table, behind])
+        return _build_verdict(VerdictEvents(sessions, chunks.events, example), chunks)
 
 
 def _build_verdict(events: VerdictEvents, chunks: ChunksTab) -> TabView:
