@@ -136,6 +136,14 @@ def test_what_is_measured_is_what_was_asked_for(client: httpx.Client) -> None:
     assert [row["role"] for row in others] == ["size", "size", "matched", "reference"]
 
 
+def test_sizes_are_chosen_from_as_recommend_does(client: httpx.Client) -> None:
+    asked = {**SMALL, "parsers": ["fixed"], "sizes": [40], "chosen_from": "sizes"}
+    report = EvaluationReport.from_dict(client.post("/evaluate", json=asked).json())
+    names = ["retrieval", "fixed at 40", "LlamaIndex SentenceSplitter"]
+    assert [(row.name, row.role) for row in report.rows] == [(name, "own") for name in names]
+    assert client.post("/evaluate", json={**asked, "sizes": []}).status_code == 422
+
+
 def test_every_column_is_searched_by_each_embedding_that_is_named(client: httpx.Client) -> None:
     one = {**SMALL, "parsers": ["heading"]}
     report = client.post("/evaluate", json={**one, "vectors": ["plain", "summary"]}).json()

@@ -295,7 +295,7 @@ class EvaluationReport:
         Raises:
             KeyError: there is none.
         """
-        return next((row for row in self.rows if row.name == name), None) or _missing(name)
+        return {row.name: row for row in self.rows}[name]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, the same for the same run: times that were measured are left out."""
@@ -350,10 +350,6 @@ class EvaluationReport:
                 f"{path} cannot be read as an evaluation ({error}); name a file that "
                 "`rag-nodes evaluate --json` wrote"
             ) from error
-
-
-def _missing(name: str) -> Row:
-    raise KeyError(name)
 
 
 def _lost(row: Row) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from rag_nodes.evaluation.columns import by_vectors, in_both_ways
 from rag_nodes.evaluation.importers import documents_of, read_labels
 from rag_nodes.evaluation.importers.placing import place
-from rag_nodes.evaluation.run import evaluate
+from rag_nodes.evaluation.run import evaluate, recommend
 from rag_nodes.parsers.isolation import cutting
 from rag_nodes.processes import Leases
 from rag_nodes.workspace.bounds import check_amount, check_file, check_labels, check_plan
@@ -103,15 +103,19 @@ def evaluated(
     check_amount(dataset, ways * len(work.choice.parsers), work.plan)
     models = workspace.models(work.choice, answers=False)
     columns: Mapping[str, object] = parsers_of(work.choice, models, offer)
-    columns = by_vectors(columns, work.plan.options, work.vectors)
-    if work.in_both_ways:
-        columns = in_both_ways(columns, work.plan.options)
+    given: dict[str, Any] = {
+        "models": models,
+        "progress": progress,
+        "parse": cutting.within(CUT_SECONDS),
+    }
+    asked = dataset.narrowed() if work.own_document else dataset
+    plan, options = work.plan, work.plan.options
     with _AT_ONCE.take("the evaluation"):
-        return evaluate(
-            dataset.narrowed() if work.own_document else dataset,
-            columns,
-            plan=work.plan,
-            models=models,
-            progress=progress,
-            parse=cutting.within(CUT_SECONDS),
-        )
+        if plan.chosen_from == "sizes":
+            read = None if options.granularity == "chunks" else options.granularity
+            plan = replace(plan, options=replace(options, granularity=read))
+            return recommend(asked, columns, plan=plan, vectors=work.vectors, **given)
+        columns = by_vectors(columns, options, work.vectors)
+        if work.in_both_ways:
+            columns = in_both_ways(columns, options)
+        return evaluate(asked, columns, plan=plan, **given)

@@ -129,12 +129,14 @@ class Stage:
             return self._result(error=self._refused(failed))
         tasks = [(name, one) for name in read for one in self.questions]
         at_once = asyncio.Semaphore(self._asked.concurrency)
+        interrupt = current_interrupt()
 
         async def work(name: str, one: Question) -> JudgedAnswer:
             async with at_once:
+                interrupt.check("the evaluation")
                 found = await self._answer(name, one, read[name].get(one.id, ()))
                 self._done += 1
-                current_interrupt().check("the evaluation")
+                interrupt.check("the evaluation")
                 self._progress(Step("judge", self._judge.name, self._done, len(tasks), None))
                 return found
 

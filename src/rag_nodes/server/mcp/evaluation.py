@@ -122,6 +122,13 @@ class EvaluationTools(Calls):
         equal_size: Annotated[
             int | None, Field(description="Mean tokens of a chunk to compare at; null for none.")
         ] = 200,
+        chosen_from: Annotated[
+            Literal["columns", "sizes"],
+            Field(
+                description="Decide between the parsers as they are, or between each at each size, "
+                "LlamaIndex's splitter as it comes and what is done by default."
+            ),
+        ] = "columns",
         granularity: Annotated[
             Literal["chunks", "sentences", "both"],
             Field(description="Read whole chunks, the sentences that answer, or each in turn."),
@@ -149,6 +156,7 @@ class EvaluationTools(Calls):
                 budgets=budgets,
                 sizes=sizes,
                 equal_size=equal_size,
+                chosen_from=chosen_from,
                 granularity=granularity,
                 vectors=vectors,
             )

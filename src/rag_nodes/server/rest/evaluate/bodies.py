@@ -145,6 +145,11 @@ class EvaluateBody(CheckBody):
         default=TARGET,
         description="Mean tokens of a chunk at which parsers are compared; null for no such row.",
     )
+    chosen_from: Literal["columns", "sizes"] = Field(
+        default="columns",
+        description="Decide between the parsers at their own options, or between each parser at "
+        "each size, LlamaIndex's splitter as it comes and what is done by default.",
+    )
     granularity: Literal["chunks", "sentences", "both"] = Field(
         default="chunks",
         description="Read whole chunks, the sentences of them that answer, or have every column "
@@ -180,6 +185,8 @@ class EvaluateBody(CheckBody):
     def _no_parser_twice(self) -> EvaluateBody:
         if len(set(self.parsers)) < len(self.parsers):
             raise ValueError("a parser is named twice")
+        if self.chosen_from == "sizes" and not self.sizes:
+            raise ValueError("to choose from sizes, name at least one")
         return self
 
     def work(self, configured: dict[str, Any]) -> Evaluation:
@@ -210,6 +217,7 @@ class EvaluateBody(CheckBody):
             target=self.equal_size,
             options=options,
             seed=self.seed,
+            chosen_from=self.chosen_from,
         )
         both = self.granularity == "both"
         vectors = tuple(dict.fromkeys(self.vectors))
