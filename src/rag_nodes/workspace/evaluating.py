@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.plan import EvaluationPlan, Step
     from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.models import Models
-    from rag_nodes.parsers import SpanNodeParser
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class Evaluator:
     def run(
         self,
         dataset: Dataset,
-        columns: Mapping[str, SpanNodeParser],
+        columns: Mapping[str, object],
         models: Models,
         plan: EvaluationPlan,
         progress: Callable[[Step], None],
@@ -87,7 +86,7 @@ class Evaluator:
 
         Args:
             dataset: questions about the loaded documents.
-            columns: parsers by the name they get in the report.
+            columns: what is compared, by the name it gets in the report.
             models: embed texts and questions.
             plan: what is measured.
             progress: hears of every step, until it is stopped.

@@ -36,7 +36,6 @@ from rag_nodes.workspace.questions import read_questions
 if TYPE_CHECKING:
     from rag_nodes.apps.tabs.chunks.events import ChunksEvents
     from rag_nodes.evaluation.plan import Step
-    from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.workspace import Session, Sessions
     from rag_nodes.workspace.cuts import Cuts
     from rag_nodes.workspace.evaluating import Verdict
@@ -279,12 +278,14 @@ def _numbers(name: str, text: str) -> tuple[int, ...]:
     return tuple(sorted({one for one in numbers if one}))
 
 
-def _columns(cuts: Cuts) -> dict[str, SpanNodeParser]:
-    """The parsers of the comparison by what people call them, at sizes of their own.
+def _columns(cuts: Cuts) -> dict[str, object]:
+    """What is compared, by what people call it; parsers at sizes of their own.
 
     The evaluation compares at an equal size by itself, beside them.
     """
-    return {name: cuts.comparison.given[one] for name, one in _strategies(cuts).items()}
+    compared = cuts.comparison
+    parsers = {name: compared.given[one] for name, one in _strategies(cuts).items()}
+    return {**parsers, **compared.found}
 
 
 def _strategies(cuts: Cuts | None) -> dict[str, str]:
