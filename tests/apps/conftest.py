@@ -171,7 +171,7 @@ def _column(  # noqa: PLR0913 - every text of a column can be set
         name=name,
         title=title,
         parser=_PARSER,
-        statistics=ParserOutcome(name, "c", chunks=12, tokens=2400, mean_tokens=200, error=warning),
+        statistics=ParserOutcome(name, "c", chunks=12, tokens=2400, error=warning),
         answer=None if error else answer,
         error=error,
         seconds={"total": 0.25},

@@ -155,7 +155,7 @@ def test_the_empty_page_says_what_to_do_first_and_what_next() -> None:
 
 def test_the_status_gives_pages_and_chunks_per_parser() -> None:
     files = (FileOutcome("folder/report.pdf", "read", 42, 9000, None, 0.5),)
-    columns = (ParserOutcome("heading", "c", chunks=57, mean_tokens=181.4, max_tokens=983),)
+    columns = (ParserOutcome("heading", "c", chunks=57, tokens=10340, max_tokens=983),)
     html = status.done(IngestReport(files, columns, 2.0, "embedding: lexical (offline)"))
     for expected in ("42 pages", "report.pdf", "57", "181 / 983", "embedding: lexical (offline)"):
         assert expected in html

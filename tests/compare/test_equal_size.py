@@ -8,15 +8,13 @@ import pytest
 from llama_index.core import Document
 
 from rag_nodes.compare import Comparison
+from rag_nodes.compare.sizing import FIRST, beginnings, shortened
 from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.metadata import PAGE_STARTS
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import COMPARED, ForeignNodeParser, get_parser
-from rag_nodes.pipeline import ingest_documents
-from rag_nodes.pipeline.ingesting import FIRST
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from rag_nodes.models import Models
@@ -115,22 +113,12 @@ def test_only_the_first_documents_are_looked_at_and_the_rest_is_checked(
     assert column.size_remark == "not 120 tokens on average: sized on the first documents only"
 
 
-def test_makers_of_parsers_see_a_bounded_beginning_with_its_pages(
-    store: Store, models: Models
-) -> None:
-    seen: list[Document] = []
-
-    def made(documents: Sequence[Document]) -> dict[str, object]:
-        seen.extend(documents)
-        return {"fixed": get_parser("fixed")}
-
+def test_of_a_long_document_the_beginning_is_looked_at_with_its_pages() -> None:
     long = document("word " * FIRST, **{PAGE_STARTS: [0, 5000, 2 * FIRST]})
-    report = ingest_documents(
-        [document("", "blank.md"), long, document()], made, store, models=models
-    )
-    assert [len(one.text) for one in seen] == [FIRST]
-    assert seen[0].metadata[PAGE_STARTS] == [0, 5000]
-    assert [one.status for one in report.files] == ["failed", "read", "read"]
+    seen = shortened(long)
+    assert len(seen.text) == FIRST
+    assert seen.metadata[PAGE_STARTS] == [0, 5000]
+    assert list(beginnings([document("", "blank.md"), long, document()]))[-1] is long
 
 
 def test_sizing_can_be_cancelled(store: Store, models: Models) -> None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hostile_models import impatient, ingest_many
-from hostile_parsers import PoisonedNodeParser, wait_for, wait_until_gone
+from hostile_parsers import PoisonedNodeParser, wait_for
 from own_models import LettersEmbedding
 from stored_points import points_of, without_seconds
 
@@ -135,41 +132,6 @@ def test_a_poisoned_file_and_a_killed_worker_cost_no_innocent_file(
         ]
 
 
-DRIVER = """
-import sys
-from hostile_models import impatient, ingest_many
-from hostile_parsers import PoisonedNodeParser
-from rag_nodes import ingest, open_store
-from rag_nodes.executors import Pool
-
-note, folder, store = sys.argv[1:]
-with open_store(store) as opened:
-    ingest([folder], {"x": PoisonedNodeParser(note=note)}, opened, executor=Pool(2))
-"""
-
-
-def test_workers_end_with_their_driver_and_the_next_run_completes_it(
-    models: Models, tmp_path: Path
-) -> None:
-    note, folder = tmp_path / "note", tmp_path / "files"
-    written(folder, {**plain(6), "99.md": "hang"})
-    arguments = [str(note), str(folder), str(tmp_path / "store")]
-    driver = subprocess.Popen(
-        [sys.executable, "-c", DRIVER, *arguments],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
-    )
-    worker = wait_for(note, seconds=300)
-    os.kill(driver.pid, signal.SIGKILL)
-    driver.wait()
-    wait_until_gone(worker)
-    parsers = {"x": PoisonedNodeParser(note=str(note))}
-    with open_store(tmp_path / "store") as store, open_store() as alone:
-        ingest([folder], parsers, store, models=models)
-        expected = ingest([folder], parsers, alone, models=models)
-        collection = expected.columns[0].collection
-        assert points_of(store, collection) == points_of(alone, collection)
-
-
 def test_workers_and_a_server_give_what_one_process_gives(models: Models, tmp_path: Path) -> None:
     paths = written(tmp_path / "files", plain(6))
     parsers = {"x": get_parser("heading"), "y": get_parser("parent-child")}
@@ -206,12 +168,6 @@ def test_cores_are_those_that_may_be_used() -> None:
     assert 1 <= usable_cores() <= (os.cpu_count() or 1)
 
 
-@pytest.mark.parametrize("workers", [0, -1])
-def test_an_engine_has_a_worker(workers: int) -> None:
-    with pytest.raises(ConfigurationError, match="at least 1"):
-        Pool(workers)
-
-
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many workers would have been started, each time; none is."""
@@ -221,7 +177,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         asked.append(2)
         raise EngineError("2 workers")
 
-    monkeypatch.setattr(running, "Pool", nobody)
+    monkeypatch.setattr("rag_nodes.executors.Pool", nobody)
     monkeypatch.setattr(running, "usable_cores", lambda: 2)
     monkeypatch.setattr(running, "LARGE", 200)
     return asked

@@ -11,8 +11,6 @@ from rag_nodes.ledger import DocumentRow, FileRow, Ledger, StoredDocument
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-DAY = 24 * 3600.0
-
 
 def document(path: str, document_id: str, corpus: str = "tea") -> DocumentRow:
     return DocumentRow(corpus, path, document_id, "h", f"Name of {document_id}", path, 3, 400)
@@ -32,17 +30,30 @@ def unread(
     return file._replace(state=state, error="torn"), []
 
 
-def test_documents_that_a_file_has_no_more_stay_known_without_a_hash(ledger: Ledger) -> None:
-    _, pages = read("/a", "page 2", "page 1", "page 3")
+def test_what_may_be_stored_of_a_document_that_no_file_has_any_more_is_told_with_its_file(
+    ledger: Ledger,
+) -> None:
     ledger.record(*read("/a", "page 2", "page 1", "page 3"))
+    ledger.record(*read("/b", "page 2"))
+    ledger.settle([StoredDocument("c", f"page {n}", "v") for n in (1, 2, 3)])
+    assert ledger.vanished("tea") == []
 
-    ledger.record(*read("/a", "page 2", "page 1"))
+    ledger.record(*read("/a", "page 1"))
 
-    gone = pages[2]._replace(source_hash="")
-    assert ledger.known("tea", ["/a", "/never seen"]) == {
-        "/a": (read("/a", "page 2", "page 1")[0], [*pages[:2], gone])
-    }
-    assert ledger.vanished("tea") == [gone]
+    assert ledger.known("tea", ["/a", "/never seen"]) == {"/a": read("/a", "page 1")}
+    assert ledger.vanished("tea") == [("/a", "page 3")]
+    assert ledger.vanished("coffee") == []
+
+
+def test_what_was_stored_of_a_file_that_was_never_read_to_its_end_is_told(ledger: Ledger) -> None:
+    ledger.intend("c", {"new": [], "given": []}, {"new": "/a"})
+    assert ledger.vanished("tea") == [("/a", "new")]
+
+    ledger.adopt("c", [(StoredDocument("c", "new", ""), [])])
+    assert ledger.vanished("tea") == [("/a", "new")]
+
+    ledger.record(*read("/a", "new"))
+    assert ledger.vanished("tea") == []
 
 
 def test_what_is_written_together_is_there_as_a_whole_or_not_at_all(ledger: Ledger) -> None:
@@ -92,38 +103,22 @@ def test_documents_of_a_file_that_fails_stay_as_they_are_and_those_of_an_empty_o
     ledger: Ledger, state: Literal["failed", "empty"], *, is_gone: bool
 ) -> None:
     ledger.record(*read("/a", "one"))
+    ledger.settle([StoredDocument("c", "one", "v")])
 
     ledger.record(*unread("/a", state))
 
     [known] = ledger.known("tea", ["/a"]).values()
     assert known.file.error == "torn"
-    hashed = "" if is_gone else "h"
-    assert known.documents == [document("/a", "one")._replace(source_hash=hashed)]
+    assert known.documents == ([] if is_gone else [document("/a", "one")])
     assert bool(ledger.vanished("tea")) is is_gone
 
 
-def test_a_document_is_known_before_its_file_is_and_stays_as_it_is_known(ledger: Ledger) -> None:
-    new = document("/a", "new")
-    ledger.announce(new._replace(expires_at=DAY))
-    assert ledger.vanished("tea") == [new._replace(source_hash="")]
-    assert ledger.known("tea") == {}
-
-    ledger.record(*read("/a", "new"))
-    ledger.announce(new._replace(source_hash="later"))
-
-    assert ledger.vanished("tea") == []
-    assert ledger.known("tea") == {"/a": read("/a", "new")}
-
-
-def test_a_document_is_known_as_each_file_has_it_those_that_have_it_no_more_first(
-    ledger: Ledger,
-) -> None:
-    for path, ids in (("/a", ["both"]), ("/b", ["both", "other"]), ("/a", [])):
+def test_a_document_is_known_as_each_file_has_it(ledger: Ledger) -> None:
+    for path, ids in (("/a", ["both"]), ("/b", ["both", "other"])):
         ledger.record(*read(path, *ids))
 
-    gone = document("/a", "both")._replace(source_hash="")
     assert ledger.documents("tea") == {
-        "both": [gone, document("/b", "both")],
+        "both": [document("/a", "both"), document("/b", "both")],
         "other": [document("/b", "other")],
     }
     assert [*ledger.documents("tea", ["other", "unheard of"])] == ["other"]

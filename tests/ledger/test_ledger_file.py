@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.errors import LedgerDamagedError, LedgerError
-from rag_nodes.ledger import DocumentRow, Ledger, StoredDocument, ledger_path
+from rag_nodes.ledger import DocumentRow, FileRow, Ledger, StoredDocument, ledger_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 def filled(path: Path) -> None:
     with Ledger(path) as ledger:
         ledger.settle(StoredDocument("one", f"document {n}", "h", 1) for n in range(2000))
-        ledger.announce(DocumentRow("tea", "/a", "a", "h", "a", None, None, 1))
+        ledger.record(
+            FileRow("tea", "/a", 1, 1, "h", "r", "read", 1),
+            [DocumentRow("tea", "/a", "a", "h", "a", None, None, 1)],
+        )
 
 
 def stored_in(path: Path) -> dict[str, StoredDocument]:

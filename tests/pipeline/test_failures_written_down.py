@@ -14,7 +14,7 @@ from rag_nodes.errors import CredentialsError, ModelRequestError, StoreFullError
 from rag_nodes.ledger import Ledger, StoredDocument
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
-from rag_nodes.pipeline.failures import LONGEST
+from rag_nodes.pipeline.units import LONGEST
 from rag_nodes.upkeep import Inventory, ListedDocument, Trouble, cleared, examined
 
 if TYPE_CHECKING:

@@ -116,25 +116,6 @@ def test_new_chunks_are_written_before_stale_ones_are_deleted(
     assert counts == [store.count(collection) + column.deleted]
 
 
-def test_other_documents_of_the_collection_are_left_alone(
-    manual: Path, tmp_path: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
-) -> None:
-    other = tmp_path / "other.txt"
-    other.write_text("Something else entirely, and nothing about machines.")
-    ingest([manual, other], parsers, store, models=models)
-    manual.write_text(CHANGED)
-    report = ingest([manual], parsers, store, models=models)
-    for chunks in contents(store, report).values():
-        assert any("Something else" in text for text in chunks.values())
-
-
-def test_a_folder_is_walked(
-    manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
-) -> None:
-    report = ingest([manual.parent], parsers, store, models=models)
-    assert [file.path for file in report.files] == [str(manual)]
-
-
 def test_small_documents_share_a_batch(store: Store, models: Models, embedding: Any) -> None:
     requests = []
     embedding.fail(requests.append)
@@ -173,22 +154,6 @@ def test_documents_without_metadata_are_recognised_by_their_text(
     assert document.metadata == {}, "the caller's document is not touched"
 
 
-def test_a_document_given_twice_is_ingested_once(store: Store, models: Models) -> None:
-    document = Document(text="A text from somewhere.", id_="one")
-    report = ingest_documents(
-        [document, document], {"fixed": get_parser("fixed")}, store, models=models
-    )
-    assert report.columns[0].chunks == store.count(report.columns[0].collection) == 1
-
-
-def test_a_document_that_became_empty_loses_its_chunks(store: Store, models: Models) -> None:
-    parsers = {"fixed": get_parser("fixed")}
-    ingest_documents([Document(text="A text.", id_="one")], parsers, store, models=models)
-    report = ingest_documents([Document(text=" ", id_="one")], parsers, store, models=models)
-    assert report.columns[0].deleted == 1
-    assert store.count(report.columns[0].collection) == 0
-
-
 def test_corpora_do_not_mix(
     manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
 ) -> None:
@@ -219,17 +184,6 @@ def test_equal_parsers_under_two_names_are_refused(
         ingest([manual], twins, store, models=models)
     with pytest.raises(ConfigurationError, match="at least one parser"):
         ingest([manual], {}, store, models=models)
-
-
-def test_the_report_is_plain_data(
-    manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
-) -> None:
-    import json
-
-    report = ingest([manual], parsers, store, models=models)
-    data = json.loads(json.dumps(report.as_dict()))
-    assert data["columns"][0]["parser"] == "fixed"
-    assert data["files"][0]["status"] == "read"
 
 
 def test_parsers_wait_for_a_server_side_by_side(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from llama_index.core import Document
-from openai_server import FAILING, TOO_LONG, UNAUTHORIZED, UNKNOWN_MODEL, Fault, OpenAIServer
+from openai_server import FAILING, UNAUTHORIZED, UNKNOWN_MODEL, Fault, OpenAIServer
 
 from rag_nodes.errors import ModelRequestError, StoreError, UnknownModelError
 from rag_nodes.models import Models, choose_models
@@ -256,23 +256,6 @@ def test_vectors_of_another_length_than_the_stored_ones_end_the_parser_after_one
     assert store.count(before.columns[0].collection) == before.columns[0].written
 
 
-def test_vectors_that_were_paid_for_are_kept_when_the_next_request_fails(
-    store: Store, served: Models, openai_server: OpenAIServer
-) -> None:
-    openai_server.faults.extend([Fault(), FAILING])
-    long = {"one": text("former", 150)}
-    broken, [row] = taken(store, served, long)
-    assert "HTTP 500" in (broken.columns[0].error or "")
-    assert broken.columns[0].written == row.stored == 100
-    paid = {one for body in openai_server.asked("embeddings")[:1] for one in body["input"]}
-    openai_server.requests.clear()
-    report, [row] = taken(store, served, long)
-    assert (report.columns[0].error, row.status) == (None, "stored")
-    again = [one for body in openai_server.asked("embeddings") for one in body["input"]]
-    assert len(again) == row.chunks - 100
-    assert not paid & set(again)
-
-
 def test_long_chunks_are_stored_request_by_request_as_well(
     store: Store, served: Models, openai_server: OpenAIServer
 ) -> None:
@@ -283,12 +266,3 @@ def test_long_chunks_are_stored_request_by_request_as_well(
     first = openai_server.asked("embeddings")[0]["input"]
     assert 1 < len(first) < 100
     assert report.columns[0].written >= len(first)
-
-
-def test_a_refused_request_is_tried_chunk_by_chunk_and_the_others_are_stored(
-    store: Store, served: Models, openai_server: OpenAIServer
-) -> None:
-    openai_server.faults.extend([TOO_LONG, Fault(), TOO_LONG])
-    report, [row] = taken(store, served, {"one": text("former")})
-    assert (row.stored, row.chunks) == (row.chunks - 1, report.columns[0].chunks)
-    assert len(openai_server.asked("embeddings")) == row.chunks + 1

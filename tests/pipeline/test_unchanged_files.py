@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 from folder_ingests import LONG_AGO, FolderIngests, contents, states
@@ -14,9 +13,6 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest, ingest_documents
 from rag_nodes.readers import Limits, read
 from rag_nodes.upkeep import Inventory, documents_named, removed
-
-if TYPE_CHECKING:
-    from rag_nodes.parsers import SpanNodeParser
 
 
 def test_unchanged_files_are_not_opened_and_their_rows_say_the_same(corpus: FolderIngests) -> None:
@@ -208,18 +204,6 @@ def test_documents_that_others_store_are_taken_into_account(corpus: FolderIngest
     assert states(report) == ["unchanged"] * 3 + ["unchanged"]
     assert corpus.opened == ["other.txt"], "of which no file was known"
     assert report.columns[0].chunks > column.chunks
-
-
-def test_two_parsers_that_are_made_for_the_documents_still_skip(
-    corpus: FolderIngests, parsers: dict[str, SpanNodeParser]
-) -> None:
-    corpus.parsers = dict(parsers)
-    corpus.ingest()
-    corpus.opened.clear()
-
-    report = ingest([corpus.folder], lambda _: parsers, corpus.store, models=corpus.models)
-
-    assert states(report) == ["unchanged"] * 3
 
 
 def test_a_file_that_is_too_large_to_be_read_is_not_read_for_its_hash_either(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rag_nodes.columns import Placing
 from rag_nodes.compare.columns import ColumnEngines
+from rag_nodes.compare.sizing import beginnings, documents_in, shortened
 from rag_nodes.compare.streaming import AsyncComparisonStream, ComparisonStream
-from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
 from rag_nodes.query.preparing import check_question
 from rag_nodes.readers import Limits, read_all
@@ -22,15 +22,12 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.compare.report import ComparisonReport
-    from rag_nodes.executors import Executor
+    from rag_nodes.compare.sizing import EqualSize
     from rag_nodes.ledger import Ledger
     from rag_nodes.models import Models
-    from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import Progress
     from rag_nodes.pipeline.build import Parse
-    from rag_nodes.pipeline.ingesting import Parsers
     from rag_nodes.query import QueryOptions
-    from rag_nodes.readers import FileShard
     from rag_nodes.store import Store
 
 
@@ -100,19 +97,13 @@ class Comparison(ColumnEngines):
         if self._owned:
             self.store.close()
 
-    def ingest(  # noqa: PLR0913 - those of `rag_nodes.pipeline.ingest`
+    def ingest(
         self,
         paths: Iterable[str | Path],
         *,
         limits: Limits | None = None,
         progress: Callable[[Progress], None] | None = None,
-        shard: FileShard | None = None,
         ledger: Ledger | str | Path | None = None,
-        ttl: float = WEB_HOURS,
-        prune: bool = False,
-        dry_run: bool = False,
-        executor: Executor | Literal["auto"] | None = None,
-        most_rows: int | None = None,
     ) -> IngestReport:
         """Read, cut, embed and store files with every parser; see `rag_nodes.pipeline.ingest`.
 
@@ -125,10 +116,12 @@ class Comparison(ColumnEngines):
             self.placing = Placing(one.document for one in read if one.document)
         if not self.parsers:
             return self._nothing_ingested()
+        if self.sizing:
+            self._size(self.sizing, documents_in(wanted, limits), None, progress)
         return self._remember(
             ingest(
                 wanted,
-                self._parsers_for(None, progress),
+                self.parsers,
                 self.store,
                 models=self.models,
                 transformations=self.transformations,
@@ -136,13 +129,7 @@ class Comparison(ColumnEngines):
                 limits=limits,
                 progress=progress,
                 prices=self.options.prices,
-                shard=shard,
                 ledger=ledger,
-                ttl=ttl,
-                prune=prune,
-                dry_run=dry_run,
-                executor=executor,
-                most_rows=most_rows,
             )
         )
 
@@ -154,15 +141,17 @@ class Comparison(ColumnEngines):
         parse: Parse | None = None,
     ) -> IngestReport:
         """Cut, embed and store documents that are already read; see `ingest_documents`."""
-        wanted = list(documents) if self.found else documents
+        wanted = list(documents) if self.found or self.sizing else documents
         if self.found:
             self.placing = Placing(wanted)
         if not self.parsers:
             return self._nothing_ingested()
+        if self.sizing:
+            self._size(self.sizing, wanted, parse, progress)
         return self._remember(
             ingest_documents(
                 wanted,
-                self._parsers_for(parse, progress),
+                self.parsers,
                 self.store,
                 models=self.models,
                 transformations=self.transformations,
@@ -231,18 +220,17 @@ class Comparison(ColumnEngines):
         """Like `stream`, for `async with` and `async for`."""
         return AsyncComparisonStream(self.stream(question, document_ids=document_ids))
 
-    def _parsers_for(
-        self, parse: Parse | None, progress: Callable[[Progress], None] | None
-    ) -> Parsers:
-        sizing = self.sizing
-        if sizing is None:
-            return self.parsers
-
-        def sized(documents: Sequence[Document]) -> dict[str, SpanNodeParser]:
-            self.parsers = sizing.find(self.parsers, documents, cut=parse, progress=progress)
-            return self.parsers
-
-        return sized
+    def _size(
+        self,
+        sizing: EqualSize,
+        documents: Iterable[Document],
+        parse: Parse | None,
+        progress: Callable[[Progress], None] | None,
+    ) -> None:
+        """Find the sizes of the parsers on the first documents, unless that was done before."""
+        seen = [] if sizing.parsers else [shortened(one) for one in beginnings(documents)]
+        said = [one for one in seen if one.text.strip()]
+        self.parsers = sizing.find(self.parsers, said, cut=parse, progress=progress)
 
     def _nothing_ingested(self) -> IngestReport:
         """Every column finds as it stands."""

@@ -42,7 +42,7 @@ class Column:
             "name": self.name,
             "title": self.title,
             "parser": dict(self.parser),
-            "statistics": asdict(self.statistics),
+            "statistics": self.statistics.as_dict(),
             "answer": self.answer.as_dict() if self.answer else None,
             "error": self.error,
             "seconds": dict(self.seconds),

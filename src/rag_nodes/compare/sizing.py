@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llama_index.core.storage.kvstore import SimpleKVStore
 
 from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError
 from rag_nodes.evaluation.sizes import TOLERANCE, matched
+from rag_nodes.metadata import PAGE_STARTS
 from rag_nodes.pipeline import Progress
+from rag_nodes.readers import Limits, listed, read_listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import Document
@@ -26,6 +29,38 @@ logger = logging.getLogger(__name__)
 
 EQUAL_SIZE = 200
 """Tokens of a chunk on average where columns are compared at one size and nobody says at which."""
+
+FIRST = 300_000
+"""Characters of the first documents, on which sizes are found."""
+
+
+def documents_in(paths: Iterable[str | Path], limits: Limits | None) -> Iterator[Document]:
+    """The documents of files and folders, as far as they can be read."""
+    for file in listed(map(Path, paths)):
+        for one in read_listed(file, limits=limits or Limits()):
+            if one.document:
+                yield one.document
+
+
+def beginnings(documents: Iterable[Document]) -> Iterator[Document]:
+    """The first documents, as many as have `FIRST` characters together."""
+    characters = 0
+    for one in documents:
+        yield one
+        characters += len(one.text)
+        if characters >= FIRST:
+            return
+
+
+def shortened(document: Document) -> Document:
+    """As much of a document as is looked at, with its pages."""
+    if len(document.text) <= FIRST:
+        return document
+    starts = document.metadata.get(PAGE_STARTS)
+    known = {PAGE_STARTS: [one for one in starts if one < FIRST]} if starts else {}
+    return type(document)(
+        text=document.text[:FIRST], id_=document.id_, metadata={**document.metadata, **known}
+    )
 
 
 class EqualSize:

@@ -4,9 +4,18 @@ All keep the same protocol. Those with other processes share one loop, which dec
 again and who is blamed where a process dies. Nothing here knows what is done.
 """
 
-from rag_nodes.executors.executor import Executor, Inline, LostUnit, usable_cores
-from rag_nodes.executors.job import working_on
-from rag_nodes.executors.pool import Pool
-from rag_nodes.executors.ray import Ray
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.executors.executor import Executor, Inline, LostUnit, usable_cores, working_on
+from rag_nodes.lazy_imports import lazy_getattr
+
+if TYPE_CHECKING:
+    from rag_nodes.executors.pool import Pool
+    from rag_nodes.executors.ray import Ray
 
 __all__ = ["Executor", "Inline", "LostUnit", "Pool", "Ray", "usable_cores", "working_on"]
+
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
+    __getattr__ = lazy_getattr(__name__, {"Pool": "pool", "Ray": "ray"})

@@ -7,11 +7,11 @@ import logging
 import os
 import pickle
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag_nodes.errors import ConfigurationError, EngineError, RagNodesError
+from rag_nodes.errors import EngineError
+from rag_nodes.executors.executor import TELL
 from rag_nodes.models.keys import without_keys
 from rag_nodes.models.pacing import RequestWindow
 
@@ -22,26 +22,10 @@ _COLLECTED_AFTER = 50_000
 """Objects beyond those there were, after which cycles are looked for: else a tenth of the time."""
 _MOST = 20
 """Different warnings of a unit that are passed on."""
-_TELL: ContextVar[Callable[[int | None], None]] = ContextVar("tell", default=lambda _: None)
-
-
-def working_on(part: int | None) -> None:
-    """Say which part of its unit a work has in hand, so that a death of it is blamed on that part.
-
-    Args:
-        part: its number; None for the whole again.
-    """
-    _TELL.get()(part)
 
 
 class UnitOutcome(NamedTuple):
-    """What came of a unit.
-
-    Attributes:
-        value: a pickle of what the work gave.
-        error: what it raised; None for nothing.
-        logged: what was logged meanwhile: logger, level and text.
-    """
+    """A pickle of what came of a unit, or what it raised, and what was logged meanwhile."""
 
     value: bytes
     error: Exception | None
@@ -57,13 +41,9 @@ class UnitOutcome(NamedTuple):
 
 
 def pickled_job(work: object, recipe: object, workers: int, *, is_remote: bool) -> bytes:
-    """All that a process needs for units, see `WorkerJob`: it has keys in it.
+    """All that each of some workers needs for units, with the keys in it, see `WorkerJob`.
 
-    Args:
-        work: a function of a module.
-        recipe: what units share.
-        workers: how many get it, which share what an account may ask in a minute.
-        is_remote: they may be on other machines, which have other folders.
+    They share what an account may ask in a minute; remote ones have other folders.
 
     Raises:
         ConfigurationError: the recipe cannot be made in another process; says what of it.
@@ -75,28 +55,22 @@ def pickled_job(work: object, recipe: object, workers: int, *, is_remote: bool) 
 
 
 class WorkerJob:
-    """Work and recipe of a process, made once.
+    """Work and recipe of a process, made once; see `pickled_job`."""
 
-    Args:
-        pickled: by `pickled_job`.
-        tell: hears of each part of a unit before it is begun.
+    def __init__(self, job: bytes, tell: Callable[[int | None], None] | None = None) -> None:
+        from rag_nodes.models.pickling import unpickled
 
-    Attributes:
-        recipe: made here.
-    """
-
-    def __init__(self, pickled: bytes, tell: Callable[[int | None], None] | None = None) -> None:
         self._log, self._error = _Log(), None
         self.recipe: Any = None
         if tell:
-            _TELL.set(tell)
+            TELL.set(tell)
         with self._log.listening():
             try:
-                self._work, recipe, self._log.keys, workers, folder = _unpickled(pickled)
+                self._work, recipe, self._log.keys, workers, folder = unpickled(job)
                 RequestWindow.processes = workers
                 if folder:
                     os.chdir(folder)
-                self.recipe = _unpickled(recipe)
+                self.recipe = unpickled(recipe)
                 if prepare := getattr(self.recipe, "prepare", None):
                     prepare()
             except Exception as error:  # noqa: BLE001 -- it is raised where units come from
@@ -114,20 +88,6 @@ class WorkerJob:
                 except Exception as raised:  # noqa: BLE001 -- as above
                     error = raised
         return pickle.dumps(UnitOutcome(value, _portable(error, self._log.keys), self._log.taken()))
-
-
-def _unpickled(data: bytes) -> Any:
-    """What a process was given by the one that started it."""
-    try:
-        return pickle.loads(data)  # noqa: S301 -- as said
-    except RagNodesError:
-        raise
-    except Exception as error:
-        # Objects of others may raise anything, and quote what they were given.
-        raise ConfigurationError(
-            f"a worker cannot make what it was given ({type(error).__name__}); install the "
-            "packages of this process where workers run, or go without workers"
-        ) from error
 
 
 class _Log(logging.Handler):

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import EngineError
-from rag_nodes.executors.executor import POLL, Death, Dispatcher
+from rag_nodes.executors.dispatcher import POLL, Death, Dispatcher
 from rag_nodes.executors.job import UnitOutcome, WorkerJob
 from rag_nodes.processes import Child, ends_with_parent, own_pipes, receive_bytes, send_bytes
 
@@ -33,9 +33,6 @@ class Pool(Dispatcher):
     Raises:
         ConfigurationError: fewer than 1.
     """
-
-    def __init__(self, workers: int | None = None) -> None:
-        super().__init__(workers)
 
     def _begin(self, job: bytes) -> None:
         self._workers = _Workers(self.workers, job)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError, EngineError, MissingExtraError
-from rag_nodes.executors.executor import POLL, Death, Dispatcher
+from rag_nodes.executors.dispatcher import POLL, Death, Dispatcher
 from rag_nodes.executors.job import UnitOutcome, WorkerJob
 
 if TYPE_CHECKING:
@@ -81,11 +81,13 @@ class Ray(Dispatcher):
         if find_spec("ray") is None:  # before a store is made, or a file read
             raise MissingExtraError("ray", "ray")
         self.is_remote, self.address, self.num_gpus = address is not None, address, num_gpus
+        self._begun: set[Any] = set()
 
     def _begin(self, job: bytes) -> None:
         self._ray = ray = self._session.enter_context(ray_session(self.workers, self.address))
         self._session.callback(self._cancel)
         options: dict[str, Any] = {"num_cpus": 1, "num_gpus": self.num_gpus, "max_retries": 0}
+        options["num_returns"] = "streaming"  # so that a task can say that it has begun
         if not self.is_remote and (home := os.environ.get("HOME")):  # Ray was started without
             options["runtime_env"] = {"env_vars": {"HOME": home}}
         self._do = ray.remote(**options)(do)
@@ -97,12 +99,15 @@ class Ray(Dispatcher):
 
     def _done(self) -> Iterator[tuple[Any, UnitOutcome | Death]]:
         for one in self._ray.wait([*self._flying], num_returns=1, timeout=POLL)[0]:
-            yield one, self._outcome(one)
+            if said := self._said(one):
+                self._begun.discard(one)
+                yield one, said
 
-    def _outcome(self, one: Any) -> UnitOutcome | Death:
+    def _said(self, one: Any) -> UnitOutcome | Death | None:
+        """What a task says next; None where it is that it has begun."""
         errors = self._ray.exceptions
         try:
-            return pickle.loads(self._ray.get(one))  # type: ignore[no-any-return]  # noqa: S301 -- of our own task
+            said = self._ray.get(next(one))
         except errors.RayTaskError as error:
             raise EngineError(f"a task of Ray could not be done: {error.cause}") from error
         except errors.RayError as error:
@@ -111,22 +116,30 @@ class Ray(Dispatcher):
                     "Ray's own process has ended, and with it all workers; look at free memory, "
                     "and run this again"
                 ) from error
-            return Death(f"lost by Ray: {type(error).__name__}")
+            return Death(f"lost by Ray: {type(error).__name__}", one in self._begun)
+        if said:
+            return pickle.loads(said)  # type: ignore[no-any-return]  # noqa: S301 -- of our own task
+        self._begun.add(one)
+        return None
 
     def _cancel(self) -> None:
         for one in self._flying:
             self._ray.cancel(one, force=True)
 
 
-def do(job: Sequence[Any], unit: bytes) -> bytes:
-    """What a process of Ray runs: one unit, by a job that it makes once."""
+def do(job: Sequence[Any], unit: bytes) -> Iterator[bytes]:
+    """What a process of Ray runs: one unit, by a job that it makes once.
+
+    Nothing when it begins, then the outcome.
+    """
     name = job[0].hex()
     if name not in _JOBS:
         import ray
 
         _JOBS.clear()
         _JOBS[name] = WorkerJob(ray.get(job[0]))
-    return _JOBS[name].do(unit)
+    yield b""
+    yield _JOBS[name].do(unit)
 
 
 @contextmanager

@@ -14,10 +14,16 @@ if TYPE_CHECKING:
 _FILES = "SELECT * FROM files WHERE corpus = ?"
 _DOCUMENTS = "SELECT * FROM documents WHERE corpus = ?"
 _FILE = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_DOCUMENT = "INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_DOCUMENT = "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_FORGET_DOCUMENTS = "DELETE FROM documents WHERE corpus = ? AND path = ?"
+_NAME_FILE = """
+UPDATE stored SET path = ?2 WHERE path <> ?2
+AND collection IN (SELECT name FROM collections WHERE corpus = ?1)
+AND document_id IN (SELECT id FROM documents WHERE corpus = ?1 AND path = ?2)
+"""
 _TWINS = """
 SELECT d.id FROM files AS f CROSS JOIN documents AS d ON d.corpus = f.corpus AND d.path = f.path
-WHERE f.corpus = ? AND f.content_hash = ? AND d.source_hash > '' LIMIT 10
+WHERE f.corpus = ? AND f.content_hash = ? LIMIT 10
 """
 """A cross join has the files looked up first: few have these bytes."""
 _COPIES = """
@@ -29,6 +35,13 @@ _FORGET_EMPTIED = """
 DELETE FROM files WHERE corpus = ?1 AND documents > 0
 AND path NOT IN (SELECT path FROM documents WHERE corpus = ?1)
 """
+_VANISHED = """
+SELECT DISTINCT s.path, s.document_id
+FROM stored AS s JOIN collections AS c ON c.name = s.collection
+WHERE c.corpus = ? AND s.path > '' AND NOT EXISTS (
+    SELECT 1 FROM documents AS d WHERE d.corpus = c.corpus AND d.id = s.document_id
+) ORDER BY 1, 2
+"""
 
 
 class LedgerFiles(LedgerDatabase):
@@ -38,10 +51,8 @@ class LedgerFiles(LedgerDatabase):
         """Some files of a corpus, or all, with their documents, by path; unknown ones left out."""
         files = self._read_of(_FILES, corpus, "path", paths, "path")
         found = {row[1]: KnownFile(FileRow(*row), []) for row in files}
-        order = "source_hash = '', rowid"
-        for row in self._read_of(_DOCUMENTS, corpus, "path", paths, order):
-            if row[1] in found:  # else its file was not read to the end
-                found[row[1]].documents.append(DocumentRow(*row))
+        for row in self._read_of(_DOCUMENTS, corpus, "path", paths, "rowid"):
+            found[row[1]].documents.append(DocumentRow(*row))
         return found
 
     def paths(self, corpus: str) -> list[str]:
@@ -57,17 +68,19 @@ class LedgerFiles(LedgerDatabase):
     def documents(
         self, corpus: str, document_ids: Sequence[str] | None = None
     ) -> dict[str, list[DocumentRow]]:
-        """Some documents, or all, by id, each as every file has it, those without a hash first."""
+        """Some documents, or all, by id, each as every file has it."""
         found: dict[str, list[DocumentRow]] = defaultdict(list)
-        order = "source_hash > '', rowid"
-        for row in self._read_of(_DOCUMENTS, corpus, "id", document_ids, order):
+        for row in self._read_of(_DOCUMENTS, corpus, "id", document_ids, "rowid"):
             found[row[2]].append(DocumentRow(*row))
         return dict(found)
 
-    def vanished(self, corpus: str) -> list[DocumentRow]:
-        """The documents that their files have no more, or that were not recorded with a file."""
-        query = "SELECT * FROM documents WHERE corpus = ? AND source_hash = '' ORDER BY path, rowid"
-        return [DocumentRow(*row) for row in self._read(query, corpus)]
+    def vanished(self, corpus: str) -> list[tuple[str, ...]]:
+        """Documents of which something may be stored, and that no file has (any more).
+
+        Returns:
+            The path of the file that had it last, and its id; none of those without a file.
+        """
+        return self._read(_VANISHED, corpus)
 
     def twins(self, corpus: str, content_hash: str) -> list[str]:
         """The ids of the documents of files with the same bytes."""
@@ -77,21 +90,11 @@ class LedgerFiles(LedgerDatabase):
         """The files that were read and have the bytes of another one: path and content hash."""
         return [(path, content) for path, content in self._read(_COPIES, corpus)]
 
-    def announce(self, document: DocumentRow) -> None:
-        """Write down a document before any of it is stored, without a hash.
-
-        A run that is killed before it recorded the file leaves chunks that somebody must know of:
-        the file may have gone by the next run. What is known of the document already stays.
-        """
-        unread = document._replace(source_hash="", expires_at=None)
-        self._write(f"INSERT OR IGNORE {_DOCUMENT}", [unread])
-
     def record(self, file: FileRow, documents: Sequence[DocumentRow]) -> None:
         """Write down a file that was opened, with the documents that it has.
 
-        Those of before stay known, without a hash, until they are forgotten: chunks of them may be
-        stored. Of a file that failed they stay as they are. One that fails without a time is
-        stamped with now, or with the time since which it has failed.
+        Of one that failed those of before stay. One that fails without a time is stamped with now,
+        or with the time since which it has failed.
         """
         place = (file.corpus, file.path)
         with self.transaction("NORMAL") as connection:
@@ -101,9 +104,9 @@ class LedgerFiles(LedgerDatabase):
                 file = file._replace(failed_at=self.clock() if since is None else since)
             connection.execute(_FILE, file)
             if file.state != "failed":
-                former = "UPDATE documents SET source_hash = '' WHERE corpus = ? AND path = ?"
-                connection.execute(former, place)
-            connection.executemany(f"INSERT OR REPLACE {_DOCUMENT}", documents)
+                connection.execute(_NAME_FILE, place)
+                connection.execute(_FORGET_DOCUMENTS, place)
+            connection.executemany(_DOCUMENT, documents)
 
     def forget_documents(self, corpus: str, document_ids: Iterable[str]) -> None:
         """Delete documents, and the files that are left without one."""
@@ -116,5 +119,5 @@ class LedgerFiles(LedgerDatabase):
         """Delete files with their documents, but nothing of what collections hold of them."""
         rows = [(corpus, path) for path in paths]
         with self.transaction("NORMAL") as connection:
-            connection.executemany("DELETE FROM documents WHERE corpus = ? AND path = ?", rows)
+            connection.executemany(_FORGET_DOCUMENTS, rows)
             connection.executemany("DELETE FROM files WHERE corpus = ? AND path = ?", rows)

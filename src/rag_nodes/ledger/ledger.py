@@ -7,6 +7,7 @@ import re
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from rag_nodes.errors import LedgerError
@@ -42,7 +43,7 @@ FROM stored WHERE collection = ?
 """
 _SETTLE = """
 INSERT INTO stored
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?12, 0), coalesce(?13, x''))
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', coalesce(?12, 0), coalesce(?13, x''))
 ON CONFLICT (collection, document_id) DO UPDATE SET
     version = excluded.version, chunks = excluded.chunks, parents = excluded.parents,
     tokens = excluded.tokens, largest = excluded.largest, unplaced = excluded.unplaced,
@@ -50,15 +51,21 @@ ON CONFLICT (collection, document_id) DO UPDATE SET
     points = coalesce(?12, points), ids = coalesce(?13, ids)
 """
 _INTEND = """
-INSERT INTO stored VALUES (?, ?, '', 0, 0, 0, 0, 0, NULL, NULL, NULL, ?, ?)
-ON CONFLICT (collection, document_id) DO UPDATE SET
-    version = '', points = excluded.points, ids = excluded.ids
+INSERT INTO stored VALUES (?, ?, '', 0, 0, 0, 0, 0, NULL, NULL, NULL, ?, ?, ?)
+ON CONFLICT (collection, document_id) DO UPDATE SET version = '', points = excluded.points,
+    ids = excluded.ids, path = iif(excluded.path = '', path, excluded.path)
 """
 _FAIL = """
-INSERT INTO stored VALUES (?, ?, '', 0, 0, 0, 0, 0, ?, NULL, ?, 0, x'')
+INSERT INTO stored VALUES (?, ?, '', 0, 0, 0, 0, 0, ?, NULL, ?, '', 0, x'')
 ON CONFLICT (collection, document_id) DO UPDATE SET
     error = excluded.error, failed_at = coalesce(failed_at, excluded.failed_at)
 """
+_FAILED = """
+SELECT collection, document_id, error, failed_at FROM stored
+WHERE collection = ? AND error IS NOT NULL
+"""
+_FILED = "SELECT path, collection, document_id FROM stored WHERE collection = ? AND path > ''"
+_FILE_OF = "UPDATE stored SET path = ? WHERE collection = ? AND document_id = ?"
 _TAKE = """
 BEGIN IMMEDIATE;
 DELETE FROM documents WHERE (corpus, path) IN (SELECT corpus, path FROM part.files);
@@ -155,10 +162,7 @@ class Ledger(LedgerFiles):
     def mark(self, collection: str, epoch: str, *, is_shared: bool = False) -> None:
         """Write down what state of a collection in use this ledger is of from now on.
 
-        Args:
-            collection: its name.
-            epoch: of that state.
-            is_shared: what other writers left stays known.
+        Of one that is shared, what other writers left stays known.
         """
         self._write(_MARK, [(is_shared, epoch, collection)])
 
@@ -175,10 +179,8 @@ class Ledger(LedgerFiles):
     def covers(self, collection: str, marks: Mapping[str, str], count: int) -> bool:
         """Whether all that a collection holds is listed, though a run may have been killed.
 
-        Args:
-            collection: its name.
-            marks: that it bears in the store; those that this ledger left, where nobody else wrote.
-            count: of its chunks, as the store says it.
+        That is where its marks in the store are those that this ledger left, and its chunks there
+        may be as many.
         """
         known, (least, most) = self.marks(collection), self.totals(collection)
         return bool(known) and known == marks and least <= count <= most
@@ -197,32 +199,32 @@ class Ledger(LedgerFiles):
         found = self._read_of(_LISTED, collection, "document_id", document_ids)
         return {one: unpacked(of) for one, of in found if of}
 
-    def intend(self, collection: str, ids: Mapping[str, Iterable[str]]) -> None:
+    def intend(
+        self,
+        collection: str,
+        ids: Mapping[str, Iterable[str]],
+        paths: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """Write down, before the store hears of it, what is about to be stored of documents.
 
         They are not whole from then on, and their points are listed beside those of before: so the
-        ledger never lists less than is stored. It is on the disk when this returns.
-
-        Args:
-            collection: its name.
-            ids: of the points to come, by document; none where what is stored only goes.
+        ledger never lists less than is stored. It is on the disk when this returns. With the path
+        of its file, as that may be gone before a run that was killed is repeated.
         """
         given = {one: list(of) for one, of in ids.items()}
         with self.transaction() as connection:
             former = self.listed_ids(collection, list(given))
             for one, of in given.items():
                 both = dict.fromkeys([*former.get(one, ()), *of])
-                connection.execute(_INTEND, (collection, one, len(both), packed(both)))
+                values = (collection, one, paths.get(one, ""), len(both), packed(both))
+                connection.execute(_INTEND, values)
 
     def settle(
         self, rows: Iterable[StoredDocument], ids: Mapping[str, Iterable[str]] | None = None
     ) -> None:
         """Write down what the store confirmed; rows without a time are stamped with now.
 
-        Args:
-            rows: what is stored of documents, each as a whole.
-            ids: of their points, by document: they have these and no others. What is listed of a
-                document that is not in it stays so.
+        Documents with ids have these points and no others; what is listed of the others stays so.
         """
         now, listed = self.clock(), ids or {}
 
@@ -239,16 +241,17 @@ class Ledger(LedgerFiles):
     ) -> None:
         """Write down all that a collection holds, by what the store says, each with its ids.
 
-        Why documents failed stays known.
+        Why documents failed stays known, and of which file they are.
         """
         # A store may take longer to tell than others wait for this file.
         pairs = [(row, [*of]) for row, of in stored]
-        query = "SELECT collection, document_id, error, failed_at FROM stored WHERE collection = ?"
         with self.transaction("NORMAL") as connection:
-            failed = self._read(f"{query} AND error IS NOT NULL", collection)
+            failed = self._read(_FAILED, collection)
+            files = self._read(_FILED, collection)
             connection.execute("DELETE FROM stored WHERE collection = ?", (collection,))
             self.settle((row for row, _ in pairs), {row.document_id: of for row, of in pairs})
             connection.executemany(_FAIL, failed)
+            connection.executemany(_FILE_OF, files)
 
     def fail(self, collection: str, errors: Mapping[str, str]) -> None:
         """Write down why documents are not stored whole, on one line each and without keys."""

@@ -14,20 +14,12 @@ it, or a document in it, could not be read, and "empty" that there is no text in
 
 
 class FileRow(NamedTuple):
-    """A file as it was when it was last opened.
+    """A file of a corpus as it was when it was last opened, by its canonical path.
 
-    Attributes:
-        corpus: the document set it belongs to.
-        path: canonical.
-        size: in bytes.
-        mtime_ns: time of its last change, in nanoseconds since 1970; 0 where it may change again
-            without its time telling.
-        content_hash: SHA-256 of its bytes, hex; "" where it could not be read to the end.
-        reading: changes with whatever decides what becomes of the same bytes.
-        state: what became of it.
-        documents: how many it became; 0 for one that could not be read at all, or is empty.
-        error: why it, or a document in it, could not be read; None where all could.
-        failed_at: when that was found first since it was last read, in seconds since 1970.
+    `mtime_ns` is 0 where it may change again without its time telling; `content_hash` the SHA-256
+    of its bytes, "" where it could not be read to the end; `reading` changes with whatever decides
+    what becomes of the same bytes. `documents` says how many it became, `error` why it, or one in
+    it, could not be read, and `failed_at` since when, in seconds since 1970.
     """
 
     corpus: str
@@ -45,18 +37,10 @@ class FileRow(NamedTuple):
 class DocumentRow(NamedTuple):
     """A document of a file; a crawl has many, and two crawls may have the same.
 
-    Attributes:
-        corpus: the document set it belongs to.
-        path: canonical path of the file.
-        id: of the document.
-        source_hash: of all its nodes are made of, see `rag_nodes.metadata.SOURCE_HASH`; "" where
-            the file has it no more, or was not read to its end since it has it.
-        name: what to call it.
-        source: where its text came from, path or URL.
-        pages: None for formats without pages.
-        characters: of its text.
-        warnings: what the reader could not take over; None where nothing.
-        expires_at: seconds since 1970 from which it is due again though unchanged; None for never.
+    `source_hash` is of all its nodes are made of, see `rag_nodes.metadata.SOURCE_HASH`; `name` what
+    to call it; `source` where its text came from, path or URL; `pages` None for formats without;
+    `warnings` what the reader could not take over. `expires_at` is when it is due again though
+    unchanged, in seconds since 1970; None for never.
     """
 
     corpus: str
@@ -72,7 +56,7 @@ class DocumentRow(NamedTuple):
 
 
 class KnownFile(NamedTuple):
-    """A file with its documents in its order, those that it has no more at the end."""
+    """A file with its documents, in its order."""
 
     file: FileRow
     documents: list[DocumentRow]
@@ -81,18 +65,10 @@ class KnownFile(NamedTuple):
 class CollectionRow(NamedTuple):
     """A collection of a store: one parser with its options, and one embedding model.
 
-    Attributes:
-        name: as the store knows it.
-        corpus: the document set in it.
-        parser: class name of the parser.
-        fingerprint: of the parser's configuration.
-        options: that configuration, as JSON; never with a key in it.
-        model: name of the embedding model.
-        dimension: of its vectors; None until one was stored.
-        first_used: seconds since 1970.
-        last_used: seconds since 1970.
-        documents: of which something is stored, as far as the ledger knows.
-        chunks: of these together.
+    `parser` is the parser's class name, `fingerprint` that of its configuration, and `options` that
+    configuration as JSON, never with a key in it. `dimension` is None until a vector was stored;
+    times are seconds since 1970. `documents` counts those of which something is stored, as far as
+    the ledger knows, and `chunks` theirs.
     """
 
     name: str
@@ -111,20 +87,12 @@ class CollectionRow(NamedTuple):
 class StoredDocument(NamedTuple):
     """What a collection holds of a document.
 
-    Attributes:
-        collection: its name.
-        document_id: of the document.
-        version: that is stored whole, see `version_of`; "" where none is, and from before the first
-            write until the store confirmed the last one. All else is then true of before.
-        chunks: stored nodes that a search can find.
-        parents: stored nodes above them.
-        tokens: of the chunks together, in the parser's encoding.
-        largest: tokens of the largest chunk.
-        unplaced: chunks whose place in the document is not known.
-        error: why the version that was read last is not stored whole, on one line and without
-            keys; None where that is not known, or it is.
-        stored_at: when the store last confirmed it, in seconds since 1970; None for never.
-        failed_at: since when it has failed, in seconds since 1970; None where it does not.
+    `version` is that which is stored whole, see `version_of`; "" where none is, and from before the
+    first write until the store confirmed the last one: numbers are then true of before. `chunks`
+    can be found, `parents` are above them, `tokens` are of all chunks and `largest` of one, in the
+    parser's encoding; the place of `unplaced` in the document is not known. `error` says on one
+    line and without keys why the version that was read last is not stored whole, None where that is
+    not known, or it is. Times are seconds since 1970.
     """
 
     collection: str

@@ -7,26 +7,122 @@ documents and not transformations, and the cache knows contents and not document
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
-from llama_index.core.schema import BaseNode, Document, TransformComponent
+from llama_index.core.schema import BaseNode, Document, MetadataMode, TransformComponent
 from pydantic import Field
 
+from rag_nodes.metadata import FURTHER_VECTORS, USUAL
 from rag_nodes.models import settled
 from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser
-from rag_nodes.pipeline.embedding import LeafEmbedding
-from rag_nodes.transforms import ChunkWriter, EmbeddingGuard, UserTransformations
+from rag_nodes.parsers.parent_child import is_leaf
+from rag_nodes.transforms import (
+    ChunkWriter,
+    EmbeddingGuard,
+    UserTransformations,
+    further_text,
+    identity_of,
+)
 
 if TYPE_CHECKING:
-    from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.ingestion import IngestionCache
     from llama_index.core.storage.docstore import BaseDocumentStore
     from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
 Parse = Callable[[SpanNodeParser, Document], list[BaseNode]]
 """Makes the nodes of a document by a parser, such as in a process that can be ended."""
+
+
+class LeafEmbedding(TransformComponent):
+    """Embeds what is found: nodes that have no children and no vector yet.
+
+    Parents are read in the place of their children and never ranked against them, so they go
+    along without a vector.
+
+    Args:
+        embed_model: any embedding model of LlamaIndex.
+    """
+
+    embed_model: BaseEmbedding = Field(exclude=True, repr=False)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Name of the class: part of LlamaIndex's cache key."""
+        return "LeafEmbedding"
+
+    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
+        """Plain data that changes with the model and its options; never holds a key."""
+        return {**super().to_dict(**kwargs), "embed_model": identity_of(self.embed_model)}
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
+        """The nodes, their vectors set in place."""
+        if due := list(filter(lacks_vector, nodes)):
+            self.embed_model(due, **kwargs)
+        for name, texts in _further(nodes).items():
+            made = self.embed_model.get_text_embedding_batch(list(texts))
+            _note(nodes, name, dict(zip(texts, made, strict=True)))
+        return nodes
+
+    async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
+        """Like a call, from a running event loop."""
+        if due := list(filter(lacks_vector, nodes)):
+            await self.embed_model.acall(due, **kwargs)
+        for name, texts in _further(nodes).items():
+            made = await self.embed_model.aget_text_embedding_batch(list(texts))
+            _note(nodes, name, dict(zip(texts, made, strict=True)))
+        return nodes
+
+
+def further_due(node: BaseNode) -> dict[str, str]:
+    """What a node is still to be embedded as beside the usual text, by name."""
+    marked = node.metadata.get(FURTHER_VECTORS)
+    if not isinstance(marked, dict):
+        return {}
+    texts = {name: further_text(node, name) for name, made in marked.items() if made is None}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _further(nodes: Sequence[BaseNode]) -> dict[str, dict[str, None]]:
+    """The texts that are still to be embedded under each name, each once.
+
+    What is the usual text of a node as well has its vector already.
+    """
+    due: dict[str, dict[str, None]] = defaultdict(dict)
+    for node in nodes:
+        for name, text in further_due(node).items():
+            if text == node.get_content(MetadataMode.EMBED):
+                give_vector(node, name, node.embedding)
+            else:
+                due[name][text] = None
+    return due
+
+
+def _note(nodes: Sequence[BaseNode], name: str, vectors: Mapping[str, list[float]]) -> None:
+    for node in nodes:
+        if text := further_due(node).get(name):
+            give_vector(node, name, vectors[text])
+
+
+def give_vector(node: BaseNode, name: str, vector: list[float] | None) -> None:
+    """Let a node have an embedding, the usual one or a further one."""
+    if name == USUAL:
+        node.embedding = vector
+    else:
+        node.metadata[FURTHER_VECTORS][name] = vector
+
+
+def lacks_vector(node: BaseNode) -> bool:
+    """Whether it is to be embedded: parents are not, since their children are found."""
+    return node.embedding is None and is_leaf(node)
+
+
+def is_due(node: BaseNode) -> bool:
+    """Whether a node is still to be embedded, in whatever way."""
+    return lacks_vector(node) or bool(further_due(node))
 
 
 def build_pipeline(
@@ -86,12 +182,8 @@ def build_pipeline(
 class ColumnPipeline(NamedTuple):
     """The pipeline of a column in the two parts in which it is run.
 
-    Attributes:
-        name: of its parser in the report.
-        code: part of the version of every document in it.
-        cutting: documents in, chunks out.
-        embedding: gives chunks their vectors.
-        unwritten: metadata of a chunk that say why an LLM did not write about it.
+    `name` is that of its parser, `code` a part of the version of every document in it, `unwritten`
+    metadata of a chunk that say why an LLM did not write about it.
     """
 
     name: str

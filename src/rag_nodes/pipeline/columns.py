@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CancelledError, LedgerError, StoreError
 from rag_nodes.ledger import model_of, version_of
-from rag_nodes.models.keys import without_keys
-from rag_nodes.pipeline.failures import HOPELESS, LONGEST, noted, said
 from rag_nodes.pipeline.reconciling import dimension_of, doubted, mark, stored_row
+from rag_nodes.pipeline.units import HOPELESS, in_brief, noted, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rag_nodes.ledger import CollectionRow, Ledger, StoredDocument
-    from rag_nodes.pipeline.report_builder import ReportBuilder
+    from rag_nodes.pipeline.tally import Tally
     from rag_nodes.pipeline.units import ColumnResult, DocumentResult
     from rag_nodes.store import Store, StoredNode
-    from rag_nodes.store.points import Point
 
 
 class IngestColumn:
@@ -33,20 +31,9 @@ class IngestColumn:
 
     The ledger is believed where it bears the marks of this state of the store, and there may be as
     many chunks as there are; else it is first made anew from the store. A failure of the store is
-    an error of the column and of its documents, and stops nothing else.
-
-    Args:
-        name: of its parser in the report.
-        row: the collection.
-        store: where that is.
-        ledger: of the store, or one for this run alone.
-        code: of what is written to it, which is part of the version of every document there.
-        report: counts what is done.
-        is_shared: others write to the same collection meanwhile, and keep ledgers of their own.
-        dry_run: store nothing; the ledger is a copy.
-
-    Attributes:
-        stopped: why no further document can be stored; None while some can.
+    an error of the column and of its documents, and stops nothing else: `stopped` says why no
+    further document can be stored. `code` is that of what is written, and a part of the version of
+    every document; of a shared collection others keep ledgers of their own.
     """
 
     def __init__(
@@ -55,23 +42,19 @@ class IngestColumn:
         row: CollectionRow,
         store: Store,
         ledger: Ledger,
+        tally: Tally,
         *,
         code: str,
-        report: ReportBuilder,
         is_shared: bool = False,
-        dry_run: bool = False,
     ) -> None:
         self.name, self.collection, self.code = name, row.name, code
         self.stopped: str | None = None
-        self._row, self._store, self._ledger = row, store, ledger
-        self._report, self._totals = report, report.columns[name]
-        self._is_shared, self._dry_run = is_shared, dry_run
+        self._row, self._store, self._ledger, self._tally = row, store, ledger, tally
+        self._is_shared, self._is_listed = is_shared, True
         self._is_believed = self._is_marked = self._has_written = False
-        self._is_listed = True
         self._trouble: StoreError | None = None
         self._former: dict[str, set[str]] = {}
         self._pending: dict[str, DocumentResult] = {}
-        self._totals.collection = row.name
         ledger.use(row)
 
     @property
@@ -84,11 +67,6 @@ class IngestColumn:
         except StoreError:  # whoever writes to it will say so
             return None
         return self._row.dimension
-
-    @property
-    def holds_any(self) -> bool:
-        """Whether anything may be stored in it."""
-        return self._ledger.totals(self.collection) != (0, 0)
 
     def whole(self, document_ids: Sequence[str]) -> dict[str, StoredDocument]:
         """Which of some documents are stored whole, in whatever version.
@@ -104,13 +82,14 @@ class IngestColumn:
                 found[one] = made.stored
         return found
 
-    def vectors(self, document_ids: Sequence[str], name: str) -> Mapping[str, Sequence[float]]:
-        """Stored vectors of documents by the text that was embedded, by the same model.
+    def known(self, document_ids: Sequence[str]) -> dict[str, StoredDocument]:
+        """As `whole`; none where the store does not answer, which is an error of the column."""
+        with self._failing((), "looking up what is stored"):
+            return self.whole(document_ids)
+        return {}
 
-        Args:
-            document_ids: of the documents.
-            name: of the embedding.
-        """
+    def vectors(self, document_ids: Sequence[str], name: str) -> Mapping[str, Sequence[float]]:
+        """Stored vectors of documents by the text that was embedded, by the same model."""
         own = model_of(version_of("", self.code))
         settled, others = self._stored(document_ids)
         rows = self._ledger.stored(self.collection, list(settled))
@@ -126,9 +105,6 @@ class IngestColumn:
         """What is stored of documents: ids of those that are settled, and nodes of the others.
 
         The store is asked of these, as the ledger may list more of them.
-
-        Raises:
-            StoreError: the store has to be asked and does not answer.
         """
         self._believe()
         listed = self._ledger.listed_ids(self.collection, document_ids)
@@ -148,15 +124,15 @@ class IngestColumn:
             self._former = {one: set(ids) for one, ids in {**settled, **others}.items()}
             self._has_written |= bool(others)  # perhaps by a run that could not flush it
             for key, nodes in others.items():
-                version = due[key].stored.version
-                due[key].points = [
-                    one
-                    for one in due[key].points
-                    if not _is_there(one, nodes.get(one.node_id), version)
-                ]
+                one, version = due[key], due[key].stored.version
+                there = {i: n.is_parent for i, n in nodes.items() if n.source_hash == version}
+                one.points = [p for p in one.points if there.get(p.node_id) != (p.vector is None)]
 
-    def intend(self, made: ColumnResult) -> None:
-        """Write down what is about to change; where that fails, nothing is to be stored."""
+    def intend(self, made: ColumnResult, paths: Mapping[str, str]) -> None:
+        """Write down what is about to change, with the path of the file of each document.
+
+        Where that fails, nothing is to be stored.
+        """
         due = [one for one in made.documents.values() if one.points or self._stale(one)]
         if not due or self.stopped:
             return
@@ -166,10 +142,10 @@ class IngestColumn:
             vectors = (point.vector for one in due for point in one.points if point.vector)
             if self._row.dimension is None and (vector := next(vectors, None)):
                 self._use(len(vector))
-            self._ledger.intend(self.collection, {one.stored.document_id: one.ids for one in due})
+            ids = {one.stored.document_id: one.ids for one in due}
+            self._ledger.intend(self.collection, ids, paths)
             return
-        for one in due:
-            _refuse([one], one.error or "")  # what is not listed is not stored
+        _refuse(due, due[0].error or "")  # what is not listed is not stored
 
     def write(self, made: ColumnResult) -> int:
         """Store points, then delete what they replace; how many were stored."""
@@ -180,13 +156,13 @@ class IngestColumn:
         for one in due:
             one.points, former = (), self._former.get(one.stored.document_id, set())
             if stale := self._stale(one):
-                with self._failing([one], one.label), self._totals.timed("store"):
-                    if not self._dry_run:
-                        self._store.delete(self.collection, sorted(stale))
-                        self._has_written = True
-                    self._totals.deleted += len(stale)
+                with self._failing([one], one.label), self._tally.storing(self.name):
+                    self._store.delete(self.collection, sorted(stale))
+                    self._has_written = True
+                    self._tally.columns[self.name].deleted += len(stale)
                     former -= stale
-            one.former = self._chunks_of(one, former.difference(one.ids if one.is_cut else ()))
+            if kept := former.difference(one.ids if one.is_cut else ()):
+                one.former = self._chunks_of(one, kept)
         for document_id, one in made.documents.items():
             made.documents[document_id] = self.remember(one)
         return stored
@@ -206,8 +182,7 @@ class IngestColumn:
             row = self.known([document_id]).get(document_id) if made.stored.error else None
             if row is None or row.version != made.stored.version:
                 return made
-        if not self._dry_run:
-            self._pending[document_id] = made
+        self._pending[document_id] = made
         return made
 
     def flush(self) -> None:
@@ -226,22 +201,15 @@ class IngestColumn:
             [one.stored._replace(collection=name, error=None, failed_at=None) for one in whole],
             {one.stored.document_id: one.ids for one in whole if not one.is_known},
         )
-        errors = {one.stored.document_id: one.error for one in pending if one.error is not None}
-        if errors:
-            brief = {one: without_keys(said, most=LONGEST) for one, said in errors.items()}
-            self._ledger.fail(name, brief)
+        failed = {one.stored.document_id: in_brief(one.error) for one in pending if one.error}
+        if failed:
+            self._ledger.fail(name, failed)
 
     def conclude(self) -> None:
         """Tell what is stored now from what was while this ingest wrote."""
         if self._is_marked:
             with self._failing((), "the last chunks"):
                 self._mark()
-
-    def known(self, document_ids: Sequence[str]) -> dict[str, StoredDocument]:
-        """As `whole`; none where the store does not answer, which is an error of the column."""
-        with self._failing((), "looking up what is stored"):
-            return self.whole(document_ids)
-        return {}
 
     def _stale(self, made: DocumentResult) -> set[str]:
         """What is to be deleted of a document once all its points are stored."""
@@ -257,11 +225,10 @@ class IngestColumn:
         if self.stopped:
             return _refuse(made, self.stopped)
         try:
-            with self._totals.timed("store"):
-                if not self._dry_run:
-                    self._store.put(self.collection, points)
-                    if not self._is_marked:  # the collection was not there before
-                        self._mark()
+            with self._tally.storing(self.name):
+                self._store.put(self.collection, points)
+                if not self._is_marked:  # the collection was not there before
+                    self._mark()
         except CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 -- of the store of somebody else
@@ -271,13 +238,11 @@ class IngestColumn:
             return _refuse(made, said(error))
         self._has_written = True
         chunks = sum(point.vector is not None for point in points)
-        self._report.tell("store", self.name, chunks, 0)
+        self._tally.tell("store", self.name, chunks, 0)
         return len(points)
 
     def _chunks_of(self, made: DocumentResult, ids: Iterable[str]) -> int:
         """How many of some nodes of a document are stored and are chunks, and no parents."""
-        if not ids:
-            return 0
         with self._failing((), made.label):
             stored = self._store.stored(self.collection, made.stored.document_id)
             return sum(one in stored and not stored[one].is_parent for one in ids)
@@ -285,7 +250,7 @@ class IngestColumn:
 
     def _note(self, what: str, error: Exception) -> None:
         noted(self.name, what, error)
-        self._totals.errors.append(f"{what}: {said(error)}")
+        self._tally.fail(self.name, f"{what}: {said(error)}")
         if isinstance(error, HOPELESS):
             self.stopped = self.stopped or said(error)
 
@@ -301,11 +266,6 @@ class IngestColumn:
                 self._note(what, error)
             for one in made:
                 one.fail(said(error))
-
-    def _mark(self) -> None:
-        if not self._dry_run:
-            name, is_shared = self.collection, self._is_shared
-            self._is_marked = mark(self._store, self._ledger, name, is_shared=is_shared)
 
     def _use(self, dimension: int | None) -> None:
         self._row = self._row._replace(dimension=dimension)
@@ -336,12 +296,9 @@ class IngestColumn:
             raise
         self._is_believed = True
 
-
-def _is_there(point: Point, node: StoredNode | None, version: str) -> bool:
-    """Whether a node is stored as a point says it, which is of that version of its document."""
-    if node is None or node.source_hash != version:
-        return False
-    return node.is_parent == (point.vector is None)
+    def _mark(self) -> None:
+        name, is_shared = self.collection, self._is_shared
+        self._is_marked = mark(self._store, self._ledger, name, is_shared=is_shared)
 
 
 def _refuse(made: Iterable[DocumentResult], why: str) -> int:

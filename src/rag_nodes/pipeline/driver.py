@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rag_nodes.executors import Executor
-    from rag_nodes.ledger import DocumentRow, FileRow, Ledger, StoredDocument
+    from rag_nodes.ledger import FileRow, Ledger, StoredDocument
     from rag_nodes.pipeline.columns import IngestColumn
     from rag_nodes.pipeline.recipe import IngestRecipe
-    from rag_nodes.pipeline.report_builder import ReportBuilder
+    from rag_nodes.pipeline.tally import Tally
     from rag_nodes.pipeline.units import DueFile, Result
 
 MOST_FILES = 32
@@ -46,8 +46,8 @@ class _KnownHere(Known):
     Each is made when the last one is stored.
     """
 
-    def __init__(self, columns: Sequence[IngestColumn]) -> None:
-        super().__init__(dimensions=[one.dimension for one in columns])
+    def __init__(self, columns: Sequence[IngestColumn], dimensions: Sequence[int | None]) -> None:
+        super().__init__(dimensions=dimensions)
         self._columns = columns
 
     def document(self, column: int, document_id: str) -> StoredDocument | None:
@@ -69,16 +69,9 @@ class _FileRead(NamedTuple):
 
 
 class Driver:
-    """One ingest.
+    """One ingest; web pages are due again after `ttl` hours, or never for 0.
 
-    Args:
-        recipe: parsers and models.
-        columns: one for each parser, in order.
-        ledger: of the store, or one for this run alone.
-        report: counts what is done, and tells it.
-        corpus: name of the document set.
-        keeps_files: the ledger knows files, too.
-        ttl: hours after which a web page is due again; 0 for never.
+    Models of a dry run make vectors of another length than those that are stored.
     """
 
     def __init__(
@@ -86,16 +79,14 @@ class Driver:
         recipe: IngestRecipe,
         columns: Sequence[IngestColumn],
         ledger: Ledger,
-        report: ReportBuilder,
+        tally: Tally,
         *,
         corpus: str,
-        keeps_files: bool,
         ttl: float,
+        dry_run: bool = False,
     ) -> None:
         self._recipe, self._columns, self._ledger = recipe, columns, ledger
-        self._report, self._corpus, self._ttl = report, corpus, ttl
-        self._dry_run = recipe.dry_run
-        self._keeps_files = keeps_files and not recipe.dry_run
+        self._tally, self._corpus, self._ttl, self._dry_run = tally, corpus, ttl, dry_run
         self._is_here = True
         self._pending: list[_FileRead] = []
         self._unsettled = 0
@@ -106,12 +97,7 @@ class Driver:
         executor: Executor,
         recipe: IngestRecipe,
     ) -> None:
-        """Have everything done that is due.
-
-        Args:
-            items: all files, in order.
-            executor: does the work.
-            recipe: what it is given: that of this driver, or its copy for other processes.
+        """Have everything done that is due, by an executor with this recipe or its copy.
 
         Raises:
             CancelledError: see `interruptible`; what was paid for by then is stored.
@@ -124,7 +110,7 @@ class Driver:
                 if isinstance(result, LostUnit):
                     self._lose(unit, result)
                     continue
-                self._report.take(result)
+                self._tally.take(result)
                 self._apply(unit, result)
                 if result.broken:
                     raise result.broken
@@ -157,10 +143,15 @@ class Driver:
             yield self._unit(files)
 
     def _unit(self, files: Sequence[DueFile]) -> FileUnit:
-        known = _KnownHere(self._columns) if self._is_here else self._known(files)
-        return FileUnit(tuple(files), known, dict(self._recipe.stopped))
+        dimensions = [None if self._dry_run else one.dimension for one in self._columns]
+        known = _KnownHere(self._columns, dimensions)
+        return FileUnit(
+            tuple(files),
+            known if self._is_here else self._known(files, dimensions),
+            dict(self._recipe.stopped),
+        )
 
-    def _known(self, files: Sequence[DueFile]) -> Known:
+    def _known(self, files: Sequence[DueFile], dimensions: Sequence[int | None]) -> Known:
         """What is stored of files, for a process that cannot ask."""
         twins = [twin for one in files for twin in one.twins]
         ids = [*self._document_ids(files), *self._page_ids(files), *twins]
@@ -176,7 +167,7 @@ class Driver:
                 raise
             except StoreError:  # whoever writes to it will say so
                 continue
-        return Known(documents, by_text, [one.dimension for one in self._columns])
+        return Known(documents, by_text, dimensions)
 
     def _document_ids(self, files: Sequence[DueFile]) -> list[str]:
         """Ids of the documents of files, as far as that is known before they are read."""
@@ -187,11 +178,12 @@ class Driver:
 
     def _page_ids(self, files: Sequence[DueFile]) -> Iterator[str]:
         """Ids of the pages of crawls, as another file may have had some: so they are read here."""
-        if not any(one.holds_any for one in self._columns):
-            return
-        for one in files:
-            if one.file and one.file.path.suffix.lower() in COLLECTIONS:
-                reads = read_listed(one.file, limits=self._recipe.limits)
+        crawls = [
+            one.file for one in files if one.file and one.file.path.suffix.lower() in COLLECTIONS
+        ]
+        if crawls and any(one.dimension for one in self._columns):
+            for file in crawls:
+                reads = read_listed(file, limits=self._recipe.limits)
                 yield from (read.document.id_ for read in reads if read.document)
 
     def _leave(self, left: UnchangedDocument) -> None:
@@ -199,25 +191,19 @@ class Driver:
         made = {}
         for column, row in zip(self._columns, left.stored, strict=True):
             made[column.name] = column.remember(DocumentResult.known(left.row.name, row))
-            self._report.count(column.name, made[column.name])
-        self._report.tell("read", left.path, 0, 0)
-        self._report.document(left.position, left.path, left.row, made)
+            self._tally.count(column.name, made[column.name])
+        self._tally.tell("read", left.path, 0, 0)
+        self._tally.document(left.position, left.path, left.row, made)
 
     def _give_up(self, file: DueFile) -> None:
         """Report a file that is not opened, as every parser has given up."""
-        ids = self._document_ids([file])
-        columns = {
-            one.name: FileColumn(
-                "incomplete",
-                0,
-                0,
-                sum(row.chunks for row in one.known(ids).values()),
-                error=self._recipe.stopped[one.name],
-            )
-            for one in self._columns
-        }
-        self._report.tell("read", file.path, 0, 0)
-        self._report.failed(file.position, file.path, None, columns=columns)
+        ids, stopped = self._document_ids([file]), self._recipe.stopped
+        columns = {}
+        for one in self._columns:
+            there = sum(row.chunks for row in one.known(ids).values())
+            columns[one.name] = FileColumn("incomplete", 0, 0, there, stopped[one.name])
+        self._tally.tell("read", file.path, 0, 0)
+        self._tally.failed(file.position, file.path, None, columns=columns)
 
     # What was done.
 
@@ -226,24 +212,28 @@ class Driver:
         for file in unit.files:
             why = f"the worker died twice reading it ({lost.reason})"
             read = DocumentRead(None, error=str(ReaderCrashedError(file.path, why)))
-            self._report.tell("read", file.path, 0, 0)
+            self._tally.tell("read", file.path, 0, 0)
             self._pending.append(_FileRead(file, [read], [], is_complete=True))
 
     def _apply(self, unit: FileUnit, result: Result) -> None:
         """Store what came of a unit."""
         self._keep_texts(result)
         work = list(zip(self._columns, result.columns, strict=True))
+        paths = {
+            read.row.id: file.row.path
+            for file, reads in zip(unit.files, result.reads, strict=False)
+            for read in reads
+            if file.row and read.row
+        }
         for column, made in work:
             column.look_up(made)
-        if not self._dry_run:
-            with self._ledger.transaction():
-                self._announce(unit, result)
-                for column, made in work:
-                    column.intend(made)
+        with self._ledger.transaction():
+            for column, made in work:
+                column.intend(made, paths)
         for column, made in work:
             self._unsettled += len(made.documents) + column.write(made)
             for one in made.documents.values():
-                self._report.count(column.name, one)
+                self._tally.count(column.name, one)
             if why := made.stopped or column.stopped:
                 self._recipe.stopped.setdefault(column.name, why)
         documents = [one.documents for one in result.columns]
@@ -262,51 +252,42 @@ class Driver:
             for key, text in texts:
                 journals[path].add(key, text)
 
-    def _announce(self, unit: FileUnit, result: Result) -> None:
-        """Write down of which file documents are, before anything of them is stored."""
-        for file, reads in zip(unit.files, result.reads, strict=False):
-            for read in reads:
-                if self._keeps_files and file.row and read.row:
-                    self._ledger.announce(self._document_row(file.row, read.row))
-
     def _checkpoint(self) -> None:
         """Have the store keep what it was given, then say in the ledger what is stored whole."""
         pending, self._pending, self._unsettled = self._pending, [], 0
-        if not self._dry_run:
+        for one in self._columns:
+            one.flush()
+        with self._ledger.transaction():
             for one in self._columns:
-                one.flush()
-            with self._ledger.transaction():
-                for one in self._columns:
-                    one.settle()
-                for read in pending:
-                    self._record(read)
+                one.settle()
+            for read in pending:
+                if read.file.row and read.is_complete:
+                    self._record(read.file.row, read.reads)
         for read in pending:
             self._tell(read)
 
-    def _record(self, read: _FileRead) -> None:
-        """Write down a file as it was read."""
-        if not (self._keeps_files and read.file.row and read.is_complete):
-            return
+    def _record(self, file: FileRow, reads: Sequence[DocumentRead]) -> None:
+        """Write down a file as it was read, with when its web pages are due again."""
+        at = self._ledger.clock() + self._ttl * 3600 if self._ttl else None
         documents = {
-            one.row.id: self._document_row(read.file.row, one.row)
-            for one in read.reads
+            one.row.id: one.row._replace(
+                corpus=file.corpus,
+                path=file.path,
+                expires_at=at if str(one.row.source).startswith(("http://", "https://")) else None,
+            )
+            for one in reads
             if one.row and one.error is None
         }
         rows = list(documents.values())
-        self._ledger.record(concluded(read.file.row, rows, read.reads), rows)
+        self._ledger.record(concluded(file, rows, reads), rows)
 
     def _tell(self, read: _FileRead) -> None:
         """Report how the documents of a file ended."""
         position, path = read.file.position, read.file.path
         for one in read.reads:
             if one.error is not None or one.row is None:
-                self._report.failed(position, path, one.error, extra=one.extra, seconds=one.seconds)
+                self._tally.failed(position, path, one.error, extra=one.extra, seconds=one.seconds)
                 continue
             pairs = zip(self._columns, read.columns, strict=True)
             made = {column.name: of[one.row.id] for column, of in pairs}
-            self._report.document(position, path, one.row, made, one.seconds)
-
-    def _document_row(self, file: FileRow, row: DocumentRow) -> DocumentRow:
-        is_web = str(row.source).startswith(("http://", "https://"))
-        expires_at = self._ledger.clock() + self._ttl * 3600 if is_web and self._ttl else None
-        return row._replace(corpus=file.corpus, path=file.path, expires_at=expires_at)
+            self._tally.document(position, path, one.row, made, one.seconds)

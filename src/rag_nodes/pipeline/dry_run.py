@@ -1,14 +1,14 @@
 """A dry run: an ingest as it would be, without a request to a model and without a stored chunk.
 
-It is the same run, whose driver stores nothing, with an embedding that asks nobody; so what is due
-is what would be due, and texts are counted where they would have been sent.
+It is the same run over a store that keeps nothing, with a copy of the ledger and an embedding that
+asks nobody; so what is due is what would be due, and texts are counted where they would be sent.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import PrivateAttr
@@ -21,12 +21,13 @@ from rag_nodes.parsers.embedders import cutting_with
 from rag_nodes.transforms import ChunkWriter, FurtherVectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from llama_index.core.schema import BaseNode, Document, TransformComponent
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.store import Point, Store
 
 
 @contextmanager
@@ -35,6 +36,32 @@ def rehearsed(models: Models) -> Iterator[Models]:
     stand_in = _StandIn(models.embedding)
     with cutting_with(stand_in):
         yield replace(models, embedding=stand_in, offline=True)
+
+
+class _UntouchedStore:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def put(self, collection: str, points: Sequence[Point]) -> None:
+        """Keep nothing."""
+
+    def delete(self, collection: str, node_ids: Sequence[str]) -> None:
+        """Leave them."""
+
+    def flush(self, collection: str) -> None:
+        """There is nothing to flush."""
+
+    def mark(self, collection: str, marks: Mapping[str, str | None]) -> bool:  # noqa: ARG002
+        """Keep nothing; it is not said to be kept."""
+        return False
+
+
+def untouched(store: Store) -> Store:
+    """The store as it is, which keeps nothing of what it is given."""
+    return cast("Store", _UntouchedStore(store))
 
 
 def rehearsed_steps(steps: Sequence[TransformComponent]) -> list[TransformComponent]:

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import LedgerError, StoreError
 from rag_nodes.ledger import FileRow, version_of
-from rag_nodes.models.keys import without_keys
-from rag_nodes.pipeline.failures import LONGEST
-from rag_nodes.pipeline.units import DueFile
+from rag_nodes.pipeline.units import DueFile, in_brief
 from rag_nodes.readers import COLLECTIONS, listed
 
 if TYPE_CHECKING:
@@ -69,13 +67,9 @@ class FileListing:
 
 
 class UnchangedDocument(NamedTuple):
-    """A document of a file that is not opened, as nothing of it changed.
+    """A document of a file that is not opened, and what is stored of it by each parser, in order.
 
-    Attributes:
-        position: of the file in the listing.
-        path: of the file as found.
-        row: the document.
-        stored: what is stored of it, by each parser in order.
+    `position` is that of the file in the listing, `path` as it was found.
     """
 
     position: int
@@ -85,27 +79,23 @@ class UnchangedDocument(NamedTuple):
 
 
 class DueFiles:
-    """Looks up in a ledger which files are due.
-
-    Args:
-        ledger: of the store.
-        columns: that the files go to.
-        corpus: name of the document set.
-        reading: changes with whatever decides what becomes of the bytes of a file, see
-            `reading_key`.
-        most: bytes up to which a file is read at all.
-    """
+    """Looks up in a ledger which files of a corpus are due for some columns."""
 
     def __init__(
         self,
         ledger: Ledger,
         columns: Sequence[IngestColumn],
         corpus: str,
-        reading: str,
-        most: int,
+        limits: Limits,
+        identities: Sequence[str],
     ) -> None:
         self._ledger, self._columns = ledger, columns
-        self._corpus, self._reading, self._most = corpus, reading, most
+        self._corpus, self._most = corpus, limits.file_bytes
+        # Changes with whatever decides what becomes of the bytes of a file, parsers apart; whether
+        # it gives way to others decides nothing.
+        bounds = {name: value for name, value in asdict(limits).items() if name != "share"}
+        facts = json.dumps([bounds, *identities])
+        self._reading = hashlib.sha256(facts.encode()).hexdigest()[:16]
 
     def of(self, files: Iterable[ListedFile]) -> Iterator[DueFile | UnchangedDocument]:
         """What is to be done about files, in their order.
@@ -184,7 +174,7 @@ class DueFiles:
         stored: Sequence[dict[str, StoredDocument]],
     ) -> list[UnchangedDocument]:
         """The documents of a file whose bytes are the same; none where it is due all the same."""
-        file, documents = known.file, [one for one in known.documents if one.source_hash]
+        file, documents = known.file, known.documents
         was_read = file.state in {"read", "partial"} and file.reading == self._reading
         if not was_read or len(documents) != file.documents:
             return []
@@ -227,25 +217,13 @@ class DueFiles:
         )
 
 
-def reading_key(limits: Limits, identities: Sequence[str]) -> str:
-    """Changes with whatever decides what becomes of the bytes of a file, parsers apart.
-
-    Args:
-        limits: what a file may cost; whether it gives way to others decides nothing.
-        identities: of this version and the user's transformations, see `identities_of`.
-    """
-    bounds = {name: value for name, value in asdict(limits).items() if name != "share"}
-    facts = [bounds, *identities]
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
-
-
 def concluded(
     file: FileRow, documents: Sequence[DocumentRow], reads: Sequence[DocumentRead]
 ) -> FileRow:
     """A file as it is written down once all of it was read."""
     unread = [one for one in reads if one.error is not None]
     if unread:
-        said = without_keys("; ".join(one.error or "" for one in unread), most=LONGEST)
+        said = in_brief("; ".join(one.error or "" for one in unread))
         is_empty = not documents and all(one.is_empty for one in unread)
         state: FileState = "empty" if is_empty else "failed"
         return file._replace(state=state, documents=len(documents), error=said or state)

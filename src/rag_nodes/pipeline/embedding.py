@@ -4,124 +4,141 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+import threading
+from collections import deque
+from concurrent.futures import Future, wait
+from contextvars import copy_context
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple
 
-from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
-from pydantic import Field
+from llama_index.core.schema import BaseNode, MetadataMode
 
 from rag_nodes.errors import (
+    CancelledError,
     ModelRequestError,
     ModelResponseError,
     RagNodesError,
     UnknownModelError,
 )
-from rag_nodes.metadata import FURTHER_VECTORS, USUAL
 from rag_nodes.models import failure_of
-from rag_nodes.parsers.parent_child import is_leaf
-from rag_nodes.transforms import further_text, identity_of
+from rag_nodes.pipeline.build import is_due
+from rag_nodes.pipeline.units import DocumentResult
+from rag_nodes.processes import current_interrupt
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from rag_nodes.models import Models
-    from rag_nodes.pipeline.units import DocumentResult
+    from rag_nodes.pipeline.build import LeafEmbedding
+    from rag_nodes.pipeline.recipe import IngestRecipe
+    from rag_nodes.pipeline.work import ColumnWork
+
+    Asked = deque[tuple[ColumnWork, Future["Embedded"]]]
+    """Requests that were made and not taken, in order."""
 
 logger = logging.getLogger(__name__)
 
-Waiting = list[tuple[BaseNode, "DocumentResult"]]
+Waiting = list[tuple[BaseNode, DocumentResult]]
 """Nodes that are to be stored, each with the document it belongs to."""
+MOST_AT_ONCE = 8
+"""Columns whose requests to a server are under way at the same time."""
+GRACE = 5.0
+"""Seconds for which a unit that is given up waits for what it has asked for."""
+_POLL = 0.1
+"""Seconds after which a request that is waited for notices that it was given up."""
 
 
-class LeafEmbedding(TransformComponent):
-    """Embeds what is found: nodes that have no children and no vector yet.
+class Embedded(NamedTuple):
+    """What became of a request; what it asked for and was not refused has its vectors now.
 
-    Parents are read in the place of their children and never ranked against them, so they go
-    along without a vector.
-
-    Args:
-        embed_model: any embedding model of LlamaIndex.
+    `refused` is what the model refuses by itself, and why; `error` why there is no more.
     """
 
-    embed_model: BaseEmbedding = Field(exclude=True, repr=False)
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Name of the class: part of LlamaIndex's cache key."""
-        return "LeafEmbedding"
-
-    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
-        """Plain data that changes with the model and its options; never holds a key."""
-        return {**super().to_dict(**kwargs), "embed_model": identity_of(self.embed_model)}
-
-    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
-        """The nodes, their vectors set in place."""
-        if due := list(filter(lacks_vector, nodes)):
-            self.embed_model(due, **kwargs)
-        for name, texts in _further(nodes).items():
-            made = self.embed_model.get_text_embedding_batch(list(texts))
-            _note(nodes, name, dict(zip(texts, made, strict=True)))
-        return nodes
-
-    async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
-        """Like a call, from a running event loop."""
-        if due := list(filter(lacks_vector, nodes)):
-            await self.embed_model.acall(due, **kwargs)
-        for name, texts in _further(nodes).items():
-            made = await self.embed_model.aget_text_embedding_batch(list(texts))
-            _note(nodes, name, dict(zip(texts, made, strict=True)))
-        return nodes
+    part: Waiting
+    refused: Sequence[tuple[BaseNode, DocumentResult, ModelRequestError]] = ()
+    error: Exception | None = None
 
 
-def further_due(node: BaseNode) -> dict[str, str]:
-    """What a node is still to be embedded as beside the usual text, by name."""
-    marked = node.metadata.get(FURTHER_VECTORS)
-    if not isinstance(marked, dict):
-        return {}
-    texts = {name: further_text(node, name) for name, made in marked.items() if made is None}
-    return {name: text for name, text in texts.items() if text}
+def embed_all(columns: Sequence[ColumnWork], recipe: IngestRecipe) -> None:
+    """Have all that waits embedded, by several requests at a time where a server does it.
 
-
-def _further(nodes: Sequence[BaseNode]) -> dict[str, dict[str, None]]:
-    """The texts that are still to be embedded under each name, each once.
-
-    What is the usual text of a node as well has its vector already.
+    Columns take turns. What would refuse every request is asked once: the first one of each column
+    is waited for.
     """
-    due: dict[str, dict[str, None]] = defaultdict(dict)
-    for node in nodes:
-        for name, text in further_due(node).items():
-            if text == node.get_content(MetadataMode.EMBED):
-                give_vector(node, name, node.embedding)
-            else:
-                due[name][text] = None
-    return due
+    at_once = 0
+    if not recipe.models.offline:
+        at_once = (recipe.models.embedding.num_workers or 1) * min(len(columns), MOST_AT_ONCE)
+    asked: Asked = deque()
+    parts = [list(_requests(one.waiting, recipe.models)) for one in columns]
+    try:
+        for turn in zip_longest(*parts):
+            for column, part in zip(columns, turn, strict=True):
+                _take(asked, leaving=max(0, at_once - 1))
+                if part and column.may_ask():
+                    _ask(asked, column, part, recipe, is_threaded=bool(at_once))
+            if not recipe.has_embedded:
+                _take(asked)
+            recipe.has_embedded = True
+        _take(asked)
+    except (CancelledError, KeyboardInterrupt):
+        wait([answer for _, answer in asked], GRACE)
+        for column, answer in filter(lambda one: one[1].done(), asked):
+            column.take(answer.result())
+        raise
 
 
-def _note(nodes: Sequence[BaseNode], name: str, vectors: Mapping[str, list[float]]) -> None:
-    for node in nodes:
-        if text := further_due(node).get(name):
-            give_vector(node, name, vectors[text])
+def _ask(
+    asked: Asked, column: ColumnWork, part: Waiting, recipe: IngestRecipe, *, is_threaded: bool
+) -> None:
+    """Make a request, in a thread of its own where a server answers it."""
+
+    def ask() -> Embedded:
+        with column.embedded.counting():
+            return _embed(part, column.pipeline.embedding, recipe.models.embedding_name)
+
+    if is_threaded:
+        asked.append((column, _in_thread(ask)))
+        return
+    with column.timed("embed"):
+        answer: Future[Embedded] = Future()
+        answer.set_result(ask())
+    asked.append((column, answer))
 
 
-def give_vector(node: BaseNode, name: str, vector: list[float] | None) -> None:
-    """Let a node have an embedding, the usual one or a further one."""
-    if name == USUAL:
-        node.embedding = vector
-    else:
-        node.metadata[FURTHER_VECTORS][name] = vector
+def _in_thread(ask: Callable[[], Embedded]) -> Future[Embedded]:
+    """What a function gives in a thread, which knows the context of this one.
+
+    It is a daemon, unlike those of an executor: a server that never answers keeps no process alive.
+    """
+    answer: Future[Embedded] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(ask())
+        except BaseException as error:  # noqa: BLE001 -- raised where it is waited for
+            answer.set_exception(error)
+
+    threading.Thread(target=copy_context().run, args=(run,), daemon=True, name="embedding").start()
+    return answer
 
 
-def lacks_vector(node: BaseNode) -> bool:
-    """Whether it is to be embedded: parents are not, since their children are found."""
-    return node.embedding is None and is_leaf(node)
+def _take(asked: Asked, leaving: int = 0) -> None:
+    """Keep what came of the first requests: of those with an answer, and until few are left.
+
+    Raises:
+        CancelledError: see `interruptible`; the request that was waited for stays.
+    """
+    while asked and (len(asked) > leaving or asked[0][1].done()):
+        column, answer = asked[0]
+        with column.timed("embed"):
+            while not answer.done():
+                current_interrupt().check("embedding")
+                wait([answer], _POLL)
+        asked.popleft()
+        column.take(answer.result())
 
 
-def is_due(node: BaseNode) -> bool:
-    """Whether a node is still to be embedded, in whatever way."""
-    return lacks_vector(node) or bool(further_due(node))
-
-
-def requests_of(waiting: Waiting, models: Models) -> Iterator[Waiting]:
+def _requests(waiting: Waiting, models: Models) -> Iterator[Waiting]:
     """What is to be embedded in runs that a server takes with one request; offline all at once."""
     due = [(node, document) for node, document in waiting if is_due(node)]
     if models.offline:
@@ -144,28 +161,8 @@ def requests_of(waiting: Waiting, models: Models) -> Iterator[Waiting]:
         yield part
 
 
-class Embedded(NamedTuple):
-    """What became of a request; what it asked for and was not refused has its vectors now.
-
-    Attributes:
-        part: what it asked for.
-        refused: what the model refuses by itself, and why.
-        error: why there is no more; None where it is known of each.
-    """
-
-    part: Waiting
-    refused: Sequence[tuple[BaseNode, DocumentResult, ModelRequestError]] = ()
-    error: Exception | None = None
-
-
-def embed(part: Waiting, step: LeafEmbedding, model: str) -> Embedded:
-    """Give chunks their vectors; where a request is refused, each chunk goes alone.
-
-    Args:
-        part: what one request takes.
-        step: embeds them.
-        model: its name, for messages.
-    """
+def _embed(part: Waiting, step: LeafEmbedding, model: str) -> Embedded:
+    """Give chunks their vectors; where a request is refused, each chunk goes alone."""
     try:
         _run([node for node, _ in part], step, model)
     except UnknownModelError as error:  # every chunk would be refused alike
@@ -185,7 +182,7 @@ def _one_by_one(part: Waiting, step: LeafEmbedding, model: str) -> Embedded:
     """As `embed`; what was answered before something else failed is kept, as it was paid for."""
     refused: list[tuple[BaseNode, DocumentResult, ModelRequestError]] = []
     for alone in part:
-        one = embed([alone], step, model)
+        one = _embed([alone], step, model)
         refused.extend(one.refused)
         if one.error:
             return Embedded(part, refused, one.error)

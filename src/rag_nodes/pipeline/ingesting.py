@@ -9,51 +9,40 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from llama_index.core.schema import Document
-
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.ledger import WEB_HOURS, Ledger, ledger_path
-from rag_nodes.metadata import PAGE_STARTS
+from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.models import settled
-from rag_nodes.pipeline.dry_run import rehearsed
 from rag_nodes.pipeline.due import FileListing
-from rag_nodes.pipeline.further import journal_beside
 from rag_nodes.pipeline.pruning import check_folders, gone_documents, moved_files, pruned
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.pipeline.units import DueFile
-from rag_nodes.readers import Limits, read_listed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
     from llama_index.core.base.embeddings.base import BaseEmbedding
-    from llama_index.core.schema import TransformComponent
+    from llama_index.core.schema import Document, TransformComponent
 
     from rag_nodes.executors import Executor
+    from rag_nodes.ledger import Ledger
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.report import IngestReport, Progress
-    from rag_nodes.readers import FileShard, ListedFile
+    from rag_nodes.readers import FileShard, Limits
     from rag_nodes.store import Store
 
 logger = logging.getLogger(__name__)
 
-FIRST = 300_000
-"""Characters of the first documents, which parsers that are made for the documents get to see."""
-Parsers = Mapping[str, object] | Callable[[Sequence[Document]], Mapping[str, object]]
-"""Parsers by name, or what makes them for the first documents that arrive."""
-
 
 def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     paths: Iterable[str | Path],
-    parsers: Parsers,
+    parsers: Mapping[str, object],
     store: Store,
     *,
     models: Models | None = None,
@@ -81,8 +70,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     Args:
         paths: files, and folders to walk.
         parsers: parsers by the name they have in the report: ours, and splitters of LlamaIndex,
-            LangChain, chonkie or your own (see `ForeignNodeParser`). Or what makes them, given the
-            first documents, as many as have `FIRST` characters together; none is larger than that.
+            LangChain, chonkie or your own (see `ForeignNodeParser`).
         store: where the chunks go.
         models: the embedding model used is `models.embedding`; None for `embed_model`.
         embed_model: any embedding model of LlamaIndex, instead of `models`; None for that of
@@ -127,31 +115,25 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             document where there were some: nothing is done.
         LedgerError: the ledger cannot be opened or written.
     """
-    chosen, bounds = settled(models, embed_model), limits or Limits()
     wanted = [Path(path) for path in paths]
     files = FileListing(wanted, shard)
-    with ExitStack() as stack:
-        opened = stack.enter_context(_opened(ledger, store, dry_run=dry_run))
-        if dry_run:
-            chosen = stack.enter_context(rehearsed(chosen))
+    with IngestRun(
+        parsers,
+        store,
+        settled(models, embed_model),
+        transformations,
+        ledger,
+        corpus=corpus,
+        prices=prices,
+        progress=progress,
+        limits=limits,
+        dry_run=dry_run,
+        shard=shard,
+        total=files.documents() if progress else None,
+        most_rows=most_rows,
+    ) as run:
         if prune:
-            _check_prunable(wanted, store, opened, corpus)
-        run = IngestRun(
-            _parsers_for(parsers, _read(files, bounds)),
-            store,
-            chosen,
-            transformations,
-            opened,
-            corpus=corpus,
-            limits=bounds,
-            journal=_journal(ledger, store),
-            dry_run=dry_run,
-            shard=shard,
-            progress=progress,
-            prices=prices,
-            total=files.documents() if progress else None,
-            most_rows=most_rows,
-        )
+            _check_prunable(wanted, store, run, corpus)
         if dry_run:
             executor = None
         elif executor == "auto":
@@ -159,16 +141,17 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         report = run.execute(run.due(files), ttl=ttl, executor=executor)
         for one in report.untold:
             logger.warning("%s, so every ingest makes it anew", one)
-        if not opened or (prune and _lacks(report)):
-            return report
-        report = replace(report, moved=moved_files(opened, corpus, wanted))
-        if not prune:
-            return replace(report, gone=gone_documents(opened, corpus, wanted))
-        return replace(report, pruned=pruned(store, opened, corpus, wanted))
+        lacks = any(file.status == "incomplete" for file in report.files)
+        if not run.keeps_ledger or (prune and (lacks or any(one.error for one in report.columns))):
+            return report  # of what is not stored whole the new place may be that of something gone
+        report = replace(report, moved=moved_files(run.ledger, corpus, wanted))
+        if not prune or dry_run:
+            return replace(report, gone=gone_documents(run.ledger, corpus, wanted))
+        return replace(report, pruned=pruned(store, run.ledger, corpus, wanted))
 
 
 async def aingest(
-    paths: Iterable[str | Path], parsers: Parsers, store: Store, **options: Any
+    paths: Iterable[str | Path], parsers: Mapping[str, object], store: Store, **options: Any
 ) -> IngestReport:
     """Like `ingest`, on a thread, so that the event loop stays free.
 
@@ -179,7 +162,7 @@ async def aingest(
 
 
 async def aingest_documents(
-    documents: Iterable[Document], parsers: Parsers, store: Store, **options: Any
+    documents: Iterable[Document], parsers: Mapping[str, object], store: Store, **options: Any
 ) -> IngestReport:
     """Like `ingest_documents`, on a thread, see `aingest`."""
     return await asyncio.to_thread(ingest_documents, documents, parsers, store, **options)
@@ -187,7 +170,7 @@ async def aingest_documents(
 
 def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with defaults
     documents: Iterable[Document],
-    parsers: Parsers,
+    parsers: Mapping[str, object],
     store: Store,
     *,
     models: Models | None = None,
@@ -222,97 +205,24 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         LedgerError: as `ingest`.
         CancelledError: `parse` was cancelled.
     """
-    given = iter(documents)
-    seen = list(_beginnings(given)) if callable(parsers) else []
-    with _opened(ledger, store) as opened:
-        run = IngestRun(
-            _parsers_for(parsers, iter(seen)),
-            store,
-            settled(models, embed_model),
-            transformations,
-            opened,
-            corpus=corpus,
-            limits=Limits(),
-            journal=_journal(ledger, store),
-            parse=parse,
-            progress=progress,
-            prices=prices,
-        )
-        items = enumerate(chain(seen, given))
-        return run.execute(DueFile(position, document=one) for position, one in items)
+    with IngestRun(
+        parsers,
+        store,
+        settled(models, embed_model),
+        transformations,
+        ledger,
+        corpus=corpus,
+        prices=prices,
+        progress=progress,
+        parse=parse,
+    ) as run:
+        return run.execute(DueFile(at, document=one) for at, one in enumerate(documents))
 
 
-def _beginnings(documents: Iterator[Document]) -> Iterator[Document]:
-    """The first documents, as many as have `FIRST` characters together."""
-    characters = 0
-    for one in documents:
-        yield one
-        characters += len(one.text)
-        if characters >= FIRST:
-            return
-
-
-def _read(files: Iterable[ListedFile], limits: Limits) -> Iterator[Document]:
-    """The documents of files, as far as they can be read."""
-    for file in files:
-        yield from (one.document for one in read_listed(file, limits=limits) if one.document)
-
-
-def _parsers_for(parsers: Parsers, documents: Iterator[Document]) -> Mapping[str, object]:
-    """The parsers, for which the first documents may be looked at."""
-    if not callable(parsers):
-        return parsers
-    return parsers([_beginning(one) for one in _beginnings(documents) if one.text.strip()])
-
-
-def _beginning(document: Document) -> Document:
-    """As much of a document as is looked at."""
-    if len(document.text) <= FIRST:
-        return document
-    starts = document.metadata.get(PAGE_STARTS)
-    known = {PAGE_STARTS: [one for one in starts if one < FIRST]} if starts else {}
-    return type(document)(
-        text=document.text[:FIRST], id_=document.id_, metadata={**document.metadata, **known}
-    )
-
-
-@contextmanager
-def _opened(
-    ledger: Ledger | str | Path | None, store: Store, *, dry_run: bool = False
-) -> Iterator[Ledger | None]:
-    """The ledger of a store; what is opened here is closed, and what is the caller's is not."""
-    place = _place(ledger, store)
-    if isinstance(ledger, Ledger) and not dry_run:
-        yield ledger
-    elif place is None:
-        yield None
-    else:
-        with Ledger.scratch(place) if dry_run else Ledger(place) as opened:
-            yield opened
-
-
-def _place(ledger: Ledger | str | Path | None, store: Store) -> Path | None:
-    return ledger.path if isinstance(ledger, Ledger) else ledger_path(store.location, ledger)
-
-
-def _journal(ledger: Ledger | str | Path | None, store: Store) -> Path | None:
-    """Where what an LLM writes is kept; None where no ledger is."""
-    place = _place(ledger, store)
-    return journal_beside(place) if place and place.name != ":memory:" else None
-
-
-def _check_prunable(
-    paths: Sequence[Path], store: Store, ledger: Ledger | None, corpus: str
-) -> None:
-    if ledger is None:
+def _check_prunable(paths: Sequence[Path], store: Store, run: IngestRun, corpus: str) -> None:
+    if not run.keeps_ledger:
         raise ConfigurationError(
             f"no ledger is kept of the store {store.location!r}, and without one nobody knows what "
             "is gone; ingest into a folder or a server, or name a file for the ledger"
         )
-    check_folders(paths, ledger, corpus)
-
-
-def _lacks(report: IngestReport) -> bool:
-    """Whether something was not stored whole: what it was made of may have a new place by now."""
-    incomplete = any(file.status == "incomplete" for file in report.files)
-    return incomplete or any(column.error for column in report.columns)
+    check_folders(paths, run.ledger, corpus)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
-from bisect import bisect_left
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import FileMissingError
-from rag_nodes.pipeline.report import Moved, Pruned
+from rag_nodes.pipeline.report import Pruned
 from rag_nodes.readers import listed
 from rag_nodes.store import is_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from rag_nodes.ledger import DocumentRow, Ledger
+    from rag_nodes.ledger import Ledger
     from rag_nodes.store import Store
 
 
@@ -27,13 +26,7 @@ _REMEDY = (
 
 
 class Removed(NamedTuple):
-    """What was taken out of one collection.
-
-    Attributes:
-        collection: its name.
-        documents: of which something was stored in it.
-        nodes: chunks and parents.
-    """
+    """Of how many documents how many chunks and parents were taken out of a collection."""
 
     collection: str
     documents: int
@@ -42,11 +35,6 @@ class Removed(NamedTuple):
 
 def check_folders(paths: Iterable[str | Path], ledger: Ledger, corpus: str) -> None:
     """Refuse to prune by paths that may only look as if all was deleted.
-
-    Args:
-        paths: files and folders that are ingested.
-        ledger: knows what was in them.
-        corpus: name of the document set.
 
     Raises:
         FileMissingError: one is not there, cannot be looked into, or is a folder without a document
@@ -61,7 +49,8 @@ def check_folders(paths: Iterable[str | Path], ledger: Ledger, corpus: str) -> N
         except OSError as error:
             raise FileMissingError(path, error.strerror or str(error), _REMEDY) from error
         here = _is_below_any([path])
-        if path.is_dir() and _is_bare(path) and any(map(here, ledger.paths(corpus))):
+        is_bare = path.is_dir() and next(listed([path])).path == path
+        if is_bare and any(map(here, ledger.paths(corpus))):
             reason = "there is no document in this folder, and there were some"
             raise FileMissingError(path, reason, _REMEDY)
 
@@ -70,13 +59,7 @@ def pruned(store: Store, ledger: Ledger, corpus: str, paths: Iterable[str | Path
     """Take out of all collections of a corpus what is gone from files and folders.
 
     That is documents of files that are not there any more or that are empty, and of files that are
-    read and have them no more. What another file has as well stays.
-
-    Args:
-        store: to take it out of.
-        ledger: of the store.
-        corpus: name of the document set.
-        paths: files and folders that were ingested; what is known of others stays as it is.
+    read and have them no more. What another file has as well stays, and so does what is elsewhere.
 
     Raises:
         StoreError: the store or the ledger failed.
@@ -85,9 +68,7 @@ def pruned(store: Store, ledger: Ledger, corpus: str, paths: Iterable[str | Path
     names = _collections_of(store, ledger, corpus) if chosen else []
     out = taken_out(store, ledger, corpus, list(chosen), names)
     ledger.forget_files(corpus, lost)
-    return Pruned(
-        tuple(one.source or one.path for one in chosen.values()), sum(one.nodes for one in out)
-    )
+    return Pruned(tuple(chosen.values()), sum(one.nodes for one in out))
 
 
 def gone_documents(ledger: Ledger, corpus: str, paths: Sequence[str | Path]) -> int:
@@ -110,13 +91,6 @@ def taken_out(
 
     Nothing is deleted while a collection that is named, or that the ledger knows, cannot be read.
     Interrupted, it leaves documents of which a part is there: run again it deletes the rest.
-
-    Args:
-        store: to take them out of.
-        ledger: of the store; None where none is kept.
-        corpus: name of the document set.
-        document_ids: which.
-        collections: names of those of the corpus.
 
     Raises:
         StoreError: the store or the ledger failed.
@@ -164,17 +138,38 @@ def _collections_of(store: Store, ledger: Ledger, corpus: str) -> list[str]:
 
 def _gone(
     ledger: Ledger, corpus: str, paths: Iterable[str | Path]
-) -> tuple[dict[str, DocumentRow], list[str]]:
-    """Documents by id that no file has any more, and the files that are not there any more."""
+) -> tuple[dict[str, str], list[str]]:
+    """Documents by id that no file has any more, by path or URL, and the files that are gone."""
     here = _is_below_any(paths)
     lost = [path for path in filter(here, ledger.paths(corpus)) if _is_lost(path)]
     rows = [row for one in ledger.known(corpus, lost).values() for row in one.documents]
-    rows += [row for row in ledger.vanished(corpus) if here(row.path)]
-    gone = {(row.path, row.id) for row in rows}
     holders = ledger.documents(corpus, list({row.id for row in rows}))
-    having = (row for of in holders.values() for row in of if row.source_hash)
-    kept = {row.id for row in having if (row.path, row.id) not in gone}
-    return {row.id: row for row in rows if row.id not in kept}, lost
+    gone = {
+        row.id: row.source or row.path
+        for row in rows
+        if {one.path for one in holders[row.id]} <= {*lost}
+    }
+    return gone | {one: path for path, one in ledger.vanished(corpus) if here(path)}, lost
+
+
+def moved_files(ledger: Ledger, corpus: str, paths: Iterable[str | Path]) -> tuple[str, ...]:
+    """Files that are not there any more, and whose bytes are in files that were ingested.
+
+    Nothing of them is removed: of a disk that is not there the files look the same.
+    """
+    here = _is_below_any(paths)
+    copies = ledger.copies(corpus)
+    found = {content for path, content in copies if here(path) and not _is_lost(path)}
+    lost = [path for path, content in copies if content in found and _is_lost(path)]
+    known = ledger.known(corpus, lost)
+    ids = [row.id for one in known.values() for row in one.documents]
+    # A page of two crawls is one document, which is to stay.
+    kept = {
+        one
+        for one, rows in ledger.documents(corpus, ids).items()
+        if any(row.path not in known for row in rows)
+    }
+    return tuple(p for p in lost if kept.isdisjoint(row.id for row in known[p].documents))
 
 
 def _is_lost(path: str) -> bool:
@@ -188,11 +183,6 @@ def _is_lost(path: str) -> bool:
     return stat.S_ISDIR(found.st_mode)
 
 
-def _is_bare(folder: Path) -> bool:
-    """Whether there is no file in a folder that would be read."""
-    return next(listed([folder])).path == folder
-
-
 def _is_below_any(paths: Iterable[str | Path]) -> Callable[[str], bool]:
     """What says of a file whether it is one of some files, or in one of some folders."""
     places = {os.path.normcase(Path(path).resolve()) for path in paths}
@@ -204,64 +194,3 @@ def _is_below_any(paths: Iterable[str | Path]) -> Callable[[str], bool]:
         return given.startswith(folders) or given in places
 
     return is_below
-
-
-def moved_files(ledger: Ledger, corpus: str, paths: Iterable[str | Path]) -> Moved | None:
-    """What is stored of files that are not there any more, and whose bytes are in ingested ones.
-
-    None where there is nothing of the kind.
-
-    Nothing is removed: of a disk that is not there the files look the same.
-
-    Args:
-        ledger: of the store.
-        corpus: name of the document set.
-        paths: files and folders that were ingested.
-    """
-    here = _is_below_any(paths)
-    copies = ledger.copies(corpus)
-    found = {content for path, content in copies if here(path) and not _is_lost(path)}
-    lost = [path for path, content in copies if content in found and _is_lost(path)]
-    documents = {
-        path: [row.id for row in file.documents if row.source_hash]
-        for path, file in ledger.known(corpus, lost).items()
-    }
-    # A page of two crawls is one document, which is to stay.
-    ids = [one for several in documents.values() for one in several]
-    holders = (row for of in ledger.documents(corpus, ids).values() for row in of)
-    kept = {row.id for row in holders if row.source_hash and row.path not in documents}
-    chosen = {path: ids for path, ids in documents.items() if ids and kept.isdisjoint(ids)}
-    if not chosen:
-        return None
-    places = _places(chosen, ledger.paths(corpus))
-    return Moved(tuple(places), len({one for several in chosen.values() for one in several}))
-
-
-def _places(chosen: Iterable[str], known: list[str]) -> list[str]:
-    """The fewest places that hold these files and no other one that is known."""
-    moved, known = set(chosen), sorted(known)
-    places: list[str] = []
-    for path in sorted(moved):
-        if not any(_is_in(path, place) for place in places[-1:]):
-            places.append(next(one for one in _missing(path) if _within(one, known) <= moved))
-    return places
-
-
-def _missing(path: str) -> list[str]:
-    """The folders above a file that are not there any more, outermost first, and the file."""
-    found = [path]
-    while not os.path.lexists(above := os.path.dirname(found[-1])):  # noqa: PTH120
-        found.append(above)
-    return found[::-1]
-
-
-def _within(place: str, known: list[str]) -> set[str]:
-    """Of paths in order those that are a place, or in it."""
-    inner = os.path.join(place, "")  # noqa: PTH118
-    first = bisect_left(known, inner)
-    last = bisect_left(known, inner + chr(0x10FFFF))
-    return {*known[first:last], *({place} & set(known))}
-
-
-def _is_in(path: str, place: str) -> bool:
-    return path == place or path.startswith(os.path.join(place, ""))  # noqa: PTH118

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from rag_nodes.ledger import Ledger
     from rag_nodes.store import Store, StoredNode
 
-SOME = 5
-"""Documents that are looked at where a count proves little."""
-
 
 def doubted(
     store: Store, ledger: Ledger, collection: str, count: int, *, is_shared: bool
@@ -26,29 +23,16 @@ def doubted(
 
     That is where it bears the marks of this state of the store, and there may be as many chunks as
     there are. A store that others write as well has more than its ledger knows of: then less than
-    that, or a document that is missing among some that are looked at, have it doubted.
-
-    Args:
-        store: where the collection is.
-        ledger: of the store.
-        collection: its name.
-        count: of its chunks, as the store says it.
-        is_shared: others write to it meanwhile, and keep ledgers of their own.
+    that, or another mark of this writer, have it doubted. `count` is that of the chunks, as the
+    store says it.
     """
     marks = store.marks(collection)
     if not is_shared:
-        if count and ledger.covers(collection, marks, count):
-            return None
-        return store.documents(collection)
+        is_covered = count and ledger.covers(collection, marks, count)
+        return None if is_covered else store.documents(collection)
     rows, writer = ledger.stored(collection), ledger.writer(collection)
-    if not rows:
-        return None
-    whole = [one for one, row in rows.items() if row.chunks and row.version]
-    if (
-        marks.get(writer, "") == ledger.marks(collection).get(writer)
-        and count >= ledger.totals(collection)[0]
-        and all(store.stored(collection, one) for one in whole[:: max(1, len(whole) // SOME)])
-    ):
+    is_own = marks.get(writer, "") == ledger.marks(collection).get(writer)
+    if not rows or (is_own and count >= ledger.totals(collection)[0]):
         return None
     found = {one: store.stored(collection, one) for one in rows}
     return {one: nodes for one, nodes in found.items() if nodes}
@@ -86,12 +70,11 @@ def stored_row(
 ) -> StoredDocument:
     """What a ledger says of a document whose nodes the store was asked for."""
     chunks = [node for node in stored.values() if not node.is_parent]
-    versions = {node.source_hash for node in stored.values()}
-    source_hash = versions.pop() if len(versions) == 1 else ""
+    version = next((node.source_hash for node in stored.values()), "")
     return StoredDocument(
         collection,
         document_id,
-        source_hash if is_complete(stored, source_hash) else "",
+        version if is_complete(stored, version) else "",
         chunks=len(chunks),
         parents=len(stored) - len(chunks),
         tokens=sum(node.tokens for node in chunks),

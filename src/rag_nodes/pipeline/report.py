@@ -10,6 +10,8 @@ from rag_nodes.ledger import utc_time
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rag_nodes.ledger import CollectionRow
+
 Stage = Literal["read", "size", "parse", "embed", "store"]
 """The stages of a run, in the order a document passes them; "size" only where parsers are given the
 size at which their chunks have a certain mean, see `Comparison`."""
@@ -22,6 +24,10 @@ FileStatus = Literal["read", "partial", "incomplete", "failed", "unchanged"]
 
 ColumnStatus = Literal["stored", "unchanged", "incomplete"]
 """How a file ended with one parser: stored by this run, stored before, or not stored whole."""
+
+
+_FORMER = ("name", "parser", "model", "documents", "chunks")
+"""What programs are told of a former collection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +119,7 @@ class FileOutcome:
     source: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ParserOutcome:
     """What one parser made of the documents: one column of a comparison.
 
@@ -123,7 +129,6 @@ class ParserOutcome:
         chunks: chunks of all documents of this run, whether written now or stored before. Of a
             parser that makes parents and children these are the children, which are found.
         tokens: their tokens together, in the parser's encoding.
-        mean_tokens: tokens of a chunk on average; 0 without chunks.
         max_tokens: tokens of the largest chunk.
         written: chunks embedded and stored by this run.
         unchanged: chunks that were stored already and were left alone.
@@ -149,7 +154,6 @@ class ParserOutcome:
     collection: str
     chunks: int = 0
     tokens: int = 0
-    mean_tokens: float = 0.0
     max_tokens: int = 0
     written: int = 0
     unchanged: int = 0
@@ -165,30 +169,18 @@ class ParserOutcome:
     size_remark: str = ""
 
     @property
+    def mean_tokens(self) -> float:
+        """Tokens of a chunk on average; 0 without chunks."""
+        return self.tokens / self.chunks if self.chunks else 0.0
+
+    @property
     def recovery(self) -> float | None:
         """Share of the chunks whose place in their document is known; None without chunks."""
         return (self.chunks - self.unplaced) / self.chunks if self.chunks else None
 
-
-@dataclass(frozen=True, slots=True)
-class FormerCollection:
-    """A collection whose place a new one took, since the parser's options or the model changed.
-
-    Attributes:
-        name: as the store knows it; it stays until it is dropped.
-        parser: class name of its parser.
-        model: its embedding model.
-        documents: in it.
-        chunks: in it.
-        last_used: seconds since 1970.
-    """
-
-    name: str
-    parser: str
-    model: str
-    documents: int
-    chunks: int
-    last_used: float
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, with the mean."""
+        return {**asdict(self), "mean_tokens": self.mean_tokens}
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,20 +218,6 @@ class Pruned:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """What is stored of files that were moved since.
-
-    Attributes:
-        places: folders and files that are not there any more, and all of whose files have moved;
-            `rag-nodes remove` takes their documents out.
-        documents: how many these are.
-    """
-
-    places: tuple[str, ...]
-    documents: int
-
-
-@dataclass(frozen=True, slots=True)
 class IngestReport:
     """Everything one ingest run did.
 
@@ -249,7 +227,8 @@ class IngestReport:
         seconds: wall-clock time of the whole run.
         models: which models ran, as `Models.describe()` says it.
         corpus: the corpus the documents went to.
-        former: collections whose place new ones took.
+        former: collections whose place new ones took, as the parser's options or the model changed;
+            they stay until they are dropped.
         pruned: what was gone from the files and folders and was removed; None where that was not
             asked for, or put off since something was not stored whole.
         writers: what an LLM wrote about chunks.
@@ -257,8 +236,8 @@ class IngestReport:
             the collections have them.
         gone: documents that are stored and of which no file is left, as they were deleted or
             emptied; none where these were removed.
-        moved: places that are not there any more, and whose files were read from elsewhere now;
-            what is stored of them is still found. None where there are none.
+        moved: files that are not there any more, and whose bytes were read from elsewhere now; what
+            is stored of them is still found.
         dry_run: nothing of it was done: it says what an ingest would do, and what it would cost.
         due: documents of a dry run of which something would be stored, by parser.
         estimated: parsers of a dry run whose numbers are estimates: their embedding model would
@@ -273,12 +252,12 @@ class IngestReport:
     seconds: float
     models: str
     corpus: str = "default"
-    former: tuple[FormerCollection, ...] = ()
+    former: tuple[CollectionRow, ...] = ()
     pruned: Pruned | None = None
     writers: tuple[WriterOutcome, ...] = ()
     kept_vectors: tuple[str, ...] = ()
     gone: int = 0
-    moved: Moved | None = None
+    moved: tuple[str, ...] = ()
     dry_run: bool = False
     due: Mapping[str, int] = field(default_factory=dict)
     estimated: tuple[str, ...] = ()
@@ -331,8 +310,13 @@ class IngestReport:
         facts = asdict(self).items()
         return {
             **{key: list(one) if isinstance(one, tuple) else one for key, one in facts},
+            "columns": [one.as_dict() for one in self.columns],
             "former": [
-                {**asdict(one), "last_used": utc_time(one.last_used)} for one in self.former
+                {
+                    **{name: getattr(one, name) for name in _FORMER},
+                    "last_used": utc_time(one.last_used),
+                }
+                for one in self.former
             ],
             "embedding_tokens": self.embedding_tokens,
             "embedding_cost": self.embedding_cost,

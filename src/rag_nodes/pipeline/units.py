@@ -1,13 +1,24 @@
-"""Units of an ingest and what comes of them: plain data, which goes to other processes and back."""
+"""Units of an ingest and what comes of them, plain data that goes to other processes and back."""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from rag_nodes.errors import (
+    CredentialsError,
+    DimensionError,
+    ModelConnectionError,
+    RagNodesError,
+    RateLimitedError,
+    StoreError,
+    UnknownModelError,
+)
 from rag_nodes.ledger import StoredDocument
 from rag_nodes.metadata import SOURCE
+from rag_nodes.models.keys import without_keys
 from rag_nodes.pipeline.report import FileColumn
 
 if TYPE_CHECKING:
@@ -16,21 +27,32 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.ledger import DocumentRow, FileRow
-    from rag_nodes.pipeline.report import ColumnStatus, Stage
+    from rag_nodes.pipeline.report import Stage
     from rag_nodes.readers import ListedFile
     from rag_nodes.store.points import Point
     from rag_nodes.transforms import PromptKey
 
 
-class DueFile(NamedTuple):
-    """A file that is to be opened, or a document that was read already.
+logger = logging.getLogger(__name__)
 
-    Attributes:
-        position: in the listing.
-        file: as it was found; None for a document.
-        document: that was given; None for a file.
-        row: of the file, for the ledger; None where none is kept.
-        twins: ids of documents of other files with the same bytes.
+HOPELESS = (
+    CredentialsError,
+    DimensionError,
+    ModelConnectionError,
+    RateLimitedError,
+    StoreError,
+    UnknownModelError,
+)
+"""Errors after which the next document would only fail the same way, slowly."""
+LONGEST = 1000
+"""Characters of an error that a ledger keeps."""
+
+
+class DueFile(NamedTuple):
+    """A file that is to be opened, or a document that was read already, by its place in the run.
+
+    `row` is for the ledger, None where the file cannot be known there; `twins` are ids of documents
+    of other files with the same bytes.
     """
 
     position: int
@@ -59,10 +81,9 @@ class DueFile(NamedTuple):
 class Known:
     """What is stored of the documents of a unit, as it was when the unit was made.
 
-    Attributes:
-        documents: those that are stored whole, in whatever version, by column and id.
-        by_text: vectors by the text that was embedded, by column and name of the embedding.
-        dimensions: of the vectors of each column; None where that is not known.
+    `documents` are those that are stored whole, in whatever version, by column and id; `by_text`
+    vectors by the text that was embedded, by column and name of the embedding; `dimensions` the
+    lengths of the vectors of each column, None where that is not known.
     """
 
     documents: Mapping[tuple[int, str], StoredDocument] = field(default_factory=dict)
@@ -86,10 +107,7 @@ class Known:
 class FileUnit(NamedTuple):
     """Files that are read, cut and embedded together.
 
-    Attributes:
-        files: them.
-        known: what is stored of their documents.
-        stopped: why columns have given up, by name, as other units found out.
+    `stopped` says why columns have given up, by name, as other units found out.
     """
 
     files: tuple[DueFile, ...]
@@ -97,29 +115,21 @@ class FileUnit(NamedTuple):
     stopped: Mapping[str, str] = MappingProxyType({})
 
     def parts(self, at: int | None) -> tuple[FileUnit, ...]:
-        """Two units: the file at this number, and the others; halves for None.
-
-        Empty for a single file, of which there are no parts.
-        """
+        """The file at this number and the others, or halves for None; none of a single file."""
         if len(self.files) == 1:
             return ()
-        cut = len(self.files) // 2 if at is None else 1
-        files = (
-            self.files if at is None else (self.files[at], *self.files[:at], *self.files[at + 1 :])
-        )
-        return self._replace(files=files[:cut]), self._replace(files=files[cut:])
+        if at is None:
+            half = len(self.files) // 2
+            return self._replace(files=self.files[:half]), self._replace(files=self.files[half:])
+        others = self.files[:at] + self.files[at + 1 :]
+        return self._replace(files=(self.files[at],)), self._replace(files=others)
 
 
 class DocumentRead(NamedTuple):
-    """What became of one document of a file.
+    """What became of one document of a file, in how many seconds; no row where there is none.
 
-    Attributes:
-        row: the document; None where there is none.
-        seconds: that reading it took.
-        error: why it could not be read, in words; of a blank document that was given both are
-            there.
-        is_empty: there is no text in it.
-        extra: of rag-nodes that would read it, where that is all that is lacking.
+    Of a blank document that was given there are row and error. `extra` is that of rag-nodes which
+    would read it, where that is all that is lacking.
     """
 
     row: DocumentRow | None
@@ -133,20 +143,12 @@ class DocumentRead(NamedTuple):
 class DocumentResult:
     """What a column makes of one version of a document, and what became of it.
 
-    Attributes:
-        label: the document, for messages.
-        stored: what the ledger says of it once it is whole; until it is cut, its version alone.
-        ids: of all its nodes, parents included.
-        points: that are to be stored, and were not given to the store yet.
-        missing: how many chunks are not stored, as they got no vector or the store refused them.
-        spared: tokens whose vectors were there already.
-        is_known: the document is stored whole already, and was not cut.
-        is_cut: it came to that.
-        lacks_texts: chunks are stored without what an LLM was to write about them.
-        choice: what its parser chose for it and why, if that is one that decides.
-        error: why a chunk is not stored, the first reason of several.
-        former: chunks of its former version that are still stored.
-        touched: this ingest changed something of it in the store.
+    `stored` is what the ledger says of it once it is whole, and its version alone until it is cut;
+    `ids` are those of all its nodes, `points` what the store was not given yet. `missing` chunks
+    are not stored, `spared` tokens had their vectors already. `is_known` is one that is stored
+    whole and was not cut. `lacks_texts` says that chunks are stored without what an LLM was to
+    write. `former` counts chunks of the former version that are still there, and `touched` says
+    that this ingest changed something of it in the store.
     """
 
     label: str
@@ -186,22 +188,18 @@ class DocumentResult:
         """What became of it, for the report."""
         chunks = self.stored.chunks
         if self.is_whole:
-            status: ColumnStatus = "stored" if self.touched else "unchanged"
-            return FileColumn(status, chunks, chunks, choice=self.choice)
+            status = "stored" if self.touched else "unchanged"
+            return FileColumn(status, chunks, chunks, choice=self.choice)  # type: ignore[arg-type]
         stored = max(0, chunks - self.missing)
         return FileColumn("incomplete", chunks, stored, self.former, self.error, self.choice)
 
 
 @dataclass(slots=True, eq=False)
 class ColumnResult:
-    """What a column made of a unit.
+    """What a column made of a unit: documents by id, of several versions of one the last.
 
-    Attributes:
-        documents: by id; of one that the unit has in several versions the last one.
-        errors: everything that went wrong, in order.
-        stopped: why it gave up; None where it did not.
-        embedded: tokens that the model was given.
-        seconds: wall-clock time by stage.
+    `errors` is everything that went wrong, in order; `stopped` why it gave up; `embedded` counts
+    tokens that the model was given; `seconds` are by the clock, by stage.
     """
 
     documents: dict[str, DocumentResult] = field(default_factory=dict)
@@ -213,17 +211,12 @@ class ColumnResult:
 
 @dataclass(slots=True, eq=False)
 class Result:
-    """What came of a unit.
+    """What came of a unit: of each file what was read, of each column what was made.
 
-    Attributes:
-        reads: of each file, by the unit's order.
-        columns: in order.
-        steps: what was done, for whoever watches: stage, file or parser, chunks, tokens embedded.
-            Empty where it was told while it was done.
-        spent: of each transformation by which an LLM writes: requests, tokens in and out.
-        written: texts for journals that are elsewhere, by their paths.
-        broken: what ended it before it was done; what is there by then is to be stored all the
-            same, as it was paid for.
+    `steps` are for whoever watches (stage, file or parser, chunks, tokens embedded), where it was
+    not told meanwhile; `spent` by each writing transformation: requests, tokens in and out;
+    `written` texts for journals that are elsewhere, by their paths. `broken` is what ended it
+    before it was done: what is there by then was paid for and is to be stored.
     """
 
     reads: list[list[DocumentRead]]
@@ -232,3 +225,23 @@ class Result:
     spent: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     written: dict[str, list[tuple[PromptKey, str]]] = field(default_factory=dict)
     broken: BaseException | None = None
+
+
+def noted(column: str, what: str, error: BaseException) -> None:
+    """Log an error of a column."""
+    # Where nobody configured logging, Python prints warnings, and with them any traceback.
+    logger.warning("%s: %s: %s", column, what, said(error))
+    if not isinstance(error, RagNodesError):  # ours say it all, and their causes may hold keys
+        logger.debug("%s: %s", column, what, exc_info=error)
+
+
+def said(error: BaseException) -> str:
+    """An error in words; those that are not ours with their class."""
+    if isinstance(error, RagNodesError):
+        return str(error)
+    return ": ".join(filter(None, (type(error).__name__, str(error))))
+
+
+def in_brief(error: str) -> str:
+    """As much of an error as a ledger keeps, without keys."""
+    return without_keys(error, most=LONGEST)

@@ -92,15 +92,13 @@ def _memory_view(report: IngestReport) -> Iterator[RenderableType]:
         )
     yield from _gone(report, "Removed, as they are gone")
     if report.moved:
-        places = report.moved.places
-        words = " ".join(shlex.quote(one_line(one)) for one in places[:MOST_NAMES])
-        is_all = len(places) <= MOST_NAMES
-        which = one_line(places[0]) if len(places) == 1 else f"{len(places)} places"
+        files = report.moved
+        words = " ".join(shlex.quote(one_line(one)) for one in files[:MOST_NAMES])
+        first = "" if len(files) <= MOST_NAMES else ", the first of them"
         yield plain(
-            f"{counted(report.moved.documents, 'stored document')} were read from {which}, not "
-            "there any more, and now from elsewhere too; remove them"
-            f"{'' if is_all else ', the first of them'} with: "
-            + command(f"remove {words}", report.corpus),
+            f"{counted(len(files), 'stored file')} {'is' if len(files) == 1 else 'are'} not there "
+            "any more, and the same content was read from elsewhere now; remove what is stored of "
+            f"the former places{first} with: " + command(f"remove {words}", report.corpus),
             "yellow",
         )
 

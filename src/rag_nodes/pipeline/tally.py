@@ -1,0 +1,226 @@
+"""What a run has done so far: counted by column, told while it goes on, and its rows at the end."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from os.path import basename
+from typing import TYPE_CHECKING
+
+from rag_nodes.models.prices import cost_of
+from rag_nodes.pipeline.report import FileOutcome, ParserOutcome, Progress, WriterOutcome
+from rag_nodes.transforms import ChunkWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from rag_nodes.ledger import DocumentRow
+    from rag_nodes.models.prices import Prices
+    from rag_nodes.pipeline.recipe import IngestRecipe
+    from rag_nodes.pipeline.report import FileColumn, FileStatus, Stage
+    from rag_nodes.pipeline.units import DocumentResult, Result
+
+_STAGES = ("parse", "embed", "store")
+
+
+class Tally:
+    """Counts what a run does, for its report and for whoever watches; used by one thread.
+
+    `columns` are rows of the report, complete when `finish` was called; `omitted` documents ended
+    well and have no row; `due` are those of which something is stored by this run, or lacks.
+    """
+
+    def __init__(
+        self,
+        recipe: IngestRecipe,
+        collections: Mapping[str, str],
+        prices: Prices,
+        progress: Callable[[Progress], None] | None,
+        *,
+        most_rows: int | None = None,
+        total: int | None = None,
+    ) -> None:
+        self.columns = {
+            name: ParserOutcome(name, collections[name], seconds=dict.fromkeys(_STAGES, 0.0))
+            for name in recipe.parsers
+        }
+        self.omitted = 0
+        self.due = dict.fromkeys(recipe.parsers, 0)
+        self._model = recipe.models.embedding_name
+        self._writers = [one for one in recipe.steps if isinstance(one, ChunkWriter)]
+        self._spent = [(0, 0, 0)] * len(self._writers)
+        self._prices, self._progress = prices, progress
+        self._most_rows, self._total = most_rows, total
+        self._errors = dict.fromkeys(recipe.parsers, 0)
+        self._told = {name: {"tokens": 0, "parse": 0, "embed": 0} for name in recipe.parsers}
+        self._rows: list[tuple[int, int, FileOutcome]] = []
+        self._counted: dict[int, bool] = {}  # by hashes of what is as long as a path
+        self._documents = 0
+        self._started = time.perf_counter()
+
+    def tell(self, stage: Stage, name: str, chunks: int, tokens: int) -> None:
+        """Tell whoever watches that so many more chunks passed a stage, or a file was read."""
+        if stage == "read":
+            self._tell_read(name)
+            return
+        one, told = self.columns[name], self._told[name]
+        told["tokens"] += tokens
+        total: int | None
+        if stage == "store":
+            one.written += chunks
+            done, total = one.written, max(told["embed"], one.written)
+        else:
+            told[stage] += chunks
+            done, total = told[stage], told["embed"] if stage == "embed" else None
+        tokens = told["tokens"]
+        self._report(Progress(stage, name, done, total, tokens, self._cost(tokens)))
+
+    def _tell_read(self, path: str) -> None:
+        """Report that one more document was read, or left."""
+        self._documents += 1
+        done, total = self._documents, self._total
+        each = (time.perf_counter() - self._started) / (done - 1) if done > 1 else None
+        rest = each * (total - done + 1) if each and total else None
+        name = basename(path.rstrip("/"))  # noqa: PTH119 - of each of a million files
+        self._report(Progress("read", name, done, total, seconds_left=rest))
+
+    def _report(self, step: Progress) -> None:
+        if self._progress:
+            self._progress(step)
+
+    def take(self, result: Result) -> None:
+        """Add what a unit took, before anything of it is stored."""
+        for step in result.steps:
+            self.tell(*step)
+        for one, made in zip(self.columns.values(), result.columns, strict=True):
+            for error in made.errors:
+                self.fail(one.parser, error)
+            one.embedding_tokens += made.embedded
+            for stage, seconds in made.seconds.items():
+                one.seconds[stage] += seconds
+        for number, spent in result.spent.items():
+            before, read, written = self._spent[number]
+            self._spent[number] = before + spent[0], read + spent[1], written + spent[2]
+
+    @contextmanager
+    def storing(self, name: str) -> Iterator[None]:
+        """Add the time of the block to what storing took."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.columns[name].seconds["store"] += time.perf_counter() - started
+
+    def fail(self, name: str, error: str) -> None:
+        """Add an error of a column, of which the report says the first."""
+        self.columns[name].error = self.columns[name].error or error
+        self._errors[name] += 1
+
+    def count(self, name: str, made: DocumentResult) -> None:
+        """Add what a column has of a document, each version once; all that say so agree."""
+        row, one = made.stored, self.columns[name]
+        key = hash((name, row.document_id, row.version))
+        if (touched := self._counted.get(key)) is not None:
+            made.touched = touched
+            return
+        self._counted[key] = made.touched
+        one.chunks += row.chunks
+        one.tokens += row.tokens
+        one.max_tokens = max(one.max_tokens, row.largest)
+        one.parents += row.parents
+        one.unplaced += row.unplaced
+        one.unchanged += row.chunks if made.is_known else 0
+        one.spared_tokens += made.spared
+
+    def document(
+        self,
+        position: int,
+        path: str,
+        row: DocumentRow,
+        columns: Mapping[str, DocumentResult],
+        seconds: float = 0.0,
+    ) -> None:
+        """Add the row of a document of the file at a position, read in so many seconds."""
+        made = {name: one.outcome() for name, one in columns.items()}
+        self._add(
+            position,
+            FileOutcome(
+                path,
+                _status(row.warnings, made),
+                row.pages,
+                row.characters,
+                row.warnings,
+                seconds,
+                document_id=row.id,
+                columns=made,
+                name=row.name,
+                source=row.source,
+            ),
+        )
+
+    def failed(
+        self,
+        position: int,
+        path: str,
+        error: str | None,
+        *,
+        columns: Mapping[str, FileColumn] | None = None,
+        extra: str | None = None,
+        seconds: float = 0.0,
+    ) -> None:
+        """Add the row of a file that became no document.
+
+        With columns it was not opened, as every parser had given up.
+        """
+        state: FileStatus = "incomplete" if columns else "failed"
+        row = FileOutcome(path, state, None, 0, error, seconds, None, extra, dict(columns or {}))
+        self._add(position, row)
+
+    def _add(self, position: int, row: FileOutcome) -> None:
+        for name, column in row.columns.items():
+            self.due[name] += column.status != "unchanged"
+        is_full = self._most_rows is not None and len(self._rows) >= self._most_rows
+        if is_full and row.status in {"read", "unchanged"}:
+            self.omitted += 1
+        else:
+            self._rows.append((position, len(self._rows), row))
+
+    @property
+    def rows(self) -> tuple[FileOutcome, ...]:
+        """All rows that were kept, in the order of the files."""
+        return tuple(row for _, _, row in sorted(self._rows, key=lambda one: one[:2]))
+
+    @property
+    def writers(self) -> tuple[WriterOutcome, ...]:
+        """What LLMs wrote about chunks."""
+        return tuple(
+            WriterOutcome(
+                step.class_name(),
+                step.priced_name,
+                *spent,
+                cost_of(spent[1], spent[2], step.priced_name, self._prices),
+            )
+            for step, spent in zip(self._writers, self._spent, strict=True)
+            if spent[0]
+        )
+
+    def finish(self) -> tuple[ParserOutcome, ...]:
+        """What became of each column, priced."""
+        for name, one in self.columns.items():
+            one.embedding_cost = self._cost(one.embedding_tokens)
+            one.spared_cost = self._cost(one.spared_tokens)
+            if one.error and (more := self._errors[name] - 1):
+                one.error += f" (and {more} more, see the log)"
+        return tuple(self.columns.values())
+
+    def _cost(self, tokens: int) -> float | None:
+        return cost_of(tokens, 0, self._model, self._prices)
+
+
+def _status(warnings: str | None, columns: Mapping[str, FileColumn]) -> FileStatus:
+    found = {one.status for one in columns.values()}
+    if "incomplete" in found:
+        return "incomplete"
+    if found == {"unchanged"}:
+        return "unchanged"
+    return "partial" if warnings else "read"
