@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from rag_nodes.ledger import CollectionRow, Ledger, StoredDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Mapping
     from types import SimpleNamespace
 
 ONE, TWO, THREE = (str(UUID(int=number)) for number in (1, 2**127, 2**128 - 1))
@@ -178,17 +178,6 @@ def test_a_document_has_failed_since_it_did_so_first_until_it_is_stored(
 
     ledger.settle([row("a", 3)._replace(stored_at=150.0)])
     assert ledger.stored("c")["a"] == row("a", 3)._replace(stored_at=150.0)
-
-
-def test_a_transaction_that_fails_leaves_nothing(ledger: Ledger) -> None:
-    def rows() -> Iterator[StoredDocument]:
-        yield row("a", 1)
-        raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        ledger.settle(rows())
-
-    assert ledger.stored("c") == {}
 
 
 def test_many_threads_and_two_openings_write_at_the_same_time(tmp_path: Path) -> None:

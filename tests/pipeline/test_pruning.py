@@ -275,18 +275,3 @@ def test_a_copy_is_not_embedded_either_and_both_stay(
 
     assert embedding.texts == []
     assert stored(corpus) == {"0.md", "1.md", "2.md", "copy.md"}
-
-
-def test_a_retitled_file_is_stored_anew_under_its_title(corpus: FolderIngests) -> None:
-    corpus.write("0.md", "---\ntitle: Old\n---\n\nGreen tea.\n")
-    corpus.ingest()
-    corpus.write("0.md", "---\ntitle: Newer\n---\n\nGreen tea.\n")
-
-    report = corpus.ingest()
-
-    [collection] = [column.collection for column in report.columns]
-    document = report.files[0].document_id or ""
-    [node] = corpus.store.fetch(
-        collection, list(corpus.store.stored(collection, document))
-    ).values()
-    assert node.metadata["title"] == "Newer"

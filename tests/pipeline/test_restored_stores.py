@@ -196,21 +196,6 @@ def test_a_ledger_is_not_believed_after_a_push_into_its_store(
     assert "is black" not in texts(corpus, corpus.ingest())
 
 
-def test_a_deleted_ledger_costs_a_look_and_no_embedding(
-    corpus: FolderIngests, embedding: CountingEmbedding
-) -> None:
-    corpus.ingest()
-    embedding.texts.clear()
-    for one in folder_of(corpus).glob("ledger*"):
-        one.unlink()
-
-    corpus.ingest()
-    assert len(corpus.opened) == 3
-    corpus.ingest()
-
-    assert (corpus.opened, embedding.texts) == ([], [])
-
-
 def test_marks_that_cannot_be_read_cost_a_look_and_nothing_else(
     corpus: FolderIngests, embedding: CountingEmbedding
 ) -> None:
@@ -222,18 +207,6 @@ def test_marks_that_cannot_be_read_cost_a_look_and_nothing_else(
     corpus.ingest()
 
     assert (corpus.opened, embedding.texts) == ([], [])
-
-
-def test_while_the_marks_agree_nobody_looks_at_what_is_stored(
-    corpus: FolderIngests, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    corpus.ingest()
-    monkeypatch.setattr(Store, "documents", None)
-    monkeypatch.setattr(Store, "stored", None)
-
-    corpus.ingest()
-
-    assert corpus.opened == []
 
 
 @pytest.mark.parametrize("whole", [True, False])

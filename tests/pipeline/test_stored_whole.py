@@ -69,26 +69,6 @@ def test_a_model_that_refuses_every_chunk_costs_none_of_the_former_ones(
         assert versions(store, report, str(file.document_id)) == {"former"}
 
 
-def test_the_run_after_a_refusal_completes_what_was_left(
-    store: Store, models: Models, embedding: Any
-) -> None:
-    taken(store, models, {"one": text("former")})
-
-    def refuse(_texts: list[str]) -> None:
-        raise ModelRequestError("not today")
-
-    embedding.fail(refuse)
-    taken(store, models, {"one": text("latter")})
-    embedding.fail(lambda _: None)
-    report, [row] = taken(store, models, {"one": text("latter")})
-    assert report.columns[0].error is None
-    assert row == FileColumn("stored", row.chunks, row.chunks)
-    assert report.columns[0].deleted > 0
-    assert versions(store, report, "one") == {"latter"}
-    again, [row] = taken(store, models, {"one": text("latter")})
-    assert (again.files[0].status, row.status) == ("unchanged", "unchanged")
-
-
 def test_one_refused_chunk_keeps_the_former_chunks_of_its_document_alone(
     store: Store, models: Models, embedding: Any
 ) -> None:

@@ -21,16 +21,15 @@ from pydantic import Field, PrivateAttr
 
 from rag_nodes import metadata as keys
 from rag_nodes.compare import Comparison
-from rag_nodes.errors import ConfigurationError, CredentialsError, TransformationError
+from rag_nodes.errors import ConfigurationError, TransformationError
 from rag_nodes.models.asking import awaited
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import ingest, ingest_documents
+from rag_nodes.pipeline import ingest_documents
 from rag_nodes.store import parser_collection
 from rag_nodes.transforms import identity_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from openai_server import OpenAIServer
 
@@ -183,20 +182,6 @@ def test_an_extractor_that_fails_for_one_document_costs_that_document_alone(
     assert failed.former == len(former)
     kept = [node for node in stored(store, models) if node.ref_doc_id == "manual-1.md"]
     assert [node.node_id for node in kept] == [node.node_id for node in former]
-
-
-def test_a_key_that_was_refused_ends_the_column_after_one_document(
-    store: Store, models: Models
-) -> None:
-    calls = []
-
-    def refuse(nodes: list[BaseNode]) -> list[BaseNode]:
-        calls.append(nodes)
-        raise CredentialsError("the key was refused")
-
-    report = run(store, models, Changing(change=refuse), given=documents(3))
-    assert len(calls) == 1
-    assert [file.status for file in report.files] == ["incomplete"] * 3
 
 
 def test_a_text_that_was_changed_loses_its_offsets_and_is_counted(
@@ -359,14 +344,6 @@ def test_what_no_store_could_take_is_said_with_the_name_of_the_step(
     error = report.files[0].columns["fixed"].error
     assert error is not None
     assert words in error
-
-
-def test_a_file_is_ingested_with_transformations_too(
-    manual: Path, store: Store, models: Models
-) -> None:
-    report = ingest([manual], {"fixed": PARSER}, store, models=models, transformations=[Letters()])
-    assert report.columns[0].error is None
-    assert all("letters" in node.metadata for node in stored(store, models))
 
 
 @pytest.mark.parametrize(

@@ -72,16 +72,6 @@ def test_the_numbers_of_a_column_are_those_of_the_chunks_that_are_found(
         assert column.written + column.unchanged == store.count(column.collection) == len(children)
 
 
-def test_a_document_of_two_levels_is_not_cut_again_when_nothing_changed(
-    store: Store, models: Models, embedding: BaseEmbedding
-) -> None:
-    run(store, models, document())
-    embedded = len(embedding.texts)  # type: ignore[attr-defined]
-    report = run(store, models, document())
-    assert report.files[0].status == "unchanged"
-    assert len(embedding.texts) == embedded  # type: ignore[attr-defined]
-
-
 def test_a_lost_parent_comes_back_with_the_next_run(store: Store, models: Models) -> None:
     [column] = run(store, models, document()).columns
     [lost, *_], _ = levels(document())

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.models import Models
     from rag_nodes.pipeline.build import LeafEmbedding
+    from rag_nodes.pipeline.column_work import ColumnWork
     from rag_nodes.pipeline.recipe import IngestRecipe
-    from rag_nodes.pipeline.work import ColumnWork
 
     Asked = deque[tuple[ColumnWork, Future["Embedded"]]]
     """Requests that were made and not taken, in order."""

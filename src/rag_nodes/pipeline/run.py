@@ -13,17 +13,9 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.executors import Inline, usable_cores
 from rag_nodes.ledger import FILE_NAME, WEB_HOURS, CollectionRow, Ledger, ledger_path
 from rag_nodes.metadata import USUAL
-from rag_nodes.models.pickling import pickled
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.driver import Driver
-from rag_nodes.pipeline.dry_run import (
-    cut_unasked,
-    is_estimated,
-    rehearsed,
-    rehearsed_steps,
-    untouched,
-)
 from rag_nodes.pipeline.due import DueFiles
 from rag_nodes.pipeline.recipe import IngestRecipe, codes_of, identities_of, untold_of
 from rag_nodes.pipeline.report import IngestReport
@@ -103,10 +95,14 @@ class IngestRun:
             )
             identities, codes = identities_of(steps), codes_of(made, models.embedding)
             self._untold = tuple(untold_of(made.values(), models.embedding, steps))
-            self._estimated = tuple(n for n, one in made.items() if dry_run and is_estimated(one))
+            self._estimated: tuple[str, ...] = ()
             if dry_run:
-                models = stack.enter_context(rehearsed(models))
-                steps, store, parse = rehearsed_steps(steps), untouched(store), cut_unasked
+                from rag_nodes.pipeline import dry_run as dry
+
+                self._estimated = tuple(n for n, one in made.items() if dry.is_estimated(one))
+                models = stack.enter_context(dry.rehearsed(models))
+                steps, store = dry.rehearsed_steps(steps), dry.untouched(store)
+                parse = dry.cut_unasked
             bounds = limits or Limits()
             self.recipe = IngestRecipe(made, models, steps, bounds, identities, codes, parse)
             self._tally = Tally(
@@ -152,6 +148,8 @@ class IngestRun:
             return None
         if not self._new and not _are_large(self._due.changed(files)):
             return None
+        from rag_nodes.models.pickling import pickled
+
         try:
             pickled(self.recipe.for_workers(is_remote=False))
         except ConfigurationError:
