@@ -81,33 +81,29 @@ class Ray(Dispatcher):
         if find_spec("ray") is None:  # before a store is made, or a file read
             raise MissingExtraError("ray", "ray")
         self.is_remote, self.address, self.num_gpus = address is not None, address, num_gpus
-        self._begun: set[Any] = set()
 
     def _begin(self, job: bytes) -> None:
         self._ray = ray = self._session.enter_context(ray_session(self.workers, self.address))
         self._session.callback(self._cancel)
         options: dict[str, Any] = {"num_cpus": 1, "num_gpus": self.num_gpus, "max_retries": 0}
-        options["num_returns"] = "streaming"  # so that a task can say that it has begun
         if not self.is_remote and (home := os.environ.get("HOME")):  # Ray was started without
             options["runtime_env"] = {"env_vars": {"HOME": home}}
         self._do = ray.remote(**options)(do)
         # Within a list it stays where it is until a process asks for it.
         self._job = [ray.put(job)]
+        self._made = self._do.remote(self._job, None)
 
     def _submit(self, unit: bytes) -> Any:
         return self._do.remote(self._job, unit)
 
     def _done(self) -> Iterator[tuple[Any, UnitOutcome | Death]]:
         for one in self._ray.wait([*self._flying], num_returns=1, timeout=POLL)[0]:
-            if said := self._said(one):
-                self._begun.discard(one)
-                yield one, said
+            yield one, self._outcome(one)
 
-    def _said(self, one: Any) -> UnitOutcome | Death | None:
-        """What a task says next; None where it is that it has begun."""
+    def _outcome(self, one: Any) -> UnitOutcome | Death:
         errors = self._ray.exceptions
         try:
-            said = self._ray.get(next(one))
+            return pickle.loads(self._ray.get(one))  # type: ignore[no-any-return]  # noqa: S301 -- of our own task
         except errors.RayTaskError as error:
             raise EngineError(f"a task of Ray could not be done: {error.cause}") from error
         except errors.RayError as error:
@@ -116,30 +112,30 @@ class Ray(Dispatcher):
                     "Ray's own process has ended, and with it all workers; look at free memory, "
                     "and run this again"
                 ) from error
-            return Death(f"lost by Ray: {type(error).__name__}", one in self._begun)
-        if said:
-            return pickle.loads(said)  # type: ignore[no-any-return]  # noqa: S301 -- of our own task
-        self._begun.add(one)
-        return None
+            return Death(f"lost by Ray: {type(error).__name__}", self._can_begin())
+
+    def _can_begin(self) -> bool:
+        """Whether a process has made the job, so that others do not die of making it."""
+        try:
+            self._ray.get(self._made)
+        except self._ray.exceptions.RayError:
+            return False
+        return True
 
     def _cancel(self) -> None:
         for one in self._flying:
             self._ray.cancel(one, force=True)
 
 
-def do(job: Sequence[Any], unit: bytes) -> Iterator[bytes]:
-    """What a process of Ray runs: one unit, by a job that it makes once.
-
-    Nothing when it begins, then the outcome.
-    """
+def do(job: Sequence[Any], unit: bytes | None) -> bytes:
+    """What a process of Ray runs: one unit, by a job that it makes once; none for the job alone."""
     name = job[0].hex()
     if name not in _JOBS:
         import ray
 
         _JOBS.clear()
         _JOBS[name] = WorkerJob(ray.get(job[0]))
-    yield b""
-    yield _JOBS[name].do(unit)
+    return b"" if unit is None else _JOBS[name].do(unit)
 
 
 @contextmanager
