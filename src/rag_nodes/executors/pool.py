@@ -13,8 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import EngineError
-from rag_nodes.executors.dispatcher import POLL, Death, Dispatcher
-from rag_nodes.executors.job import UnitOutcome, WorkerJob
+from rag_nodes.executors.dispatcher import POLL, Death, Dispatcher, UnitOutcome, WorkerJob
 from rag_nodes.processes import Child, ends_with_parent, own_pipes, receive_bytes, send_bytes
 
 if TYPE_CHECKING:

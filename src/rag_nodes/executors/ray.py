@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError, EngineError, MissingExtraError
-from rag_nodes.executors.dispatcher import POLL, Death, Dispatcher
-from rag_nodes.executors.job import UnitOutcome, WorkerJob
+from rag_nodes.executors.dispatcher import POLL, Death, Dispatcher, UnitOutcome, WorkerJob
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

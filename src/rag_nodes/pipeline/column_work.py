@@ -5,9 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.errors import CancelledError, DimensionError, LedgerError, ModelError
+from llama_index.core.schema import BaseNode
+
+from rag_nodes.errors import (
+    CancelledError,
+    DimensionError,
+    LedgerError,
+    ModelError,
+    ModelRequestError,
+)
 from rag_nodes.ledger import StoredDocument
 from rag_nodes.metadata import (
     DECISION,
@@ -31,15 +39,29 @@ from rag_nodes.transforms import further_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from llama_index.core.schema import BaseNode, Document
+    from llama_index.core.schema import Document
 
     from rag_nodes.pipeline.build import ColumnPipeline
-    from rag_nodes.pipeline.embedding import Embedded, Waiting
     from rag_nodes.pipeline.recipe import IngestRecipe, Tell
     from rag_nodes.pipeline.units import Known
 
 _IDENTITY = (SOURCE, FILE_NAME, SOURCE_HASH)
 """Metadata of the document that every node needs."""
+
+
+Waiting = list[tuple[BaseNode, DocumentResult]]
+"""Nodes that are to be stored, each with the document it belongs to."""
+
+
+class Embedded(NamedTuple):
+    """What became of a request; what it asked for and was not refused has its vectors now.
+
+    `refused` is what the model refuses by itself, and why; `error` why there is no more.
+    """
+
+    part: Waiting
+    refused: Sequence[tuple[BaseNode, DocumentResult, ModelRequestError]] = ()
+    error: Exception | None = None
 
 
 class ColumnWork:
