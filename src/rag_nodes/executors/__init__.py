@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rag_nodes.executors.executor import Executor, Inline, LostUnit, usable_cores, working_on
-from rag_nodes.lazy_imports import lazy_getattr
+from rag_nodes.import_paths import lazy_getattr
 
 if TYPE_CHECKING:
     from rag_nodes.executors.pool import Pool
