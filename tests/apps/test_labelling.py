@@ -146,15 +146,16 @@ def test_what_changed_elsewhere_is_drawn_when_the_tab_opens_and_nothing_else(
     assert events.refresh(shown, "", REQUEST)[1] == "a"
 
 
-def test_drafts_are_added_once(sessions: Sessions, session: Session) -> None:
+def test_where_nothing_can_be_drafted_a_passage_waits_for_its_question(
+    sessions: Sessions, session: Session
+) -> None:
     events = QuestionEvents(sessions, ChunksEvents(sessions))
-    events.draft(3, REQUEST)
-    drafted = len(session.questions)
-    events.draft(3, REQUEST)
+    drawn = events.draft(3, REQUEST)
     dataset = session.questions.dataset
     assert dataset is not None
-    assert len(dataset.questions) == drafted > 0
-    assert all(one.draft for one in dataset.questions)
+    (made,) = dataset.questions
+    assert (made.kind, made.draft) == ("passage", True)
+    assert drawn[6].value == ""
 
 
 def _asked(session: Session) -> tuple[Turn, Answer]:
@@ -202,5 +203,5 @@ def test_hostile_questions_and_documents_are_drawn_as_text(payload: str) -> None
     document = Document(id_="d", text=text, metadata={"file_name": payload})
     gold = Passage("d", Span(0, len(payload)))
     question = Question("q", payload, ((gold,),), kind=payload)
-    inert(card(Dataset("x", (document,), (question,)), 0))
+    inert(card(Dataset("x", (document,), (question,)), 0, 0, 1))
     inert(passages_marked((gold,), {"d": text}))

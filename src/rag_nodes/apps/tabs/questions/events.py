@@ -18,7 +18,7 @@ from rag_nodes.apps.tabs.questions.card import card
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import count, empty
 from rag_nodes.apps.visitors import session_of
-from rag_nodes.errors import RagNodesError
+from rag_nodes.errors import DatasetError, DatasetTooLargeError, RagNodesError
 from rag_nodes.evaluation.checks import DRAFTED
 from rag_nodes.evaluation.drafts import draft_questions
 from rag_nodes.evaluation.drafts.choose import drafted
@@ -161,7 +161,10 @@ class QuestionEvents:
         return self._step(current, -1, request)
 
     def draft(self, number: float | None, request: gr.Request) -> tuple[Any, ...]:
-        """Add drafts about the documents; those that were drafted before are not drafted again."""
+        """Add drafts about the documents; those that were drafted before are not drafted again.
+
+        Where none can be made, a passage whose question is to be typed.
+        """
         session = session_of(self._sessions, request)
         wanted = min(max(int(number or 1), 1), MOST_DRAFTS)
         dataset = session.questions.dataset
@@ -170,8 +173,11 @@ class QuestionEvents:
             drafts = draft_questions(session.documents, count=wanted).questions
             new = [one for one in drafts if one.id not in known]
             session.questions.add(new, session.documents)
-        except RagNodesError as error:
+        except DatasetTooLargeError as error:
             raise gr.Error(str(error), print_exception=False) from error
+        except DatasetError:
+            gr.Info("No question can be drafted here: type what this passage answers.")
+            return self.elsewhere(request)
         gr.Info(f"{count(len(new), 'draft')} added.")
         return _drawn(session, new[0].id if new else "")
 
