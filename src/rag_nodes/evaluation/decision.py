@@ -70,7 +70,7 @@ def likely(
     words = (
         f"For answers of {length}, {best.name} looks best. Tested by keywords of {passages} "
         "passages of that length, not by questions: on seven labelled collections such a choice "
-        "was 4 points behind the best on average, 10 at worst; twenty questions of your own, 3."
+        "was 6 points behind the best on average, 22 at worst; twenty questions of your own, 3."
     )
     return _taking(best, "likely", words, preset)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.evaluation.dataset import Answer
-    from rag_nodes.evaluation.drafts.stretches import Stretch
+    from rag_nodes.evaluation.drafts.stretches import Part
     from rag_nodes.text.spans import Span
 
 _NAME = "your questions"
@@ -39,7 +39,7 @@ class Questions:
         self._dataset: Dataset | None = None
         self._marked: Answer = ()
         self._revision = 0
-        self._parts: tuple[list[str], list[Stretch]] = ([], [])
+        self._parts: tuple[list[str], list[Part]] = ([], [])
 
     def __len__(self) -> int:
         """How many there are."""
@@ -61,7 +61,7 @@ class Questions:
         """Passages marked as the answer of a question that nobody has typed yet, in their order."""
         return self._marked
 
-    def parts(self, documents: Sequence[Document]) -> list[Stretch]:
+    def parts(self, documents: Sequence[Document]) -> list[Part]:
         """The parts of the documents that can be asked about, looked for once."""
         ids = [one.id_ for one in documents]
         with self._lock:

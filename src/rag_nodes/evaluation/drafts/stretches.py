@@ -19,7 +19,7 @@ _WINDOW = 1_500
 """Characters of a part of a document without headings."""
 
 
-class Stretch(NamedTuple):
+class Part(NamedTuple):
     """A part of a document: its passage, and the heading above it; "" for none."""
 
     passage: Passage
@@ -47,12 +47,12 @@ def resized(document: Document, span: Span, step: int) -> Span:
     return max(shorter, key=lambda one: one.length, default=span)
 
 
-def stretches(documents: Sequence[Document]) -> list[Stretch]:
+def stretches(documents: Sequence[Document]) -> list[Part]:
     """The parts of documents that can be asked about: sections, or equal parts without headings."""
     return [one for document in documents for one in _parts(document)]
 
 
-def next_stretch(parts: Sequence[Stretch], golds: Sequence[Passage]) -> Stretch | None:
+def next_stretch(parts: Sequence[Part], golds: Sequence[Passage]) -> Part | None:
     """The part that is farthest from all answers so far; None where each has one.
 
     Args:
@@ -70,10 +70,10 @@ def _distance(passage: Passage, golds: Sequence[Passage]) -> float:
     return min((max(one.start - end, start - one.end) for one in own), default=float("inf"))
 
 
-def _parts(document: Document) -> Iterator[Stretch]:
+def _parts(document: Document) -> Iterator[Part]:
     sections = Page(document).sections
     for one in sections:
-        yield Stretch(Passage(document.id_, one.body), one.heading)
+        yield Part(Passage(document.id_, one.body), one.heading)
     if not sections:
         for span in SentenceText(document.text).passages(_WINDOW, _WINDOW):
-            yield Stretch(Passage(document.id_, span), "")
+            yield Part(Passage(document.id_, span), "")

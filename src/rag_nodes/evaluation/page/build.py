@@ -67,7 +67,7 @@ class Cell(NamedTuple):
         return inside or any(one.read for one in self.pieces)
 
 
-class Line(NamedTuple):
+class MatrixLine(NamedTuple):
     """One question in all rows that are compared.
 
     Attributes:
@@ -177,12 +177,12 @@ def _page() -> Template:
     return environment.get_template("page.html.j2")
 
 
-def _lines(report: EvaluationReport, rows: Sequence[Row]) -> Iterator[Line]:
+def _lines(report: EvaluationReport, rows: Sequence[Row]) -> Iterator[MatrixLine]:
     outcomes = [{one.question: one for one in row.outcomes} for row in rows]
     for number, question in enumerate(report.questions, 1):
         cells = [cell_of(report, of[question["id"]], question) for of in outcomes]
         if cells:
-            yield Line(number, question, tuple(cells))
+            yield MatrixLine(number, question, tuple(cells))
 
 
 def _mean(row: Row) -> float:
