@@ -254,7 +254,7 @@ async def test_an_agent_hears_how_far_its_evaluation_is_and_gets_a_verdict_with_
     async with _connected(address) as session:
         reply = await session.call_tool("evaluate", arguments, progress_callback=hear)
     found = _data(reply)
-    assert heard[0][2] == "size: fixed"
+    assert heard[0][2] == "index: fixed"
     assert heard[-1][:2] == (14, 14)
     assert "2 questions about one document" in " ".join(found["verdict"])
     assert [row["name"] for row in found["rows"]] == [
@@ -264,6 +264,7 @@ async def test_an_agent_hears_how_far_its_evaluation_is_and_gets_a_verdict_with_
         "heading",
         "heading at 30",
         "heading at equal size",
+        "LlamaIndex SentenceSplitter",
     ]
     assert found["measure"] == "recall@4"
     assert sum(one["questions"].get("fixed", 0) for one in found["missed"]) == 2
