@@ -55,9 +55,9 @@ def test_a_deleted_file_stays_until_it_is_pruned(corpus: FolderIngests) -> None:
     assert corpus.opened == []
 
 
-def test_what_a_killed_ingest_had_stored_of_a_file_that_is_gone_goes_too(
-    corpus: FolderIngests, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def killed(corpus: FolderIngests, monkeypatch: pytest.MonkeyPatch) -> FolderIngests:
+    """Files of which the last one is stored, by a run that was killed before it said so."""
     record = Ledger.record
 
     def recorded(ledger: Ledger, file: FileRow, documents: Sequence[DocumentRow]) -> None:
@@ -70,13 +70,30 @@ def test_what_a_killed_ingest_had_stored_of_a_file_that_is_gone_goes_too(
         with pytest.raises(KeyboardInterrupt):
             corpus.ingest()
     assert stored(corpus) == {"0.md", "1.md", "2.md"}
-    (corpus.folder / "2.md").unlink()
+    return corpus
 
-    report = corpus.ingest(prune=True)
+
+def test_what_a_killed_ingest_had_stored_of_a_file_that_is_gone_goes_too(
+    killed: FolderIngests,
+) -> None:
+    (killed.folder / "2.md").unlink()
+
+    report = killed.ingest(prune=True)
 
     assert report.pruned
     assert [Path(one).name for one in report.pruned.documents] == ["2.md"]
-    assert stored(corpus) == {"0.md", "1.md"}
+    assert stored(killed) == {"0.md", "1.md"}
+
+
+def test_what_a_killed_ingest_had_stored_of_a_file_that_cannot_be_read_for_a_moment_is_kept(
+    killed: FolderIngests,
+) -> None:
+    killed.write("2.md", "%PDF-1.7 this is no Markdown")
+
+    report = killed.ingest(prune=True)
+
+    assert (states(report)[2], report.pruned) == ("failed", Pruned((), 0))
+    assert stored(killed) == {"0.md", "1.md", "2.md"}
 
 
 def test_a_file_in_whose_place_is_a_folder_is_gone(corpus: FolderIngests) -> None:

@@ -54,6 +54,7 @@ class IngestColumn:
         self._is_believed = self._is_marked = self._has_written = False
         self._trouble: StoreError | None = None
         self._former: dict[str, set[str]] = {}
+        self._intended: frozenset[str] = frozenset()
         self._pending: dict[str, DocumentResult] = {}
         ledger.use(row)
 
@@ -133,6 +134,7 @@ class IngestColumn:
 
         Where that fails, nothing is to be stored.
         """
+        self._intended = frozenset()
         due = [one for one in made.documents.values() if one.points or self._stale(one)]
         if not due or self.stopped:
             return
@@ -144,6 +146,7 @@ class IngestColumn:
                 self._use(len(vector))
             ids = {one.stored.document_id: one.ids for one in due}
             self._ledger.intend(self.collection, ids, paths)
+            self._intended = frozenset(ids)
             return
         _refuse(due, due[0].error or "")  # what is not listed is not stored
 
@@ -155,7 +158,7 @@ class IngestColumn:
         stored = self._put([one for one in due if one.is_cut])
         for one in due:
             one.points, former = (), self._former.get(one.stored.document_id, set())
-            if stale := self._stale(one):
+            if one.stored.document_id in self._intended and (stale := self._stale(one)):
                 with self._failing([one], one.label), self._tally.storing(self.name):
                     self._store.delete(self.collection, sorted(stale))
                     self._has_written = True

@@ -149,7 +149,14 @@ def _gone(
         for row in rows
         if {one.path for one in holders[row.id]} <= {*lost}
     }
-    return gone | {one: path for path, one in ledger.vanished(corpus) if here(path)}, lost
+    vanished = [(path, one) for path, one in ledger.vanished(corpus) if here(path)]
+    left = ledger.known(corpus, list({path for path, _ in vanished}))
+    for path, one in vanished:
+        # A file that is there has lost a document only once it was read without it.
+        was_read = path in left and left[path].file.state != "failed"
+        if was_read or _is_lost(path):
+            gone[one] = path
+    return gone, lost
 
 
 def moved_files(ledger: Ledger, corpus: str, paths: Iterable[str | Path]) -> tuple[str, ...]:
