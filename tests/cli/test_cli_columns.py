@@ -35,23 +35,23 @@ QUOTE = "A spare battery starts the generator when the grid is down."
 @pytest.fixture
 def evaluate(
     command: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str], Ended]:
+) -> Callable[..., Ended]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "manual.md").write_text(MANUAL)
     (tmp_path / "my_engines.py").write_text(ENGINES)
     (tmp_path / "q.csv").write_text(f"question,answer\nWhat starts the generator?,{QUOTE}\n")
 
-    def run(column: str) -> Ended:
+    def run(column: str, *options: str) -> Ended:
         return command(
             "evaluate", "manual.md", "--questions", "q.csv", "--sizes", "0", "--equal-size", "0",
-            "--column", column, "--json",
+            "--column", column, *options, "--json",
         )  # fmt: skip
 
     return run
 
 
-def test_an_engine_is_a_column_by_the_name_it_gets(evaluate: Callable[[str], Ended]) -> None:
+def test_an_engine_is_a_column_by_the_name_it_gets(evaluate: Callable[..., Ended]) -> None:
     done = evaluate("mine=my_engines:engine")
     assert done.code == 0, done.stderr
     [row] = [one for one in done.json["rows"] if one["name"] == "mine"]
@@ -65,12 +65,31 @@ def test_an_engine_is_a_column_by_the_name_it_gets(evaluate: Callable[[str], End
         ("mine=my_engines:nothing", "has no 'nothing'"),
         ("mine=my_engines:broken", "OSError: no such index"),
         ("mine=no_such_module:engine", "cannot be imported"),
-        ("my_engines:engine", "write module:name"),
+        ("my_engines:engine", "is not NAME=MODULE:OBJECT"),
+        ("=my_engines:engine", "is not NAME=MODULE:OBJECT"),
     ],
 )
 def test_a_column_that_finds_nothing_is_refused_with_the_reason(
-    evaluate: Callable[[str], Ended], column: str, why: str
+    evaluate: Callable[..., Ended], column: str, why: str
 ) -> None:
     refused = evaluate(column)
     assert refused.code != 0
+    assert why in " ".join(refused.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["-p", "heading"], "are called 'heading'"),
+        (["--column", "heading=my_engines:engine"], "are called 'heading'"),
+        (["--collection", "heading"], "are called 'heading'"),
+        (["--collection", " "], "--collection is blank"),
+        (["-s", "chunk_size=400"], "no parser is compared"),
+    ],
+)
+def test_what_would_be_lost_in_silence_is_refused(
+    evaluate: Callable[..., Ended], options: list[str], why: str
+) -> None:
+    refused = evaluate("heading=my_engines:engine", *options)
+    assert refused.code == 2
     assert why in " ".join(refused.stderr.split())

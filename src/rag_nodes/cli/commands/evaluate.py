@@ -27,6 +27,9 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import USUAL
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rag_nodes.cli.selection import Selection
     from rag_nodes.evaluation.judging.stage import Judging
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.settings import Settings
@@ -204,6 +207,8 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     from rag_nodes.evaluation.run import evaluate as run
 
     selection = select(parser or (), changes or ())
+    found = [_column(given) for given in column or ()]
+    _check_names(selection, [*(collection or ()), *(name for name, _ in found)])
     plan = _plan(cli, budget, sizes, equal_size, granularity, vector, seed)
     gates = Gates(plan, baseline, fail_under or (), tolerance)
     chosen = executor_of(workers, engine, ray_address)
@@ -216,7 +221,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
         stored: dict[str, object] = {
             name: StoredCollection(workspace.store, name) for name in collection or ()
         }
-        stored |= dict(map(_column, column or ()))
+        stored |= {name: _found(name, path) for name, path in found}
         dataset = asked_of(cli, workspace, questions, paths or [], answers, seed)
         models = workspace.models(answers=bool(judging))
         parsers = {} if stored and not parser else selection.build(models)
@@ -242,19 +247,47 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     raise typer.Exit(show_report(cli, report, files, models, gates.results(report)))
 
 
-def _column(given: str) -> tuple[str, object]:
-    """The name of a column, and the object that finds for it."""
+def _column(given: str) -> tuple[str, str]:
+    """The name of a column, and the import path of what finds for it."""
+    name, equals, path = (part.strip() for part in given.partition("="))
+    if not (name and equals and path):
+        raise ConfigurationError(
+            f"--column {given!r} is not NAME=MODULE:OBJECT, for example mine=my_engines:engine"
+        )
+    return name, path
+
+
+def _check_names(selection: "Selection", names: "Sequence[str]") -> None:
+    """Refuse collections and columns without a name of their own, and `--set` for no parser."""
+    taken = {choice.label for choice in selection.choices}
+    for name in names:
+        if not name.strip():
+            raise ConfigurationError("--collection is blank; name one of --store")
+        if name in taken:
+            raise ConfigurationError(
+                f"two of the parsers, collections and columns are called {name!r}; give the "
+                "--column another name, as other=MODULE:OBJECT, or leave one out"
+            )
+        taken.add(name)
+    if names and selection.changes and not selection.choices:
+        raise ConfigurationError(
+            "--set changes nothing, as no parser is compared; name one with --parser, or leave it "
+            "out"
+        )
+
+
+def _found(name: str, path: str) -> object:
+    """What finds for a column."""
     from rag_nodes.columns import finds
     from rag_nodes.import_paths import load_object
 
-    name, _, path = given.partition("=")
     found = load_object(path)
     if not finds(found):
         raise ConfigurationError(
-            f"--column {given}: {type(found).__name__} finds nothing; name a query engine, "
+            f"--column {name}={path}: {type(found).__name__} finds nothing; name a query engine, "
             "retriever, index or vector store of LlamaIndex, or give a splitter with --parser"
         )
-    return name, found
+    return found
 
 
 def _judging(
