@@ -50,7 +50,8 @@ def where_of(chosen: MetadataFilters | None) -> Where | None:
     ]
     hows: dict[str, Literal["must", "should", "must_not"]] = {"or": "should", "not": "must_not"}
     how = hows.get(chosen.condition or "and", "must")
-    return Together(how, tuple(one for one in each if one is not None))
+    parts = tuple(one for one in each if one is not None)
+    return Together(how, parts) if parts else None
 
 
 def _where(given: MetadataFilter) -> Where:
@@ -138,7 +139,7 @@ class Terms(NamedTuple):
             case Condition(key, how, value):
                 try:
                     return self._compared(key, how, value)
-                except (TypeError, ValueError) as error:
+                except (TypeError, ValueError, OverflowError) as error:
                     raise _incomparable(key, how, value, error) from error
 
     def _compared(self, key: str, how: str, value: Any) -> Any:

@@ -13,6 +13,7 @@ from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.llms import MockLLM
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.types import (
+    FilterCondition,
     FilterOperator,
     MetadataFilter,
     MetadataFilters,
@@ -135,6 +136,7 @@ def test_what_a_query_lacks_or_has_wrong_is_told(
             for operator, value in (("==", float("nan")), ("in", [float("nan")]))
         ),
         ({"filters": one("year", [2020], ">")}, "cannot compare"),
+        ({"filters": one("year", 10**400, "<=")}, "cannot compare"),
     ]
     for given, said in wrong:
         with pytest.raises(ConfigurationError, match=said):
@@ -149,6 +151,16 @@ def test_what_a_query_lacks_or_has_wrong_is_told(
     assert vectors.get_nodes() == []
     with pytest.raises(CollectionMissingError):
         ranked(vectors)
+
+
+@pytest.mark.parametrize("vectors", ["memory", "folder", "server", "dictionary"], indirect=True)
+@pytest.mark.parametrize("condition", ["and", "or", "not"])
+def test_a_group_of_empty_groups_lets_everything_pass(
+    vectors: RagNodesVectorStore, condition: FilterCondition
+) -> None:
+    vectors.add([TextNode(text="lion", embedding=[1.0, 0.0, 0.0])])
+    empty = MetadataFilters(filters=[MetadataFilters(filters=[])], condition=condition)
+    assert len(ranked(vectors, filters=empty).ids or ()) == 1
 
 
 SIZES = {"two": 2, "two and a bit": 2.5, "also two": 2.0, "word": "2", "list": [2, 7.5]}
