@@ -217,7 +217,7 @@ def answer_of(last: Event | None) -> Answer:
     return last.answer
 
 
-def extracted(question: str, packed: Packed, *, sentences: int = 3) -> Written:
+def extracted(question: str, packed: Packed) -> Written:
     """The best sentences of the packed hits, each followed by its source.
 
     Each citation is exactly the sentence, with its own page.
@@ -225,13 +225,12 @@ def extracted(question: str, packed: Packed, *, sentences: int = 3) -> Written:
     Args:
         question: in the user's words.
         packed: what may be quoted.
-        sentences: how many at most.
     """
     from rag_nodes.text.extracts import extract
 
     passages = list(_passages(packed))
     texts = [hit.read.text[start:end] for hit, start, end in passages]
-    extracts = extract(question, texts, limit=sentences)
+    extracts = extract(question, texts)
     if not extracts:
         return Written((NOTHING_ANSWERS,), "nothing")
     pieces: list[str] = []
