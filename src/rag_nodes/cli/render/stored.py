@@ -83,7 +83,8 @@ def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
     if one.failed:
         failed = counted(one.failed, "document")
         yield "  Failed", f"{failed}{_since(one.failed_at)}: {one_line(one.error or '')}"
-    yield "  Ingested", f"first {moment(one.first_used)}, last {moment(one.last_used)}"
+    if one.first_used:  # a copy that nothing was ingested into has no times
+        yield "  Ingested", f"first {moment(one.first_used)}, last {moment(one.last_used)}"
     yield "  On disk", "-" if one.size is None else size_of(one.size)
 
 
