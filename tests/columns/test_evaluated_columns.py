@@ -13,8 +13,10 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from plant import MANUAL
 
 from rag_nodes import Dataset, EvaluationPlan, evaluate, get_embedding, get_parser
+from rag_nodes.apps.tabs.evaluate.verdict import verdict
 from rag_nodes.columns import StoredCollection
 from rag_nodes.evaluation import Passage, Question
+from rag_nodes.evaluation.page import html_of
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.store import open_store
 from rag_nodes.text.spans import Span
@@ -79,13 +81,23 @@ def test_a_retriever_is_asked_each_question_once_and_scored_by_what_has_a_place(
     row = rows({"mine": found})["mine"]
     assert sorted(found.asked) == sorted(one.text for one in dataset().questions)
     assert row.cost["recovery"] == 0.5
-    assert row.cost["chunks"] == 2
+    assert row.chunks["chunks"] == 2
     assert [one.scores["recall@40"] for one in row.outcomes] == [1.0, 0.0]
     assert row.parser["store"] == "Counted"
     said = evaluate(dataset(), {"mine": found, "ours": "sentence"}, plan=PLAN).said
     assert [one for one in said if "no place" in one] == [
         "mine: 1 of 2 chunks have no place in the documents; they are read and score nothing."
     ]
+
+
+def test_how_large_an_index_is_that_only_finds_is_not_known_on_any_page() -> None:
+    report = evaluate(dataset(), {"mine": Counted(BATTERY), "ours": "sentence"}, plan=PLAN)
+    mine, ours = report.rows
+    for name in ("chunks", "tokens", "embedded", "bytes"):
+        assert mine.cost[name] is None
+        assert ours.cost[name] > 0
+    for page in (html_of(report), str(verdict(report, {}))):
+        assert "None" not in page
 
 
 def test_an_engine_is_measured_by_what_it_reads_and_a_preset_by_its_name() -> None:

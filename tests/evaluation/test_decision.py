@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,12 +15,15 @@ from rag_nodes.evaluation.verdicts import Judge, pairs_of
 from rag_nodes.evaluation.wording import summary
 from rag_nodes.parsers import get_parser
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 COUNT = 60
 IDS = [f"d{number}" for number in range(12) for _ in range(5)]
 
 
 def decided(
-    columns: dict[str, tuple[int, int]], documents: list[str] = IDS, standard: str = ""
+    columns: dict[str, tuple[int, int | None]], documents: list[str] = IDS, standard: str = ""
 ) -> ReportDecision:
     """What is taken of columns by how many answers each finds, and by its bytes."""
     values = {
@@ -32,14 +36,20 @@ def decided(
 
 
 def decided_by(
-    values: dict[str, np.ndarray], sizes: dict[str, int], documents: list[str], standard: str = ""
+    values: dict[str, np.ndarray],
+    sizes: Mapping[str, int | None],
+    documents: list[str],
+    standard: str = "",
 ) -> ReportDecision:
     """What is taken by the values of columns, and by their bytes."""
     return measured(values, sizes, documents, standard)[0]
 
 
 def measured(
-    values: dict[str, np.ndarray], sizes: dict[str, int], documents: list[str], standard: str = ""
+    values: dict[str, np.ndarray],
+    sizes: Mapping[str, int | None],
+    documents: list[str],
+    standard: str = "",
 ) -> tuple[ReportDecision, list[str]]:
     """The decision, and the verdict beside it."""
     usual = get_parser("retrieval").fingerprint
@@ -83,6 +93,12 @@ def test_of_columns_that_may_each_be_the_best_the_cheapest_is_taken() -> None:
         "Take B (200 tokens a chunk on average): it is as good as A, at 60 % of its "
         "space; C is behind in these documents, and in documents like these."
     )
+
+
+def test_an_index_of_unknown_size_is_taken_only_where_it_leads_and_costs_are_not_said() -> None:
+    assert decided({"A": (50, 1_000), "B": (50, None), "C": (20, 100)}).take == "A"
+    found = decided({"A": (50, None), "B": (50, 600), "C": (20, 100)})
+    assert (found.take, found.cost) == ("A", "")
 
 
 def test_a_leader_that_is_not_better_than_all_says_who_is_behind() -> None:

@@ -78,11 +78,13 @@ class FoundStore(Store, ABC):
     Attributes:
         embeds: whether it is asked by the embedding of a question, which has to be made for it.
         deepens: whether it can be asked for more chunks than it gave.
+        lists_all: whether `nodes` are all of its chunks, not only those that were found.
         seconds: how long it took to answer each question.
     """
 
     embeds = False
     deepens = True
+    lists_all = False
 
     def __init__(self, what: str, placing: Placing) -> None:
         super().__init__(_Nothing(what))
@@ -182,6 +184,7 @@ class _Collection(FoundStore):
     """A collection of a store, whose documents may have other ids and other places."""
 
     embeds = True
+    lists_all = True
 
     def __init__(self, given: StoredCollection, placing: Placing) -> None:
         super().__init__(f"{given.name} in {given.store.location}", placing)

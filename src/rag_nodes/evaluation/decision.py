@@ -144,11 +144,17 @@ def _standing(
 
 
 def _cheapest(rows: Mapping[str, Row], stands: _Standing, standard: str) -> str:
-    """The name of the cheapest that is as good as the best; the standard where it is as cheap."""
+    """The name of the cheapest that is as good as the best; the standard where it is as cheap.
+
+    A row whose size is not known is taken only where it leads, as nothing is cheaper or dearer.
+    """
+    if rows[stands.leader].cost["bytes"] is None:
+        return stands.leader
     good = [
         name
         for name in (stands.leader, *stands.others)
         if name not in stands.behind
+        and rows[name].cost["bytes"] is not None
         and _mean(rows[stands.leader]) - _mean(rows[name])
         <= max(TOLERANCE, min(stands.errors[name], VISIBLE))
     ]
@@ -213,6 +219,8 @@ def _kept(standard: str, lead: float, more: int) -> Iterator[str]:
 
 def _cost(taken: Row) -> str:
     cost = taken.cost
+    if cost["bytes"] is None:
+        return ""
     size = _bytes(taken) / _MEGABYTE
     said = f"It takes {cost['chunks']:,} chunks, {cost['tokens']:,} tokens, {size:,.1f} MB"
     priced = f" and ${cost['price']:.4f} to embed" if cost["price"] else ""

@@ -56,8 +56,10 @@ _LEAST = 20
 class Cost:
     """What it takes to have a column in a store.
 
+    How large an index is that only finds chunks by questions, is not known: None.
+
     Attributes:
-        chunks: that are found; parents, which are read in their place, do not count.
+        chunks: that can be found; parents, which are read in their place, do not count.
         tokens: the chunks' own texts, overlap counted twice.
         embedded: tokens the embedding model is given: headings above the text included.
         bytes: of vectors and texts; an index takes more.
@@ -67,10 +69,10 @@ class Cost:
         recovery: share of the chunks whose place in their document is known; 1 for our parsers.
     """
 
-    chunks: int
-    tokens: int
-    embedded: int
-    bytes: int
+    chunks: int | None
+    tokens: int | None
+    embedded: int | None
+    bytes: int | None
     seconds: float
     price: float | None
     recovery: float
@@ -128,11 +130,14 @@ class Index:
         self.chunks = ChunkMap.of((document_of(node), span_of(node)) for node in leaves)
         self.statistics: ChunkStatistics = chunk_statistics(token_counts(nodes, counts))
         placed = sum(len(spans) for spans in self.chunks.spans.values())
+        embedded = sum(count_tokens(node.get_content(MetadataMode.EMBED)) for node in leaves)
+        size = sum(dimension * _FLOAT + len(_encoded(node)) for node in leaves)
+        is_whole = not isinstance(self._store, FoundStore) or self._store.lists_all
         self.cost = Cost(
-            chunks=len(leaves),
-            tokens=self.statistics.tokens,
-            embedded=sum(count_tokens(node.get_content(MetadataMode.EMBED)) for node in leaves),
-            bytes=sum(dimension * _FLOAT + len(_encoded(node)) for node in leaves),
+            chunks=len(leaves) if is_whole else None,
+            tokens=self.statistics.tokens if is_whole else None,
+            embedded=embedded if is_whole else None,
+            bytes=size if is_whole else None,
             seconds=seconds,
             price=outcome.embedding_cost if outcome else None,
             recovery=placed / len(leaves) if leaves else 1.0,
@@ -176,7 +181,7 @@ class Index:
         ranked = self.search(question, depth)
         # Small chunks may come first, and those that overlap share what they hold.
         unlisted = isinstance(self._store, FoundStore) and self._store.deepens
-        while (unlisted or depth < self.cost.chunks) and not _fills(ranked, budget):
+        while (unlisted or depth < self.statistics.chunks) and not _fills(ranked, budget):
             depth *= _DEEPER
             found = self.search(question, depth)
             if len(found) <= len(ranked):

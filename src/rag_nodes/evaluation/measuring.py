@@ -216,7 +216,7 @@ def _outcome(
         index.chunks,
         texts,
         budget=plan.budget,
-        deeper=lambda: index.search(question, min(_DEEPEST, max(1, index.cost.chunks))),
+        deeper=lambda: index.search(question, min(_DEEPEST, max(1, index.statistics.chunks))),
         is_filtered=bool(options.filter) or options.similarity_cutoff is not None,
         by_sentence=options.granularity == "sentences",
     )

@@ -191,7 +191,7 @@ class ReportDecision:
         tokens: mean size of its chunks; None where nothing is taken.
         grade: how sure that is.
         words: the sentence.
-        cost: what it takes to have it in a store; "" where nothing is taken.
+        cost: what it takes to have it in a store; "" where nothing is taken or that is not known.
         more_questions: about how many further questions would show the lead that is not shown, in
             80 of 100 tries; 0 where there is none.
         preset: of what is taken, or of what stands, a preset file as text, see `load_preset`; ""
@@ -354,7 +354,7 @@ class EvaluationReport:
 
 def _lost(row: Row) -> str:
     """How many chunks of a column count for nothing; "" where all have a place."""
-    chunks, recovery = row.cost.get("chunks") or 0, row.cost.get("recovery")
+    chunks, recovery = row.chunks.get("chunks") or 0, row.cost.get("recovery")
     lost = round(chunks * (1 - (1 if recovery is None else recovery)))
     if not lost:
         return ""

@@ -172,8 +172,10 @@ def _number_row(
         f"{row.chunks['mean']:,.0f}",
         f"{row.means['tokens@' + str(report.settings['budget'])]:,.0f}",
         *(f"{100 * row.means[one]:.1f}" for one in budgets),
-        f"{row.cost['chunks']:,.0f}",
-        f"{row.cost['embedded']:,.0f}",
+        *(  # of an index that only finds chunks by questions they are not known
+            "" if row.cost[one] is None else f"{row.cost[one]:,.0f}"
+            for one in ("chunks", "embedded")
+        ),
     )
     return tag("tr", head, *(tag("td", value) for value in values))
 
