@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from llama_index.core.node_parser import SentenceSplitter
 from tests.evaluation.labelled import corpus
 
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation import Dataset, recommend
 from rag_nodes.evaluation.columns import REFERENCE
 from rag_nodes.evaluation.drafts.probes import CHARACTERS, probes
@@ -87,6 +89,29 @@ def test_a_splitter_without_sizes_and_one_that_fails_are_rows_beside_the_others(
     assert "characters today" in (report.row("broken").error or "")
     assert report.decision.words
     assert [one.column for one in report.left_out] == ["broken"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"retrieval": SentenceSplitter(chunk_size=300)},
+        {"recursive": get_parser("heading"), "retrieval": get_parser("retrieval")},
+    ],
+)
+def test_no_column_takes_the_name_of_what_stands_or_the_place_of_another(
+    given: dict[str, object], dataset: Dataset
+) -> None:
+    with pytest.raises(ConfigurationError, match="choose another name for that column"):
+        recommend(dataset, given, plan=SMALL)
+
+
+@pytest.mark.parametrize("names", [("retrieval",), ("recursive", "retrieval")])
+def test_what_stands_is_at_other_sizes_the_preset_recursive(
+    names: tuple[str, ...], dataset: Dataset
+) -> None:
+    given = {name: get_parser(name) for name in names}
+    report = recommend(dataset, given, plan=replace(SMALL, sizes=(30,)))
+    assert [row.name for row in report.rows] == ["retrieval", "recursive at 30", REFERENCE]
 
 
 def test_every_embedding_is_tried_where_that_is_asked_for(dataset: Dataset) -> None:

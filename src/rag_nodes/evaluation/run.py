@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import Store
 
+_SIZED = "recursive"
+"""The preset that the one which stands is at other sizes."""
 _CHOSEN = "chosen"
 """Name of the preset of what is to be taken, until somebody gives it one."""
 
@@ -154,6 +156,7 @@ def recommend(
         **options: as for `evaluate`.
 
     Raises:
+        ConfigurationError: a parser takes the name of the preset `retrieval`.
         RagNodesError: as for `evaluate`.
     """
     plan = replace(plan or EvaluationPlan(), target=None, chosen_from="sizes")
@@ -165,13 +168,25 @@ def recommend(
     )  # fmt: skip
     plan = replace(plan, options=replace(plan.options, granularity=read or "chunks"))
     given = parsers or {name: get_parser(name) for name in SWEPT}
-    sized = {  # the name of what stands is taken; of other sizes it is one of these
-        "recursive" if name == DEFAULT_PARSER else name: without_overlap(as_parser(parser))
-        for name, parser in given.items()
-    }
+    sized = {_sized(name, parser, given): without_overlap(as_parser(parser))
+             for name, parser in given.items()}  # fmt: skip
     columns = by_vectors(sized, plan.options, vectors)
     first = {DEFAULT_PARSER: Searched(get_parser(DEFAULT_PARSER), standard, at_sizes=False)}
     return evaluate(dataset, {**first, **columns}, plan=plan, **options)
+
+
+def _sized(name: str, parser: object, given: Mapping[str, object]) -> str:
+    """The name of a column at other sizes: that of the preset which stands is taken."""
+    if name != DEFAULT_PARSER:
+        return name
+    both = {DEFAULT_PARSER: parser, _SIZED: given.get(_SIZED, get_parser(_SIZED))}
+    # The preset called so is, at each size, the same.
+    if all(as_parser(one).fingerprint == get_parser(key).fingerprint for key, one in both.items()):
+        return _SIZED
+    raise ConfigurationError(
+        f"{DEFAULT_PARSER!r} is the name of the preset that stands, which has a row in any case; "
+        "choose another name for that column, or leave it out"
+    )
 
 
 def _preset_of(variant: Variant, plan: EvaluationPlan) -> str:
