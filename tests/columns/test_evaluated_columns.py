@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core import Document, VectorStoreIndex
@@ -11,9 +12,11 @@ from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from plant import MANUAL
+from rich.console import Console
 
 from rag_nodes import Dataset, EvaluationPlan, evaluate, get_embedding, get_parser
 from rag_nodes.apps.tabs.evaluate.verdict import verdict
+from rag_nodes.cli.render.evaluation import evaluation_view
 from rag_nodes.columns import StoredCollection
 from rag_nodes.evaluation import Passage, Question
 from rag_nodes.evaluation.page import html_of
@@ -84,10 +87,16 @@ def test_a_retriever_is_asked_each_question_once_and_scored_by_what_has_a_place(
     assert row.chunks["chunks"] == 2
     assert [one.scores["recall@40"] for one in row.outcomes] == [1.0, 0.0]
     assert row.parser["store"] == "Counted"
-    said = evaluate(dataset(), {"mine": found, "ours": "sentence"}, plan=PLAN).said
-    assert [one for one in said if "no place" in one] == [
-        "mine: 1 of 2 chunks have no place in the documents; they are read and score nothing."
-    ]
+
+
+def test_every_surface_says_how_many_chunks_have_no_place() -> None:
+    found = Counted("The battery is said to be spare and to start it.", BATTERY)
+    report = evaluate(dataset(), {"mine": found, "ours": "sentence"}, plan=PLAN)
+    words = "mine: 1 of 2 chunks have no place in the documents; they are read and score nothing."
+    terminal = Console(width=200, record=True, file=StringIO())
+    terminal.print(*evaluation_view(report))
+    for shown in (" ".join(report.said), html_of(report), terminal.export_text()):
+        assert shown.count(words) == 1
 
 
 def test_how_large_an_index_is_that_only_finds_is_not_known_on_any_page() -> None:

@@ -19,7 +19,7 @@ from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import UNNAMED, EvaluationReport, Row
 from rag_nodes.evaluation.sizes import TOLERANCE
 from rag_nodes.evaluation.verdicts import Judge, pairs_of, shares_of
-from rag_nodes.evaluation.wording import basis, drafts_left_out, summary
+from rag_nodes.evaluation.wording import basis, drafts_left_out, lost, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -79,6 +79,7 @@ def assemble(
     elif values:
         facts = _facts(rows, values, documents, plan, preset)
         facts["verdict"] += tuple(drafts_left_out(dataset.unaccepted))
+    facts["verdict"] += tuple(filter(None, (lost(row) for row in rows if row.role == "own")))
     return EvaluationReport(
         dataset=about,
         settings=settings_of(plan, models),

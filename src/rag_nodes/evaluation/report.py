@@ -231,7 +231,8 @@ class EvaluationReport:
         contrasts: pairs of rows of the same role.
         sizes: of each pair of columns how much is size.
         decision: what to take; the report starts with it.
-        verdict: what is known of the columns, in a few sentences, the most important first.
+        verdict: what is known of the columns, in a few sentences, the most important first; last
+            how many chunks have no place in the documents.
         breakdown: means of the main measure by kind of question and by document, per row.
         left_out: sizes that columns cannot have, and why.
         judgement: whether the answers are good; None where nobody asked.
@@ -258,7 +259,7 @@ class EvaluationReport:
     @property
     def said(self) -> tuple[str, ...]:
         """Decision and verdict in sentences, as every surface shows them."""
-        return (*self.decision.said, *self.verdict, *filter(None, map(_lost, self.of_role("own"))))
+        return (*self.decision.said, *self.verdict)
 
     @property
     def by_drafts(self) -> bool:
@@ -350,13 +351,3 @@ class EvaluationReport:
                 f"{path} cannot be read as an evaluation ({error}); name a file that "
                 "`rag-nodes evaluate --json` wrote"
             ) from error
-
-
-def _lost(row: Row) -> str:
-    """How many chunks of a column count for nothing; "" where all have a place."""
-    chunks, recovery = row.chunks.get("chunks") or 0, row.cost.get("recovery")
-    lost = round(chunks * (1 - (1 if recovery is None else recovery)))
-    if not lost:
-        return ""
-    some = f"{lost:,} of {chunks:,.0f} chunks have no place in the documents"
-    return f"{row.name}: {some}; they are read and score nothing."

@@ -258,6 +258,16 @@ def turned(gap: Interval) -> Interval:
     return Interval(-gap.mean, -gap.high, -gap.low)
 
 
+def lost(row: Row) -> str:
+    """How many chunks of a column count for nothing; "" where all have a place."""
+    chunks, recovery = row.chunks.get("chunks") or 0, row.cost.get("recovery")
+    unplaced = round(chunks * (1 - (1 if recovery is None else recovery)))
+    if not unplaced:
+        return ""
+    some = f"{unplaced:,} of {chunks:,.0f} chunks have no place in the documents"
+    return f"{row.name}: {some}; they are read and score nothing."
+
+
 def upright(gap: Interval) -> Interval:
     """A gap without its sign."""
     return gap if gap.mean >= 0 else turned(gap)
