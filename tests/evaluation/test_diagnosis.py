@@ -30,15 +30,18 @@ def reason(
     budget: int = 60,
     is_filtered: bool = False,
     by_sentence: bool = False,
+    lists_all: bool = True,
+    unplaced_in: str = "d",
 ) -> str | None:
     miss = diagnose(
         Question("q", "?", ((Passage("d", gold),),)),
         [Ranked("d", span, span.of(TEXT)) for span in ranking],
-        ChunkMap.of(("d", span) for span in chunks),
+        ChunkMap.of(("d" if span else unplaced_in, span) for span in chunks),
         TEXTS,
         budget=budget,
         is_filtered=is_filtered,
         by_sentence=by_sentence,
+        lists_all=lists_all,
     )
     assert miss is None or miss.reason in REMEDIES
     return miss and miss.reason
@@ -66,6 +69,16 @@ def test_a_miss_has_one_reason(
     gold: Span, chunks: list[Span | None], ranking: list[Span], expected: str | None
 ) -> None:
     assert reason(gold, chunks, ranking) == expected
+
+
+def test_chunks_that_nobody_listed_may_hold_the_answer_and_so_may_any_without_a_place() -> None:
+    gold = words(100, 104)
+    assert reason(gold, CHUNKS, [FIRST, SECOND], lists_all=False) == "ranked low"
+    assert reason(gold, CHUNKS, [FIRST, SECOND], lists_all=False, budget=3) == "too long"
+    assert reason(words(37, 42), [FIRST, SECOND], [SECOND], lists_all=False) == "cut"
+    for lists_all in (True, False):
+        found = reason(gold, [*CHUNKS, None], [FIRST], lists_all=lists_all, unplaced_in="another's")
+        assert found == "not placeable"
 
 
 def test_an_answer_of_just_the_budget_is_not_too_long_for_it() -> None:

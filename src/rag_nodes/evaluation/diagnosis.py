@@ -66,7 +66,7 @@ class Miss:
     read: tuple[Passage, ...] = ()
 
 
-def diagnose(
+def diagnose(  # noqa: PLR0913 -- what a search gave, and how it searched
     question: Question,
     ranked: Sequence[Ranked],
     chunks: ChunkMap,
@@ -76,6 +76,7 @@ def diagnose(
     deeper: Callable[[], Sequence[Ranked]] = tuple,
     is_filtered: bool = False,
     by_sentence: bool = False,
+    lists_all: bool = True,
 ) -> Miss | None:
     """Why the answer was not read whole; None where it was.
 
@@ -90,6 +91,7 @@ def diagnose(
         deeper: retrieves more, for the rank of an answer that is not among `ranked`.
         is_filtered: something else than the ranking decided what could be retrieved.
         by_sentence: sentences were ranked and read, whatever the boundaries of chunks.
+        lists_all: `chunks` are all there are; else there may be others, with any answer.
     """
     read = read_of(ranked, fill(ranked, budget, exact=True))
     if best_recall(read, question.gold, texts) >= FOUND:
@@ -98,7 +100,7 @@ def diagnose(
     holding = [(one, span) for one in answer for span in chunks.holding(one)]
     places = tuple(dict.fromkeys(Passage(one.document, span) for one, span in holding))
     rank = _rank(ranked, answer) or _rank(deeper(), answer)
-    reason = _absent(answer, places, chunks, texts)
+    reason = _absent(answer, places, chunks, texts, lists_all=lists_all)
     reason = reason or _beyond(answer, rank, texts, budget, is_filtered=is_filtered)
     reason = reason or (
         _of_sentences(answer, read) if by_sentence else _of_chunks(answer, holding, read)
@@ -120,13 +122,21 @@ def _rank(ranked: Sequence[Ranked], answer: Answer) -> int | None:
 
 
 def _absent(
-    answer: Answer, places: Sequence[Passage], chunks: ChunkMap, texts: Mapping[str, str]
+    answer: Answer,
+    places: Sequence[Passage],
+    chunks: ChunkMap,
+    texts: Mapping[str, str],
+    *,
+    lists_all: bool,
 ) -> Reason | None:
     """Why no ranking could find all of it; None where it is all in chunks whose place is known."""
     if recall(closed(places, texts), answer) >= FOUND:
         return None
-    lost = any(chunks.unplaced.get(one.document) for one in answer)
-    return "not placeable" if lost else "not in the index"
+    # What another built, and has no place, names documents as it likes.
+    about = {one.document for one in answer}
+    if any(one in about or one not in texts for one in chunks.unplaced):
+        return "not placeable"
+    return "not in the index" if lists_all else None
 
 
 def _beyond(
@@ -151,7 +161,7 @@ def _of_chunks(
                     if other == one) for one in answer)  # fmt: skip
     if not whole and recall(read, answer) > 0:
         return "cut"
-    share = max(span.overlap(one.span) / span.length for one, span in holding)
+    share = max((span.overlap(one.span) / span.length for one, span in holding), default=1.0)
     return "diluted" if share < DILUTED else "ranked low"
 
 

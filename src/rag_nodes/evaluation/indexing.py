@@ -81,6 +81,8 @@ class Cost:
 class Index:
     """One variant in a store; what was put there for it is gone with `close`.
 
+    `lists_all` says whether all of its chunks are known, not only those that questions found.
+
     Args:
         variant: what is indexed.
         documents: all of the dataset.
@@ -132,12 +134,12 @@ class Index:
         placed = sum(len(spans) for spans in self.chunks.spans.values())
         embedded = sum(count_tokens(node.get_content(MetadataMode.EMBED)) for node in leaves)
         size = sum(dimension * _FLOAT + len(_encoded(node)) for node in leaves)
-        is_whole = not isinstance(self._store, FoundStore) or self._store.lists_all
+        self.lists_all = not isinstance(self._store, FoundStore) or self._store.lists_all
         self.cost = Cost(
-            chunks=len(leaves) if is_whole else None,
-            tokens=self.statistics.tokens if is_whole else None,
-            embedded=embedded if is_whole else None,
-            bytes=size if is_whole else None,
+            chunks=len(leaves) if self.lists_all else None,
+            tokens=self.statistics.tokens if self.lists_all else None,
+            embedded=embedded if self.lists_all else None,
+            bytes=size if self.lists_all else None,
             seconds=seconds,
             price=outcome.embedding_cost if outcome else None,
             recovery=placed / len(leaves) if leaves else 1.0,

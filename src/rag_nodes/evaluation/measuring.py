@@ -219,6 +219,7 @@ def _outcome(
         deeper=lambda: index.search(question, min(_DEEPEST, max(1, index.statistics.chunks))),
         is_filtered=bool(options.filter) or options.similarity_cutoff is not None,
         by_sentence=options.granularity == "sentences",
+        lists_all=index.lists_all,
     )
     if miss is None:
         return Outcome(question.id, scores)
