@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError, EngineError, MissingExtraError
 from rag_nodes.executors.dispatcher import POLL, Death, Dispatcher, UnitOutcome, WorkerJob
+from rag_nodes.processes import current_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -114,12 +115,20 @@ class Ray(Dispatcher):
             return Death(f"lost by Ray: {type(error).__name__}", self._can_begin())
 
     def _can_begin(self) -> bool:
-        """Whether a process has made the job, so that others do not die of making it."""
-        try:
-            self._ray.get(self._made)
-        except self._ray.exceptions.RayError:
-            return False
-        return True
+        """Whether a process makes the job, so that others do not die of making it.
+
+        One that dies of something else meanwhile says nothing, so that another one is asked.
+        """
+        for _ in range(2):
+            while not self._ray.wait([self._made], timeout=POLL)[0]:
+                current_interrupt().check("the work")
+            try:
+                self._ray.get(self._made)
+            except self._ray.exceptions.RayError:
+                self._made = self._do.remote(self._job, None)
+            else:
+                return True
+        return False
 
     def _cancel(self) -> None:
         for one in self._flying:
