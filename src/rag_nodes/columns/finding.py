@@ -176,7 +176,7 @@ class _Engine(_OfLlamaIndex):
         asked = QueryBundle(str(query.text))
         try:
             return list(self._given.retrieve(asked))
-        except NotImplementedError:
+        except NotImplementedError:  # what LlamaIndex's base class says of one that only answers
             return list(self._given.query(asked).source_nodes)
 
 
