@@ -69,8 +69,8 @@ SLOW = (
     "test_results.py",
     "text/test_encodings.py",
     "text/test_tokenizers.py",
-    "workspace/test_loading.py",
-    "workspace/test_public_servers.py",
+    "apps/visitors/test_loading.py",
+    "models/test_public_servers.py",
     "executors/test_on_ray.py",
 )
 """What `make quick` leaves out, and nothing else does: paths from this folder."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.workspace import Sessions
+from rag_nodes.apps.visitors.session import PageSessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.pipeline import Progress
     from rag_nodes.settings import Settings
-    from rag_nodes.workspace import Choice, Session
+    from rag_nodes.workspace import Choice
 
 VISITOR = "visitor"
 """Session id of all requests made here."""
@@ -45,7 +46,7 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
-def answers(session: Session) -> str:
+def answers(session: PageSession) -> str:
     """What all parsers answer to the question of the colour, in one text."""
     report = session.ask(QUESTION).report
     assert report is not None
@@ -53,9 +54,9 @@ def answers(session: Session) -> str:
 
 
 @contextmanager
-def visiting(settings: Settings, path: Path, text: str, choice: Choice) -> Iterator[Sessions]:
+def visiting(settings: Settings, path: Path, text: str, choice: Choice) -> Iterator[PageSessions]:
     """Sessions of which the visitor's has loaded one document, written to `path`."""
-    opened = Sessions(settings)
+    opened = PageSessions(settings)
     opened.of(VISITOR).load([written(path, text)], choice, ignore)
     yield opened
     opened.close()

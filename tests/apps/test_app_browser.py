@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from browser_page import watched
 
-from rag_nodes.workspace import Sessions
+from rag_nodes.apps.visitors.session import PageSessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -173,10 +173,10 @@ def test_a_closed_tab_frees_what_it_loaded(
     leaks_collected: Callable[[], AbstractContextManager[None]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    opened: list[Sessions] = []
+    opened: list[PageSessions] = []
     monkeypatch.setattr(
         "rag_nodes.apps.page.Sessions",
-        lambda given, **options: opened.append(Sessions(given, **options)) or opened[0],
+        lambda given, **options: opened.append(PageSessions(given, **options)) or opened[0],
     )
     app = build(settings)
     with leaks_collected():

@@ -20,6 +20,8 @@ from rag_nodes.apps.tabs.chunks.events import EMPTY, ChunkLocation, ChunksEvents
 from rag_nodes.apps.tabs.chunks.statistics import percentile, statistics
 from rag_nodes.apps.view.parts import percent
 from rag_nodes.apps.view.plots import histogram
+from rag_nodes.apps.visitors.cuts import Cuts
+from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.evaluation.chunk_facts import (
     ChunkFacts,
     SizedChunk,
@@ -29,8 +31,7 @@ from rag_nodes.evaluation.chunk_facts import (
 )
 from rag_nodes.metadata import HEADING_PATH, OVERSIZED, PAGE_END, PAGE_START, TOKEN_COUNT
 from rag_nodes.text.spans import Span
-from rag_nodes.workspace import Choice, Sessions
-from rag_nodes.workspace.cuts import Cuts
+from rag_nodes.workspace import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,8 +71,8 @@ def _ignore(_: Progress) -> None:
 
 
 @pytest.fixture
-def sessions(settings: Settings, tmp_path: Path) -> Iterator[Sessions]:
-    opened = Sessions(settings)
+def sessions(settings: Settings, tmp_path: Path) -> Iterator[PageSessions]:
+    opened = PageSessions(settings)
     path = tmp_path / "water.md"
     path.write_text(LONG, encoding="utf-8")
     opened.of("visitor").load([path], TWO, _ignore)
@@ -80,14 +81,14 @@ def sessions(settings: Settings, tmp_path: Path) -> Iterator[Sessions]:
 
 
 @pytest.fixture
-def cuts(sessions: Sessions) -> Cuts:
+def cuts(sessions: PageSessions) -> Cuts:
     found = sessions.of("visitor").cuts
     assert found is not None
     return found
 
 
 @pytest.fixture
-def events(sessions: Sessions) -> ChunksEvents:
+def events(sessions: PageSessions) -> ChunksEvents:
     return ChunksEvents(sessions)
 
 
@@ -192,7 +193,7 @@ def test_bars_of_a_histogram_add_up_to_all_chunks() -> None:
 
 
 def test_before_a_document_is_loaded_the_view_says_what_will_be_there(settings: Settings) -> None:
-    sessions = Sessions(settings)
+    sessions = PageSessions(settings)
     events = ChunksEvents(sessions)
     assert events.choose("", "", _Request())[-1] == EMPTY
     sessions.close()
@@ -205,7 +206,7 @@ def test_what_is_on_the_page_already_is_not_drawn_again(events: ChunksEvents) ->
     assert all("__type__" in value for value in again)
 
 
-def test_other_options_are_drawn_anew(sessions: Sessions, events: ChunksEvents) -> None:
+def test_other_options_are_drawn_anew(sessions: PageSessions, events: ChunksEvents) -> None:
     first = events.refresh("", "", "", _Request())
     sessions.of("visitor").load([], Choice(("fixed",)), _ignore)
     again = events.refresh(first[0], "fixed", "", _Request())
@@ -252,7 +253,7 @@ def test_chunks_are_those_in_the_store_in_order(cuts: Cuts) -> None:
 def test_a_visitor_who_left_leaves_no_chunks_behind(settings: Settings, tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text(LONG, encoding="utf-8")
-    sessions = Sessions(settings)
+    sessions = PageSessions(settings)
     left = sessions.of("a")
     left.load([path], TWO, _ignore)
     assert left.cuts is not None
@@ -261,7 +262,7 @@ def test_a_visitor_who_left_leaves_no_chunks_behind(settings: Settings, tmp_path
 
 
 def test_two_visitors_see_their_own_document_only(
-    sessions: Sessions, events: ChunksEvents, tmp_path: Path
+    sessions: PageSessions, events: ChunksEvents, tmp_path: Path
 ) -> None:
     other = tmp_path / "fire.md"
     other.write_text("Fire is hot.", encoding="utf-8")

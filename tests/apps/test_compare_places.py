@@ -10,33 +10,34 @@ from visits import DIARY, Click, Request, ignore, visiting
 
 from rag_nodes.apps.tabs.chunks.events import OUTPUTS, ChunksEvents
 from rag_nodes.apps.tabs.compare.places import GONE, PlaceEvents
-from rag_nodes.workspace import Choice, Sessions
-from rag_nodes.workspace.turns import Turn
+from rag_nodes.apps.visitors.session import PageSessions
+from rag_nodes.apps.visitors.turns import Turn
+from rag_nodes.workspace import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.settings import Settings
-    from rag_nodes.workspace import Session
 
 SMALL = Choice(("fixed", "heading"), options={"fixed": {"chunk_size": 200, "chunk_overlap": 40}})
 SKIPPED = {"__type__": "update"}
 
 
 @pytest.fixture
-def sessions(settings: Settings, tmp_path: Path) -> Iterator[Sessions]:
+def sessions(settings: Settings, tmp_path: Path) -> Iterator[PageSessions]:
     with visiting(settings, tmp_path / "diary.md", DIARY, SMALL) as opened:
         yield opened
 
 
 @pytest.fixture
-def session(sessions: Sessions) -> Session:
+def session(sessions: PageSessions) -> PageSession:
     return sessions.of("visitor")
 
 
 @pytest.fixture
-def events(sessions: Sessions) -> PlaceEvents:
+def events(sessions: PageSessions) -> PlaceEvents:
     return PlaceEvents(sessions, ChunksEvents(sessions))
 
 
@@ -53,7 +54,7 @@ def _chosen(drawing: str) -> str:
 
 
 def test_a_chunk_opens_at_its_number_in_the_drawing_of_its_parser(
-    events: PlaceEvents, session: Session
+    events: PlaceEvents, session: PageSession
 ) -> None:
     turn = session.ask("Did it rain on day 23?")
     one = turn.columns[0]
@@ -69,7 +70,7 @@ def test_a_chunk_opens_at_its_number_in_the_drawing_of_its_parser(
 
 
 def test_what_was_joined_for_the_answer_opens_where_it_begins(
-    events: PlaceEvents, session: Session
+    events: PlaceEvents, session: PageSession
 ) -> None:
     turn = session.ask("Did it rain on day 23?")
     assert turn.report is not None
@@ -97,7 +98,7 @@ def test_what_was_joined_for_the_answer_opens_where_it_begins(
     ],
 )
 def test_a_place_the_page_never_offered_is_ignored(
-    events: PlaceEvents, session: Session, warnings: list[str], data: dict[str, int]
+    events: PlaceEvents, session: PageSession, warnings: list[str], data: dict[str, int]
 ) -> None:
     session.ask("Did it rain?")
     list(session.stream("Did it rain?", blind=True))  # its names are hidden
@@ -106,7 +107,7 @@ def test_a_place_the_page_never_offered_is_ignored(
 
 
 def test_chunks_that_were_cut_anew_are_said_to_be_gone(
-    events: PlaceEvents, session: Session, warnings: list[str]
+    events: PlaceEvents, session: PageSession, warnings: list[str]
 ) -> None:
     session.ask("Did it rain?")
     session.load([], Choice(("fixed",)), ignore)

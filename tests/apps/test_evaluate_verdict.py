@@ -22,13 +22,14 @@ from rag_nodes.apps.tabs.evaluate.running import VerdictEvents
 from rag_nodes.apps.tabs.evaluate.tab import _html, _json
 from rag_nodes.apps.tabs.evaluate.verdict import verdict, working
 from rag_nodes.apps.view.html import Html
+from rag_nodes.apps.visitors import evaluating as evaluating_module
+from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Unplaced
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.settings import Settings
-from rag_nodes.workspace import Choice, Sessions
-from rag_nodes.workspace import evaluating as evaluating_module
+from rag_nodes.workspace import Choice
 from rag_nodes.workspace.bounds import (
     MOST_ANSWERS,
     MOST_BYTES,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
     from openai_server import OpenAIServer
 
-    from rag_nodes.workspace import Session
+    from rag_nodes.apps.visitors.session import PageSession
 
 TWO = Choice(("fixed", "heading"), options={"fixed": {"chunk_size": 300, "chunk_overlap": 40}})
 TEXT = "\n\n".join(
@@ -59,18 +60,18 @@ SMALL = ("60, 120", "40", 40.0)
 
 
 @pytest.fixture
-def sessions(settings: Settings, tmp_path: Path) -> Iterator[Sessions]:
+def sessions(settings: Settings, tmp_path: Path) -> Iterator[PageSessions]:
     with visiting(settings, tmp_path / "days.md", TEXT, TWO) as opened:
         yield opened
 
 
 @pytest.fixture
-def session(sessions: Sessions) -> Session:
+def session(sessions: PageSessions) -> PageSession:
     return sessions.of(VISITOR)
 
 
 @pytest.fixture
-def events(sessions: Sessions) -> VerdictEvents:
+def events(sessions: PageSessions) -> VerdictEvents:
     return VerdictEvents(sessions, ChunksEvents(sessions), None)
 
 
@@ -89,7 +90,7 @@ def _cells(html: str) -> list[dict[str, str]]:
 
 
 def test_questions_are_taken_and_those_without_a_place_are_listed_with_the_reason(
-    events: VerdictEvents, session: Session, sheet: str
+    events: VerdictEvents, session: PageSession, sheet: str
 ) -> None:
     told, run = events.upload(sheet, Request())
     assert "2 questions about 1 document" in told
@@ -101,7 +102,7 @@ def test_questions_are_taken_and_those_without_a_place_are_listed_with_the_reaso
 
 
 def test_a_run_says_how_far_it_is_and_then_the_verdict_with_every_question_in_every_column(
-    events: VerdictEvents, session: Session, sheet: str
+    events: VerdictEvents, session: PageSession, sheet: str
 ) -> None:
     events.upload(sheet, Request())
     first, *_, last = _run(events)
@@ -116,7 +117,7 @@ def test_a_run_says_how_far_it_is_and_then_the_verdict_with_every_question_in_ev
 
 
 def test_drafts_put_no_parser_first_on_the_page_until_some_are_accepted(
-    events: VerdictEvents, session: Session, tmp_path: Path
+    events: VerdictEvents, session: PageSession, tmp_path: Path
 ) -> None:
     lines = [line for line in TEXT.splitlines() if line.startswith("On day")][:8]
     drafts = [
@@ -178,7 +179,7 @@ def test_a_cell_says_why_and_leads_to_the_chunk_with_the_answer(
 
 
 def test_kinds_of_questions_have_their_own_numbers(
-    events: VerdictEvents, session: Session, sheet: str
+    events: VerdictEvents, session: PageSession, sheet: str
 ) -> None:
     events.upload(sheet, Request())
     assert "By kind of question" not in _run(events, "60", "", 0)[-1][0]
@@ -193,7 +194,7 @@ def test_kinds_of_questions_have_their_own_numbers(
 
 
 def test_a_place_that_is_drawn_in_chunks_of_another_size_says_so(
-    events: VerdictEvents, session: Session, sheet: str
+    events: VerdictEvents, session: PageSession, sheet: str
 ) -> None:
     events.upload(sheet, Request())
     cells = _cells(_run(events, "3", "", 0)[-1][0])
@@ -248,7 +249,7 @@ def test_the_saved_run_is_read_again_and_the_saved_page_begins_with_the_decision
 
 
 def test_a_run_that_is_stopped_leaves_the_verdict_before_it(
-    events: VerdictEvents, session: Session, sheet: str
+    events: VerdictEvents, session: PageSession, sheet: str
 ) -> None:
     events.upload(sheet, Request())
     _run(events, "60", "", 0)
@@ -265,7 +266,9 @@ def test_a_run_that_is_stopped_leaves_the_verdict_before_it(
     assert not session.working
 
 
-def test_whoever_leaves_ends_the_run(events: VerdictEvents, session: Session, sheet: str) -> None:
+def test_whoever_leaves_ends_the_run(
+    events: VerdictEvents, session: PageSession, sheet: str
+) -> None:
     events.upload(sheet, Request())
     running = events.run(*SMALL, Request())
     next(running)
@@ -287,7 +290,7 @@ def test_a_second_run_of_one_visitor_is_refused_while_the_first_goes_on(
 
 
 def test_other_documents_end_the_run_and_take_questions_and_verdict_along(
-    events: VerdictEvents, session: Session, sheet: str, tmp_path: Path
+    events: VerdictEvents, session: PageSession, sheet: str, tmp_path: Path
 ) -> None:
     events.upload(sheet, Request())
     _run(events, "60", "", 0)
@@ -327,7 +330,7 @@ def test_a_plan_that_cannot_be_is_refused_with_what_can(
     ],
 )
 def test_a_file_that_is_no_set_of_questions_is_refused_without_the_path_of_the_server(
-    events: VerdictEvents, session: Session, tmp_path: Path, name: str, content: str, said: str
+    events: VerdictEvents, session: PageSession, tmp_path: Path, name: str, content: str, said: str
 ) -> None:
     told, _ = events.upload(str(written(tmp_path / name, content)), Request())
     assert said in told
@@ -359,7 +362,7 @@ def test_a_file_that_is_too_large_is_not_read(
 
 
 def test_more_than_one_visitor_may_have_measured_is_refused_with_what_to_do(
-    events: VerdictEvents, session: Session, sheet: str
+    events: VerdictEvents, session: PageSession, sheet: str
 ) -> None:
     events.upload(sheet, Request())
     dataset = session.questions.dataset
@@ -390,7 +393,7 @@ def test_a_fault_of_ours_is_said_and_the_next_run_goes_on(
 
 
 def test_a_run_asks_nothing_of_the_thread_that_answers(
-    events: VerdictEvents, session: Session, sheet: str, monkeypatch: pytest.MonkeyPatch
+    events: VerdictEvents, session: PageSession, sheet: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[threading.Thread] = []
 
@@ -413,7 +416,7 @@ def test_progress_names_the_row_and_the_time_left() -> None:
 
 
 def test_many_questions_are_the_hardest_on_the_page(
-    events: VerdictEvents, session: Session, sheet: str
+    events: VerdictEvents, session: PageSession, sheet: str
 ) -> None:
     events.upload(sheet, Request())
     _run(events, "60", "", 0)

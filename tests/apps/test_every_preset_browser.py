@@ -9,8 +9,8 @@ from browser_page import loading
 
 from rag_nodes.apps.sidebar import status
 from rag_nodes.apps.tabs.compare import history
+from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.parsers import PRESETS
-from rag_nodes.workspace import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +110,7 @@ def test_a_fault_while_answering_gives_the_page_back_and_says_what_happened(
         yield
 
     with monkeypatch.context() as patch:
-        patch.setattr(Session, "stream", stumble)
+        patch.setattr(PageSession, "stream", stumble)
         _ask(page)
         page.locator(".toast-body", has_text="ZeroDivisionError").wait_for()
         page.wait_for_selector("#rn-question textarea:enabled")

@@ -11,9 +11,10 @@ import pytest
 from llama_index.core.schema import TextNode
 
 from rag_nodes.apps.tabs.chunks.files import as_csv, as_json, neutral
+from rag_nodes.apps.visitors.cuts import Cuts
+from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.metadata import HEADING_PATH, TOKEN_COUNT
-from rag_nodes.workspace import Choice, Sessions
-from rag_nodes.workspace.cuts import Cuts
+from rag_nodes.workspace import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +28,7 @@ LONG = "\n\n".join(f"Line {n} says that the water is {n} degrees warm." for n in
 
 @pytest.fixture
 def cuts(settings: Settings, tmp_path: Path) -> Iterator[Cuts]:
-    sessions = Sessions(settings)
+    sessions = PageSessions(settings)
     path = tmp_path / "water.md"
     path.write_text(LONG, encoding="utf-8")
     sessions.of("visitor").load([path], CHOICE, lambda _: None)

@@ -15,9 +15,10 @@ from rag_nodes.apps.tabs.chunks.files import as_json
 from rag_nodes.apps.tabs.compare.answers import _header
 from rag_nodes.apps.tabs.export.tab import ExportEvents
 from rag_nodes.apps.view.parts import colour_of, title_of
+from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import offered
-from rag_nodes.workspace import Choice, Sessions
+from rag_nodes.workspace import Choice
 from rag_nodes.workspace.options import make_parsers
 from rag_nodes.workspace.script import script_of
 
@@ -45,8 +46,8 @@ class _Request:
 
 
 @pytest.fixture
-def sessions(settings: Settings, tmp_path: Path) -> Iterator[Sessions]:
-    opened = Sessions(settings, offer=offered(OFFER))
+def sessions(settings: Settings, tmp_path: Path) -> Iterator[PageSessions]:
+    opened = PageSessions(settings, offer=offered(OFFER))
     path = tmp_path / "pump.md"
     path.write_text(TEXT, encoding="utf-8")
     session = opened.of("visitor")
@@ -84,7 +85,7 @@ def test_a_name_that_is_taken_and_a_path_with_a_key_are_refused_when_the_server_
 
 
 def test_columns_of_all_kinds_answer_and_say_how_many_chunks_were_found(
-    sessions: Sessions,
+    sessions: PageSessions,
 ) -> None:
     turn = sessions.of("visitor").ask("What draws water?")
     assert turn.report is not None
@@ -95,7 +96,7 @@ def test_columns_of_all_kinds_answer_and_say_how_many_chunks_were_found(
 
 
 def test_the_heading_of_a_foreign_column_says_its_options_and_its_recovery(
-    sessions: Sessions,
+    sessions: PageSessions,
 ) -> None:
     from rag_nodes.apps.tabs.compare.answers import ColumnView
 
@@ -109,7 +110,7 @@ def test_the_heading_of_a_foreign_column_says_its_options_and_its_recovery(
     assert colour_of("lossy") == colour_of("lossy")
 
 
-def test_the_chunks_tab_draws_what_has_a_place_and_lists_the_rest(sessions: Sessions) -> None:
+def test_the_chunks_tab_draws_what_has_a_place_and_lists_the_rest(sessions: PageSessions) -> None:
     events = ChunksEvents(sessions)
     *_, summary, drawn = events.choose("lossy", "", _Request())  # type: ignore[arg-type]
     assert "2 of 3 chunks" in summary
@@ -124,7 +125,7 @@ def test_the_chunks_of_a_column_without_any_place_are_listed_in_order(
 ) -> None:
     path = tmp_path / "pump.md"
     path.write_text("One.\n\nTwo.\n\nThree.\n", encoding="utf-8")
-    opened = Sessions(settings, offer=offered({"headed": Headed()}))
+    opened = PageSessions(settings, offer=offered({"headed": Headed()}))
     opened.of("visitor").load([path], Choice(("headed",)), lambda _: None)
     cuts = opened.of("visitor").cuts
     assert cuts is not None
@@ -134,7 +135,9 @@ def test_the_chunks_of_a_column_without_any_place_are_listed_in_order(
     opened.close()
 
 
-def test_every_chunk_is_exported_those_without_a_place_with_no_offsets(sessions: Sessions) -> None:
+def test_every_chunk_is_exported_those_without_a_place_with_no_offsets(
+    sessions: PageSessions,
+) -> None:
     cuts = sessions.of("visitor").cuts
     assert cuts is not None
     rows = json.loads(as_json(cuts, "lossy"))
@@ -143,7 +146,7 @@ def test_every_chunk_is_exported_those_without_a_place_with_no_offsets(sessions:
 
 
 def test_the_script_makes_a_splitter_by_its_path_and_says_where_it_cannot(
-    sessions: Sessions,
+    sessions: PageSessions,
 ) -> None:
     comparison = sessions.of("visitor").comparison
     assert comparison is not None

@@ -10,8 +10,8 @@ import pytest
 from browser_page import loading
 from embedding_page import OWN_BOX, PAGE_TAB, WAYS, Shown
 
+from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.settings import Settings
-from rag_nodes.workspace import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,12 +91,12 @@ STYLED = ["3px", "grid", "50%", "sticky", "0px"]
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[Sessions]:
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[PageSessions]:
     """What keeps the visitors of the app that is built next."""
-    made: list[Sessions] = []
+    made: list[PageSessions] = []
     monkeypatch.setattr(
         "rag_nodes.apps.page.Sessions",
-        lambda given, **options: made.append(Sessions(given, **options)) or made[0],
+        lambda given, **options: made.append(PageSessions(given, **options)) or made[0],
     )
     return made
 
@@ -124,7 +124,7 @@ def visitor(browser: Browser) -> Iterator[BrowserContext]:
 
 
 def test_the_page_works_alike_however_it_is_shown_and_keeps_nothing_of_a_visit(
-    visitor: BrowserContext, opened: list[Sessions], shown: Shown, tmp_path: Path
+    visitor: BrowserContext, opened: list[PageSessions], shown: Shown, tmp_path: Path
 ) -> None:
     page = visitor.new_page()
     page.goto(shown.address)

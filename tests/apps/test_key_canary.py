@@ -16,9 +16,9 @@ from browser_page import loading
 from gradio_client import Client, handle_file
 from openai_server import FAILING, Fault
 
+from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.server.serve import launch_options
 from rag_nodes.settings import Settings
-from rag_nodes.workspace import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -106,7 +106,7 @@ class House(NamedTuple):
     """A served app and who is in it."""
 
     app: gr.Blocks
-    sessions: Sessions
+    sessions: PageSessions
 
 
 @pytest.fixture(scope="module")
@@ -115,10 +115,10 @@ def house(
     _running_openai_server: OpenAIServer,
     leaks_collected: Callable[[], AbstractContextManager[None]],
 ) -> Iterator[House]:
-    opened: list[Sessions] = []
+    opened: list[PageSessions] = []
 
-    def sessions(given: Settings, **options: Any) -> Sessions:
-        opened.append(Sessions(given, **options))
+    def sessions(given: Settings, **options: Any) -> PageSessions:
+        opened.append(PageSessions(given, **options))
         return opened[-1]
 
     settings = Settings(api_base=_running_openai_server.base, api_key=OWN, retry_seconds=0)

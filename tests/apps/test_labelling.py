@@ -24,40 +24,40 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from rag_nodes.apps.visitors.session import PageSession, PageSessions
+    from rag_nodes.apps.visitors.turns import Turn
     from rag_nodes.query import Answer
     from rag_nodes.settings import Settings
-    from rag_nodes.workspace import Session, Sessions
-    from rag_nodes.workspace.turns import Turn
 
 REQUEST: Any = Request()
 QUOTE = "It rained on day 7."
 
 
 @pytest.fixture
-def sessions(settings: Settings, tmp_path: Path) -> Iterator[Sessions]:
+def sessions(settings: Settings, tmp_path: Path) -> Iterator[PageSessions]:
     with visiting(settings, tmp_path / "diary.md", DIARY, Choice(("fixed", "heading"))) as opened:
         yield opened
 
 
 @pytest.fixture
-def session(sessions: Sessions) -> Session:
+def session(sessions: PageSessions) -> PageSession:
     return sessions.of(VISITOR)
 
 
-def _selection(session: Session, quote: str = QUOTE, **other: Any) -> Any:
+def _selection(session: PageSession, quote: str = QUOTE, **other: Any) -> Any:
     document = session.documents[0]
     start = document.text.index(quote)
     sent = {"document": document.id_, "start": start, "end": start + len(quote), "text": quote}
     return Click(**{**sent, **other})
 
 
-def _question(name: str, session: Session, *, draft: bool = True) -> Question:
+def _question(name: str, session: PageSession, *, draft: bool = True) -> Question:
     passage = Passage(session.documents[0].id_, Span(0, 5))
     return Question(name, f"What about {name}?", ((passage,),), draft=draft)
 
 
 def test_what_was_marked_and_asked_is_a_question_with_these_characters(
-    sessions: Sessions, session: Session
+    sessions: PageSessions, session: PageSession
 ) -> None:
     events = LabelEvents(sessions, ChunksEvents(sessions))
     events.mark("fixed", 1, REQUEST, _selection(session))
@@ -71,7 +71,7 @@ def test_what_was_marked_and_asked_is_a_question_with_these_characters(
     assert session.questions.marked == ()
 
 
-def test_blank_space_around_a_selection_is_not_gold(session: Session) -> None:
+def test_blank_space_around_a_selection_is_not_gold(session: PageSession) -> None:
     sent = _selection(session, f"\n\n{QUOTE}")._data
     passage = selected(session.cuts, sent)
     assert passage is not None
@@ -90,13 +90,13 @@ def test_blank_space_around_a_selection_is_not_gold(session: Session) -> None:
     ],
 )
 def test_a_selection_that_is_not_what_stands_there_is_refused(
-    session: Session, other: dict[str, Any]
+    session: PageSession, other: dict[str, Any]
 ) -> None:
     assert selected(session.cuts, _selection(session, **other)._data) is None
 
 
 def test_passages_that_overlap_become_one_and_can_be_taken_back(
-    sessions: Sessions, session: Session
+    sessions: PageSessions, session: PageSession
 ) -> None:
     events = LabelEvents(sessions, ChunksEvents(sessions))
     for text in ("rained on day 7.", "day 7. Nobody", "It rained on day 20."):
@@ -109,7 +109,7 @@ def test_passages_that_overlap_become_one_and_can_be_taken_back(
 
 
 def test_accepting_keeps_the_words_and_goes_to_the_next_draft(
-    sessions: Sessions, session: Session
+    sessions: PageSessions, session: PageSession
 ) -> None:
     events = QuestionEvents(sessions, ChunksEvents(sessions))
     asked = [_question("a", session), _question("b", session, draft=False), _question("c", session)]
@@ -127,7 +127,7 @@ def test_accepting_keeps_the_words_and_goes_to_the_next_draft(
     assert events.bring_back(removed, REQUEST)[3] == "c"
 
 
-def test_all_are_removed_only_by_who_is_sure(sessions: Sessions, session: Session) -> None:
+def test_all_are_removed_only_by_who_is_sure(sessions: PageSessions, session: PageSession) -> None:
     events = QuestionEvents(sessions, ChunksEvents(sessions))
     session.questions.add([_question("a", session), _question("b", session)], session.documents)
     assert events.remove_all(False, "b", REQUEST)[1] == "b"
@@ -137,7 +137,7 @@ def test_all_are_removed_only_by_who_is_sure(sessions: Sessions, session: Sessio
 
 
 def test_what_changed_elsewhere_is_drawn_when_the_tab_opens_and_nothing_else(
-    sessions: Sessions, session: Session
+    sessions: PageSessions, session: PageSession
 ) -> None:
     events = QuestionEvents(sessions, ChunksEvents(sessions))
     shown, *_ = events.refresh("", "", REQUEST)
@@ -147,7 +147,7 @@ def test_what_changed_elsewhere_is_drawn_when_the_tab_opens_and_nothing_else(
 
 
 def test_where_nothing_can_be_drafted_a_passage_waits_for_its_question(
-    sessions: Sessions, session: Session
+    sessions: PageSessions, session: PageSession
 ) -> None:
     events = QuestionEvents(sessions, ChunksEvents(sessions))
     drawn = events.draft(3, REQUEST)
@@ -158,13 +158,13 @@ def test_where_nothing_can_be_drafted_a_passage_waits_for_its_question(
     assert drawn[6].value == ""
 
 
-def _asked(session: Session) -> tuple[Turn, Answer]:
+def _asked(session: PageSession) -> tuple[Turn, Answer]:
     turn = session.ask("When did it rain on day 7?")
     answers = [one.answer for one in turn.columns if one.answer and one.answer.citations]
     return turn, answers[0]
 
 
-def test_a_citation_called_right_is_gold_until_it_is_taken_back(session: Session) -> None:
+def test_a_citation_called_right_is_gold_until_it_is_taken_back(session: PageSession) -> None:
     turn, answer = _asked(session)
     call_right(session, turn, answer, 1)
     dataset = session.questions.dataset
@@ -178,7 +178,7 @@ def test_a_citation_called_right_is_gold_until_it_is_taken_back(session: Session
     assert not called_right(turn, answer, session.questions)
 
 
-def test_a_citation_that_ends_inside_a_word_is_a_draft(session: Session) -> None:
+def test_a_citation_that_ends_inside_a_word_is_a_draft(session: PageSession) -> None:
     turn, answer = _asked(session)
     first = answer.citations[0]
     assert first.start is not None
@@ -190,7 +190,7 @@ def test_a_citation_that_ends_inside_a_word_is_a_draft(session: Session) -> None
     assert dataset.questions[0].draft
 
 
-def test_a_place_that_nobody_cited_is_no_answer(session: Session) -> None:
+def test_a_place_that_nobody_cited_is_no_answer(session: PageSession) -> None:
     turn, answer = _asked(session)
     for position in (0, 99):
         assert call_right(session, turn, answer, position) == GONE

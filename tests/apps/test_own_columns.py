@@ -16,6 +16,7 @@ from plant import MANUAL, QUESTION
 from rag_nodes.apps import build_app
 from rag_nodes.apps.tabs.compare.answers import ColumnView, _header
 from rag_nodes.apps.tabs.evaluate.running import _columns
+from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.columns import offered_columns
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation import Dataset, EvaluationPlan, Passage, Question
@@ -24,7 +25,7 @@ from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.settings import Settings
 from rag_nodes.text.spans import Span
-from rag_nodes.workspace import Choice, Session
+from rag_nodes.workspace import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,8 +81,10 @@ def test_a_page_needs_nothing_and_is_a_tab_of_other_blocks(
     assert named(tabs, "rn-parsers").value == ["mine"]
 
 
-def session(columns: dict[str, Any], **own: Any) -> Session:
-    made = Session(Settings(), offer=offered_columns(columns), documents={GIVEN: DOCUMENT}, **own)
+def session(columns: dict[str, Any], **own: Any) -> PageSession:
+    made = PageSession(
+        Settings(), offer=offered_columns(columns), documents={GIVEN: DOCUMENT}, **own
+    )
     made.load([GIVEN], Choice(tuple(columns)), lambda _: None)
     return made
 
@@ -141,10 +144,10 @@ def test_own_models_answer_where_the_visitor_names_none(monkeypatch: pytest.Monk
         assert column.answer.kind == "generated"
     monkeypatch.setattr(LlamaIndexSettings, "_llm", llm)
     monkeypatch.setattr(LlamaIndexSettings, "_embed_model", mine)
-    with Session(Settings()) as visitor:
+    with PageSession(Settings()) as visitor:
         assert (visitor.models().llm, visitor.models().embedding) == (llm, mine)
         own = Choice(("fixed",), api_key="sk-of-a-visitor")  # type: ignore[arg-type]
         assert visitor.models(own, check=False).llm is not llm
-    with Session(Settings(llm="extractive", embedding="lexical")) as visitor:
+    with PageSession(Settings(llm="extractive", embedding="lexical")) as visitor:
         assert visitor.models().llm is None
         assert visitor.models().embedding is not mine

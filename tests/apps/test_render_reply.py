@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.apps.sidebar import status
 from rag_nodes.apps.tabs.compare.history import history
+from rag_nodes.apps.visitors.scores import SimilarityScale, scale_for
+from rag_nodes.apps.visitors.turns import Asking, Growing, Turn
 from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
-from rag_nodes.workspace.scores import SimilarityScale, scale_for
-from rag_nodes.workspace.turns import Asking, Growing, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable

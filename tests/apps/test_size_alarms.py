@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.parsers import PRESETS
-from rag_nodes.workspace import Choice, Sessions
+from rag_nodes.workspace import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from rag_nodes.apps.visitors.cuts import Cuts
     from rag_nodes.settings import Settings
-    from rag_nodes.workspace.cuts import Cuts
 
 TEXT = "# Water\n\n" + "".join(
     f"## Day {day}\n\nThe water is {day} degrees warm. It is clear. Nobody swims in it.\n\n"
@@ -25,7 +26,7 @@ TEXT = "# Water\n\n" + "".join(
 @pytest.fixture
 def cut(settings: Settings, tmp_path: Path) -> Callable[[str], Cuts]:
     def cut(preset: str) -> Cuts:
-        sessions = Sessions(settings)
+        sessions = PageSessions(settings)
         path = tmp_path / "water.md"
         path.write_text(TEXT, encoding="utf-8")
         session = sessions.of("visitor")

@@ -16,8 +16,8 @@ from gradio_client import Client, handle_file
 from openai_server import Fault
 
 from rag_nodes.apps import page as app_page
+from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.server.serve import launch_options
-from rag_nodes.workspace import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from gradio_client.client import Job
     from openai_server import OpenAIServer
 
+    from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.settings import Settings
-    from rag_nodes.workspace import Session
 
 PATIENCE = 180
 """Seconds after which an answer counts as stuck."""
@@ -44,7 +44,7 @@ QUESTION = "What colour is the machine?"
 class House(NamedTuple):
     """A served app and who is in it."""
 
-    sessions: Sessions
+    sessions: PageSessions
     clients: list[Client]
 
 
@@ -56,10 +56,10 @@ def house(
     build: object,
 ) -> Iterator[House]:
     del build  # Gradio's folder and statistics
-    opened: list[Sessions] = []
+    opened: list[PageSessions] = []
 
-    def sessions(given: Settings, **options: bool) -> Sessions:
-        opened.append(Sessions(given, **options))
+    def sessions(given: Settings, **options: bool) -> PageSessions:
+        opened.append(PageSessions(given, **options))
         return opened[-1]
 
     monkeypatch.setattr(app_page, "Sessions", sessions)
@@ -89,7 +89,9 @@ def test_each_is_answered_from_their_own_document_while_one_waits_for_a_slow_mod
     assert sizes[-1] - sizes[1] < GROWTH
 
 
-def _round(house: House, openai_server: OpenAIServer, folder: Path) -> list[weakref.ref[Session]]:
+def _round(
+    house: House, openai_server: OpenAIServer, folder: Path
+) -> list[weakref.ref[PageSession]]:
     """Ten visitors come, load, ask and leave; what should be gone then."""
     slow, *others = house.clients
     for client in house.clients:

@@ -13,11 +13,12 @@ from visits import Click, Request, ignore, visiting
 
 from rag_nodes.apps.tabs.compare.events import CompareEvents
 from rag_nodes.apps.tabs.compare.history import history
+from rag_nodes.apps.visitors.session import PageSession, PageSessions
+from rag_nodes.apps.visitors.turns import AT_FIRST, MOST_TURNS, Asking, Growing, Turn
 from rag_nodes.apps.votes.casting import NOT_KEPT, TOO_MANY
 from rag_nodes.apps.votes.store import Votes
 from rag_nodes.parsers import PRESETS
-from rag_nodes.workspace import Choice, Session, Sessions
-from rag_nodes.workspace.turns import AT_FIRST, MOST_TURNS, Asking, Growing, Turn
+from rag_nodes.workspace import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +36,7 @@ SECRET = "0123456789abcdef" * 2
 
 
 @pytest.fixture
-def sessions(settings: Settings, tmp_path: Path) -> Iterator[Sessions]:
+def sessions(settings: Settings, tmp_path: Path) -> Iterator[PageSessions]:
     with visiting(
         settings, tmp_path / "red.md", "# Colour\n\nThe machine is red.\n", THREE
     ) as opened:
@@ -43,12 +44,12 @@ def sessions(settings: Settings, tmp_path: Path) -> Iterator[Sessions]:
 
 
 @pytest.fixture
-def session(sessions: Sessions) -> Session:
+def session(sessions: PageSessions) -> PageSession:
     return sessions.of("visitor")
 
 
 @pytest.fixture
-def events(sessions: Sessions, settings: Settings) -> CompareEvents:
+def events(sessions: PageSessions, settings: Settings) -> CompareEvents:
     return CompareEvents(sessions, Votes(settings.votes))
 
 
@@ -63,7 +64,7 @@ def _asked(events: CompareEvents, *, blind: bool) -> list[str]:
     return [page for page, _, _ in events.ask(QUESTION, blind, Request())]
 
 
-def _telling(session: Session) -> list[str]:
+def _telling(session: PageSession) -> list[str]:
     """What would give a parser away: names, settings, colours, numbers of chunks."""
     report = session.turns[-1].report
     assert report is not None
@@ -73,7 +74,7 @@ def _telling(session: Session) -> list[str]:
 
 
 def test_before_the_vote_nothing_in_the_page_tells_the_parsers_apart(
-    events: CompareEvents, session: Session
+    events: CompareEvents, session: PageSession
 ) -> None:
     *growing, answered = _asked(events, blind=True)
     for text in _telling(session):
@@ -115,7 +116,7 @@ def test_growing_columns_without_names_say_no_number(events: CompareEvents) -> N
     assert "stopped" in html
 
 
-def test_the_order_of_columns_changes_from_question_to_question(session: Session) -> None:
+def test_the_order_of_columns_changes_from_question_to_question(session: PageSession) -> None:
     orders = set()
     for _ in range(30):
         list(session.stream(QUESTION, blind=True))
@@ -125,7 +126,7 @@ def test_the_order_of_columns_changes_from_question_to_question(session: Session
 
 
 def test_a_blind_vote_shows_names_and_numbers_and_is_kept(
-    events: CompareEvents, session: Session, kept: Callable[[], list[KeptVote]]
+    events: CompareEvents, session: PageSession, kept: Callable[[], list[KeptVote]]
 ) -> None:
     _asked(events, blind=True)
     order = session.turns[-1].order
@@ -201,7 +202,7 @@ def test_an_answer_is_marked_marked_otherwise_and_taken_back(
 )
 def test_what_the_page_never_offers_is_ignored(
     events: CompareEvents,
-    session: Session,
+    session: PageSession,
     kept: Callable[[], list[KeptVote]],
     data: dict[str, Any],
 ) -> None:
@@ -243,7 +244,7 @@ def test_a_vote_that_cannot_be_kept_is_said_and_counts_on_the_page(
 def test_one_visitor_cannot_fill_the_file(
     events: CompareEvents, kept: Callable[[], list[KeptVote]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_nodes.workspace.turns.MOST_VOTES", 2)
+    monkeypatch.setattr("rag_nodes.apps.visitors.turns.MOST_VOTES", 2)
     said: list[str] = []
     monkeypatch.setattr("gradio.Warning", said.append)
     pages = []
@@ -261,7 +262,7 @@ def test_one_visitor_cannot_fill_the_file(
 
 
 def test_only_ones_own_votes_are_deleted_and_only_after_asking(
-    events: CompareEvents, session: Session, kept: Callable[[], list[KeptVote]]
+    events: CompareEvents, session: PageSession, kept: Callable[[], list[KeptVote]]
 ) -> None:
     _asked(events, blind=False)
     for voter in (SECRET, SECRET[::-1]):
@@ -289,7 +290,7 @@ def test_cleared_questions_take_no_vote(
 
 
 def test_one_column_alone_is_never_hidden(
-    events: CompareEvents, session: Session, settings: Settings
+    events: CompareEvents, session: PageSession, settings: Settings
 ) -> None:
     assert settings.votes
     session.load([], Choice(("fixed",)), ignore)
@@ -297,7 +298,7 @@ def test_one_column_alone_is_never_hidden(
 
 
 def test_old_questions_come_back_on_demand_and_the_end_is_said(
-    events: CompareEvents, session: Session
+    events: CompareEvents, session: PageSession
 ) -> None:
     for number in range(1, MOST_TURNS + 3):
         session.history.add(Turn(number, f"Question {number}.", None, "no", None))
@@ -312,7 +313,7 @@ def test_old_questions_come_back_on_demand_and_the_end_is_said(
 def test_one_answer_is_stopped_and_the_others_are_written_to_their_end(
     settings: Settings, tmp_path: Path, openai_server: OpenAIServer
 ) -> None:
-    session = Session(settings, local_models=True)
+    session = PageSession(settings, local_models=True)
     (tmp_path / "a.md").write_text("The machine is red.", encoding="utf-8")
     models = {"api_base": openai_server.base, "api_key": SecretStr("any")}
     session.load([tmp_path / "a.md"], replace(THREE, **models), ignore)

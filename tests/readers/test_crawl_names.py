@@ -11,6 +11,7 @@ from llama_index.core.schema import MetadataMode
 
 from rag_nodes import metadata as keys
 from rag_nodes.apps.sidebar.status import done
+from rag_nodes.apps.visitors.cuts import Cuts
 from rag_nodes.cli.program import run
 from rag_nodes.compare import Comparison
 from rag_nodes.models import choose_models
@@ -19,7 +20,6 @@ from rag_nodes.pipeline import IngestReport
 from rag_nodes.readers import read_all
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
-from rag_nodes.workspace.cuts import Cuts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

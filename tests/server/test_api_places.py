@@ -12,10 +12,10 @@ import pytest
 from app_server import PATIENCE, Api, hanging_up
 from hostile_parsers import HangingNodeParser, is_running, wait_for
 
+from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.errors import BusyError
 from rag_nodes.server import clients
 from rag_nodes.server.gate import ServerLimits, Workers
-from rag_nodes.workspace import Sessions
 from rag_nodes.workspace import workspace as workspace_module
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def test_an_upload_to_a_full_server_is_not_answered_with_a_session_that_has_ende
 def test_where_all_sessions_are_being_worked_for_a_new_one_is_refused(
     settings: Settings,
 ) -> None:
-    sessions = Sessions(settings, most=2)
+    sessions = PageSessions(settings, most=2)
     with sessions.holding("a") as first, sessions.holding("b") as second:
         with pytest.raises(BusyError, match="try again"):
             sessions.of("c")
@@ -91,7 +91,7 @@ def test_a_session_that_is_worked_for_is_not_idle_however_long_that_takes(
     settings: Settings,
 ) -> None:
     now = [0.0]
-    sessions = Sessions(settings, idle_seconds=10, clock=lambda: now[0])
+    sessions = PageSessions(settings, idle_seconds=10, clock=lambda: now[0])
     with sessions.holding("a") as held:
         now[0] = 100.0
         sessions.sweep()

@@ -13,6 +13,7 @@ import pytest
 from pydantic import SecretStr
 
 from rag_nodes.apps.tabs.export.tab import EMPTY, ExportEvents
+from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import choose_models
@@ -20,7 +21,7 @@ from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
-from rag_nodes.workspace import Choice, Sessions
+from rag_nodes.workspace import Choice
 from rag_nodes.workspace.options import make_parsers
 from rag_nodes.workspace.script import script_name, script_of
 
@@ -256,7 +257,7 @@ def test_the_tab_shows_a_script_once_a_document_is_loaded_and_offers_it_as_a_fil
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "cache"))
-    sessions = Sessions(settings)
+    sessions = PageSessions(settings)
     events = ExportEvents(sessions)
     assert events.refresh("old", "", _Request())[1] == EMPTY
     document = tmp_path / "a.md"

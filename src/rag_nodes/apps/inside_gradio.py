@@ -25,7 +25,7 @@ from gradio.context import Context
 from gradio.processing_utils import save_bytes_to_cache
 from gradio.utils import get_upload_folder
 
-from rag_nodes.workspace.addresses import is_loopback
+from rag_nodes.models.public_servers import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,12 +19,12 @@ from rag_nodes.apps.tabs.evaluate.tab import AT_ONCE, build_evaluate_tab
 from rag_nodes.apps.tabs.export.tab import build_export_tab
 from rag_nodes.apps.tabs.questions.tab import build_questions_tab
 from rag_nodes.apps.theme import add_style
+from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.apps.votes.store import Votes
 from rag_nodes.columns import offered_columns
 from rag_nodes.metadata import display_name
 from rag_nodes.parsers.isolation import cutting
 from rag_nodes.settings import Settings
-from rag_nodes.workspace import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -91,7 +91,7 @@ def build_app(
         _path_of(n, one) if isinstance(one, Document) else Path(one)
         for n, one in enumerate(documents)
     ]
-    sessions = Sessions(
+    sessions = PageSessions(
         settings,
         local_models=local_models,
         offer=offered_columns(columns),
@@ -133,7 +133,7 @@ def _path_of(number: int, document: Document) -> Path:
 def _build_page(
     app: gr.Blocks,
     settings: Settings,
-    sessions: Sessions,
+    sessions: PageSessions,
     documents: Sequence[Path],
     own: Sequence[str],
 ) -> None:

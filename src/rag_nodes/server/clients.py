@@ -13,7 +13,7 @@ from rag_nodes.processes import current_interrupt, interruptible
 from rag_nodes.server.evaluating import documents_of, evaluated, placed, read_questions
 from rag_nodes.server.failures import ApiError, too_large
 from rag_nodes.server.rest.uploads import received_of, save, text_document
-from rag_nodes.workspace import Visitors, Workspace
+from rag_nodes.workspace import Sessions, Workspace
 from rag_nodes.workspace.workspace import parsers_of
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ class HeldStream:
             held.release()
 
 
-class Clients(Visitors[Client]):
+class Clients(Sessions[Client]):
     """Every client's workspace, by the id of the session it was given."""
 
     kind = Client

@@ -16,7 +16,7 @@ from rag_nodes.errors import (
     FileMissingError,
     MissingExtraError,
 )
-from rag_nodes.workspace.addresses import is_loopback
+from rag_nodes.models.public_servers import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence

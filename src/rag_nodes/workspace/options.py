@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import USUAL
+from rag_nodes.models.public_servers import check_address
 from rag_nodes.parsers import PRESETS
 from rag_nodes.parsers.offer import LEAST_CHUNK, in_few_words, ranges_of
 from rag_nodes.parsers.presets import OptionRange, Preset, parser_names, preset_named
 from rag_nodes.settings import MODEL_OPTIONS, Settings
-from rag_nodes.workspace.addresses import check_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Who is here: one session per browser tab, none of which outlives its visitor for long."""
+"""Who is here: one session per visitor, none of which outlives its visitor for long."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from weakref import WeakMethod
 
 from rag_nodes.errors import BusyError, ConfigurationError
 from rag_nodes.parsers import offered
-from rag_nodes.workspace.session import Session
 from rag_nodes.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ _SHORTEST = 0.05
 Mine = TypeVar("Mine", bound=Workspace)
 
 
-class Visitors(Generic[Mine]):
+class Sessions(Generic[Mine]):
     """One workspace per visitor, none of which outlives its visitor for long.
 
     Args:
@@ -189,17 +188,6 @@ class Visitors(Generic[Mine]):
         if self._timer is not None and not self._sessions:
             self._timer.cancel()
             self._timer = None
-
-
-class Sessions(Visitors[Session]):
-    """Every visitor's session of the page, by the id of their browser tab.
-
-    A tab that closes ends its session; one that never said goodbye ends after a while.
-
-    Gradio's own per-session state is not used for this: it cannot be reached when a tab closes.
-    """
-
-    kind = Session
 
 
 def _sweep(method: WeakMethod[Callable[[], None]]) -> None:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Self
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreError
 from rag_nodes.models import Models, check_models, choose_models
 from rag_nodes.models.names import EXTRACTIVE, set_in_llama_index
+from rag_nodes.models.public_servers import must_be_public, public_client
 from rag_nodes.parsers import DEFAULT_PARSER, PRESETS, get_parser
 from rag_nodes.store import ServerOptions, described, is_embedded_by, open_store, parser_collection
-from rag_nodes.workspace.addresses import must_be_public, public_client
 from rag_nodes.workspace.options import effective_settings, make_parsers, names_models
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from rag_nodes.readers import Limits, ReadResult
     from rag_nodes.settings import Settings
     from rag_nodes.store import Store
-    from rag_nodes.workspace.cuts import Cuts
     from rag_nodes.workspace.options import Choice
 
 MEMORY = ":memory:"
@@ -80,11 +79,9 @@ class Workspace:
         self._local_models = local_models
         self._offer = offer
         self._lock = threading.Lock()
-        self._cutting = threading.Lock()
         self._store: Store | None = None
         self._documents: list[Document] = []
         self._comparison: Comparison | None = None
-        self._cuts: Cuts | None = None
         self._checked: Settings | None = None
         self._vectors: set[str] = set()
 
@@ -120,21 +117,6 @@ class Workspace:
     def working(self) -> bool:
         """True while something runs that must not be ended for the sake of other users."""
         return False
-
-    @property
-    def cuts(self) -> Cuts | None:
-        """What the parsers made of the documents; None while nothing is loaded, and without any."""
-        from rag_nodes.workspace.cuts import Cuts
-
-        # Without the other lock, which a slow answer may hold: all are replaced as a whole.
-        # In this order: a comparison is set after its documents.
-        comparison, documents = self._comparison, self._documents
-        with self._cutting:
-            if comparison is None or not comparison.parsers:
-                self._cuts = None
-            elif self._cuts is None or self._cuts.comparison is not comparison:
-                self._cuts = Cuts(comparison, documents)
-            return self._cuts
 
     @property
     def store(self) -> Store:
@@ -290,7 +272,7 @@ class Workspace:
         """Close the store and be as new; under the lock."""
         if self._store is not None:
             self._store.close()
-        self._store, self._comparison, self._cuts, self._documents = None, None, None, []
+        self._store, self._comparison, self._documents = None, None, []
 
     def _drop_unused(self, comparison: Comparison) -> None:
         """Options that were left behind leave no chunks."""

@@ -16,7 +16,7 @@ import gradio as gr
 from rag_nodes.apps.inside_gradio import for_scripts
 from rag_nodes.apps.sidebar import status
 from rag_nodes.apps.view.html import tag
-from rag_nodes.apps.visitors import session_of
+from rag_nodes.apps.visitors.requests import session_of
 from rag_nodes.errors import CancelledError, RagNodesError
 
 if TYPE_CHECKING:
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from gradio.events import Dependency
 
     from rag_nodes.apps.sidebar.panel import Sidebar
+    from rag_nodes.apps.visitors.session import PageSession, PageSessions
     from rag_nodes.pipeline import IngestReport, Progress
-    from rag_nodes.workspace import Choice, Session, Sessions
+    from rag_nodes.workspace import Choice
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +91,7 @@ class Follower(NamedTuple):
     components: Sequence[Any]
     note: gr.HTML
     meanwhile: Callable[[], tuple[Any, ...]]
-    afterwards: Callable[[Session], tuple[Any, ...]]
+    afterwards: Callable[[PageSession], tuple[Any, ...]]
 
 
 class LoadingEvents:
@@ -110,7 +111,7 @@ class LoadingEvents:
     """
 
     def __init__(
-        self, sessions: Sessions, sidebar: Sidebar, follower: Follower, example: Path | None
+        self, sessions: PageSessions, sidebar: Sidebar, follower: Follower, example: Path | None
     ) -> None:
         self._sessions = sessions
         self._sidebar = sidebar
@@ -275,11 +276,11 @@ class LoadingEvents:
         return failure
 
 
-def _progress(session: Session, paths: Sequence[Path], choice: Choice) -> Iterator[str]:
+def _progress(session: PageSession, paths: Sequence[Path], choice: Choice) -> Iterator[str]:
     """Load in another thread, and show how far it is.
 
     Raises:
-        RagNodesError: what `Session.load` raised.
+        RagNodesError: what `PageSession.load` raised.
     """
     steps: queue.SimpleQueue[Progress] = queue.SimpleQueue()
     latest: dict[str, Progress] = {}

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from rag_nodes.apps.sent import number_in
+from rag_nodes.apps.visitors.turns import MOST_VOTES
 from rag_nodes.apps.votes import view
 from rag_nodes.apps.votes.store import Vote, question_of, voter_of
 from rag_nodes.apps.votes.sums import Contender
 from rag_nodes.errors import StoreError
 from rag_nodes.workspace.options import headline_of
-from rag_nodes.workspace.turns import MOST_VOTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rag_nodes.apps.sent import Sent
     from rag_nodes.apps.view.html import Html
+    from rag_nodes.apps.visitors.turns import Turn, Turns
     from rag_nodes.apps.votes.store import Votes
     from rag_nodes.compare import Column
-    from rag_nodes.workspace.turns import Turn, Turns
 
 TIE, POOR = "tie", "poor"
 """What can be said instead of a column's number."""

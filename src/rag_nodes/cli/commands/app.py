@@ -98,8 +98,8 @@ def _access(settings: "Settings", user: str | None, host: str, proxy: str | None
     from rag_nodes.server.serve import require_gradio
 
     require_gradio()  # before the gate, which needs what comes with it
+    from rag_nodes.models.public_servers import is_loopback
     from rag_nodes.server.gate import Access
-    from rag_nodes.workspace.addresses import is_loopback
 
     return Access(
         token=token, user=user or "", password=password, local=is_loopback(host), proxy=proxy

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.apps.view.html import Html, exactly, join, tag
 from rag_nodes.apps.view.parts import colour_of, count, path_of, place
+from rag_nodes.apps.visitors.cuts import span_of
 from rag_nodes.metadata import (
     BLOCKS,
     HEADING_PATH,
@@ -21,7 +22,6 @@ from rag_nodes.metadata import (
 from rag_nodes.text.edges import EdgeFinder
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.spans import PageMap
-from rag_nodes.workspace.cuts import span_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,15 +14,15 @@ from rag_nodes.apps.tabs.chunks.files import as_csv, as_json
 from rag_nodes.apps.tabs.chunks.statistics import statistics, unplaced
 from rag_nodes.apps.view.html import Html, join, tag
 from rag_nodes.apps.view.parts import empty, notice, title_of
-from rag_nodes.apps.visitors import cuts_of, session_of
+from rag_nodes.apps.visitors.cuts import span_of
+from rag_nodes.apps.visitors.requests import cuts_of, session_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.metadata import TOKEN_COUNT, remarks
-from rag_nodes.workspace.cuts import span_of
 
 if TYPE_CHECKING:
+    from rag_nodes.apps.visitors.cuts import Cuts
+    from rag_nodes.apps.visitors.session import PageSession, PageSessions
     from rag_nodes.text.spans import Span
-    from rag_nodes.workspace import Session, Sessions
-    from rag_nodes.workspace.cuts import Cuts
 
 EMPTY = empty(
     "See where each parser cuts",
@@ -60,7 +60,7 @@ class ChunksEvents:
         sessions: where each visitor's work is.
     """
 
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: PageSessions) -> None:
         self._sessions = sessions
 
     def refresh(
@@ -203,7 +203,7 @@ def _drawing(
     )
 
 
-def _gold(session: Session, document: str, place: ChunkLocation) -> tuple[Span, ...]:
+def _gold(session: PageSession, document: str, place: ChunkLocation) -> tuple[Span, ...]:
     """What was marked in a document, and what the place points at in it."""
     marked = tuple(one.span for one in session.questions.marked if one.document == document)
     return marked + (place.gold if place.document == document else ())

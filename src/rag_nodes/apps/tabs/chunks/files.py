@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.workspace.cuts import Cuts
+    from rag_nodes.apps.visitors.cuts import Cuts
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """What a spreadsheet takes for the beginning of a formula, or cuts off to find one behind it."""

@@ -10,20 +10,20 @@ from rag_nodes.apps.sent import number_in, texts_of
 from rag_nodes.apps.tabs.chunks.events import ChunkLocation
 from rag_nodes.apps.view.html import Html, tag, visible
 from rag_nodes.apps.view.parts import button, count
-from rag_nodes.apps.visitors import session_of
+from rag_nodes.apps.visitors.questions import labelled
+from rag_nodes.apps.visitors.requests import session_of
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import trimmed_passage
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
 from rag_nodes.workspace.options import MOST_QUESTION
-from rag_nodes.workspace.questions import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rag_nodes.apps.tabs.chunks.events import ChunksEvents
-    from rag_nodes.workspace import Session, Sessions
-    from rag_nodes.workspace.cuts import Cuts
+    from rag_nodes.apps.visitors.cuts import Cuts
+    from rag_nodes.apps.visitors.session import PageSession, PageSessions
 
 SELECT = """const drawn = (range) => {
   const copy = range.cloneContents();
@@ -89,7 +89,7 @@ class LabelEvents:
         chunks: draws what was marked.
     """
 
-    def __init__(self, sessions: Sessions, chunks: ChunksEvents) -> None:
+    def __init__(self, sessions: PageSessions, chunks: ChunksEvents) -> None:
         self._sessions = sessions
         self._chunks = chunks
 
@@ -144,7 +144,7 @@ class LabelEvents:
         return "", *self._shown(session, _place(strategy, document, page), request)
 
     def _shown(
-        self, session: Session, place: ChunkLocation, request: gr.Request
+        self, session: PageSession, place: ChunkLocation, request: gr.Request
     ) -> tuple[Any, ...]:
         marked, cuts = session.questions.marked, session.cuts
         texts = {one: cuts.text_of(one) for one in cuts.documents} if cuts else {}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gradio.events import Dependency
 
-    from rag_nodes.workspace import Sessions
+    from rag_nodes.apps.visitors.session import PageSessions
 
 _AT_ONCE = 8
 """Visitors whose pages are drawn at the same time."""
@@ -98,7 +98,7 @@ class ChunksTab:
         opened.then(None, js=_TO_CHOSEN, api_visibility="private")
 
 
-def build_chunks_tab(sessions: Sessions, tabs: gr.Tabs) -> ChunksTab:
+def build_chunks_tab(sessions: PageSessions, tabs: gr.Tabs) -> ChunksTab:
     """Build and wire the view inside the blocks that are open.
 
     Args:

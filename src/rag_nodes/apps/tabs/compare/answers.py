@@ -31,10 +31,10 @@ from rag_nodes.query.citations import marks_of
 from rag_nodes.workspace.options import headline_of
 
 if TYPE_CHECKING:
+    from rag_nodes.apps.visitors.scores import SimilarityScale
     from rag_nodes.compare import Column
     from rag_nodes.query import Answer, Mark
     from rag_nodes.text.edges import Edges
-    from rag_nodes.workspace.scores import SimilarityScale
 
 _MARK = re.compile("\x02(\\d+)\x03")
 """Stands for a mark of the answer while the text around it is taken apart."""

@@ -15,18 +15,18 @@ from rag_nodes.apps.sent import Sent
 from rag_nodes.apps.tabs.compare.history import history
 from rag_nodes.apps.tabs.compare.labels import call_right
 from rag_nodes.apps.view.html import tag
-from rag_nodes.apps.visitors import session_of
+from rag_nodes.apps.visitors.requests import session_of
+from rag_nodes.apps.visitors.turns import AT_FIRST
 from rag_nodes.apps.votes.casting import Voting
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.workspace.options import MOST_QUESTION
-from rag_nodes.workspace.turns import AT_FIRST
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rag_nodes.apps.visitors.session import PageSession, PageSessions
+    from rag_nodes.apps.visitors.turns import Growing
     from rag_nodes.apps.votes.store import Votes
-    from rag_nodes.workspace import Session, Sessions
-    from rag_nodes.workspace.turns import Growing
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class CompareEvents:
         votes: what all visitors thought of the answers.
     """
 
-    def __init__(self, sessions: Sessions, votes: Votes) -> None:
+    def __init__(self, sessions: PageSessions, votes: Votes) -> None:
         self._sessions = sessions
         self._voting = Voting(votes)
 
@@ -121,7 +121,7 @@ class CompareEvents:
         return gr.skip(), self._voting.panel(asking=sent.act == "delete")
 
 
-def _label(session: Session, sent: Sent) -> None:
+def _label(session: PageSession, sent: Sent) -> None:
     """A cited place becomes the answer of a labelled question, or is taken back."""
     turn = next((one for one in session.turns if one.number == sent.turn), None)
     column = turn.column_at(sent.column) if turn and not turn.hidden else None
@@ -134,7 +134,7 @@ def _label(session: Session, sent: Sent) -> None:
 
 
 def _pictures(
-    session: Session, answers: Iterator[tuple[Growing, ...]]
+    session: PageSession, answers: Iterator[tuple[Growing, ...]]
 ) -> Iterator[tuple[Any, ...]]:
     """What the page shows while answers grow, and once they have ended."""
     frames = _Frames()
@@ -169,7 +169,7 @@ class _Frames:
         return True
 
 
-def _page(session: Session) -> str:
+def _page(session: PageSession) -> str:
     """Everything above the question box."""
     turns = session.history
     return history(
@@ -187,7 +187,7 @@ def while_loading() -> tuple[Any, ...]:
     return gr.skip(), waiting, gr.skip(), tag("p", "Processing the documents", cls="rn-quiet")
 
 
-def after_loading(session: Session, example: Path | None) -> tuple[Any, ...]:
+def after_loading(session: PageSession, example: Path | None) -> tuple[Any, ...]:
     """The comparison once loading has ended, well or not.
 
     Args:
@@ -202,7 +202,7 @@ def after_loading(session: Session, example: Path | None) -> tuple[Any, ...]:
     )
 
 
-def _question_box(session: Session) -> gr.Textbox:
+def _question_box(session: PageSession) -> gr.Textbox:
     """Open once there is something to ask.
 
     Without a value: Gradio sends an event's last values a second time, when a visitor may type.

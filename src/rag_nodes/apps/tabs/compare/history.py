@@ -17,15 +17,15 @@ from rag_nodes.apps.tabs.compare.buttons import LETTERS, choice, chosen, earlier
 from rag_nodes.apps.tabs.compare.labels import called_right
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import bones, colour_of, count, empty, notice, title_of
+from rag_nodes.apps.visitors.turns import AT_FIRST, MOST_TURNS
 from rag_nodes.compare.evidence import found_also_by
-from rag_nodes.workspace.turns import AT_FIRST, MOST_TURNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from rag_nodes.apps.visitors.questions import Questions
+    from rag_nodes.apps.visitors.turns import Asking, Growing, Turn
     from rag_nodes.compare import ComparisonReport
-    from rag_nodes.workspace.questions import Questions
-    from rag_nodes.workspace.turns import Asking, Growing, Turn
 
 logger = logging.getLogger(__name__)
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
+    from rag_nodes.apps.visitors.scores import SimilarityScale
     from rag_nodes.query import Answer, Citation, Hit
     from rag_nodes.text.edges import Inside
-    from rag_nodes.workspace.scores import SimilarityScale
 
 _HEADING_MARK = re.compile(r"^#{1,6}\s+", re.MULTILINE)
 _PREVIEW = 150

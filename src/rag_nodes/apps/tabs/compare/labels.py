@@ -14,10 +14,10 @@ from rag_nodes.text.spans import Span
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rag_nodes.apps.visitors.questions import Questions
+    from rag_nodes.apps.visitors.session import PageSession
+    from rag_nodes.apps.visitors.turns import Turn
     from rag_nodes.query import Answer, Citation
-    from rag_nodes.workspace import Session
-    from rag_nodes.workspace.questions import Questions
-    from rag_nodes.workspace.turns import Turn
 
 GONE = "This place is gone: other documents were loaded since."
 WHOLE = (
@@ -64,7 +64,7 @@ def called_right(turn: Turn, answer: Answer, questions: Questions) -> frozenset[
     return frozenset(at for at, place in places if _are_in(gold, passages_of(answer, place)))
 
 
-def call_right(session: Session, turn: Turn, answer: Answer, position: int) -> str:
+def call_right(session: PageSession, turn: Turn, answer: Answer, position: int) -> str:
     """Make a cited place gold of its question, or take it back.
 
     What one answer cites belongs together; what another cites is as good.
@@ -131,7 +131,7 @@ def _trimmed(document: str, start: int, quote: str) -> Passage:
     return Passage(document, Span(start + span.start, start + span.end))
 
 
-def _stand(session: Session, answer: Answer, place: Sequence[Citation]) -> bool:
+def _stand(session: PageSession, answer: Answer, place: Sequence[Citation]) -> bool:
     """Whether the documents that are loaded hold what was cited, where it was."""
     texts = {document.id_: document.text for document in session.documents}
     documents = {hit.node.node_id: hit.node.ref_doc_id for hit in answer.hits}
@@ -147,7 +147,7 @@ def _is_whole(answer: Answer, place: Sequence[Citation]) -> bool:
     return any(hit is not None and len(one.quote) >= len(hit.read.text) for one, hit in hits)
 
 
-def _torn(session: Session, passages: Sequence[Passage]) -> str:
+def _torn(session: PageSession, passages: Sequence[Passage]) -> str:
     """Why a passage is none that somebody would mark; "" where its ends are those of words."""
     texts = {document.id_: document.text for document in session.documents}
     ends = (texts[document][max(0, at - 1) : at + 1] for document, span in passages for at in span)

@@ -8,14 +8,14 @@ import gradio as gr
 
 from rag_nodes.apps.sent import Sent
 from rag_nodes.apps.tabs.chunks.events import ChunkLocation
-from rag_nodes.apps.visitors import session_of
+from rag_nodes.apps.visitors.requests import session_of
 from rag_nodes.errors import RagNodesError
 
 if TYPE_CHECKING:
     from rag_nodes.apps.tabs.chunks.events import ChunksEvents
+    from rag_nodes.apps.visitors.cuts import Cuts
+    from rag_nodes.apps.visitors.session import PageSession, PageSessions
     from rag_nodes.query import Hit
-    from rag_nodes.workspace import Session, Sessions
-    from rag_nodes.workspace.cuts import Cuts
 
 GONE = "These chunks are gone: the documents were cut anew since."
 
@@ -28,7 +28,7 @@ class PlaceEvents:
         chunks: draws the chunk.
     """
 
-    def __init__(self, sessions: Sessions, chunks: ChunksEvents) -> None:
+    def __init__(self, sessions: PageSessions, chunks: ChunksEvents) -> None:
         self._sessions = sessions
         self._chunks = chunks
 
@@ -42,7 +42,7 @@ class PlaceEvents:
         return self._chunks.open(place, request)
 
 
-def _hit(session: Session, sent: Sent) -> tuple[str, str, Hit] | None:
+def _hit(session: PageSession, sent: Sent) -> tuple[str, str, Hit] | None:
     """The chunk with the parser's name and fingerprint; None where there is none to show."""
     turn = next((one for one in session.turns if one.number == sent.turn), None)
     one = turn.column_at(sent.column) if turn and not turn.hidden else None

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.sidebar.loading import LoadingEvents
     from rag_nodes.apps.tabs.chunks.tab import ChunksTab
+    from rag_nodes.apps.visitors.session import PageSessions
     from rag_nodes.apps.votes.store import Votes
-    from rag_nodes.workspace import Sessions
 
 AT_ONCE = 8
 """Visitors whose questions are answered at the same time."""
@@ -119,7 +119,7 @@ class CompareTab:
         events: what they do.
     """
 
-    sessions: Sessions
+    sessions: PageSessions
     events: CompareEvents
     history: gr.HTML
     panel: gr.HTML
@@ -172,7 +172,7 @@ class CompareTab:
         chunks.open_on(self.history.select, places.open, AT_ONCE, "places")
 
 
-def build_compare_tab(sessions: Sessions, votes: Votes) -> CompareTab:
+def build_compare_tab(sessions: PageSessions, votes: Votes) -> CompareTab:
     """Build the comparison inside the blocks that are open, and wire what needs no other part.
 
     Args:
@@ -184,7 +184,7 @@ def build_compare_tab(sessions: Sessions, votes: Votes) -> CompareTab:
     return page
 
 
-def _layout(sessions: Sessions, events: CompareEvents) -> CompareTab:
+def _layout(sessions: PageSessions, events: CompareEvents) -> CompareTab:
     with gr.Column(elem_id="rn-main"):
         main = gr.HTML(
             history((), ready=False),

@@ -23,22 +23,22 @@ from rag_nodes.apps.tabs.evaluate.matrix import AnswerPlace, cell_at, explained,
 from rag_nodes.apps.tabs.evaluate.verdict import EMPTY, downloads_named, verdict, working
 from rag_nodes.apps.view.html import Html, join
 from rag_nodes.apps.view.parts import notice, title_of
-from rag_nodes.apps.visitors import cuts_of, session_of
+from rag_nodes.apps.visitors.cuts import span_of
+from rag_nodes.apps.visitors.questions import read_questions
+from rag_nodes.apps.visitors.requests import cuts_of, session_of
 from rag_nodes.errors import (
     CancelledError,
     ConfigurationError,
     RagNodesError,
 )
 from rag_nodes.evaluation.plan import EvaluationPlan
-from rag_nodes.workspace.cuts import span_of
-from rag_nodes.workspace.questions import read_questions
 
 if TYPE_CHECKING:
     from rag_nodes.apps.tabs.chunks.events import ChunksEvents
+    from rag_nodes.apps.visitors.cuts import Cuts
+    from rag_nodes.apps.visitors.evaluating import Verdict
+    from rag_nodes.apps.visitors.session import PageSession, PageSessions
     from rag_nodes.evaluation.plan import Step
-    from rag_nodes.workspace import Session, Sessions
-    from rag_nodes.workspace.cuts import Cuts
-    from rag_nodes.workspace.evaluating import Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class VerdictEvents:
         example: the example document; None where none is offered.
     """
 
-    def __init__(self, sessions: Sessions, chunks: ChunksEvents, example: Path | None) -> None:
+    def __init__(self, sessions: PageSessions, chunks: ChunksEvents, example: Path | None) -> None:
         self._sessions = sessions
         self._chunks = chunks
         self._example = example
@@ -181,7 +181,7 @@ class VerdictEvents:
 
         return save
 
-    def _given(self, session: Session) -> Path | None:
+    def _given(self, session: PageSession) -> Path | None:
         """The questions that come with the example document, where that is loaded."""
         if self._example is None or self._example not in session.paths:
             return None
@@ -205,12 +205,12 @@ class VerdictEvents:
             return taken, gr.Button(interactive=bool(len(session.questions)))
         return join([said, asked(session.questions.dataset)]), gr.skip()
 
-    def _panel(self, session: Session, said: Html | None) -> Html:
+    def _panel(self, session: PageSession, said: Html | None) -> Html:
         found = session.evaluator.verdict
         return join([said, _shown(session, found) if found else (EMPTY if said is None else None)])
 
 
-def _steps(session: Session, plan: EvaluationPlan) -> Iterator[Step | None]:
+def _steps(session: PageSession, plan: EvaluationPlan) -> Iterator[Step | None]:
     """Evaluate in another thread, and give the latest step now and then.
 
     Raises:
@@ -297,7 +297,7 @@ def _strategies(cuts: Cuts | None) -> dict[str, str]:
     return named
 
 
-def _shown(session: Session, found: Verdict) -> Html:
+def _shown(session: PageSession, found: Verdict) -> Html:
     return verdict(found.report, _strategies(session.cuts))
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rag_nodes.apps.tabs.chunks.tab import ChunksTab
-    from rag_nodes.workspace import Sessions
-    from rag_nodes.workspace.evaluating import Verdict
+    from rag_nodes.apps.visitors.evaluating import Verdict
+    from rag_nodes.apps.visitors.session import PageSessions
 
 AT_ONCE = 2
 """Visitors measured at the same time: it keeps a processor busy."""
@@ -40,7 +40,7 @@ _KINDS = [".json", ".jsonl", ".csv", ".tsv", ".yaml", ".yml"]
 
 
 def build_evaluate_tab(
-    sessions: Sessions, chunks: ChunksTab, example: Path | None = None
+    sessions: PageSessions, chunks: ChunksTab, example: Path | None = None
 ) -> TabView:
     """Build and wire the evaluation inside the blocks that are open.
 

@@ -10,13 +10,13 @@ from rag_nodes.apps.inside_gradio import offer
 from rag_nodes.apps.tabs import TabView
 from rag_nodes.apps.view.html import tag
 from rag_nodes.apps.view.parts import empty, title_of
-from rag_nodes.apps.visitors import cuts_of
+from rag_nodes.apps.visitors.requests import cuts_of
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.workspace.script import script_name, script_of
 
 if TYPE_CHECKING:
-    from rag_nodes.workspace import Sessions
-    from rag_nodes.workspace.cuts import Cuts
+    from rag_nodes.apps.visitors.cuts import Cuts
+    from rag_nodes.apps.visitors.session import PageSessions
 
 EMPTY = empty(
     "Take a parser with you",
@@ -37,7 +37,7 @@ class ExportEvents:
         sessions: where each visitor's work is.
     """
 
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: PageSessions) -> None:
         self._sessions = sessions
 
     def refresh(self, shown: str, strategy: str, request: gr.Request) -> tuple[Any, ...]:
@@ -68,7 +68,7 @@ class ExportEvents:
         return _written(cuts, strategy)
 
 
-def build_export_tab(sessions: Sessions) -> TabView:
+def build_export_tab(sessions: PageSessions) -> TabView:
     """Build and wire the export inside the blocks that are open.
 
     Args:

@@ -17,7 +17,8 @@ from rag_nodes.apps.tabs.chunks.events import ChunkLocation
 from rag_nodes.apps.tabs.questions.card import card
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import count, empty
-from rag_nodes.apps.visitors import session_of
+from rag_nodes.apps.visitors.questions import read_questions
+from rag_nodes.apps.visitors.requests import session_of
 from rag_nodes.errors import DatasetError, DatasetTooLargeError, RagNodesError
 from rag_nodes.evaluation.checks import DRAFTED
 from rag_nodes.evaluation.drafts import draft_questions
@@ -27,14 +28,13 @@ from rag_nodes.evaluation.drafts.stretches import next_stretch, resized
 from rag_nodes.evaluation.importers.rows import plain_of
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.workspace.options import MOST_QUESTION
-from rag_nodes.workspace.questions import read_questions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rag_nodes.apps.tabs.chunks.events import ChunksEvents
+    from rag_nodes.apps.visitors.session import PageSession, PageSessions
     from rag_nodes.evaluation.dataset import Dataset, Question
-    from rag_nodes.workspace import Session, Sessions
 
 EMPTY = empty(
     "Questions whose answers you know",
@@ -79,7 +79,7 @@ class QuestionEvents:
         chunks: draws a passage in its document.
     """
 
-    def __init__(self, sessions: Sessions, chunks: ChunksEvents) -> None:
+    def __init__(self, sessions: PageSessions, chunks: ChunksEvents) -> None:
         self._sessions = sessions
         self._chunks = chunks
 
@@ -244,7 +244,7 @@ class QuestionEvents:
         return _drawn(session, dataset.questions[at].id)
 
 
-def _drawn(session: Session, current: str) -> tuple[Any, ...]:
+def _drawn(session: PageSession, current: str) -> tuple[Any, ...]:
     dataset, key = session.questions.dataset, _key(session)
     hidden, there = gr.Column(visible=False), gr.Column(visible=True)
     if session.cuts is None:
@@ -268,7 +268,7 @@ def _golds(dataset: Dataset | None) -> list[Passage]:
     return [one for question in questions for answer in question.gold for one in answer]
 
 
-def _key(session: Session) -> str:
+def _key(session: PageSession) -> str:
     cuts = session.cuts
     return f"{cuts.key if cuts else ''} {session.questions.revision}"
 
@@ -285,7 +285,7 @@ def _called(dataset: Dataset | None, text: str) -> str:
     return next((one.id for one in asked if one.text == text), "")
 
 
-def _following(session: Session, position: int) -> str:
+def _following(session: PageSession, position: int) -> str:
     """Id of the next draft, around the end; without any that of the question at the position."""
     dataset = session.questions.dataset
     questions: Sequence[Question] = dataset.questions if dataset else ()

@@ -12,7 +12,7 @@ from rag_nodes.workspace.options import MOST_QUESTION
 
 if TYPE_CHECKING:
     from rag_nodes.apps.tabs.chunks.tab import ChunksTab
-    from rag_nodes.workspace import Sessions
+    from rag_nodes.apps.visitors.session import PageSessions
 
 AT_ONCE = 4
 """Visitors whose questions are changed at the same time."""
@@ -53,7 +53,7 @@ _HINT = (
 _FILES = [".json", ".jsonl", ".csv", ".tsv", ".yaml", ".yml"]
 
 
-def build_questions_tab(sessions: Sessions, chunks: ChunksTab) -> TabView:
+def build_questions_tab(sessions: PageSessions, chunks: ChunksTab) -> TabView:
     """Build and wire the review inside the blocks that are open.
 
     Args:

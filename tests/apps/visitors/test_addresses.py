@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import SecretStr
 
+from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.workspace import Choice, Session
-from rag_nodes.workspace.addresses import check_address
+from rag_nodes.models.public_servers import check_address
+from rag_nodes.workspace import Choice
 from rag_nodes.workspace.options import effective_settings
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.settings import Settings
 
-CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
+CORPUS = Path(__file__).parents[3] / "examples" / "corpus"
 NAMES = {
     "api.example": ["93.184.216.34"],
     "inside.example": ["10.0.0.7"],
@@ -131,7 +132,7 @@ def test_a_session_asks_a_typed_address_only_while_it_is_public(
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     typed = openai_server.base.replace("127.0.0.1", "rebind.test")
     choice = Choice(("fixed",), api_base=typed, api_key=SecretStr("sk-anything"))
-    session = Session(settings)
+    session = PageSession(settings)
     with pytest.raises(ConfigurationError, match="public internet"):
         session.load([CORPUS / "manual.md"], choice, lambda _: None)
     session.close()

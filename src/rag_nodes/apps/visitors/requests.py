@@ -9,11 +9,11 @@ import gradio as gr
 from rag_nodes.errors import BusyError, ConfigurationError
 
 if TYPE_CHECKING:
-    from rag_nodes.workspace import Session, Sessions
-    from rag_nodes.workspace.cuts import Cuts
+    from rag_nodes.apps.visitors.cuts import Cuts
+    from rag_nodes.apps.visitors.session import PageSession, PageSessions
 
 
-def session_of(sessions: Sessions, request: gr.Request) -> Session:
+def session_of(sessions: PageSessions, request: gr.Request) -> PageSession:
     """The visitor's session.
 
     Raises:
@@ -25,7 +25,7 @@ def session_of(sessions: Sessions, request: gr.Request) -> Session:
         raise gr.Error(str(error), print_exception=False) from error
 
 
-def cuts_of(sessions: Sessions, request: gr.Request) -> Cuts | None:
+def cuts_of(sessions: PageSessions, request: gr.Request) -> Cuts | None:
     """What the visitor has loaded and cut; None while that is nothing.
 
     Raises:

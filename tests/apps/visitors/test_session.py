@@ -12,10 +12,11 @@ from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
 
 from rag_nodes.apps.tabs.compare.history import history
+from rag_nodes.apps.visitors.session import PageSession, PageSessions
+from rag_nodes.apps.visitors.turns import MOST_TURNS
 from rag_nodes.errors import ConfigurationError, CredentialsError
-from rag_nodes.workspace import Choice, Session, Sessions
+from rag_nodes.workspace import Choice
 from rag_nodes.workspace.script import script_of
-from rag_nodes.workspace.turns import MOST_TURNS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 TWO = Choice(("fixed", "heading"))
 
 
-def test_a_loaded_document_is_answered_from_by_every_parser(session: Session, red: Path) -> None:
+def test_a_loaded_document_is_answered_from_by_every_parser(
+    session: PageSession, red: Path
+) -> None:
     steps: list[Progress] = []
     report = session.load([red], TWO, steps.append)
     turn = session.ask(QUESTION)
@@ -40,7 +43,7 @@ def test_a_loaded_document_is_answered_from_by_every_parser(session: Session, re
 
 
 def test_another_embedding_is_made_when_it_is_chosen_and_stays_for_the_next_choice(
-    session: Session, red: Path
+    session: PageSession, red: Path
 ) -> None:
     assert session.load([red], TWO, ignore).kept_vectors == ()
     session.load([], replace(TWO, vector="summary"), ignore)
@@ -55,7 +58,7 @@ def test_another_embedding_is_made_when_it_is_chosen_and_stays_for_the_next_choi
     assert [column.error for column in turn.report.columns] == [None, None]
 
 
-def test_another_document_starts_over(session: Session, red: Path, blue: Path) -> None:
+def test_another_document_starts_over(session: PageSession, red: Path, blue: Path) -> None:
     session.load([red], TWO, ignore)
     session.ask(QUESTION)
     session.load([blue], TWO, ignore)
@@ -66,7 +69,7 @@ def test_another_document_starts_over(session: Session, red: Path, blue: Path) -
 
 
 def test_other_options_keep_the_history_and_drop_the_chunks_left_behind(
-    session: Session, red: Path
+    session: PageSession, red: Path
 ) -> None:
     session.load([red], TWO, ignore)
     session.ask(QUESTION)
@@ -80,7 +83,7 @@ def test_other_options_keep_the_history_and_drop_the_chunks_left_behind(
 
 
 def test_columns_of_one_size_are_what_all_tabs_and_the_script_see(
-    session: Session, tmp_path: Path
+    session: PageSession, tmp_path: Path
 ) -> None:
     steps: list[Progress] = []
     pumps = "\n\n".join(f"## Pump {n}\n\nPump {n} is red. " + "It hums. " * 30 for n in range(60))
@@ -100,7 +103,7 @@ def test_columns_of_one_size_are_what_all_tabs_and_the_script_see(
 
 
 def test_a_bad_file_is_a_row_with_its_reason_and_without_its_folder(
-    session: Session, red: Path, tmp_path: Path
+    session: PageSession, red: Path, tmp_path: Path
 ) -> None:
     bad = tmp_path / "broken.pdf"
     bad.write_bytes(b"%PDF-1.7 nothing")
@@ -111,7 +114,9 @@ def test_a_bad_file_is_a_row_with_its_reason_and_without_its_folder(
     assert session.ready
 
 
-def test_with_nothing_readable_there_is_nothing_to_ask(session: Session, tmp_path: Path) -> None:
+def test_with_nothing_readable_there_is_nothing_to_ask(
+    session: PageSession, tmp_path: Path
+) -> None:
     report = session.load([written(tmp_path / "empty.txt", " ")], TWO, ignore)
     assert len(report.failed) == 1
     assert not session.ready
@@ -126,7 +131,7 @@ def test_with_nothing_readable_there_is_nothing_to_ask(session: Session, tmp_pat
     ],
 )
 def test_a_refused_choice_leaves_the_loaded_document_as_it_was(
-    session: Session, red: Path, blue: Path, choice: Choice, remedy: str
+    session: PageSession, red: Path, blue: Path, choice: Choice, remedy: str
 ) -> None:
     session.load([red], TWO, ignore)
     with pytest.raises(ConfigurationError, match=remedy):
@@ -135,7 +140,7 @@ def test_a_refused_choice_leaves_the_loaded_document_as_it_was(
 
 
 def test_a_typed_address_and_key_answer_with_that_server(
-    session: Session, red: Path, openai_server: OpenAIServer
+    session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
     choice = Choice(
         ("fixed", "semantic"),
@@ -157,7 +162,7 @@ def test_a_typed_address_and_key_answer_with_that_server(
 
 
 def test_a_refused_key_is_said_before_anything_is_read(
-    session: Session, red: Path, openai_server: OpenAIServer
+    session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.fail(UNAUTHORIZED, times=5)
     choice = Choice(("fixed",), api_base=openai_server.base, api_key=SecretStr("canary-71"))
@@ -169,7 +174,7 @@ def test_a_refused_key_is_said_before_anything_is_read(
 
 
 def test_a_model_that_fails_while_answering_is_a_turn_with_its_reason(
-    session: Session, red: Path, openai_server: OpenAIServer
+    session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
     choice = Choice(("fixed",), api_base=openai_server.base, api_key=SecretStr("any"))
     session.load([red], choice, ignore)
@@ -179,7 +184,7 @@ def test_a_model_that_fails_while_answering_is_a_turn_with_its_reason(
     assert ["key was refused" in (column.error or "") for column in turn.report.columns] == [True]
 
 
-def test_answers_grow_column_by_column_and_end_as_a_turn(session: Session, red: Path) -> None:
+def test_answers_grow_column_by_column_and_end_as_a_turn(session: PageSession, red: Path) -> None:
     session.load([red], Choice(("fixed", "heading")), ignore)
     looks = list(session.stream(QUESTION))
     assert [one.name for one in looks[0]] == ["fixed", "heading"]
@@ -188,7 +193,7 @@ def test_answers_grow_column_by_column_and_end_as_a_turn(session: Session, red: 
 
 
 def test_a_visitor_who_stops_reading_leaves_no_turn_and_can_ask_again(
-    session: Session, red: Path
+    session: PageSession, red: Path
 ) -> None:
     session.load([red], Choice(("fixed",)), ignore)
     looking = session.stream(QUESTION)
@@ -198,7 +203,7 @@ def test_a_visitor_who_stops_reading_leaves_no_turn_and_can_ask_again(
     assert session.ask(QUESTION).report is not None
 
 
-def test_chunks_only_are_shown_without_an_answer(session: Session, red: Path) -> None:
+def test_chunks_only_are_shown_without_an_answer(session: PageSession, red: Path) -> None:
     session.load([red], Choice(("fixed",), retrieval_only=True), ignore)
     report = session.ask(QUESTION).report
     assert report is not None
@@ -208,7 +213,7 @@ def test_chunks_only_are_shown_without_an_answer(session: Session, red: Path) ->
 
 
 def test_only_the_latest_turns_stay_and_their_numbers_are_never_used_again(
-    session: Session,
+    session: PageSession,
 ) -> None:
     for _ in range(MOST_TURNS + 3):
         session.ask(QUESTION)
@@ -216,7 +221,7 @@ def test_only_the_latest_turns_stay_and_their_numbers_are_never_used_again(
 
 
 def test_two_visitors_never_see_each_other(settings: Settings, red: Path, blue: Path) -> None:
-    sessions = Sessions(settings)
+    sessions = PageSessions(settings)
     sessions.of("a").load([red], TWO, ignore)
     sessions.of("b").load([blue], TWO, ignore)
     seen: dict[str, str] = {}
@@ -237,7 +242,7 @@ def test_two_visitors_never_see_each_other(settings: Settings, red: Path, blue: 
 
 
 def test_a_visitor_who_leaves_is_forgotten(settings: Settings, red: Path) -> None:
-    sessions = Sessions(settings)
+    sessions = PageSessions(settings)
     first = sessions.of("a")
     first.load([red], TWO, ignore)
     sessions.end("a")
@@ -248,7 +253,7 @@ def test_a_visitor_who_leaves_is_forgotten(settings: Settings, red: Path) -> Non
 
 def test_a_visitor_who_never_said_goodbye_is_forgotten_after_a_while(settings: Settings) -> None:
     now = [0.0]
-    sessions = Sessions(settings, idle_seconds=10, clock=lambda: now[0])
+    sessions = PageSessions(settings, idle_seconds=10, clock=lambda: now[0])
     old = sessions.of("a")
     now[0] = 8.0
     sessions.of("b")
@@ -259,7 +264,7 @@ def test_a_visitor_who_never_said_goodbye_is_forgotten_after_a_while(settings: S
 
 
 def test_beyond_the_most_the_one_idle_longest_goes(settings: Settings) -> None:
-    sessions = Sessions(settings, most=2)
+    sessions = PageSessions(settings, most=2)
     first, second = sessions.of("a"), sessions.of("b")
     assert sessions.of("a") is first
     sessions.of("c")
@@ -269,7 +274,7 @@ def test_beyond_the_most_the_one_idle_longest_goes(settings: Settings) -> None:
 
 def test_a_visitor_is_forgotten_even_when_nobody_else_comes(settings: Settings) -> None:
     now, ended = [0.0], threading.Event()
-    sessions = Sessions(settings, idle_seconds=0.01, clock=lambda: now[0])
+    sessions = PageSessions(settings, idle_seconds=0.01, clock=lambda: now[0])
     visitor = sessions.of("a")
     visitor.close = ended.set  # type: ignore[method-assign]
     now[0] = 1.0
@@ -278,7 +283,7 @@ def test_a_visitor_is_forgotten_even_when_nobody_else_comes(settings: Settings) 
 
 
 def test_nothing_waits_for_visitors_who_have_left(settings: Settings) -> None:
-    sessions = Sessions(settings)
+    sessions = PageSessions(settings)
     sessions.of("a")
     sessions.of("b")
     sessions.end("a")
@@ -292,7 +297,7 @@ def test_nothing_waits_for_visitors_who_have_left(settings: Settings) -> None:
 def test_whoever_only_asks_for_sessions_costs_nobody_their_documents(
     settings: Settings, red: Path
 ) -> None:
-    sessions = Sessions(settings, most=3)
+    sessions = PageSessions(settings, most=3)
     first = sessions.of("a")
     first.load([red], TWO, ignore)
     for number in range(10):
@@ -302,7 +307,7 @@ def test_whoever_only_asks_for_sessions_costs_nobody_their_documents(
     assert first.ready
 
 
-def test_a_second_question_does_not_wait_for_the_first(session: Session, red: Path) -> None:
+def test_a_second_question_does_not_wait_for_the_first(session: PageSession, red: Path) -> None:
     session.load([red], TWO, ignore)
     answering = session.stream(QUESTION)
     next(answering)
@@ -313,7 +318,7 @@ def test_a_second_question_does_not_wait_for_the_first(session: Session, red: Pa
     assert "red" in answers(session)
 
 
-def test_clearing_waits_for_no_answer(session: Session, red: Path) -> None:
+def test_clearing_waits_for_no_answer(session: PageSession, red: Path) -> None:
     session.load([red], TWO, ignore)
     session.ask(QUESTION)
     answering = session.stream(QUESTION)
@@ -327,11 +332,11 @@ def test_clearing_waits_for_no_answer(session: Session, red: Path) -> None:
 
 def test_a_request_without_a_session_is_refused(settings: Settings) -> None:
     with pytest.raises(ConfigurationError, match="reload"):
-        Sessions(settings).of(None)
+        PageSessions(settings).of(None)
 
 
 def test_chunks_that_were_cut_inside_a_word_say_so_and_whole_sentences_do_not(
-    session: Session, tmp_path: Path
+    session: PageSession, tmp_path: Path
 ) -> None:
     red = written(tmp_path / "long.md", "The machine is red and needs oil on any day. " * 100)
     session.load([red], Choice(("fixed", "sentence")), ignore)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.errors import StoreError
-from rag_nodes.workspace import Sessions
 
 if TYPE_CHECKING:
     from rag_nodes.settings import Settings
@@ -20,7 +20,7 @@ PATIENCE = 60
 def test_the_next_visitor_does_not_wait_until_the_session_before_is_freed(
     settings: Settings,
 ) -> None:
-    sessions = Sessions(settings, most=1)
+    sessions = PageSessions(settings, most=1)
     answered, closed = threading.Event(), threading.Event()
 
     def close() -> None:
@@ -37,7 +37,7 @@ def test_the_next_visitor_does_not_wait_until_the_session_before_is_freed(
 def test_a_session_that_cannot_be_freed_fails_no_other(
     settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sessions = Sessions(settings)
+    sessions = PageSessions(settings)
     closed: list[str] = []
 
     def fail() -> None:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
+    from rag_nodes.apps.visitors.scores import SimilarityScale
     from rag_nodes.compare import Comparison
     from rag_nodes.pipeline import IngestReport
     from rag_nodes.pipeline.report import FileStatus
     from rag_nodes.readers import ReadResult
-    from rag_nodes.workspace.scores import SimilarityScale
 
 
 @dataclass(frozen=True, slots=True)

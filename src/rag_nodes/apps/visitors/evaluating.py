@@ -7,12 +7,12 @@ import zlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from rag_nodes.apps.visitors.jobs import Job
 from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.evaluation.page import html_of
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers.isolation import cutting
 from rag_nodes.workspace.bounds import check_amount, check_plan
-from rag_nodes.workspace.jobs import Job
 from rag_nodes.workspace.workspace import CUT_SECONDS
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from visits import written
 
-from rag_nodes.workspace import Session
+from rag_nodes.apps.visitors.session import PageSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +22,8 @@ def _unconfigured(no_configuration: Path) -> None:
 
 
 @pytest.fixture
-def session(settings: Settings) -> Iterator[Session]:
-    with Session(settings, local_models=True) as opened:
+def session(settings: Settings) -> Iterator[PageSession]:
+    with PageSession(settings, local_models=True) as opened:
         yield opened
 
 

@@ -8,28 +8,30 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.apps.visitors.cuts import Cuts
+from rag_nodes.apps.visitors.evaluating import Evaluator
+from rag_nodes.apps.visitors.jobs import Job
+from rag_nodes.apps.visitors.loading import Loaded, outcomes, read_documents
+from rag_nodes.apps.visitors.questions import Questions
+from rag_nodes.apps.visitors.scores import scale_for
+from rag_nodes.apps.visitors.turns import AT_FIRST, Asking, Growing, Turn, Turns, mixed, only_one
 from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError
-from rag_nodes.workspace.evaluating import Evaluator
-from rag_nodes.workspace.jobs import Job
-from rag_nodes.workspace.loading import Loaded, outcomes, read_documents
 from rag_nodes.workspace.options import query_options
-from rag_nodes.workspace.questions import Questions
-from rag_nodes.workspace.scores import scale_for
-from rag_nodes.workspace.turns import AT_FIRST, Asking, Growing, Turn, Turns, mixed, only_one
+from rag_nodes.workspace.sessions import Sessions
 from rag_nodes.workspace.workspace import Workspace, parsers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from rag_nodes.apps.visitors.scores import SimilarityScale
     from rag_nodes.compare import ComparisonStream
     from rag_nodes.pipeline import FileOutcome, IngestReport, Progress
     from rag_nodes.settings import Settings
     from rag_nodes.workspace.options import Choice
-    from rag_nodes.workspace.scores import SimilarityScale
 
 
-class Session(Workspace):
+class PageSession(Workspace):
     """One visitor's documents in a store of their own, and what the visitor asked of them.
 
     Args:
@@ -49,6 +51,8 @@ class Session(Workspace):
     def __init__(self, settings: Settings, **options: Any) -> None:
         super().__init__(settings, **options)
         self._one_question = threading.Lock()
+        self._cutting = threading.Lock()
+        self._cuts: Cuts | None = None
         self._scale: SimilarityScale | None = None
         self._files: Mapping[str, FileOutcome] = {}
         self._loading: Job[Progress, Loaded] | None = None
@@ -61,6 +65,19 @@ class Session(Workspace):
         self.report: IngestReport | None = None
         self.paths: tuple[Path, ...] = ()
         self.choice: Choice | None = None
+
+    @property
+    def cuts(self) -> Cuts | None:
+        """What the parsers made of the documents; None while nothing is loaded, and without any."""
+        # Without the other lock, which a slow answer may hold: all are replaced as a whole.
+        # In this order: a comparison is set after its documents.
+        comparison, documents = self._comparison, self._documents
+        with self._cutting:
+            if comparison is None or not comparison.parsers:
+                self._cuts = None
+            elif self._cuts is None or self._cuts.comparison is not comparison:
+                self._cuts = Cuts(comparison, documents)
+            return self._cuts
 
     @property
     def turns(self) -> list[Turn]:
@@ -205,6 +222,7 @@ class Session(Workspace):
 
     def _forget(self) -> None:
         super()._forget()
+        self._cuts = None
         self.history.clear()
         self.questions.clear()
         self.evaluator.forget()
@@ -260,3 +278,14 @@ class Session(Workspace):
         """Free what nobody waits for any longer."""
         if loaded.comparison.store is not self._store:
             loaded.comparison.store.close()
+
+
+class PageSessions(Sessions[PageSession]):
+    """Every visitor's session of the page, by the id of their browser tab.
+
+    A tab that closes ends its session; one that never said goodbye ends after a while.
+
+    Gradio's own per-session state is not used for this: it cannot be reached when a tab closes.
+    """
+
+    kind = PageSession

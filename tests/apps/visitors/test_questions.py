@@ -9,18 +9,18 @@ import pytest
 from llama_index.core.schema import Document
 from visits import ignore
 
+from rag_nodes.apps.visitors.questions import Questions
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
 from rag_nodes.workspace import Choice
 from rag_nodes.workspace.bounds import MOST_QUESTIONS
-from rag_nodes.workspace.questions import Questions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rag_nodes.workspace import Session
+    from rag_nodes.apps.visitors.session import PageSession
 
 DOCUMENT = Document(id_="one", text="The ferry leaves at nine.")
 
@@ -92,7 +92,7 @@ def test_what_could_not_be_placed_is_listed_until_it_is() -> None:
 
 
 def test_questions_stay_with_their_documents_and_go_with_them(
-    session: Session, red: Path, blue: Path
+    session: PageSession, red: Path, blue: Path
 ) -> None:
     session.load([red], Choice(("fixed",)), ignore)
     of_red = _asked("a", session.documents[0].id_)

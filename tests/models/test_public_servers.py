@@ -17,17 +17,16 @@ from openai_server import OpenAIServer
 from pydantic import SecretStr
 
 from rag_nodes.errors import ConfigurationError, ModelConnectionError, RagNodesError
-from rag_nodes.models import choose_models
+from rag_nodes.models import choose_models, public_servers
 from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
-from rag_nodes.settings import Settings
-from rag_nodes.workspace import addresses
-from rag_nodes.workspace.addresses import (
+from rag_nodes.models.public_servers import (
     PublicTransport,
     check_address,
     must_be_public,
     public_addresses,
     public_client,
 )
+from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,7 +65,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 @pytest.fixture
 def everything_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(addresses, "_is_public", lambda _: True)
+    monkeypatch.setattr(public_servers, "_is_public", lambda _: True)
 
 
 def _at(server: OpenAIServer, name: str) -> str:

@@ -14,10 +14,10 @@ from rag_nodes.query.types import Cancelled, Delta, Last, Retrieved
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from rag_nodes.apps.visitors.scores import SimilarityScale
     from rag_nodes.compare import Column, ComparisonReport
     from rag_nodes.query.types import Event
     from rag_nodes.text.edges import Edges
-    from rag_nodes.workspace.scores import SimilarityScale
 
 MOST_TURNS = 200
 """Questions that are kept; older ones are dropped."""

@@ -16,12 +16,14 @@ from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
 
 from rag_nodes.apps.sidebar.loading import Follower, LoadingEvents
+from rag_nodes.apps.visitors import jobs
+from rag_nodes.apps.visitors import session as session_module
+from rag_nodes.apps.visitors.session import PageSession, PageSessions
 from rag_nodes.errors import CancelledError, ConfigurationError, StoreError
 from rag_nodes.parsers import get_parser
 from rag_nodes.processes import Interrupt
 from rag_nodes.store import Store, open_store
-from rag_nodes.workspace import Choice, Session, Sessions, jobs
-from rag_nodes.workspace import session as session_module
+from rag_nodes.workspace import Choice
 from rag_nodes.workspace import workspace as workspace_module
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline import Progress
     from rag_nodes.settings import Settings
 
-CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
+CORPUS = Path(__file__).parents[3] / "examples" / "corpus"
 TWO = Choice(("fixed", "heading"))
 STAGES = ("read", "parse", "embed", "store")
 
@@ -50,7 +52,7 @@ def stores(monkeypatch: pytest.MonkeyPatch) -> list[Store]:
     return opened
 
 
-def _cancelling(session: Session, stage: str) -> Callable[[Progress], None]:
+def _cancelling(session: PageSession, stage: str) -> Callable[[Progress], None]:
     """Progress that cancels as soon as a stage is reached."""
     return lambda step: session.cancel() if step.stage == stage else None
 
@@ -77,7 +79,7 @@ def _served(server: OpenAIServer, *parsers: str) -> Choice:
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_cancelled_at_any_stage_the_document_before_still_answers_and_the_next_one_loads(
-    session: Session, red: Path, blue: Path, stores: list[Store], stage: str
+    session: PageSession, red: Path, blue: Path, stores: list[Store], stage: str
 ) -> None:
     session.load([red], TWO, ignore)
     session.ask(QUESTION)
@@ -95,7 +97,7 @@ def test_cancelled_at_any_stage_the_document_before_still_answers_and_the_next_o
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_first_document_that_is_cancelled_leaves_an_empty_session(
-    session: Session, red: Path, stores: list[Store], stage: str
+    session: PageSession, red: Path, stores: list[Store], stage: str
 ) -> None:
     with pytest.raises(CancelledError):
         session.load([red], TWO, _cancelling(session, stage))
@@ -108,7 +110,7 @@ def test_a_first_document_that_is_cancelled_leaves_an_empty_session(
 
 
 def test_other_options_that_are_cancelled_leave_the_ones_before(
-    session: Session, red: Path
+    session: PageSession, red: Path
 ) -> None:
     session.load([red], TWO, ignore)
     before = session.comparison
@@ -125,7 +127,7 @@ def test_other_options_that_are_cancelled_leave_the_ones_before(
 
 
 def test_cancelling_waits_for_no_model_and_asks_it_nothing_more(
-    session: Session, openai_server: OpenAIServer, tmp_path: Path
+    session: PageSession, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     sentences = " ".join(f"The machine number {number} is red." for number in range(350))
     document = written(tmp_path / "long.md", sentences)
@@ -146,7 +148,7 @@ def test_cancelling_waits_for_no_model_and_asks_it_nothing_more(
 
 
 def test_cancelling_kills_the_process_that_reads(
-    session: Session, red: Path, monkeypatch: pytest.MonkeyPatch
+    session: PageSession, red: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed: list[bool] = []
 
@@ -175,7 +177,7 @@ def test_cancelling_kills_the_process_that_reads(
 def test_whoever_looks_no_longer_at_the_progress_ends_the_loading(
     settings: Settings, red: Path, openai_server: OpenAIServer
 ) -> None:
-    sessions = Sessions(settings, local_models=True)
+    sessions = PageSessions(settings, local_models=True)
     choice = _served(openai_server, "fixed")
     controls = SimpleNamespace(choice=lambda _: choice, inputs=[])
     sidebar: Any = SimpleNamespace(controls=controls, status=None, process=None, cancel=None)
@@ -195,7 +197,7 @@ def test_whoever_looks_no_longer_at_the_progress_ends_the_loading(
 def test_a_visitor_who_leaves_ends_what_is_being_loaded(
     settings: Settings, red: Path, stores: list[Store]
 ) -> None:
-    sessions = Sessions(settings)
+    sessions = PageSessions(settings)
     session = sessions.of("a")
 
     def leave(step: Progress) -> None:
@@ -209,7 +211,7 @@ def test_a_visitor_who_leaves_ends_what_is_being_loaded(
     assert all(map(_is_closed, stores))
 
 
-def test_what_is_loaded_later_takes_over(session: Session, red: Path, blue: Path) -> None:
+def test_what_is_loaded_later_takes_over(session: PageSession, red: Path, blue: Path) -> None:
     reached, go_on = threading.Event(), threading.Event()
 
     def wait(_: Progress) -> None:
@@ -228,7 +230,7 @@ def test_what_is_loaded_later_takes_over(session: Session, red: Path, blue: Path
 
 
 def test_cancelling_when_nothing_is_loaded_or_all_is_done_changes_nothing(
-    session: Session, red: Path
+    session: PageSession, red: Path
 ) -> None:
     session.cancel()
     session.load([red], TWO, ignore)
@@ -237,7 +239,7 @@ def test_cancelling_when_nothing_is_loaded_or_all_is_done_changes_nothing(
 
 
 def test_a_failure_of_the_loading_thread_reaches_the_caller(
-    session: Session, red: Path, monkeypatch: pytest.MonkeyPatch
+    session: PageSession, red: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> None:
         raise ZeroDivisionError("in another thread")
@@ -248,7 +250,7 @@ def test_a_failure_of_the_loading_thread_reaches_the_caller(
 
 
 def test_cancelling_ends_the_process_that_cuts(
-    session: Session, red: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    session: PageSession, red: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note = tmp_path / "process"
     parser = HangingNodeParser(note=str(note))
@@ -265,7 +267,7 @@ def test_cancelling_ends_the_process_that_cuts(
 
 
 def test_a_document_that_cannot_be_cut_in_time_costs_its_column_and_no_other(
-    session: Session, red: Path, monkeypatch: pytest.MonkeyPatch
+    session: PageSession, red: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parsers = {"slow": HangingNodeParser(), "fixed": get_parser("fixed")}
     monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: parsers)
