@@ -235,6 +235,51 @@ def test_a_collection_that_is_there_already_is_a_column_and_stays(
     )
 
 
+PREFACE = "".join(f"Page {page} of a preface of later days.\n\n" for page in range(60))
+STABLE = "A stable hand weighs the oats with a brass scale at dawn."
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lost"),
+    [("# Report 0", PREFACE + "# Report 0", ""), (STABLE, "No horse is left.", "stable-0")],
+    ids=["a long preface", "another middle"],
+)
+def test_a_collection_of_another_version_is_scored_where_its_texts_stand_now(
+    dataset: Dataset, store: Store, old: str, new: str, lost: str
+) -> None:
+    parser = get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0)
+    made = ingest_documents(dataset.documents, {"small": parser}, store).columns[0]
+    stored = {"mine": StoredCollection(store, made.collection)}
+    first = evaluate(dataset, stored, plan=BARE)
+    changed = evaluate(with_another_text(dataset, old, new), stored, plan=BARE)
+    before, after = first.row("mine"), changed.row("mine")
+    assert (before.cost["outdated"], after.cost["outdated"]) == (0, 1)
+    recall = {one.question: one.scores["recall@60"] for one in before.outcomes}
+    assert sum(recall.values()) > len(recall) / 2
+    assert {one.question: one.scores["recall@60"] for one in after.outcomes} == {
+        **recall, **({lost: 0.0} if lost else {})
+    }  # fmt: skip
+    words = "mine: the collection holds another version of 1 document"
+    assert words in " ".join(changed.said)
+    assert words not in " ".join(first.said)
+
+
+def with_another_text(dataset: Dataset, old: str, new: str) -> Dataset:
+    """The dataset whose first document was changed, with its labels where they stand then."""
+    first, *others = dataset.documents
+    text = first.text.replace(old, new, 1)
+    questions = []
+    for question in dataset.questions:
+        place, gold = question.gold[0][0], question.gold
+        if place.document == first.id_:
+            quote = dataset.quote(place).replace(old, new)
+            start = text.index(quote)
+            gold = ((Passage(first.id_, Span(start, start + len(quote))),),)
+        questions.append(replace(question, gold=gold))
+    changed = Document(text=text, id_=first.id_, metadata=first.metadata)
+    return Dataset("changed", (changed, *others), tuple(questions))
+
+
 @pytest.mark.parametrize("stage", ["index", "ask"])
 def test_a_run_whose_owner_has_left_goes_no_further(dataset: Dataset, stage: str) -> None:
     interrupt, steps = Interrupt(), list[Step]()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -21,7 +22,7 @@ from rag_nodes.query.retriever import in_order, rescored
 from rag_nodes.store import Engine, Filter, Hit, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from llama_index.core.schema import TextNode
 
@@ -43,6 +44,11 @@ class StoredCollection:
 
     store: Store
     name: str
+
+    def nodes_of(self, document_ids: Iterable[str]) -> list[TextNode]:
+        """The nodes of some documents; none while the collection does not exist."""
+        ids = [*chain.from_iterable(self.store.stored(self.name, one) for one in document_ids)]
+        return list(self.store.fetch(self.name, ids).values())
 
 
 class _Nothing(Engine):
@@ -79,12 +85,14 @@ class FoundStore(Store, ABC):
         embeds: whether it is asked by the embedding of a question, which has to be made for it.
         deepens: whether it can be asked for more chunks than it gave.
         lists_all: whether `nodes` are all of its chunks, not only those that were found.
+        outdated: how many of the documents had another text when they were ingested for it.
         seconds: how long it took to answer each question.
     """
 
     embeds = False
     deepens = True
     lists_all = False
+    outdated = 0
 
     def __init__(self, what: str, placing: Placing) -> None:
         super().__init__(_Nothing(what))
@@ -189,6 +197,8 @@ class _Collection(FoundStore):
     def __init__(self, given: StoredCollection, placing: Placing) -> None:
         super().__init__(f"{given.name} in {given.store.location}", placing)
         self._given = given
+        nodes = given.nodes_of(placing.documents)
+        self.outdated = len({node.ref_doc_id for node in nodes if placing.is_elsewhere(node)})
 
     def _asked(self, query: Query) -> list[Hit]:
         hits = self._given.store.find(self._given.name, query)
@@ -200,10 +210,10 @@ class _Collection(FoundStore):
         return {name: self._placing.placed(node) for name, node in found.items()}
 
     def nodes(self) -> list[TextNode]:
-        """All chunks of the collection, placed."""
-        store, name = self._given.store, self._given.name
-        ids = [one for nodes in store.documents(name).values() for one in nodes]
-        return list(self.fetch(name, ids).values()) or super().nodes()
+        """All chunks of the documents, placed; of a collection that knows none of them, all."""
+        found = self._given.nodes_of(self._placing.documents)
+        found = found or self._given.nodes_of(self._given.store.documents(self._given.name))
+        return [self._placing.placed(node) for node in found] or super().nodes()
 
     def count(self, collection: str) -> int:  # noqa: ARG002
         """Nodes in the collection that a search can find."""

@@ -90,6 +90,12 @@ class Placing:
             self._known[key] = self._searched(node, text)
         return self._known[key]
 
+    def is_elsewhere(self, node: BaseNode) -> bool:
+        """Whether the document that a node names has another text where the node says it stands."""
+        text = _text_of(node)
+        document, claim = self.documents.get(node.ref_doc_id or ""), _claim(node, text)
+        return bool(document and claim and claim.of(document.text) != text)
+
     def _searched(self, node: BaseNode, text: str) -> NodePlace | None:
         for documents, is_guess in self._candidates(node):
             if claim := _claim(node, text):

@@ -79,7 +79,7 @@ def assemble(
     elif values:
         facts = _facts(rows, values, documents, plan, preset)
         facts["verdict"] += tuple(drafts_left_out(dataset.unaccepted))
-    facts["verdict"] += tuple(filter(None, (lost(row) for row in rows if row.role == "own")))
+    facts["verdict"] += tuple(said for row in rows if row.role == "own" for said in lost(row))
     return EvaluationReport(
         dataset=about,
         settings=settings_of(plan, models),

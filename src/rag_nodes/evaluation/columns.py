@@ -174,10 +174,10 @@ def placed_in(documents: Sequence[Document], columns: Mapping[str, object]) -> d
             return get_parser(column)
         if not finds(column):
             return column
-        if isinstance(column, StoredCollection) and any(
-            column.store.stored(column.name, document.id_) for document in documents
-        ):
-            return column  # ingested from these very documents
+        if isinstance(column, StoredCollection):
+            nodes = column.nodes_of(placing.documents)
+            if nodes and not any(map(placing.is_elsewhere, nodes)):
+                return column  # ingested from these very texts
         return StoredCollection(found_store(column, placing), name)
 
     return {name: placed(name, column) for name, column in columns.items()}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from llama_index.core.schema import MetadataMode
 
 from rag_nodes.columns import FoundStore, StoredCollection
-from rag_nodes.errors import DatasetError, RagNodesError
+from rag_nodes.errors import RagNodesError
 from rag_nodes.evaluation.chunk_facts import ChunkStatistics, chunk_statistics
 from rag_nodes.evaluation.scoring import ChunkMap
 from rag_nodes.evaluation.sizes import token_counts
@@ -67,6 +67,7 @@ class Cost:
             of a collection.
         price: US dollars for the embedding; None where it is not known, as of a collection.
         recovery: share of the chunks whose place in their document is known; 1 for our parsers.
+        outdated: documents of which a collection holds another version; see `FoundStore`.
     """
 
     chunks: int | None
@@ -76,6 +77,7 @@ class Cost:
     seconds: float
     price: float | None
     recovery: float
+    outdated: int = 0
 
 
 class Index:
@@ -97,7 +99,6 @@ class Index:
 
     Raises:
         RagNodesError: the documents could not be cut, embedded or stored.
-        DatasetError: a collection holds none of the documents.
     """
 
     def __init__(  # noqa: PLR0913 -- what the rows share, by name
@@ -143,6 +144,7 @@ class Index:
             seconds=seconds,
             price=outcome.embedding_cost if outcome else None,
             recovery=placed / len(leaves) if leaves else 1.0,
+            outdated=self._store.outdated if isinstance(self._store, FoundStore) else 0,
         )
 
     def _standing(
@@ -153,7 +155,7 @@ class Index:
     ) -> list[BaseNode]:
         """The chunks of a column that is there already, as far as they can be known."""
         if not isinstance(column.store, FoundStore):
-            return _stored_nodes(column, documents)
+            return [*column.nodes_of(one.id_ for one in documents)]
         if not column.store.embeds:  # it makes of a question what it needs
             self.options = replace(self.options, mode="sparse")
         for question in questions:
@@ -262,20 +264,6 @@ def _fills(ranked: Sequence[Ranked], budget: int) -> bool:
     """Whether something of a ranking is left when a budget is full."""
     filled = fill(ranked, budget, exact=True)
     return filled.cut or len(filled.parts) < len(ranked)
-
-
-def _stored_nodes(column: StoredCollection, documents: Sequence[Document]) -> list[BaseNode]:
-    """The nodes that a collection has of the documents."""
-    found: list[BaseNode] = []
-    for document in documents:
-        ids = list(column.store.stored(column.name, document.id_))
-        found += column.store.fetch(column.name, ids).values()
-    if not found:
-        raise DatasetError(
-            f"the collection {column.name!r} has none of the documents; name the files it was "
-            "ingested from, at the places they were ingested from"
-        )
-    return found
 
 
 def _encoded(node: BaseNode) -> bytes:

@@ -258,14 +258,19 @@ def turned(gap: Interval) -> Interval:
     return Interval(-gap.mean, -gap.high, -gap.low)
 
 
-def lost(row: Row) -> str:
-    """How many chunks of a column count for nothing; "" where all have a place."""
+def lost(row: Row) -> Iterator[str]:
+    """What a column loses: chunks without a place, documents that were others when ingested."""
     chunks, recovery = row.chunks.get("chunks") or 0, row.cost.get("recovery")
     unplaced = round(chunks * (1 - (1 if recovery is None else recovery)))
-    if not unplaced:
-        return ""
-    some = f"{unplaced:,} of {chunks:,.0f} chunks have no place in the documents"
-    return f"{row.name}: {some}; they are read and score nothing."
+    if unplaced:
+        some = f"{unplaced:,} of {chunks:,.0f} chunks have no place in the documents"
+        yield f"{row.name}: {some}; they are read and score nothing."
+    if outdated := row.cost.get("outdated"):
+        yield (
+            f"{row.name}: the collection holds another version of "
+            f"{_counted(outdated, 'document')}, whose chunks were looked for by their text; "
+            "ingest the documents anew with `rag-nodes ingest` and evaluate again."
+        )
 
 
 def upright(gap: Interval) -> Interval:
