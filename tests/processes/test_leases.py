@@ -1,4 +1,4 @@
-"""A few at once: who waits can be ended, or gets the place of who has had more than a share."""
+"""A few at once: who waits can be ended, and a fork waits for nobody."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.errors import CancelledError
-from rag_nodes.processes import Interrupt, Leases, current_interrupt, interruptible, pause
+from rag_nodes.processes import Interrupt, Leases, interruptible, pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,57 +68,8 @@ def test_who_was_ended_before_takes_no_place() -> None:
     interrupt.set()
     with pytest.raises(CancelledError), interruptible(interrupt), leases.take("work"):
         raise AssertionError("it was ended before")
-    with leases.take("work") as lease:
-        assert not lease.revoked
-
-
-def test_a_lease_beyond_its_share_is_revoked_once_somebody_waits() -> None:
-    leases = Leases(1)
-    ended = threading.Event()
-
-    def wait() -> str:
-        with leases.take("second"):
-            return "had it"
-
-    with ThreadPoolExecutor(1) as threads:
-        with leases.take("first") as lease, current_interrupt().killing(ended.set):
-            leases.limit(lease, 0)
-            assert not lease.revoked, "nobody waits"
-            waiting = threads.submit(wait)
-            assert ended.wait(timeout=60)
-            assert lease.revoked
-        assert waiting.result(timeout=60) == "had it"
-
-
-def test_the_lease_that_is_over_for_longest_is_the_one_revoked() -> None:
-    leases = Leases(2)
-    ended = threading.Event()
-
-    def wait() -> None:
-        with leases.take("third"):
-            pass
-
-    with ThreadPoolExecutor(1) as threads, leases.take("first") as first:
-        leases.limit(first, 3600)
-        with leases.take("second") as second, current_interrupt().killing(ended.set):
-            leases.limit(second, 0)
-            waiting = threads.submit(wait)
-            assert ended.wait(timeout=60)
-            assert (first.revoked, second.revoked) == (False, True)
-        waiting.result(timeout=60)
-
-
-def test_a_share_is_counted_in_seconds_from_when_it_is_limited(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("rag_nodes.processes.interrupt.time.monotonic", lambda: 100.0)
-    leases = Leases(1)
-    with leases.take("work") as lease:
-        assert lease.until is None
-        leases.limit(lease, None)
-        assert lease.until is None
-        leases.limit(lease, 5)
-        assert lease.until == 105
+    with leases.take("work"):
+        pass
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

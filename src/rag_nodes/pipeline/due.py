@@ -91,10 +91,8 @@ class DueFiles:
     ) -> None:
         self._ledger, self._columns = ledger, columns
         self._corpus, self._most = corpus, limits.file_bytes
-        # Changes with whatever decides what becomes of the bytes of a file, parsers apart; whether
-        # it gives way to others decides nothing.
-        bounds = {name: value for name, value in asdict(limits).items() if name != "share"}
-        facts = json.dumps([bounds, *identities])
+        # Changes with whatever decides what becomes of the bytes of a file, parsers apart.
+        facts = json.dumps([asdict(limits), *identities])
         self._reading = hashlib.sha256(facts.encode()).hexdigest()[:16]
 
     def of(self, files: Iterable[ListedFile]) -> Iterator[DueFile | UnchangedDocument]:

@@ -1,16 +1,11 @@
-"""Ending what another thread waits for: by whoever may, by the clock, or because others wait.
-
-What ends a wait is always the same: the process that works on it is killed.
-"""
+"""Ending what another thread waits for: the process that works on it is killed."""
 
 from __future__ import annotations
 
 import os
 import threading
-import time
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CancelledError
@@ -90,40 +85,27 @@ def pause(seconds: float) -> None:
     interrupt.check("waiting to ask again")
 
 
-@dataclass(slots=True, eq=False)
-class Lease:
-    """One of a few places in which children may work, which others may wait for.
-
-    Attributes:
-        until: time from which on it can be revoked; None for never.
-        revoked: it was taken away, because others waited.
-        interrupt: ends what is done under it.
-    """
-
-    until: float | None = None
-    revoked: bool = False
-    interrupt: Interrupt = field(default_factory=Interrupt)
-
-
 class Leases:
-    """Lets a few work at once; who waits gets the place of whoever has had more than a fair share.
-
-    A fork of this process has places of its own.
+    """Lets a few work at once; the others wait for a place. A fork of this process has its own.
 
     Args:
-        count: leases at the same time.
+        count: places.
     """
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._held: list[Lease] = []
-        self._changed = threading.Condition()
+        self._forget()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
+    def _forget(self) -> None:
+        """Start anew in a forked process: what works is in threads of its parent."""
+        self._taken = 0
+        self._changed = threading.Condition()
+
     @contextmanager
-    def take(self, what: str) -> Iterator[Lease]:
-        """Wait for a lease and hold it; what a child does under it can be ended by `limit`.
+    def take(self, what: str) -> Iterator[None]:
+        """Wait for a place and hold it.
 
         Args:
             what: is to be done, for messages.
@@ -131,47 +113,20 @@ class Leases:
         Raises:
             CancelledError: see `interruptible`; also while it waits.
         """
-        interrupt, lease = current_interrupt(), Lease()
+        interrupt = current_interrupt()
         with interrupt.killing(self._wake), self._changed:
-            while len(self._held) >= self._count:
+            while self._taken >= self._count:
                 interrupt.check(what)
-                self._changed.wait(self._revoke_first())
+                self._changed.wait()
             interrupt.check(what)
-            self._held.append(lease)
+            self._taken += 1
         try:
-            with interrupt.killing(lease.interrupt.set), interruptible(lease.interrupt):
-                yield lease
+            yield
         finally:
             with self._changed:
-                if lease in self._held:  # not in a fork, which has none of its parent's
-                    self._held.remove(lease)
+                self._taken = max(0, self._taken - 1)  # a fork has none of its parent's
                 self._changed.notify_all()
-
-    def limit(self, lease: Lease, share: float | None) -> None:
-        """Revoke a lease if somebody waits, in so many seconds from now; never for None."""
-        if share is not None:
-            with self._changed:
-                lease.until = time.monotonic() + share
-                self._changed.notify_all()  # who waits counts anew
-
-    def _forget(self) -> None:
-        """Start anew in a forked process: the threads that hold leases are those of its parent."""
-        self._held = []
-        self._changed = threading.Condition()
 
     def _wake(self) -> None:
         with self._changed:
             self._changed.notify_all()
-
-    def _revoke_first(self) -> float | None:
-        """Revoke what is over for longest; seconds until there is one, None for not known."""
-        limited = [one for one in self._held if one.until is not None and not one.revoked]
-        if not limited:
-            return None
-        first = min(limited, key=lambda one: one.until or 0.0)
-        left = (first.until or 0.0) - time.monotonic()
-        if left > 0:
-            return left
-        first.revoked = True
-        first.interrupt.set()
-        return None

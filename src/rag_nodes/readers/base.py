@@ -41,8 +41,6 @@ class Limits:
         characters: characters of text taken from the file.
         seconds: wall-clock time that one document may take where it is read in a child process;
             large files get more, see `seconds_for`.
-        share: seconds after which a file gives way to others that wait to be read, large ones
-            getting more; None for never. For programs that read for many people.
         memory_bytes: memory that reading may take there, the libraries themselves apart. Linux
             only; other systems have no limit that holds.
     """
@@ -52,15 +50,10 @@ class Limits:
     characters: int = 100_000_000
     seconds: float = 120.0
     memory_bytes: int = 2 * 1024**3
-    share: float | None = None
 
     def seconds_for(self, size: int) -> float:
         """Seconds that a file of `size` bytes may take: `seconds`, and one for each 256 KiB."""
         return min(self.seconds + size / SLOWEST, LONGEST)
-
-    def share_for(self, size: int) -> float | None:
-        """Seconds after which a file of `size` bytes gives way to others; None for never."""
-        return None if self.share is None else min(self.share + size / SLOWEST, LONGEST)
 
     def check_bytes(self, path: Path, size: int) -> None:
         """Refuse a file over `file_bytes`; raises FileTooLargeError."""

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import (
-    CancelledError,
     RagNodesError,
     ReaderCrashedError,
     ReadError,
@@ -73,28 +72,14 @@ class ReaderPool:
             started: called when a child is ready and begins with the file.
 
         Raises:
-            ReadTimeoutError: it took longer than `limits.seconds_for` its size, or than
-                `limits.share_for` it while others waited for their turn.
+            ReadTimeoutError: it took longer than `limits.seconds_for` its size.
             ReadMemoryError: it took more than `limits.memory_bytes`.
             ReaderCrashedError: the child died.
             CancelledError: see `interruptible`.
             RagNodesError: as the reader says.
         """
-        share = limits.share_for(path.stat().st_size)
-        with self._leases.take(_doing(path)) as lease:
-
-            def begun() -> None:
-                self._leases.limit(lease, share)
-                started()
-
-            try:
-                return list(self.stream(path, limits, options, started=begun))
-            except CancelledError:
-                if not lease.revoked:
-                    raise
-                reason = f"reading it takes longer than {share:.4g} s, and others wait"
-                remedy = "split it, or try again when less is going on"
-                raise ReadTimeoutError(path, reason, remedy) from None
+        with self._leases.take(_doing(path)):
+            return list(self.stream(path, limits, options, started=started))
 
     def stream(
         self,

@@ -40,8 +40,8 @@ MEMORY = ":memory:"
 """The store of whoever leaves nothing behind."""
 CUT_SECONDS = 60.0
 """Seconds that one parser may take for a document of up to a million characters; see `cutting`."""
-FAIR_SHARE = 20.0
-"""Seconds after which a file gives way to those of other users; large ones get more."""
+FILE_SECONDS = 30.0
+"""Seconds that reading a file of one of many users may take at most; large ones get more."""
 
 logger = logging.getLogger(__name__)
 
@@ -173,15 +173,11 @@ class Workspace:
         )
         return replace(made, prompt=models.prompt, system_prompt=models.system_prompt)
 
-    def limits(self, share: float | None = None) -> Limits:
-        """What reading one file may cost.
-
-        Args:
-            share: seconds after which it gives way to files of others; None for never.
-        """
+    def limits(self) -> Limits:
+        """What reading one file may cost."""
         from rag_nodes.readers import Limits
 
-        return Limits(**self._settings.reading(), share=share)
+        return Limits(**self._settings.reading())
 
     def compared(
         self,
@@ -248,7 +244,9 @@ class Workspace:
 
         if given := self._given_documents.get(path):
             return iter([ReadResult(path, given, None, 0.0)])
-        return read_all([path], limits=self.limits(FAIR_SHARE))
+        limits = self.limits()
+        limits = replace(limits, seconds=min(limits.seconds, FILE_SECONDS))
+        return read_all([path], limits=limits)
 
     @staticmethod
     def _ingest(
