@@ -197,12 +197,12 @@ def test_a_former_collection_goes_by_the_command_that_the_ingest_tells(
     assert len(kept) == 3
 
 
-def test_remove_of_what_is_not_there_names_what_is_near(
+def test_remove_of_what_is_not_there_names_what_lists(
     command: Callable[..., Ended], store: Path
 ) -> None:
     ended = command("remove", "manul.md", "--store", store)
     assert ended.code == 1
-    assert "near it: manual.md" in ended.stderr
+    assert "rag-nodes list" in ended.stderr
 
 
 def test_a_name_of_two_files_is_refused(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +10,10 @@ import pytest
 from kept_store import FIXED, HEADING, nodes_of
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
-from rag_nodes.errors import StoreError, StoreFullError, StoreUnreachableError
+from rag_nodes.errors import StoreUnreachableError
 from rag_nodes.ledger import CollectionRow, Ledger, StoredDocument
 from rag_nodes.store import Store, open_store
-from rag_nodes.upkeep import Trouble, doctor, examined
+from rag_nodes.upkeep import Trouble, examined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -213,38 +212,6 @@ def test_a_damaged_ledger_is_put_aside(store: Store, tmp_path: Path) -> None:
     assert mended.mended
     assert not path.exists()
     assert (tmp_path / "torn.sqlite.damaged").exists()
-
-
-def test_a_disk_that_is_nearly_full_is_told_before_it_is_full(
-    examine: Callable[..., list[Trouble]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usage = shutil.disk_usage("/")
-    monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=600 << 20))
-    assert "600 MB are free" in only(examine()).what
-
-
-def test_a_folder_that_cannot_be_written_to_is_told_once(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused() -> Store:
-        raise StoreError("cannot be used")
-
-    monkeypatch.setattr("os.access", lambda *_: False)
-    found = list(examined(store.location, refused, lambda _: None))
-    assert only(found).what == "it cannot be written to"
-
-
-def test_a_full_disk_is_told_once_and_not_of_every_collection(
-    examine: Callable[..., list[Trouble]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> list[Trouble]:
-        return [Trouble.of(StoreFullError("full; free some"), HEADING, "unreadable")]
-
-    monkeypatch.setattr(doctor, "_contents", full)
-    assert only(examine()).where == HEADING
-    usage = shutil.disk_usage("/")
-    monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=100 << 20))
-    assert only(examine()).what == "100 MB are free on its disk"
 
 
 def refused(error: Exception) -> Callable[[], Store]:

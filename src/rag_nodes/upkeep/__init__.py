@@ -7,8 +7,12 @@ what a store does not: paths, times, errors.
 from rag_nodes.pipeline.pruning import Removed
 from rag_nodes.upkeep.changes import CopyFailure, cleared, copied, documents_named, removed
 from rag_nodes.upkeep.doctor import Trouble, examined
-from rag_nodes.upkeep.inventory import Inventory
-from rag_nodes.upkeep.rows import CollectionStatus, HeldCollection, ListedDocument
+from rag_nodes.upkeep.inventory import (
+    CollectionStatus,
+    HeldCollection,
+    Inventory,
+    ListedDocument,
+)
 
 __all__ = [
     "CollectionStatus",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -27,11 +26,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.ledger import Ledger
     from rag_nodes.store import CopyReport, CopyStep, Store
-    from rag_nodes.upkeep.inventory import Inventory
-    from rag_nodes.upkeep.rows import HeldCollection, ListedDocument
+    from rag_nodes.upkeep.inventory import HeldCollection, Inventory, ListedDocument
 
-_NEAR = 3
-"""Names that are suggested where none fits."""
 _CANDIDATES = 10
 """Documents that are listed where several fit."""
 _ENDS_ALL = (
@@ -144,7 +140,8 @@ def copied(
 
 
 def _meant(corpus: str, word: str, listed: Sequence[ListedDocument]) -> list[ListedDocument]:
-    places = {word, word.rstrip("/"), str(Path(word).expanduser().resolve())}
+    place = Path(word).expanduser().resolve()
+    places = {word, word.rstrip("/"), str(place)}
     for exactly in (
         [one for one in listed if one.id and one.id == word],
         [one for one in listed if one.path in places or one.source in places],
@@ -153,16 +150,18 @@ def _meant(corpus: str, word: str, listed: Sequence[ListedDocument]) -> list[Lis
             return exactly
     named = [one for one in listed if word in _names(one)]
     if len({one.path or one.source or one.id for one in named}) > 1:
+        shown = [f"{one.path or one.source or one.name} ({one.id})" for one in named[:_CANDIDATES]]
+        more = f"; and {len(named) - _CANDIDATES} more" if len(named) > _CANDIDATES else ""
         raise AmbiguousDocumentError(
             f"{word}: {len(named)} documents of corpus {corpus!r} have this name; name one by its "
-            f"path or id: {_candidates(named)}"
+            f"path or id: {'; '.join(shown)}{more}"
         )
-    folder = os.path.join(Path(word).expanduser().resolve(), "")  # noqa: PTH118
-    inside = [one for one in listed if one.path and one.path.startswith(folder)]
+    inside = [one for one in listed if one.path and one.path.startswith(os.path.join(place, ""))]  # noqa: PTH118
     if named or inside:
         return named or inside
     raise DocumentMissingError(
-        f"{word}: no document of corpus {corpus!r} is this; {_near(corpus, word, listed)}"
+        f"{word}: no document of corpus {corpus!r} is this; {command('list', corpus)} shows those "
+        "there are"
     )
 
 
@@ -170,20 +169,3 @@ def _names(one: ListedDocument) -> set[str]:
     """What a document may be called, its own name and that of its file."""
     places = (one.path, one.source)
     return {one.name, *(place.replace("\\", "/").rsplit("/", 1)[-1] for place in places if place)}
-
-
-def _candidates(named: Sequence[ListedDocument]) -> str:
-    shown = [f"{one.path or one.source or one.name} ({one.id})" for one in named[:_CANDIDATES]]
-    rest = len(named) - len(shown)
-    return "; ".join(shown) + (f"; and {rest} more" if rest else "")
-
-
-def _near(corpus: str, word: str, listed: Sequence[ListedDocument]) -> str:
-    if not listed:
-        return "nothing is stored there; see `rag-nodes status`"
-    known = {name for one in listed for name in _names(one)}
-    last = word.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
-    near = difflib.get_close_matches(last, known, n=_NEAR)
-    if near:
-        return f"near it: {', '.join(near)}"
-    return f"see {command('list', corpus)} for those there are"

@@ -1,15 +1,12 @@
-"""The doctor: what is torn, foreign, orphaned or about to fail in a store, found and mended.
+"""The doctor: what is torn, foreign or orphaned in a store, found and mended.
 
-It looks at the folder before it opens it, then at every collection document by document, then at
-what the ledger says of both. It changes nothing unless it is asked to, and then only what loses
-nothing: the ledger is made to say what the store holds, remains of a former version go where a
-whole one is there, and a document that is not whole goes, so that the next ingest makes it anew.
+Nothing changes unless it is asked to, and then only what loses nothing: the ledger is made to say
+what the store holds, remains of a former version go where a whole one is there, and a document that
+is not whole goes, so that the next ingest makes it anew.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections import Counter
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -33,32 +30,22 @@ from rag_nodes.pipeline.reconciling import stored_row
 from rag_nodes.store import is_complete
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from rag_nodes.store import Store, StoredNode
 
-SPACE = 1 << 30
-"""Bytes that should be free on the disk of a folder; below a quarter of it nothing is written."""
-_SIDES = ("", "-wal", "-shm")
-"""Endings of the files of a ledger."""
-_ASIDE = ".damaged"
-"""After the name of a file that cannot be read and was put aside."""
-_SHOWN = 5
-"""Names that are listed of many."""
+    StoredDocuments = dict[str, dict[str, StoredNode]]
 
+_SHOWN = 5
+"""Documents that are listed of many."""
+_ANEW = "`rag-nodes clear --parser {} --yes` deletes it; then ingest again, or restore a copy"
 
 FindingKind = Literal[
-    "disk",
-    "folder",
-    "foreign",
-    "ledger",
-    "locked",
-    "torn",
-    "unreachable",
-    "unreadable",
+    "disk", "folder", "foreign", "ledger", "locked", "torn", "unreachable", "unreadable"
 ]
 """What it is about; "torn" are documents of which not all is there."""
 _KINDS: tuple[tuple[type[Exception], FindingKind], ...] = (
+    (StoreForeignError, "foreign"),
     (StoreLockedError, "locked"),
     (StoreUnreachableError, "unreachable"),
     (StoreDamagedError, "unreadable"),
@@ -104,7 +91,7 @@ def examined(
     *,
     repair: bool = False,
 ) -> Iterator[Trouble]:
-    """Look at a store from outside to inside; findings come as they are made.
+    """Look at a store; findings come as they are made.
 
     Args:
         location: folder or URL of the store.
@@ -127,96 +114,57 @@ def examined(
 def _findings(
     location: str, opened: Callable[[], Store], ledger_path: Callable[[str], Path | None]
 ) -> Iterator[Trouble]:
-    outside: set[FindingKind] = set()
-    if "://" not in location:
-        found = list(_folder(Path(location).expanduser().resolve()))
-        yield from found
-        outside = {one.kind for one in found if one.is_wrong}
-        if outside & {"folder", "foreign"}:
-            return
     try:
+        yield from _folder(location)
         store = opened()
-    except StoreError as error:
+    except (StoreError, OSError) as error:
         yield Trouble.of(error, location, "folder")
         return
-    # That its disk is full was said of the folder; each of its collections would say it again.
-    inside = _inside(store, ledger_path(store.location))
-    yield from (one for one in inside if one.kind != "disk" or "disk" not in outside)
-
-
-def _folder(path: Path) -> Iterator[Trouble]:
-    """What can be seen without opening it."""
-    from rag_nodes.store.edge.contents import contents_of
-
-    where = str(path)
-    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        remedy = "give it to the user who runs this, with the right to read and to write"
-        yield Trouble("folder", where, "it cannot be written to", remedy)
-        return
-    free = shutil.disk_usage(path).free
-    if free < SPACE:
-        remedy = f"free some space; below {SPACE >> 22} MB nothing is written"
-        yield Trouble("disk", where, f"{free >> 20} MB are free on its disk", remedy)
-    try:
-        found = contents_of(path)
-    except StoreForeignError as error:
-        yield Trouble.of(error, where, "foreign")
-        return
-    for unread in found.unread.values():
-        yield Trouble.of(unread, where, "unreadable")
-
-
-def _inside(store: Store, path: Path | None) -> Iterator[Trouble]:
-    """What can be seen of an open store, and of its ledger."""
-    ledger = None
+    ledger, path = None, ledger_path(store.location)
     with ExitStack() as cleanup:
         if path and path.is_file():
             try:
-                found = cleanup.enter_context(Ledger(path))
-                found.check()
+                ledger = cleanup.enter_context(Ledger(path))
+                ledger.check()
             except LedgerError as error:
+                ledger = None
                 cleanup.close()
                 is_torn = isinstance(error, LedgerDamagedError)
                 mend = partial(_put_aside, path) if is_torn else None
                 yield replace(Trouble.of(error, str(path), "ledger"), repair=mend)
-            else:
-                ledger = found
-        yield from _contents(store, ledger)
+        names = [info.name for info in store.collections()]
+        for name in names:
+            try:
+                yield from _collection(store, ledger, name)
+            except RagNodesError as error:
+                remedy = _ANEW.format(name) if isinstance(error, StoreDamagedError) else ""
+                yield Trouble.of(error, name, "unreadable", remedy)
+        for one in ledger.collections() if ledger else ():
+            # Of a collection that is gone nothing is counted and no error raised.
+            with suppress(RagNodesError):
+                if ledger and one.documents and one.name not in names and not store.count(one.name):
+                    what = "the ledger knows this collection, and the store has it no more"
+                    remedy = "--repair forgets it; ingest its documents again if it should be there"
+                    forget = partial(ledger.forget_collection, one.name)
+                    yield Trouble("ledger", one.name, what, remedy, repair=forget)
+
+
+def _folder(location: str) -> Iterator[Trouble]:
+    """Collections of a folder of which not even the name can be read."""
+    from rag_nodes.store.edge.contents import contents_of
+
+    if "://" not in location:
+        path = Path(location).expanduser().resolve()
+        for unread in contents_of(path).unread.values():
+            yield Trouble.of(unread, str(path), "unreadable")
 
 
 def _put_aside(path: Path) -> None:
     """Rename a ledger and what SQLite has beside it."""
-    for side in _SIDES:
+    for side in ("", "-wal", "-shm"):
         file = path.with_name(path.name + side)
         if file.exists():
-            file.replace(file.with_name(f"{file.name}{_ASIDE}"))
-
-
-def _contents(store: Store, ledger: Ledger | None) -> Iterator[Trouble]:
-    """Look at every collection, and at what the ledger says of them."""
-    names = [info.name for info in store.collections()]
-    for name in names:
-        try:
-            yield from _collection(store, ledger, name)
-        except RagNodesError as error:
-            remedy = _anew(name) if isinstance(error, StoreDamagedError) else ""
-            yield Trouble.of(error, name, "unreadable", remedy)
-    if ledger:
-        yield from _orphans(store, ledger, names)
-
-
-def _orphans(store: Store, ledger: Ledger, names: Collection[str]) -> Iterator[Trouble]:
-    """Collections that are gone, for which nothing is counted and no error raised."""
-    for one in ledger.collections():
-        with suppress(RagNodesError):
-            if one.documents and one.name not in names and not store.count(one.name):
-                yield Trouble(
-                    "ledger",
-                    one.name,
-                    "the ledger knows this collection, and the store has it no more",
-                    "--repair forgets it; ingest its documents again if it should be there",
-                    repair=partial(ledger.forget_collection, one.name),
-                )
+            file.replace(file.with_name(f"{file.name}.damaged"))
 
 
 def _collection(store: Store, ledger: Ledger | None, name: str) -> Iterator[Trouble]:
@@ -226,46 +174,63 @@ def _collection(store: Store, ledger: Ledger | None, name: str) -> Iterator[Trou
     chunks = sum(not node.is_parent for nodes in stored.values() for node in nodes.values())
     if lacking := chunks - store.count(name):
         what = f"{lacking} of {chunks} chunks have no embedding, and no search finds them"
-        yield Trouble("torn", name, what, _anew(name))
+        yield Trouble("torn", name, what, _ANEW.format(name))
     if ledger and not ledger.stored(name):
         what = "the ledger does not know what is in this collection: it was written elsewhere"
         remedy = "the next ingest into it makes it known"
         yield Trouble("ledger", name, what, remedy, is_wrong=False)
     elif ledger and (different := _different(ledger, name, stored)):
+        count = "1 document" if len(different) == 1 else f"{len(different):,} documents"
+        rest = f" and {len(different) - _SHOWN} more" if len(different) > _SHOWN else ""
+        shown = ", ".join(different[:_SHOWN]) + rest
         yield Trouble(
             "ledger",
             name,
-            f"the ledger says something else of {_documents(different)}: {_some(different)}",
+            f"the ledger says something else of {count}: {shown}",
             "--repair makes it say what is stored, as the next ingest does by itself",
             repair=partial(_adopt, store, ledger, name),
         )
 
 
 def _torn(
-    store: Store, ledger: Ledger | None, name: str, stored: dict[str, dict[str, StoredNode]]
+    store: Store, ledger: Ledger | None, name: str, stored: StoredDocuments
 ) -> Iterator[Trouble]:
     """Documents that are not whole, and are looked at again when they were mended."""
     rows = ledger.stored(name) if ledger else {}
-    # What failed the next ingest completes with what is there, which may have been paid for.
-    failed = {one for one, row in rows.items() if row.error is not None}
-    # What no ingest wrote cannot be judged.
-    written = [one for one, of in stored.items() if any(n.source_hash for n in of.values())]
-    for document in [one for one in written if one not in failed]:
-        if what := what_is_torn(stored[document]):
+    for document, nodes in list(stored.items()):
+        # What no ingest wrote cannot be judged; what failed the next ingest completes with what is
+        # there, which may have been paid for.
+        is_judged = any(node.source_hash for node in nodes.values())
+        has_failed = document in rows and rows[document].error is not None
+        if is_judged and not has_failed and (what := _what_is_torn(nodes)):
             yield Trouble(
                 "torn",
                 f"{name}: document {document}",
                 what,
                 "ingest it again, or repeat the push that was interrupted; --repair removes what "
                 "is not whole, so that it becomes due",
-                repair=partial(_mend, store, ledger, name, document, stored[document]),
+                repair=partial(_mend, store, ledger, name, document, nodes),
             )
             stored[document] = store.stored(name, document)
 
 
-def _different(
-    ledger: Ledger, name: str, stored: Mapping[str, Mapping[str, StoredNode]]
-) -> list[str]:
+def _what_is_torn(nodes: Mapping[str, StoredNode]) -> str:
+    """What is not whole about the stored nodes of a document; "" where all of it is."""
+    hashes = Counter(node.source_hash for node in nodes.values())
+    if len(hashes) > 1:
+        return f"chunks of {len(hashes)} versions of it are mixed"
+    if lost := {one.parent for one in nodes.values() if one.parent} - nodes.keys():
+        return f"{len(lost)} parents are missing, and their children are there"
+    parents = {one for one, node in nodes.items() if node.is_parent}
+    if childless := parents - {node.parent for node in nodes.values()}:
+        return f"{len(childless)} parents have none of their children"
+    if not is_complete(nodes, next(iter(hashes))):
+        chunks = [node for node in nodes.values() if not node.is_parent]
+        return f"{len(chunks)} of {max(one.total_chunks for one in chunks)} chunks are there"
+    return ""
+
+
+def _different(ledger: Ledger, name: str, stored: StoredDocuments) -> list[str]:
     """Documents that are whole in another version than a ledger says, or have points it lacks."""
     there = {one: stored_row(name, one, nodes).version for one, nodes in stored.items()}
     said = {one: row.version for one, row in ledger.stored(name).items()}
@@ -286,10 +251,10 @@ def _mend(
     nodes: Mapping[str, StoredNode],
 ) -> None:
     """Keep the version that is whole, if there is one, and delete the rest."""
-    versions: dict[str, dict[str, StoredNode]] = {}
+    versions: StoredDocuments = {}
     for one, node in nodes.items():
         versions.setdefault(node.source_hash, {})[one] = node
-    whole = [found for found in versions.values() if not what_is_torn(found)]
+    whole = [found for found in versions.values() if not _what_is_torn(found)]
     kept = max(whole, key=len, default={})
     if ledger:
         ledger.intend(name, {document: nodes})
@@ -303,34 +268,3 @@ def _mend(
 def _adopt(store: Store, ledger: Ledger, name: str) -> None:
     documents = store.documents(name).items()
     ledger.adopt(name, ((stored_row(name, one, nodes), nodes) for one, nodes in documents))
-
-
-def what_is_torn(nodes: Mapping[str, StoredNode]) -> str:
-    """What is not whole about the stored nodes of a document; "" where all of it is."""
-    hashes = Counter(node.source_hash for node in nodes.values())
-    if len(hashes) > 1:
-        return f"chunks of {len(hashes)} versions of it are mixed"
-    lost = {one.parent for one in nodes.values() if one.parent} - nodes.keys()
-    if lost:
-        return f"{len(lost)} parents are missing, and their children are there"
-    parents = {one for one, node in nodes.items() if node.is_parent}
-    if childless := parents - {node.parent for node in nodes.values()}:
-        return f"{len(childless)} parents have none of their children"
-    if not is_complete(nodes, next(iter(hashes))):
-        chunks = [node for node in nodes.values() if not node.is_parent]
-        return f"{len(chunks)} of {max(one.total_chunks for one in chunks)} chunks are there"
-    return ""
-
-
-def _documents(names: Sequence[str]) -> str:
-    return "1 document" if len(names) == 1 else f"{len(names):,} documents"
-
-
-def _some(names: Sequence[str]) -> str:
-    rest = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def _anew(collection: str) -> str:
-    clear = f"`rag-nodes clear --parser {collection} --yes`"
-    return f"{clear} deletes it; then ingest again, or restore a copy"

@@ -4,53 +4,123 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from rag_nodes.ledger import StoredDocument, source_hash_of
+from rag_nodes.ledger import DocumentRow, StoredDocument, source_hash_of
 from rag_nodes.metadata import SOURCE, TOTAL_PAGES, display_name
 from rag_nodes.pipeline.pruning import Removed
 from rag_nodes.pipeline.reconciling import stored_row
-from rag_nodes.store import described
-from rag_nodes.upkeep.rows import CollectionStatus, HeldCollection, ListedDocument
+from rag_nodes.store import described, is_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from rag_nodes.ledger import DocumentRow, FileRow, Ledger
-    from rag_nodes.store import Store, StoredNode
-    from rag_nodes.upkeep.rows import DocumentState
+    from rag_nodes.ledger import CollectionRow, FileRow, Ledger
+    from rag_nodes.store import CollectionInfo, Store, StoredNode
 
 _PORTION = 500
 """Nodes that are fetched at once."""
+DocumentState = Literal["stored", "incomplete", "expired", "failed"]
+"""Of a document: whole in every collection of its corpus that has it; not whole in one; whole, but
+due to be read again; or of a file that could not be read, whatever is stored of it from before."""
 
 
-class _Facts(NamedTuple):
-    """What a document is called, where it is from, and how many pages it has."""
+class HeldCollection(NamedTuple):
+    """A collection of a store, and what its ledger knows of it; None where it does not."""
+
+    info: CollectionInfo
+    row: CollectionRow | None
+
+    @property
+    def corpus(self) -> str:
+        """Name of the document set; its readable form where there is no ledger to ask."""
+        return self.row.corpus if self.row else self.info.corpus
+
+    @property
+    def parser(self) -> str:
+        """Class name of the parser."""
+        return self.row.parser if self.row else self.info.parser
+
+    def is_of(self, corpus: str) -> bool:
+        """Whether it belongs to a document set."""
+        return self.row.corpus == corpus if self.row else is_of(self.info, corpus)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionStatus:
+    """What is stored in a collection; what the store cannot tell is None where no ledger knows it.
+
+    Attributes:
+        name: as the store knows it; `aliases` are its other names.
+        parser: class name, with `fingerprint` and `options` (JSON) of its configuration.
+        model: name of the embedding model, with the `dimension` of its embeddings.
+        vectors: names of the embeddings that its chunks have, the usual one first.
+        chunks: that a search can find; `parents` are the nodes above them.
+        documents: of which something is stored. Those that are not whole, or not as they were last
+            read, are `incomplete`, of these `failed` where the ingest said why, mostly `error`,
+            since `failed_at`. Those that are due to be read again are `expired`.
+        size: bytes on disk; None for a server.
+        first_used: time of the first ingest in seconds since 1970, as `last_used` and `failed_at`.
+        trouble: why it cannot be opened, with the remedy; numbers are then those of the ledger.
+    """
 
     name: str
+    corpus: str
+    parser: str
+    fingerprint: str | None
+    options: str | None
+    model: str
+    dimension: int
+    vectors: tuple[str, ...]
+    chunks: int
+    parents: int
+    documents: int
+    incomplete: int
+    expired: int
+    size: int | None
+    first_used: float | None
+    last_used: float | None
+    aliases: tuple[str, ...] = ()
+    trouble: str = ""
+    failed: int = 0
+    error: str | None = None
+    failed_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """A document and what is stored of it; None is for what nobody knows.
+
+    Attributes:
+        id: of the document; "" for a file that failed and became none.
+        path: canonical, of its file; `source` is where its text came from, path or URL.
+        chunks: stored of it, by collection, and last at `stored_at`, in seconds since 1970.
+        state: whether it is stored whole; `error` says what is wrong with it, since `failed_at`.
+        errors: what the ingest said of it, by collection.
+    """
+
+    id: str
+    corpus: str
+    name: str
+    path: str | None = None
     source: str | None = None
     pages: int | None = None
+    chunks: dict[str, int] = field(default_factory=dict)
+    stored_at: float | None = None
+    state: DocumentState = "stored"
+    error: str | None = None
+    errors: dict[str, str] = field(default_factory=dict)
+    failed_at: float | None = None
 
 
 class Inventory:
-    """What a store holds.
-
-    Args:
-        store: to look at.
-        ledger: of the store; None where there is none.
-        clock: seconds since 1970.
-    """
+    """What a store holds, and its ledger says of it, if it has one; `clock` tells the time now."""
 
     def __init__(
-        self,
-        store: Store,
-        ledger: Ledger | None = None,
-        *,
-        clock: Callable[[], float] = time.time,
+        self, store: Store, ledger: Ledger | None = None, clock: Callable[[], float] = time.time
     ) -> None:
-        self.store = store
-        self.ledger = ledger
-        self.clock = clock
+        self.store, self.ledger, self.clock = store, ledger, clock
 
     def collections(self, corpus: str | None = None) -> list[HeldCollection]:
         """The collections of a corpus, or of all of them, by name."""
@@ -106,7 +176,7 @@ class Inventory:
         name, row, trouble = held.info.name, held.row, held.info.trouble
         stored = list(self.stored(held).values())
         known = self._known(held.corpus)
-        lacking = [one for one in stored if not is_whole(one, known.get(one.document_id, ()))]
+        lacking = [one for one in stored if not _is_whole(one, known.get(one.document_id, ()))]
         failed = [one for one in lacking if one.error is not None]
         with self.store.engine.step(name):
             found = None if trouble else self.store.engine.collection(name)
@@ -150,14 +220,15 @@ class Inventory:
             for one, rows in known.items():
                 if rows[-1].source_hash:
                     found.setdefault(one, {})
-        told: dict[str, _Facts] = {}
+        told: dict[str, ListedDocument] = {}
         for held in chosen:
-            told |= self._told(held.info.name, found.keys() - known.keys() - told.keys())
+            told |= self._told(corpus, held.info.name, found.keys() - known.keys() - told.keys())
         unread = {one.path: one for one in self.unread(corpus)}
-        listed = [
-            self._listed(corpus, one, known.get(one, []), of, told.get(one), unread)
-            for one, of in found.items()
-        ]
+        listed = []
+        for one, of in found.items():
+            rows = known.get(one, [])
+            about = told.get(one) or _about(corpus, one, rows)
+            listed.append(self._judged(about, rows, of, unread.get(about.path or "")))
         listed.sort(key=lambda one: (one.name, one.id))
         paths = {one.path for one in listed}
         others = (one for one in unread.values() if one.documents or one.path not in paths)
@@ -170,43 +241,29 @@ class Inventory:
         at = rows[-1].expires_at if rows else None
         return at is not None and at <= self.clock()
 
-    def _listed(
+    def _judged(
         self,
-        corpus: str,
-        document_id: str,
+        about: ListedDocument,
         known: Sequence[DocumentRow],
         stored: Mapping[str, StoredDocument],
-        told: _Facts | None,
-        unread: Mapping[str, FileRow],
+        file: FileRow | None,
     ) -> ListedDocument:
-        lacking = {name: one for name, one in stored.items() if not is_whole(one, known)}
+        """A document with what is stored of it, and whether that is whole."""
+        lacking = {name: one for name, one in stored.items() if not _is_whole(one, known)}
         errors = {name: one.error for name, one in lacking.items() if one.error is not None}
         there = {name: one for name, one in stored.items() if one.error is None or one.nodes}
         state: DocumentState = "stored"
         error, since = None, _first(lacking.values())
-        row = known[-1] if known else None
-        path = row.path if row else None
-        file = unread.get(path or "")
         if file and not file.documents:
             state, error, since = "failed", file.error, file.failed_at
         elif lacking or not stored:
             state = "incomplete"
-            error = "; ".join(dict.fromkeys(one for one in errors.values() if one))
+            error = "; ".join(dict.fromkeys(filter(None, errors.values())))
             error = error or f"{_lack(lacking.values())}; ingest it again"
         elif self._is_expired(known):
             state = "expired"
-        facts = (
-            _Facts(known[-1].name, known[-1].source, known[-1].pages)
-            if known
-            else told or _Facts(document_id)
-        )
-        return ListedDocument(
-            document_id,
-            corpus,
-            facts.name or document_id,
-            path,
-            facts.source,
-            facts.pages,
+        return replace(
+            about,
             chunks={name: one.chunks for name, one in there.items()},
             stored_at=max((one.stored_at or 0 for one in there.values()), default=0) or None,
             state=state,
@@ -215,19 +272,43 @@ class Inventory:
             failed_at=since,
         )
 
-    def _told(self, collection: str, unknown: Collection[str]) -> dict[str, _Facts]:
+    def _told(
+        self, corpus: str, collection: str, unknown: Collection[str]
+    ) -> dict[str, ListedDocument]:
         """What one of its nodes says of each document that no ledger knows."""
-        if not unknown:
-            return {}
-        stored = self.store.documents(collection)
+        stored = self.store.documents(collection) if unknown else {}
         first = {next(iter(stored[one])): one for one in unknown if one in stored}
-        ids, told = list(first), dict[str, _Facts]()
+        ids, told = list(first), dict[str, ListedDocument]()
         for start in range(0, len(ids), _PORTION):
-            for one, node in self.store.fetch(collection, ids[start : start + _PORTION]).items():
-                facts = node.metadata
-                name, pages = display_name(facts), facts.get(TOTAL_PAGES)
-                told[first[one]] = _Facts(name, facts.get(SOURCE), pages)
+            for node, found in self.store.fetch(collection, ids[start : start + _PORTION]).items():
+                facts, one = found.metadata, first[node]
+                source, pages = facts.get(SOURCE), facts.get(TOTAL_PAGES)
+                name = display_name(facts) or one
+                told[one] = ListedDocument(one, corpus, name, source=source, pages=pages)
         return told
+
+
+def _about(corpus: str, document_id: str, known: Sequence[DocumentRow]) -> ListedDocument:
+    """What the ledger says of a document."""
+    if not known:
+        return ListedDocument(document_id, corpus, document_id)
+    row = known[-1]
+    name = row.name or document_id
+    return ListedDocument(document_id, corpus, name, row.path, row.source, row.pages)
+
+
+def _failed(file: FileRow) -> ListedDocument:
+    """A file that could not be read."""
+    return ListedDocument(
+        id="",
+        corpus=file.corpus,
+        name=file.path.replace("\\", "/").rsplit("/", maxsplit=1)[-1],
+        path=file.path,
+        source=file.path,
+        state="failed",
+        error=file.error,
+        failed_at=file.failed_at,
+    )
 
 
 def _rows(
@@ -244,13 +325,8 @@ def _rows(
     return rows
 
 
-def is_whole(stored: StoredDocument, known: Iterable[DocumentRow]) -> bool:
-    """Whether all of a document is stored, in the version that was read last.
-
-    Args:
-        stored: what a collection holds of it.
-        known: the document as each file has it.
-    """
+def _is_whole(stored: StoredDocument, known: Iterable[DocumentRow]) -> bool:
+    """Whether all of a document is stored, in the version that any of its files was read last."""
     wanted = {row.source_hash for row in known if row.source_hash}
     if not wanted:  # nobody knows what was read
         return bool(stored.version) and stored.error is None
@@ -268,16 +344,3 @@ def _lack(lacking: Collection[StoredDocument]) -> str:
     if all(one.version for one in lacking):
         return "a former version of it is stored"
     return "not all of its chunks are stored"
-
-
-def _failed(file: FileRow) -> ListedDocument:
-    return ListedDocument(
-        id="",
-        corpus=file.corpus,
-        name=file.path.replace("\\", "/").rsplit("/", maxsplit=1)[-1],
-        path=file.path,
-        source=file.path,
-        state="failed",
-        error=file.error,
-        failed_at=file.failed_at,
-    )
