@@ -376,7 +376,6 @@ def test_a_run_leaves_the_loggers_as_they_were(command: Callable[..., Ended], ma
         ("questions", "convert", "GONE", "THERE", "-o", "q.json"),
         ("questions", "draft", "THERE", "-o", "GONE/q.json"),
         ("questions", "convert", "THERE", "THERE", "-o", "GONE/q.json"),
-        ("store", "merge-ledgers", "all.sqlite", "GONE"),
         ("store", "push", "http://localhost:1", "--store", "GONE"),
         ("store", "alias", "--store", "GONE"),
         ("ask", "Why?", "--store", "GONE"),

@@ -1,12 +1,10 @@
-"""`ingest --shard I/N` and `store merge-ledgers`, as a scheduler's script would use them."""
+"""`ingest --shard I/N`, as a scheduler's script would use them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
-
-from rag_nodes.ledger import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +24,7 @@ def docs(tmp_path: Path) -> Path:
     return folder
 
 
-def test_each_file_is_ingested_by_one_shard_and_their_ledgers_become_one(
+def test_each_file_is_ingested_by_one_shard(
     command: Callable[..., Ended], docs: Path, tmp_path: Path
 ) -> None:
     found = []
@@ -36,13 +34,6 @@ def test_each_file_is_ingested_by_one_shard_and_their_ledgers_become_one(
         assert ended.code == 0, ended.stderr
         found += [file["name"] for file in ended.json["files"]]
     assert sorted(found) == NAMES
-
-    parts = [str(tmp_path / f"part-{number}" / FILE_NAME) for number in (1, 2)]
-    merged = command("store", "merge-ledgers", str(tmp_path / "all.sqlite"), *parts)
-    assert merged.stdout == f"{tmp_path / 'all.sqlite'}: 2 ledgers, 8 files.\n"
-    again = command("store", "merge-ledgers", str(tmp_path / "all.sqlite"), *parts, "--json")
-    assert again.code == 1
-    assert "name a new one" in again.stderr
 
 
 def test_what_is_no_shard_is_a_usage_error(command: Callable[..., Ended], docs: Path) -> None:

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hostile_models import impatient, ingest_many
 from hostile_parsers import PoisonedNodeParser, wait_for
-from own_models import LettersEmbedding
 from stored_points import points_of, without_seconds
 
 from rag_nodes import ingest
-from rag_nodes.errors import ConfigurationError, EngineError
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.executors import Pool, usable_cores
 from rag_nodes.ledger import Ledger
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import Progress
-from rag_nodes.pipeline import run as running
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
@@ -166,50 +164,3 @@ def test_a_parser_that_no_other_process_can_make_is_refused_before_anything_star
 
 def test_cores_are_those_that_may_be_used() -> None:
     assert 1 <= usable_cores() <= (os.cpu_count() or 1)
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many workers would have been started, each time; none is."""
-    asked: list[int] = []
-
-    def nobody() -> Pool:
-        asked.append(2)
-        raise EngineError("2 workers")
-
-    monkeypatch.setattr("rag_nodes.executors.Pool", nobody)
-    monkeypatch.setattr(running, "usable_cores", lambda: 2)
-    monkeypatch.setattr(running, "LARGE", 200)
-    return asked
-
-
-def test_much_that_is_due_goes_to_several_processes_and_little_does_not(
-    made: list[int], models: Models, tmp_path: Path
-) -> None:
-    few, many = written(tmp_path / "few", plain(2)), written(tmp_path / "many", plain(20))
-    parsers = {"x": get_parser("heading")}
-    with open_store(tmp_path / "store") as store:
-        ingest(few, parsers, store, models=models, executor="auto")
-        assert made == []
-        with pytest.raises(EngineError, match="2 workers"):
-            ingest(many, parsers, store, models=models, executor="auto")
-        for path in many:
-            os.utime(path, (1, 1))
-        ingest(many, parsers, store, models=models)
-        ingest(many, parsers, store, models=models, executor="auto")  # nothing is due
-        assert len(made) == 1
-        another = {"x": get_parser("heading"), "y": get_parser("fixed")}
-        with pytest.raises(EngineError, match="2 workers"):
-            ingest(many, another, store, models=models, executor="auto")
-
-
-def test_what_another_process_could_not_make_stays_in_this_one(
-    made: list[int], models: Models, tmp_path: Path
-) -> None:
-    paths = written(tmp_path / "many", plain(20))
-    with open_store() as store:
-        parsers = {"x": lambda text: text.splitlines()}
-        ingest(paths, parsers, store, models=models, executor="auto")
-        server = Models.of(embed_model=LettersEmbedding())
-        ingest(paths, {"x": get_parser("fixed")}, store, models=server, executor="auto")
-    assert made == []

@@ -12,7 +12,6 @@ from folder_ingests import FolderIngests, contents
 from httpx import Headers
 from qdrant_client.http.exceptions import UnexpectedResponse
 
-from rag_nodes.ledger import merge
 from rag_nodes.pipeline import ingest
 from rag_nodes.readers import FileShard
 from rag_nodes.store import Store, copy_collection, open_store
@@ -250,7 +249,7 @@ def test_a_server_keeps_the_marks_with_the_collection(
         assert (corpus.opened, embedding.texts) == ([], [])
 
 
-def test_shards_leave_each_other_the_marks_and_the_merged_ledger_knows_them_all(
+def test_shards_leave_each_other_the_marks(
     corpus: FolderIngests, server: Any, tmp_path: Path
 ) -> None:
     parts = [tmp_path / "part-1.sqlite", tmp_path / "part-2.sqlite"]
@@ -259,13 +258,6 @@ def test_shards_leave_each_other_the_marks_and_the_merged_ledger_knows_them_all(
             for number, part in enumerate(parts, start=1):
                 corpus.ingest(ledger=part, shard=FileShard(number, 2))
         assert corpus.opened == []
-
-        merged = tmp_path / "all.sqlite"
-        merge(merged, parts)
-        server.requests.clear()
-        corpus.ingest(ledger=merged)
-        assert corpus.opened == []
-        assert not [one for one in server.requests if "scroll" in one]
 
 
 def test_a_shard_finds_out_that_its_part_of_the_store_was_restored(

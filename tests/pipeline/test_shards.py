@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.ledger import Ledger, merge
+from rag_nodes.ledger import Ledger
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
 from rag_nodes.readers import FileShard, files
@@ -122,13 +122,3 @@ def test_a_shard_whose_collection_is_gone_writes_it_again(shared: Shared) -> Non
     shared.store.drop(shared.collection)
     shared.ingest_all()
     assert shared.is_as_anew()
-
-
-def test_their_ledgers_made_into_one_are_believed_by_an_ingest_of_all(shared: Shared) -> None:
-    shared.ingest_all()
-    merge(shared.place / "all.sqlite", map(shared.part, SHARDS))
-    report = shared.ingest(shared.place / "all.sqlite")
-    assert shared.opened == []
-    assert len(report.files) == len(NAMES)
-    with Ledger(shared.place / "all.sqlite") as ledger:
-        assert ledger.totals(shared.collection)[0] == shared.store.count(shared.collection)

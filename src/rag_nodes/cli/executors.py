@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 _WORKERS = "Workers"
 
 Workers = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="N|auto",
-        help="Read, cut and embed in so many processes; auto (the default): one for each core "
-        "where 20 MB and more are due and are embedded offline, and else this process alone.",
+        help="Read, cut and embed in so many processes; auto: one for each core, as always with "
+        "--engine; this process alone by default.",
         rich_help_panel=_WORKERS,
         show_default=False,
     ),

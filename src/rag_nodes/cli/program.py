@@ -101,7 +101,6 @@ _STORES: dict[str, tuple[str, ...]] = {
     ),
     "pull": ("rag-nodes store pull https://qdrant.example.com:6333 --store copy",),
     "import_": ("rag-nodes store import qdrant_data --store rag_nodes_data",),
-    "merge_ledgers": ("rag-nodes store merge-ledgers all.sqlite part-*.sqlite",),
     "alias": (
         "rag-nodes store alias",
         "rag-nodes store alias handbook --corpus contracts --parser heading",

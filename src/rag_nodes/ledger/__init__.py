@@ -5,7 +5,7 @@ and how large. The store is the truth: a ledger that is lost or behind is made a
 """
 
 from rag_nodes.ledger.database import FILE_NAME, ledger_path
-from rag_nodes.ledger.ledger import Ledger, merge
+from rag_nodes.ledger.ledger import Ledger
 from rag_nodes.ledger.rows import (
     WEB_HOURS,
     CollectionRow,
@@ -31,7 +31,6 @@ __all__ = [
     "Ledger",
     "StoredDocument",
     "ledger_path",
-    "merge",
     "model_of",
     "source_hash_of",
     "utc_time",

@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
-from rag_nodes.errors import LedgerError
 from rag_nodes.ledger.database import FILE_NAME, ledger_path, translated
 from rag_nodes.ledger.files import LedgerFiles
 from rag_nodes.ledger.rows import CollectionRow, StoredDocument
@@ -66,24 +65,6 @@ WHERE collection = ? AND error IS NOT NULL
 """
 _FILED = "SELECT path, collection, document_id FROM stored WHERE collection = ? AND path > ''"
 _FILE_OF = "UPDATE stored SET path = ? WHERE collection = ? AND document_id = ?"
-_TAKE = """
-BEGIN IMMEDIATE;
-DELETE FROM documents WHERE (corpus, path) IN (SELECT corpus, path FROM part.files);
-INSERT OR REPLACE INTO files SELECT * FROM part.files;
-INSERT OR REPLACE INTO documents SELECT * FROM part.documents ORDER BY rowid;
-INSERT INTO collections SELECT * FROM part.collections WHERE true
-ON CONFLICT (name) DO UPDATE SET
-    dimension = coalesce(dimension, excluded.dimension),
-    first_used = min(first_used, excluded.first_used),
-    last_used = max(last_used, excluded.last_used), marks = json_patch(marks, excluded.marks);
-INSERT INTO stored SELECT * FROM part.stored WHERE true
-ON CONFLICT (collection, document_id) DO UPDATE SET
-    version = '', points = points_of_both(ids, excluded.ids), ids = ids_of_both(ids, excluded.ids),
-    error = coalesce(excluded.error, error), failed_at = coalesce(excluded.failed_at, failed_at);
-COMMIT;
-"""
-"""What version of a document is stored that two parts know, as two crawls may have it, only the
-store knows."""
 _UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _DIGITS = 32
 """Of a UUID."""
@@ -263,53 +244,6 @@ class Ledger(LedgerFiles):
         delete = "DELETE FROM stored WHERE collection = ? AND document_id = ?"
         self._write(delete, [(collection, one) for one in document_ids])
 
-    def take(self, parts: Iterable[Path]) -> int:
-        """Add what the ledgers in other files know; how many files are known then."""
-        connection = self._connection
-        connection.create_function("ids_of_both", 2, lambda *of: packed(_both(*of)))
-        connection.create_function("points_of_both", 2, lambda *of: len(_both(*of)))
-        for one in parts:
-            with self._lock, translated(one):
-                connection.execute("ATTACH ? AS part", (str(one),))
-                connection.executescript(_TAKE)
-                connection.execute("DETACH part")
-        return int(self._read("SELECT count(*) FROM files")[0][0])
-
-
-def merge(target: str | Path, parts: Iterable[str | Path]) -> int:
-    """Write what the ledgers of shards know into a new one; they stay as they are.
-
-    Args:
-        target: file of the new ledger.
-        parts: files of those of the shards; of a file that several know, the last one is right.
-
-    Returns:
-        How many files the new ledger knows.
-
-    Raises:
-        LedgerError: there is a file at the target already, or no ledger at one of the others, or it
-            cannot be read to its end; then there is none at the target.
-    """
-    place = Path(target)
-    sources = [Path(part) for part in parts]
-    for one in sources:
-        if not one.is_file():
-            raise LedgerError(f"{one}: there is no ledger; name those that the shards wrote")
-        Ledger(one).close()  # looked at
-    if place.exists():
-        raise LedgerError(
-            f"{place}: there is a file already; name a new one, or move that away, with "
-            f"{place.name}-wal beside it"
-        )
-    try:
-        with Ledger(place) as made:
-            return made.take(sources)
-    except BaseException:
-        # Half of it would look like all, and be in the way of the next try.
-        for side in ("", "-wal", "-shm"):
-            place.with_name(place.name + side).unlink(missing_ok=True)
-        raise
-
 
 def packed(node_ids: Iterable[str]) -> bytes | str:
     """Ids as a ledger keeps them: 16 bytes each of UUIDs, as an ingest writes; others as JSON."""
@@ -326,8 +260,3 @@ def unpacked(ids: bytes | str) -> tuple[str, ...]:
     digits = ids.hex()
     each = (digits[start : start + _DIGITS] for start in range(0, len(digits), _DIGITS))
     return tuple(f"{d[:8]}-{d[8:12]}-{d[12:16]}-{d[16:20]}-{d[20:]}" for d in each)
-
-
-def _both(one: bytes | str, other: bytes | str) -> dict[str, None]:
-    """The ids of two lists, each once."""
-    return dict.fromkeys([*unpacked(one), *unpacked(other)])

@@ -18,7 +18,7 @@ from rag_nodes.pipeline.report import FileColumn
 from rag_nodes.pipeline.units import DocumentRead, DocumentResult, FileUnit, Known
 from rag_nodes.pipeline.work import work
 from rag_nodes.readers import COLLECTIONS, document_id, read_listed
-from rag_nodes.transforms import ChunkWriter, TextJournal, further_names
+from rag_nodes.transforms import further_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -217,7 +217,6 @@ class Driver:
 
     def _apply(self, unit: FileUnit, result: Result) -> None:
         """Store what came of a unit."""
-        self._keep_texts(result)
         work = list(zip(self._columns, result.columns, strict=True))
         paths = {
             read.row.id: file.row.path
@@ -243,14 +242,6 @@ class Driver:
         ]
         if self._unsettled >= CHECKPOINT:
             self._checkpoint()
-
-    def _keep_texts(self, result: Result) -> None:
-        """Put what LLMs wrote on machines without a journal into those of this one."""
-        kept = (one.journal for one in self._recipe.steps if isinstance(one, ChunkWriter))
-        journals = {str(one.path): one for one in kept if isinstance(one, TextJournal)}
-        for path, texts in result.written.items():
-            for key, text in texts:
-                journals[path].add(key, text)
 
     def _checkpoint(self) -> None:
         """Have the store keep what it was given, then say in the ledger what is stored whole."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.units import DocumentRead
     from rag_nodes.readers import FileShard, Limits, ListedFile
 
-MOST_KEPT = 20_000
-"""Files up to which a listing is kept: some 15 MB. Folders with more are walked each time."""
 _BLOCK = 500
 """Files that are looked up at once."""
 _UNSETTLED_NS = 2 * 10**9
@@ -35,35 +33,11 @@ _PIECE = 1 << 20
 """Bytes of a file that are hashed at once."""
 
 
-class FileListing:
-    """The files of an ingest, as often as they are asked for.
-
-    Args:
-        paths: files and folders, see `listed`.
-        shard: leave out what is in another one; None for all.
-    """
-
-    def __init__(self, paths: Iterable[Path], shard: FileShard | None = None) -> None:
-        self._paths, self._shard = list(paths), shard
-        self._kept: list[ListedFile] | None = None
-
-    def __iter__(self) -> Iterator[ListedFile]:
-        """The files; where they are few, as they were when they were first all asked for."""
-        if self._kept is not None:
-            yield from self._kept
-            return
-        kept: list[ListedFile] = []
-        for number, file in enumerate(listed(self._paths, self._shard)):
-            if number < MOST_KEPT:
-                kept.append(file)
-            yield file
-        self._kept = kept if len(kept) < MOST_KEPT else None
-
-    def documents(self) -> int | None:
-        """How many documents they hold; None where only reading them tells."""
-        if any(path.suffix.lower() in COLLECTIONS for path in self._paths):
-            return None
-        return sum(1 for _ in self)
+def documents_in(paths: Sequence[Path], shard: FileShard | None = None) -> int | None:
+    """How many documents files and folders hold; None where only reading them tells."""
+    if any(path.suffix.lower() in COLLECTIONS for path in paths):
+        return None
+    return sum(1 for _ in listed(paths, shard))
 
 
 class UnchangedDocument(NamedTuple):
@@ -111,16 +85,6 @@ class DueFiles:
                 with self._ledger.transaction():
                     for one in touched:
                         self._ledger.record(*one)
-
-    def changed(self, files: Iterable[ListedFile]) -> Iterator[ListedFile]:
-        """Those whose size or time is not as it was."""
-        listing = iter(files)
-        while block := list(islice(listing, _BLOCK)):
-            facts = {
-                place: (one.file.size, one.file.mtime_ns)
-                for place, one in self._known(block).items()
-            }
-            yield from (one for one in block if facts.get(one.place) != (one.size, one.mtime_ns))
 
     def _known(self, files: Iterable[ListedFile]) -> dict[str, KnownFile]:
         return self._ledger.known(self._corpus, [one.place for one in files if is_text(one)])

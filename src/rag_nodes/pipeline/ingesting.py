@@ -12,15 +12,16 @@ import logging
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.models import settled
-from rag_nodes.pipeline.due import FileListing
+from rag_nodes.pipeline.due import documents_in
 from rag_nodes.pipeline.pruning import check_folders, gone_documents, moved_files, pruned
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.pipeline.units import DueFile
+from rag_nodes.readers import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,8 +58,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     shard: FileShard | None = None,
     prune: bool = False,
     dry_run: bool = False,
-    executor: Executor | Literal["auto"] | None = None,
-    most_rows: int | None = None,
+    executor: Executor | None = None,
 ) -> IngestReport:
     """Read files, cut them with every parser, embed the chunks and store them.
 
@@ -95,11 +95,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         dry_run: do nothing but count what would be done, and price it: no model is asked, nothing
             is stored, no ledger is written, and transformations are left out.
         executor: does it with several processes, which give the same: `Pool(4)` of this machine,
-            `Ray(64, address=…)` of many, both of `rag_nodes.executors`; "auto" for a `Pool` where
-            that pays. None for this process, which a dry run is always done by.
-        most_rows: from which on documents that ended well have no row in the report, only those of
-            which something is to be said: a row takes about a kilobyte of memory. None for a row
-            for each.
+            `Ray(64, address=…)` of many, both of `rag_nodes.executors`. None for this process,
+            which a dry run is always done by.
 
     Returns:
         One row per file and one per parser. A file that cannot be read, or a parser that fails,
@@ -116,7 +113,6 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         LedgerError: the ledger cannot be opened or written.
     """
     wanted = [Path(path) for path in paths]
-    files = FileListing(wanted, shard)
     with IngestRun(
         parsers,
         store,
@@ -129,16 +125,12 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         limits=limits,
         dry_run=dry_run,
         shard=shard,
-        total=files.documents() if progress else None,
-        most_rows=most_rows,
+        total=documents_in(wanted, shard) if progress else None,
     ) as run:
         if prune:
             _check_prunable(wanted, store, run, corpus)
-        if dry_run:
-            executor = None
-        elif executor == "auto":
-            executor = run.automatic_pool(files)
-        report = run.execute(run.due(files), ttl=ttl, executor=executor)
+        files = run.due(listed(wanted, shard))
+        report = run.execute(files, ttl=ttl, executor=None if dry_run else executor)
         for one in report.untold:
             logger.warning("%s, so every ingest makes it anew", one)
         lacks = any(file.status == "incomplete" for file in report.files)

@@ -22,9 +22,7 @@ from rag_nodes.pipeline.build import column_pipeline
 from rag_nodes.text.packing import Packer
 from rag_nodes.transforms import (
     ChunkWriter,
-    TextJournal,
     UserTransformations,
-    WrittenTexts,
     identity_of,
 )
 
@@ -40,32 +38,9 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.build import ColumnPipeline, Parse
     from rag_nodes.pipeline.report import Stage
     from rag_nodes.readers import Limits
-    from rag_nodes.transforms import PromptKey
 
     Tell = Callable[[Stage, str, int, int], object]
     """Takes what was just done: stage, file or parser, how many chunks, tokens embedded."""
-
-
-class ReturnedTexts(WrittenTexts):
-    """Texts that were written on a machine without the journal, to be taken there with a result."""
-
-    def __init__(self) -> None:
-        self._known: dict[PromptKey, str] = {}
-        self._new: list[tuple[PromptKey, str]] = []
-
-    def get(self, key: PromptKey) -> str | None:
-        """The text, where it was written in this process."""
-        return self._known.get(key)
-
-    def add(self, key: PromptKey, summary: str) -> None:
-        """Keep a text until it is taken."""
-        self._known[key] = summary
-        self._new.append((key, summary))
-
-    def taken(self) -> list[tuple[PromptKey, str]]:
-        """What was written since this was asked last."""
-        new, self._new = self._new, []
-        return new
 
 
 @dataclass(eq=False)
@@ -76,7 +51,7 @@ class IngestRecipe:
     a document, None to have the parser do it; `tell` hears of what is done, as it is done.
     `stopped` says by name why columns gave up, as every further document would fail the same way;
     `has_embedded` that the model has answered, so that several requests may be under way;
-    `returned` are journals that are elsewhere, by their paths; `columns` is made by `prepare`.
+    `columns` is made by `prepare`.
     """
 
     parsers: Mapping[str, SpanNodeParser]
@@ -89,7 +64,6 @@ class IngestRecipe:
     tell: Tell | None = None
     stopped: dict[str, str] = field(default_factory=dict)
     has_embedded: bool = False
-    returned: Mapping[str, ReturnedTexts] = field(default_factory=dict)
     columns: Sequence[ColumnPipeline] = ()
 
     def prepare(self) -> None:
@@ -110,26 +84,15 @@ class IngestRecipe:
 
     def for_workers(self, *, is_remote: bool) -> IngestRecipe:
         """The same for other processes, which on other machines do not have the journals."""
-        returned: dict[str, ReturnedTexts] = {}
-        steps = [_returning(one, returned) for one in self.steps] if is_remote else self.steps
+        steps = [_without_journal(one) for one in self.steps] if is_remote else self.steps
         models = replace(self.models, llm=None)
         return IngestRecipe(
-            self.parsers,
-            models,
-            list(steps),
-            self.limits,
-            self.identities,
-            self.codes,
-            returned=returned,
+            self.parsers, models, list(steps), self.limits, self.identities, self.codes
         )
 
 
-def _returning(step: TransformComponent, returned: dict[str, ReturnedTexts]) -> TransformComponent:
-    """A step whose texts are brought to its journal, as that is on another machine."""
-    if not (isinstance(step, ChunkWriter) and isinstance(step.journal, TextJournal)):
-        return step
-    path = str(step.journal.path)
-    return step.model_copy(update={"journal": returned.setdefault(path, ReturnedTexts())})
+def _without_journal(step: TransformComponent) -> TransformComponent:
+    return step.model_copy(update={"journal": None}) if isinstance(step, ChunkWriter) else step
 
 
 def identities_of(transformations: Sequence[TransformComponent]) -> list[str]:

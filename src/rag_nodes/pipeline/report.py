@@ -242,7 +242,7 @@ class IngestReport:
         due: documents of a dry run of which something would be stored, by parser.
         estimated: parsers of a dry run whose numbers are estimates: their embedding model would
             decide where to cut, and words were compared in its place.
-        omitted: documents that ended well and have no row, where the run was given a most of them.
+        omitted: documents that ended well and have no row, of more than 10,000.
         untold: of which splitters, models and transformations nobody can tell whether their code
             changed, and why: what they make is made anew by every ingest.
     """

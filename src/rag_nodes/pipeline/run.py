@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import time
 from contextlib import ExitStack, closing, contextmanager
-from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.executors import Inline, usable_cores
+from rag_nodes.executors import Inline
 from rag_nodes.ledger import FILE_NAME, WEB_HOURS, CollectionRow, Ledger, ledger_path
 from rag_nodes.metadata import USUAL
 from rag_nodes.parsers import as_parser
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TransformComponent
 
-    from rag_nodes.executors import Executor, Pool
+    from rag_nodes.executors import Executor
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.parsers import SpanNodeParser
@@ -47,9 +46,6 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.units import DueFile
     from rag_nodes.readers import FileShard, ListedFile
     from rag_nodes.store import Store
-
-LARGE = 20_000_000
-"""Bytes of files that are due from which several processes end sooner than one."""
 
 
 class IngestRun:
@@ -77,7 +73,6 @@ class IngestRun:
         dry_run: bool = False,
         shard: FileShard | None = None,
         total: int | None = None,
-        most_rows: int | None = None,
     ) -> None:
         if not parsers:
             raise ConfigurationError("nothing to ingest with: name at least one parser")
@@ -105,9 +100,7 @@ class IngestRun:
                 parse = dry.cut_unasked
             bounds = limits or Limits()
             self.recipe = IngestRecipe(made, models, steps, bounds, identities, codes, parse)
-            self._tally = Tally(
-                self.recipe, names, prices, progress, most_rows=most_rows, total=total
-            )
+            self._tally = Tally(self.recipe, names, prices, progress, total=total)
             known = {one.name: one for one in self.ledger.collections(corpus)}
             rows = {
                 name: _collection_row(names[name], parser, corpus, models, known.get(names[name]))
@@ -136,27 +129,6 @@ class IngestRun:
     def due(self, files: Iterable[ListedFile]) -> Iterator[DueFile | UnchangedDocument]:
         """What is to be done about files."""
         return self._due.of(files)
-
-    def automatic_pool(self, files: Iterable[ListedFile]) -> Pool | None:
-        """Several processes where that pays; None for this one, which has what others cannot make.
-
-        Starting one takes seconds, and so it pays for `LARGE` bytes that are due and for a model
-        that runs offline: where a server embeds, waiting for it is what takes the time, and one
-        process has several requests under way.
-        """
-        if usable_cores() < 2 or not self._models.embeds_offline or not _are_large(files):  # noqa: PLR2004
-            return None
-        if not self._new and not _are_large(self._due.changed(files)):
-            return None
-        from rag_nodes.models.pickling import pickled
-
-        try:
-            pickled(self.recipe.for_workers(is_remote=False))
-        except ConfigurationError:
-            return None
-        from rag_nodes.executors import Pool
-
-        return Pool()
 
     def execute(
         self,
@@ -202,11 +174,6 @@ class IngestRun:
             estimated=self._estimated,
             untold=self._untold,
         )
-
-
-def _are_large(files: Iterable[ListedFile]) -> bool:
-    """Whether several processes are done with files sooner than one; no more are looked at."""
-    return any(total >= LARGE for total in accumulate(one.size or 0 for one in files))
 
 
 @contextmanager

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.units import DocumentResult, Result
 
 _STAGES = ("parse", "embed", "store")
+MOST_ROWS = 10_000
+"""From which on documents that ended well have no row: one takes a kilobyte of memory."""
 
 
 class Tally:
@@ -37,7 +39,6 @@ class Tally:
         prices: Prices,
         progress: Callable[[Progress], None] | None,
         *,
-        most_rows: int | None = None,
         total: int | None = None,
     ) -> None:
         self.columns = {
@@ -50,7 +51,7 @@ class Tally:
         self._writers = [one for one in recipe.steps if isinstance(one, ChunkWriter)]
         self._spent = [(0, 0, 0)] * len(self._writers)
         self._prices, self._progress = prices, progress
-        self._most_rows, self._total = most_rows, total
+        self._total = total
         self._errors = dict.fromkeys(recipe.parsers, 0)
         self._told = {name: {"tokens": 0, "parse": 0, "embed": 0} for name in recipe.parsers}
         self._rows: list[tuple[int, int, FileOutcome]] = []
@@ -179,7 +180,7 @@ class Tally:
     def _add(self, position: int, row: FileOutcome) -> None:
         for name, column in row.columns.items():
             self.due[name] += column.status != "unchanged"
-        is_full = self._most_rows is not None and len(self._rows) >= self._most_rows
+        is_full = len(self._rows) >= MOST_ROWS
         if is_full and row.status in {"read", "unchanged"}:
             self.omitted += 1
         else:

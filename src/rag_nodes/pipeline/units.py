@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.report import Stage
     from rag_nodes.readers import ListedFile
     from rag_nodes.store.points import Point
-    from rag_nodes.transforms import PromptKey
 
 
 logger = logging.getLogger(__name__)
@@ -214,8 +213,8 @@ class Result:
     """What came of a unit: of each file what was read, of each column what was made.
 
     `steps` are for whoever watches (stage, file or parser, chunks, tokens embedded), where it was
-    not told meanwhile; `spent` by each writing transformation: requests, tokens in and out;
-    `written` texts for journals that are elsewhere, by their paths. `broken` is what ended it
+    not told meanwhile; `spent` by each writing transformation: requests, tokens in and out.
+    `broken` is what ended it
     before it was done: what is there by then was paid for and is to be stored.
     """
 
@@ -223,7 +222,6 @@ class Result:
     columns: list[ColumnResult]
     steps: list[tuple[Stage, str, int, int]] = field(default_factory=list)
     spent: dict[int, tuple[int, int, int]] = field(default_factory=dict)
-    written: dict[str, list[tuple[PromptKey, str]]] = field(default_factory=dict)
     broken: BaseException | None = None
 
 

@@ -103,9 +103,6 @@ def work(recipe: IngestRecipe, unit: FileUnit) -> Result:
             now.tokens_in - then.tokens_in,
             now.tokens_out - then.tokens_out,
         )
-    result.written = {
-        path: texts for path, one in recipe.returned.items() if (texts := one.taken())
-    }
     return result
 
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from rag_nodes.readers import FileShard
     from rag_nodes.store import Store
 
-MOST_ROWS = 10_000
-"""Documents up to which each has a row in the report."""
 _WRITTEN = {"summary", "context"}
 """Vectors for which a model writes."""
 _NONE = "none"
@@ -84,7 +82,7 @@ def ingest(  # noqa: PLR0913 - the options of the command
     prune: Prune = False,
     ttl: Hours = WEB_HOURS,
     dry_run: DryRun = False,
-    workers: Workers = "auto",
+    workers: Workers = None,
     engine: EngineName = None,
     ray_address: RayAddress = None,
     num_gpus: NumGpus = 0.0,
@@ -107,7 +105,11 @@ def ingest(  # noqa: PLR0913 - the options of the command
         from rag_nodes.transforms import FurtherVectors
 
         workspace = cli.workspace(settings)
-        chosen = executor_of(workers, engine, ray_address, num_gpus)
+        chosen = executor_of(workers or ("auto" if engine else "1"), engine, ray_address, num_gpus)
+        if chosen == "auto":
+            from rag_nodes.executors import Pool
+
+            chosen = Pool()
         models = workspace.models(answers=bool(_WRITTEN & {*(vector or ())}), check=not dry_run)
         parsers = selection.build(models)
         names = [one for one in vector or () if one != _NONE]
@@ -134,7 +136,6 @@ def ingest(  # noqa: PLR0913 - the options of the command
             prune=prune,
             dry_run=dry_run,
             executor=chosen,
-            most_rows=MOST_ROWS,
         )
         if alias and not dry_run:
             _switch(cli, workspace.store, report, alias)

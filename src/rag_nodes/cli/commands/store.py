@@ -8,13 +8,11 @@ import typer
 
 from rag_nodes.cli.choices import StoredParser
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.files import check_there
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import STORE_SETTINGS
 from rag_nodes.cli.render.progress import copy_words, shown_progress
 from rag_nodes.cli.render.store import aliases_view, copies_view, imported_view
 from rag_nodes.cli.render.stored import foreign_words
-from rag_nodes.cli.render.text import counted, plain
 from rag_nodes.cli.stores import inventory, kept, must_exist, of_parser, opened
 from rag_nodes.errors import CollectionMissingError, ConfigurationError
 
@@ -119,30 +117,6 @@ def import_(
     else:
         cli.show(*imported_view(done, **places))
     _conclude(cli, failed, len(outcomes), "imported")
-
-
-@takes()
-def merge_ledgers(
-    cli: Invocation,
-    target: Annotated[Path, typer.Argument(metavar="TARGET", help="File to write, a new one.")],
-    parts: Annotated[
-        list[Path], typer.Argument(metavar="LEDGER", help="What the shards wrote, in any order.")
-    ],
-) -> None:
-    """Make one ledger of those of the shards of an ingest.
-
-    Each run of `ingest --shard` against one server keeps its own, see `--ledger`. Theirs together
-    is what `status`, `list` and an ingest without shards go by.
-    """
-    from rag_nodes.ledger import merge
-
-    check_there(parts)
-    files = merge(target, parts)
-    if cli.as_json:
-        cli.emit({"ledger": str(target), "parts": len(parts), "files": files})
-    else:
-        ledgers, known = counted(len(parts), "ledger"), counted(files, "file")
-        cli.show(plain(f"{target}: {ledgers}, {known}."))
 
 
 @takes(*STORE_SETTINGS, "ledger", "corpus")
