@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.evaluation.judging.scripted import good, kind_of
+from tests.evaluation.scripted_judge import good, kind_of
 
 from rag_nodes.executors import Pool
 
@@ -507,8 +507,8 @@ def test_a_judge_that_is_not_there_fails_the_judging_and_exits_with_3(
     asked = ("evaluate", manual, "--questions", sheet, *JUDGED, "--judge", "2", "--llm", "openai")
     ended = command(*asked, "--json")
     assert ended.code == 3
-    assert "errs about answers that are known" in ended.json["judgement"]["error"]
-    assert "errs about answers that are known" in " ".join(ended.stderr.split())
+    assert "judged nothing" in ended.json["judgement"]["error"]
+    assert "judged nothing" in " ".join(ended.stderr.split())
     assert ended.json["rows"][0]["interval"]
 
 

@@ -10,8 +10,8 @@ import pytest
 from llama_index.core.embeddings.mock_embed_model import MockEmbedding
 from llama_index.core.node_parser import SentenceSplitter
 from tests.evaluation.in_process import InProcess
-from tests.evaluation.judging.scripted import Scripted
 from tests.evaluation.labelled import corpus
+from tests.evaluation.scripted_judge import Scripted
 
 from rag_nodes.errors import ConfigurationError, EngineError
 from rag_nodes.evaluation import (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.columns import Searched, StoredCollection
     from rag_nodes.evaluation.dataset import Dataset, Question
     from rag_nodes.evaluation.importers import load_dataset
-    from rag_nodes.evaluation.judging.stage import Judging
+    from rag_nodes.evaluation.judging import Judging
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.evaluation.run import evaluate, recommend
@@ -59,7 +59,7 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one o
             "Dataset": "dataset",
             "EvaluationPlan": "plan",
             "EvaluationReport": "report",
-            "Judging": "judging.stage",
+            "Judging": "judging",
             "Question": "dataset",
             "Searched": "columns",
             "StoredCollection": "columns",

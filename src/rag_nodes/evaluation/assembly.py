@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rag_nodes.evaluation.dataset import Dataset, Question
-    from rag_nodes.evaluation.judging import Judgement
+    from rag_nodes.evaluation.judgement import Judgement
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.evaluation.report import LeftOut
     from rag_nodes.models import Models

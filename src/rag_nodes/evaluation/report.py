@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.checks import DRAFTED, PROBED
-from rag_nodes.evaluation.judging.judgement import Judgement
+from rag_nodes.evaluation.judgement import Judgement
 from rag_nodes.evaluation.leads import Interval
 
 if TYPE_CHECKING:

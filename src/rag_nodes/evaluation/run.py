@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.evaluation.columns import Variant
     from rag_nodes.evaluation.dataset import Dataset
-    from rag_nodes.evaluation.judging.stage import Judging
+    from rag_nodes.evaluation.judging import Judging
     from rag_nodes.executors import Executor
     from rag_nodes.models import Models
     from rag_nodes.pipeline.build import Parse
@@ -113,7 +113,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         recipe.prepare()
         stage = None
         if judge:
-            from rag_nodes.evaluation.judging.stage import Stage
+            from rag_nodes.evaluation.judging import Stage
 
             stage = Stage(judge, recipe, progress)
             recipe.judged = frozenset(one.id for one in stage.questions)

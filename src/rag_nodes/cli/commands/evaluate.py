@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rag_nodes.cli.selection import Selection
-    from rag_nodes.evaluation.judging.stage import Judging
+    from rag_nodes.evaluation.judging import Judging
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.settings import Settings
 
@@ -300,7 +300,7 @@ def _judging(
                 "--judge-model judges nothing; add --judge 20, or leave it out"
             )
         return None
-    from rag_nodes.evaluation.judging.stage import Judging
+    from rag_nodes.evaluation.judging import Judging
     from rag_nodes.import_paths import is_path
     from rag_nodes.models import choose_models
 

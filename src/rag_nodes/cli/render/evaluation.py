@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from rag_nodes.evaluation.gates import GateResult
-    from rag_nodes.evaluation.judging import Judgement, Rating
+    from rag_nodes.evaluation.judgement import Judgement, Rating
     from rag_nodes.evaluation.report import EvaluationReport, Row
 
 _WIDEST = 6

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,14 @@ from typing import Any
 import pytest
 from llama_index.core.llms import MockLLM
 from llama_index.core.llms.mock import MockFunctionCallingLLM
-from tests.evaluation.judging.scripted import Scripted, but, good, kind_of
 from tests.evaluation.labelled import corpus
+from tests.evaluation.scripted_judge import Scripted, but, good, kind_of
 
 from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.evaluation import Judging, evaluate
 from rag_nodes.evaluation.dataset import Dataset
-from rag_nodes.evaluation.judging import Judgement
+from rag_nodes.evaluation.judgement import Judgement
+from rag_nodes.evaluation.judging import grade_in, without_citations, yes_or_no_in
 from rag_nodes.evaluation.page import html_of
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
@@ -92,28 +92,39 @@ def test_answers_are_asked_for_from_what_the_column_read_and_with_the_prompts_of
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
-    [
-        ("faithful", ["I cannot tell", "YES or NO", "Eyes only", "The answer might be: yes"]),
-        ("correct", ["Great answer!", "9\nwell", "0\nbad", "4 or 5\nboth"]),
-    ],
+    ("kind", "said"), [("faithful", "The answer might be: yes"), ("correct", "4 or 5\nboth")]
 )
 def test_what_cannot_be_read_is_counted_and_is_no_score(
-    dataset: Dataset, kind: str, said: list[str]
+    dataset: Dataset, kind: str, said: str
 ) -> None:
-    controls = {"nine litres", "forty litres"}
+    found = judged(dataset, Scripted(but(**{kind: lambda _: said})), 6)
+    assert found.error is None
+    for column in found.columns:
+        rating = column.faithfulness if kind == "faithful" else column.correctness
+        assert (rating.interval, rating.judged, rating.not_judged) == (None, 0, 6)
 
-    for one in said:
 
-        def script(prompt: str, one: str = one) -> str:
-            is_control = any(words in prompt for words in controls)
-            return good(prompt) if is_control or kind_of(prompt) != kind else one
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [("YES", 1), ("**Yes**, it is supported.", 1), ("no", 0), ("NO\nBecause yes.", 0),
+     ("Yes and no", None), ("Eyes", None), ("Perhaps yes", None)],
+)  # fmt: skip
+def test_faithful_is_what_begins_with_yes(words: str, value: float | None) -> None:
+    assert yes_or_no_in(words) == value
 
-        found = judged(dataset, Scripted(script), 6)
-        assert found.error is None
-        for column in found.columns:
-            rating = column.faithfulness if kind == "faithful" else column.correctness
-            assert (rating.interval, rating.judged, rating.not_judged) == (None, 0, 6)
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [("4", 4), ("4.5\nGood.", 4.5), ("**3**\nSo so.", 3), ("Score: 2/5", 2), ("5.5", None),
+     ("6\nSuperb", None), ("0", None), ("-3", None), ("nan\n", None), ("Four", None)],
+)  # fmt: skip
+def test_a_grade_stands_alone_in_its_line_and_on_the_scale(words: str, value: float | None) -> None:
+    assert grade_in(words)[0] == value
+
+
+def test_marks_of_sources_are_not_judged() -> None:
+    assert without_citations("A [Source 1]. B [2, 3].") == "A. B."
+    assert without_citations("x[1] is `y[2]`") == "x[1] is `y[2]`"
 
 
 def test_a_grade_without_an_explanation_counts(dataset: Dataset) -> None:
@@ -122,30 +133,12 @@ def test_a_grade_without_an_explanation_counts(dataset: Dataset) -> None:
     assert [one.correctness.judged for one in found.columns] == [4, 4]
 
 
-@pytest.mark.parametrize(
-    "script",
-    [
-        lambda _: "YES",
-        lambda _: "5\nPerfect.",
-        lambda prompt: prompt,
-        lambda _: "",
-        but(faithful=lambda _: "YES"),
-        but(faithful=lambda _: "NO"),
-        but(correct=lambda _: "4\nGood."),
-    ],
-)
-def test_a_judge_that_errs_where_the_truth_is_known_gives_no_number(
-    dataset: Dataset, script: Callable[[str], str]
-) -> None:
-    report = evaluate(
-        dataset,
-        columns(),
-        plan=PLAN,
-        judge=Judging(4, llm=Scripted(), judge=Scripted(script, model="constant-1")),
-    )
+def test_a_judge_of_whom_nothing_can_be_read_gives_no_number(dataset: Dataset) -> None:
+    judge = Scripted(lambda _: "as you like", model="vague-1")
+    judging = Judging(4, llm=Scripted(), judge=judge)
+    report = evaluate(dataset, columns(), plan=PLAN, judge=judging)
     assert report.judgement
-    assert report.judgement.error
-    assert "constant-1" in report.judgement.error
+    assert "vague-1 judged nothing: not in the form asked for" in str(report.judgement.error)
     assert (report.judgement.columns, report.judgement.verdict) == ((), ())
     assert report.row("small").interval
     page = html_of(report)
@@ -190,7 +183,7 @@ def test_some_failures_are_counted_and_the_rest_is_judged(dataset: Dataset) -> N
     calls = list[str]()
 
     def flaky(prompt: str) -> str:
-        if kind_of(prompt) == "correct" and "nine litres" not in prompt:
+        if kind_of(prompt) == "correct":
             calls.append(prompt)
             if len(calls) == 2:
                 raise ValueError("a hiccup")

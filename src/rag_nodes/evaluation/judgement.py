@@ -19,12 +19,9 @@ WORST, BEST = 1.0, 5.0
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One measure over the questions it could be judged for.
+    """A measure over the `judged` questions, with the mean's interval, None where there are none.
 
-    Attributes:
-        interval: mean with where the true one may lie; None where nothing was judged.
-        judged: questions behind it.
-        not_judged: questions whose judgement could not be read, or that have no answer.
+    `not_judged` are questions whose judgement could not be read, or that have no answer.
     """
 
     interval: Interval | None
@@ -34,15 +31,10 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """One answer from what one column read.
+    """One answer from what one column read; `text` is "" where the model gave none.
 
-    Attributes:
-        column: whose.
-        question: id.
-        text: the answer; "" where the model gave none.
-        faithful: 1 where all of it is in what was read, 0 where not; None where not judged.
-        correct: from 1 to 5; None where not judged.
-        words: what the judge said of both, or why it said nothing.
+    `faithful` is 1 where all of it is in what was read, else 0; `correct` is from 1 to 5; both are
+    None where not judged. `words` are what the judge said of both, or why it said nothing.
     """
 
     column: str
@@ -57,32 +49,32 @@ class JudgedAnswer:
 class JudgedColumn:
     """What the answers of one column are worth.
 
-    Attributes:
-        name: of the column.
-        faithfulness: share of the answers that are in what was read, from 0 to 1.
-        correctness: mean grade, from 1 to 5.
+    Faithfulness is the share of the answers that are in what was read, from 0 to 1, and correctness
+    the mean grade, from 1 to 5.
     """
 
     name: str
     faithfulness: Rating
     correctness: Rating
 
+    @classmethod
+    def of(cls, name: str, answers: Sequence[JudgedAnswer]) -> JudgedColumn:
+        """The means over some answers."""
+        correct = _rated([one.correct and share_of(one.correct) for one in answers])
+        if found := correct.interval:
+            ends = (WORST + (BEST - WORST) * one for one in (found.mean, found.low, found.high))
+            correct = Rating(Interval(*ends), correct.judged, correct.not_judged)
+        return cls(name, _rated([one.faithful for one in answers]), correct)
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """All that was judged in a run.
 
-    Attributes:
-        answers_by: name of the model that answered.
-        judge: name of the model that judged.
-        questions: ids of those that were drawn, the same for every column.
-        budget: tokens that were read for each answer.
-        columns: what their answers are worth.
-        answers: one per column and question.
-        verdict: whose answers are more correct, a sentence for every two columns; in points of a
-            hundred, where the worst grade is 0 and the best 100.
-        spending: requests, tokens and US dollars, of "answers" and of "judging".
-        error: why nothing was judged; None where it was.
+    `questions` are ids, the same for every column; `budget` tokens were read for each answer;
+    `spending` are requests, tokens and US dollars of "answers" and of "judging". `verdict` says for
+    every two columns whose answers are more correct, in points of a hundred from the worst grade to
+    the best. `error` says why nothing was judged.
     """
 
     answers_by: str
@@ -109,15 +101,6 @@ class Judgement:
             f"{self.answers_by} answered {len(self.questions)} of the questions from what each "
             f"column read, {self.budget:,} tokens, and {self.judge} judged: {'; '.join(parts)}."
         )
-
-
-def judged_column(name: str, answers: Sequence[JudgedAnswer]) -> JudgedColumn:
-    """What the answers of a column are worth."""
-    correct = _rated([one.correct and share_of(one.correct) for one in answers])
-    if found := correct.interval:
-        ends = (WORST + (BEST - WORST) * one for one in (found.mean, found.low, found.high))
-        correct = Rating(Interval(*ends), correct.judged, correct.not_judged)
-    return JudgedColumn(name, _rated([one.faithful for one in answers]), correct)
 
 
 def share_of(grade: float) -> float:

@@ -75,13 +75,12 @@ class RecordedLLM(CustomLLM):
             UnansweredError: it gave none, or requests kept failing.
         """
         prompt = [[str(one.role), one.content or ""] for one in messages]
-        text = await self._reply(["chat", prompt], self._inner.achat, messages, **kwargs)
+        text = await self._reply("chat", prompt, messages, **kwargs)
         return ChatResponse(message=ChatMessage(content=text, role=MessageRole.ASSISTANT))
 
     async def acomplete(self, prompt: str, *args: Any, **kwargs: Any) -> CompletionResponse:
         """The model's reply to a text; errors as in `achat`."""
-        asked = ["completion", [["", prompt]]]
-        text = await self._reply(asked, self._inner.acomplete, prompt, *args, **kwargs)
+        text = await self._reply("completion", [["", prompt]], prompt, *args, **kwargs)
         return CompletionResponse(text=text)
 
     def complete(self, *_: Any, **__: Any) -> CompletionResponse:
@@ -96,31 +95,36 @@ class RecordedLLM(CustomLLM):
         """Never asked: replies are read whole; errors as in `complete`."""
         raise NotImplementedError
 
-    async def _reply(self, asked: list[Any], ask: Any, *args: Any, **kwargs: Any) -> str:
-        plain = json.dumps([*written_as(self._inner), self.name, asked], default=str)
+    async def _reply(self, kind: str, prompt: list[list[str]], *args: Any, **kwargs: Any) -> str:
+        plain = json.dumps([*written_as(self._inner), self.name, [kind, prompt]], default=str)
         key = hashlib.sha256(plain.encode()).digest()
         known = self._cache.get("replies", key)
         if known:
             text, *usage = json.loads(known)
         else:
-            text, *usage = await self._asked(asked[1], ask, *args, **kwargs)
+            text, *usage = await self._asked(kind, prompt, *args, **kwargs)
             self._cache.put("replies", key, json.dumps([text, *usage]))  # at once: it is paid for
         self._usages.append(tuple(usage))
         return str(text)
 
     async def _asked(
-        self, prompt: list[list[str]], ask: Any, *args: Any, **kwargs: Any
+        self, kind: str, prompt: list[list[str]], *args: Any, **kwargs: Any
     ) -> tuple[str, int, int, bool]:
         """What the model wrote, tokens of both, and whether they were counted here."""
         if self._failures >= GIVE_UP_AFTER:
             raise UnansweredError(f"not asked, because requests kept failing: {self.failure}")
+        response: Any
         try:
-            response = await ask(*args, **kwargs)
+            if kind == "chat":
+                response = await self._inner.achat(*args, **kwargs)
+                text = (response.message.content or "").strip() and response.message.content
+            else:
+                response = await self._inner.acomplete(*args, **kwargs)
+                text = (response.text or "").strip() and response.text
         except Exception as error:
             # A model handed in by the user may raise anything; one reply is no reason to stop.
             raise self._failed(error) from error
-        text = (response.message.content if ask == self._inner.achat else response.text) or ""
-        if not text.strip():
+        if not text:
             raise self._failed(ValueError("an empty reply"))
         self._failures = 0
         told = "\n".join(content for _, content in prompt)

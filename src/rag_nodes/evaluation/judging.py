@@ -1,0 +1,295 @@
+"""Whether answers are good: an LLM answers from what each column read, another judges.
+
+With LlamaIndex's evaluators of faithfulness and correctness. As they come, what cannot be read
+counts as "not faithful", and a correct answer without an explanation raises; here it is no
+judgement. Replies are kept, so that a run that was ended pays for none of them again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from llama_index.core.evaluation import CorrectnessEvaluator, FaithfulnessEvaluator
+
+from rag_nodes.errors import CancelledError, ConfigurationError
+from rag_nodes.evaluation.judgement import (
+    BEST,
+    WORST,
+    JudgedAnswer,
+    JudgedColumn,
+    Judgement,
+    share_of,
+)
+from rag_nodes.evaluation.plan import Step
+from rag_nodes.evaluation.replies import RecordedLLM
+from rag_nodes.evaluation.verdicts import Judge
+from rag_nodes.models.asking import UnansweredError, awaited
+from rag_nodes.models.names import answer_name, is_mock
+from rag_nodes.processes import current_interrupt
+from rag_nodes.query.answering import NOTHING_FOUND, messages
+from rag_nodes.query.citations import marks_of
+from rag_nodes.query.prompts import fill
+from rag_nodes.query.types import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
+
+    from llama_index.core.evaluation import EvaluationResult
+    from llama_index.core.llms import LLM
+
+    from rag_nodes.evaluation.dataset import Dataset, Question
+    from rag_nodes.evaluation.measuring import Recipe
+    from rag_nodes.models import Models
+    from rag_nodes.models.prices import Prices
+
+    Said = tuple[float | None, str]
+    """A value, None where it could not be read, and the judge's words, or why there are none."""
+
+_YES_OR_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
+_GRADE = re.compile(r"(?:score\s*[:=]\s*)?([1-5](?:\.\d+)?)(?:\s*/\s*5)?", re.IGNORECASE)
+_SHOWN = 300
+"""Characters of a judge's words that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What is judged, and by whom.
+
+    Attributes:
+        questions: drawn by the seed of the run, the same for every column.
+        judge: any LLM of LlamaIndex; None for the one that answers.
+        llm: answers; None for that of the run's models.
+        concurrency: requests at the same time.
+        prices: US dollars per million tokens read and written, by model; they win over ours.
+    """
+
+    questions: int
+    judge: LLM | None = None
+    llm: LLM | None = None
+    concurrency: int = 4
+    prices: Prices = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what judges nothing.
+
+        Raises:
+            ConfigurationError: a number is not above 0.
+        """
+        if self.questions < 1 or self.concurrency < 1:
+            raise ConfigurationError("judging takes at least 1 question and 1 request at a time")
+
+    def models(self, models: Models) -> tuple[LLM, LLM]:
+        """Who answers and who judges.
+
+        Raises:
+            ConfigurationError: one of them is missing, or is a mock, which judges nothing.
+        """
+        answering = _real(self.llm or models.llm, "answers", "--llm, or evaluate(models=...)")
+        remedy = "--judge-model, or Judging(judge=...)"
+        return answering, _real(self.judge or answering, "judges", remedy)
+
+    def drawn(self, dataset: Dataset, seed: int) -> list[Question]:
+        """The questions that are judged, in their order; fewer are the first of more."""
+        order = [*range(len(dataset.questions))]
+        random.Random(seed).shuffle(order)  # noqa: S311 -- the same again is the point
+        return [dataset.questions[one] for one in sorted(order[: self.questions])]
+
+    def requests(self, columns: int, questions: int) -> int:
+        """How many requests there will be, at most: answers, and two grades of each."""
+        return 3 * columns * min(self.questions, questions)
+
+
+def _real(llm: LLM | None, does: str, remedy: str) -> LLM:
+    """The model, if it is one whose words mean something."""
+    if llm is None:
+        raise ConfigurationError(
+            f"no LLM {does}: sentences of the documents are no answer to judge; name a model with "
+            f"{remedy}"
+        )
+    if is_mock(llm):
+        raise ConfigurationError(
+            f"{answer_name(llm)} is a mock, and what it {does} would look like a result; name a "
+            f"model with {remedy}"
+        )
+    return llm
+
+
+class Stage:
+    """Answers and grades of one run.
+
+    Args:
+        asked: what is judged, and by whom.
+        recipe: of the rows, prepared: questions, models and their prompts, where replies are kept.
+        progress: hears of every step; may raise to end the stage.
+    """
+
+    def __init__(
+        self, asked: Judging, recipe: Recipe, progress: Callable[[Step], None] | None
+    ) -> None:
+        answering, judge = asked.models(recipe.models)
+        self._asked, self._recipe = asked, recipe
+        self._llm = RecordedLLM(answering, recipe.kept)
+        self._judge = RecordedLLM(judge, recipe.kept)
+        self._faithfulness = FaithfulnessEvaluator(llm=self._judge)
+        self._correctness = CorrectnessEvaluator(llm=self._judge, parser_function=grade_in)
+        self._progress = progress or (lambda _: None)
+        self.questions = asked.drawn(recipe.dataset, recipe.plan.seed)
+
+    def judgement(self, read: Mapping[str, Mapping[str, Sequence[str]]]) -> Judgement:
+        """What the answers from the columns are worth.
+
+        Args:
+            read: of each column, what was read for each of `questions`.
+
+        Raises:
+            CancelledError: whoever hears of the progress ended it.
+        """
+        answers = awaited(self._answers(read))
+        prices, failed = self._asked.prices, ""
+        if not any(one.text for one in answers):
+            failed = f"{self._llm.name} answered nothing: {self._llm.failure}"
+        elif all(one.faithful is None and one.correct is None for one in answers):
+            failed = f"{self._judge.name} judged nothing: {answers[0].words[-1]}"
+        found: dict[str, Any] = {"error": failed}
+        if not failed:
+            by_column = {name: [one for one in answers if one.column == name] for name in read}
+            columns = tuple(JudgedColumn.of(*each) for each in by_column.items())
+            verdict = tuple(self._compared(by_column))
+            found = {"columns": columns, "answers": answers, "verdict": verdict}
+        return Judgement(
+            answers_by=self._llm.name,
+            judge=self._judge.name,
+            questions=tuple(one.id for one in self.questions),
+            budget=self._recipe.plan.budget,
+            spending={
+                "answers": self._llm.spending(prices),
+                "judging": self._judge.spending(prices),
+            },
+            **found,
+        )
+
+    async def _answers(
+        self, read: Mapping[str, Mapping[str, Sequence[str]]]
+    ) -> tuple[JudgedAnswer, ...]:
+        tasks = [(name, one) for name in read for one in self.questions]
+        at_once, interrupt = asyncio.Semaphore(self._asked.concurrency), current_interrupt()
+        done = 0
+
+        async def work(name: str, one: Question) -> JudgedAnswer:
+            nonlocal done
+            async with at_once:
+                interrupt.check("the evaluation")
+                found = await self._answer(name, one, read[name].get(one.id, ()))
+                done += 1
+                interrupt.check("the evaluation")
+                self._progress(Step("judge", self._judge.name, done, len(tasks), None))
+                return found
+
+        return tuple(await asyncio.gather(*(work(*task) for task in tasks)))
+
+    async def _answer(self, column: str, question: Question, read: Sequence[str]) -> JudgedAnswer:
+        """An answer from what a column read, with its two grades."""
+        try:
+            text = await self._written(question.text, read)
+        except UnansweredError as error:
+            return JudgedAnswer(column, question.id, "", None, None, (f"no answer: {error}",))
+        bare = without_citations(text)
+        faithful: Said = None, "nothing was read"
+        if read:
+            asked = self._faithfulness.aevaluate(response=bare, contexts=list(read))
+            faithful = await _said(asked, lambda result: yes_or_no_in(result.feedback or ""))
+        texts = self._recipe.dataset.texts
+        reference = "\n".join(one.span.of(texts[one.document]) for one in question.gold[0])
+        graded = self._correctness.aevaluate(
+            query=question.text, response=bare, reference=reference
+        )
+        correct = await _said(graded, lambda result: result.score)
+        words = (faithful[1], correct[1])
+        return JudgedAnswer(column, question.id, text, faithful[0], correct[0], words)
+
+    async def _written(self, question: str, read: Sequence[str]) -> str:
+        """What the model answers from what was read, asked as `ask` asks it."""
+        if not read:
+            return NOTHING_FOUND
+        sources = [Source(at, (), text, f"Source {at}", 0) for at, text in enumerate(read, 1)]
+        models = self._recipe.models
+        prompt = fill(models.prompt, sources, question)
+        response = await self._llm.achat(messages(models.system_prompt, prompt))
+        return (response.message.content or "").strip()
+
+    def _compared(self, answers: Mapping[str, Sequence[JudgedAnswer]]) -> list[str]:
+        """Whose answers are more correct, by questions judged for all columns; not by drafts."""
+        graded = [
+            (question, [one.correct for one in each])
+            for question, *each in zip(self.questions, *answers.values(), strict=True)
+        ]
+        known = [(one, grades) for one, grades in graded if None not in grades and not one.draft]
+        pairs = [*combinations(answers, 2)]
+        if not known or not pairs:
+            return []
+        table = np.array([[share_of(one or WORST) for one in grades] for _, grades in known])
+        values = dict(zip(answers, table.T, strict=True))
+        plan, documents = self._recipe.plan, [one.document for one, _ in known]
+        judge = Judge(values, pairs, documents, draws=plan.draws, seed=plan.seed)
+        return [f"By correctness of the answers: {words}" for words in judge.words()]
+
+
+async def _said(
+    asked: Coroutine[Any, Any, EvaluationResult],
+    value_of: Callable[[EvaluationResult], float | None],
+) -> Said:
+    """What was judged, or why it was not."""
+    try:
+        result = await asked
+    except CancelledError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- models and evaluators may raise anything
+        return None, f"not judged: {str(error) or type(error).__name__}"[:_SHOWN]
+    value, words = value_of(result), " ".join((result.feedback or "").split())[:_SHOWN]
+    return value, words if value is not None else f"not in the form asked for: {words}"
+
+
+def yes_or_no_in(text: str) -> float | None:
+    """1 for yes and 0 for no in the first line, where it begins with one of them and has no other.
+
+    Example:
+        >>> [yes_or_no_in(one) for one in ("YES", "No.", "Eyes", "YES or NO")]
+        [1.0, 0.0, None, None]
+    """
+    line = text.strip().partition("\n")[0].strip("*\"'# ")
+    found = {one.lower() for one in _YES_OR_NO.findall(line)}
+    if len(found) != 1 or not _YES_OR_NO.match(line):
+        return None
+    return float(found == {"yes"})
+
+
+def grade_in(text: str) -> tuple[float | None, str | None]:
+    """The grade from 1 to 5 that stands alone in the first line, and what follows it.
+
+    Example:
+        >>> grade_in("4.5"), grade_in("7: excellent"), grade_in("I would say 4")
+        ((4.5, ''), (None, '7: excellent'), (None, 'I would say 4'))
+    """
+    line, _, reasoning = text.strip().partition("\n")
+    found = _GRADE.fullmatch(line.strip("* "))
+    if not found or float(found[1]) > BEST:
+        return None, text
+    return float(found[1]), reasoning.strip()
+
+
+def without_citations(text: str) -> str:
+    """An answer without the marks that name its sources.
+
+    Example:
+        >>> without_citations("Nine litres [Source 1]. Rinse it [2].")
+        'Nine litres. Rinse it.'
+    """
+    for mark in reversed(marks_of(text)):
+        text = text[: mark.start].rstrip(" ") + text[mark.end :]
+    return text.strip()
