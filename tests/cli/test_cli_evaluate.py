@@ -174,9 +174,7 @@ def test_questions_whose_answers_have_no_place_are_named_and_the_rest_is_measure
     ended = command("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK)
     assert ended.code == 3
     said = " ".join(ended.stderr.split())
-    assert (
-        "1 question left out, as their answers have no place: row-3; the first one: it is" in said
-    )
+    assert "1 question left out, as their answers have no place: q3; the first one: it is" in said
     assert "2 questions about one document" in " ".join(ended.stdout.split())
 
 

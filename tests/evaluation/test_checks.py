@@ -49,6 +49,15 @@ def test_four_words_of_five_in_the_answer_leak_and_three_do_not() -> None:
     assert check_dataset(dataset(four, three)).leakage == pytest.approx(0.7)
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"), [("What is a ferry?", ""), ("What is the northern ferry pier?", "definition")]
+)
+def test_a_question_that_only_names_what_it_asks_about_does_not_leak(text: str, kind: str) -> None:
+    named = Question("named", text, ((GOLD,),), kind=kind)
+    assert leakage(named, dataset(named)) == 1.0
+    assert problems(dataset(named)) == []
+
+
 def test_a_question_without_words_is_named_and_changes_no_mean() -> None:
     mute = Question("mute", "???", ((GOLD,),))
     leaky = Question("leaky", "When leaves the ferry the northern pier?", ((GOLD,),))

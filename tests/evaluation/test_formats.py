@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import openpyxl
 import pytest
@@ -13,8 +12,7 @@ from llama_index.core import Document
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset
-from rag_nodes.evaluation.importers import load_dataset, read_labels
-from rag_nodes.evaluation.importers.rows import plain_of
+from rag_nodes.evaluation.importers import load_dataset, plain_of, read_labels
 
 TEXT = "Green tea takes eighty degrees. Black tea takes boiling water. Mate is a matter of taste."
 TEA = Document(text=TEXT, id_="tea", metadata={"file_name": "tea.md", "source": "tea.md"})
@@ -45,13 +43,6 @@ def test_our_own_json_holds_passages_alternatives_kinds_and_scopes(tmp_path: Pat
     assert (question.kind, question.within, question.draft) == ("fact", ("tea",), True)
 
 
-@pytest.mark.parametrize("value", ["true", "false", 1])
-def test_a_mark_of_a_draft_that_could_mean_either_is_refused(tmp_path: Path, value: object) -> None:
-    row = {"id": "q7", "question": "How hot?", "gold": "eighty degrees", "draft": value}
-    with pytest.raises(DatasetError, match=r"q\.json: question 'q7' .* write true or false"):
-        load_dataset(write(tmp_path / "q.json", [row]), [TEA])
-
-
 @pytest.mark.parametrize(
     ("cells", "drafts"),
     [
@@ -62,7 +53,7 @@ def test_a_mark_of_a_draft_that_could_mean_either_is_refused(tmp_path: Path, val
         (("1", "0"), (True, False)),
     ],
 )
-def test_a_sheet_marks_drafts_as_json_does(
+def test_drafts_are_marked_in_any_of_the_usual_ways(
     tmp_path: Path, cells: tuple[str, str], drafts: tuple[bool, bool]
 ) -> None:
     sheet = (
@@ -73,9 +64,9 @@ def test_a_sheet_marks_drafts_as_json_does(
     assert tuple(one.draft for one in questions) == drafts
 
 
-def test_a_mark_of_a_draft_that_no_sheet_has_is_refused(tmp_path: Path) -> None:
+def test_a_mark_of_a_draft_that_says_nothing_is_refused(tmp_path: Path) -> None:
     sheet = "id,question,quote,draft\nq7,How hot?,eighty degrees,perhaps\n"
-    with pytest.raises(DatasetError, match=r"q\.csv: question 'q7' has 'perhaps' .*true or false"):
+    with pytest.raises(DatasetError, match=r"q\.csv: question 1 \(q7\) has 'perhaps' .*true or"):
         load_dataset(write(tmp_path / "q.csv", sheet), [TEA])
 
 
@@ -104,13 +95,13 @@ def test_json_lines_are_one_question_each(tmp_path: Path) -> None:
     ]
 
 
-def test_chromas_csv_finds_its_corpora_beside_it(tmp_path: Path) -> None:
-    write(tmp_path / "corpora" / "tea.md", TEXT)
+def test_chromas_csv_is_about_its_corpora(tmp_path: Path) -> None:
     references = json.dumps([{"content": "eighty degrees", "start_index": 16, "end_index": 30}])
     sheet = 'question,references,corpus_id\nHow hot?,"' + references.replace('"', '""') + '",tea\n'
-    dataset = load_dataset(write(tmp_path / "questions_df.csv", sheet))
-    assert gold(dataset) == [[["eighty degrees"]]]
-    assert dataset.documents[0].text == TEXT
+    path = write(tmp_path / "questions_df.csv", sheet)
+    other = Document(text="_" * 16 + "eighty degrees", id_="other")
+    assert gold(load_dataset(path, [other, TEA])) == [[["eighty degrees"]]]
+    assert read_labels(path).form == "Chroma's CSV"
 
 
 SQUAD = {
@@ -138,28 +129,12 @@ SQUAD = {
         }
     ]
 }
-CMRC = [
-    {
-        "context_id": "T1",
-        "context_text": TEXT,
-        "qas": [{"query_id": "a", "query_text": "How hot?", "answers": ["eighty degrees"]}],
-    }
-]
 
 
-@pytest.mark.parametrize(
-    ("content", "answers", "title"),
-    [
-        (SQUAD, [[["eighty degrees"], ["eighty"]]], "Tea"),
-        (CMRC, [[["eighty degrees"]]], "T1"),
-    ],
-)
-def test_files_that_bring_their_texts_need_no_documents(
-    tmp_path: Path, content: Any, answers: list[Any], title: str
-) -> None:
-    dataset = load_dataset(write(tmp_path / "data.json", content))
-    assert gold(dataset) == answers
-    assert dataset.names[dataset.questions[0].document] == title
+def test_squad_brings_its_texts_and_annotators_answers_are_alternatives(tmp_path: Path) -> None:
+    dataset = load_dataset(write(tmp_path / "data.json", SQUAD))
+    assert gold(dataset) == [[["eighty degrees"], ["eighty"]]]
+    assert dataset.names[dataset.questions[0].document] == "Tea"
     assert not dataset.unplaced
 
 
@@ -503,12 +478,12 @@ def test_a_sheet_has_questions_quotes_and_files(tmp_path: Path, delimiter: str) 
         ("q.json", '{"something": 1}', "no known format.*\nquestion,quote\n"),
         ("q.json", [{"question": "a"}], "no known format"),
         ("q.jsonl", '{"question": "a", "gold": "b"}\nnot json', "line 2"),
-        ("q.csv", "a,b\n1,2\n", r"\(it has: a, b\). Questions are read from a sheet"),
+        ("q.csv", "a,b\n1,2\n", r"\(its columns: a, b\). Questions are read from a sheet"),
         ("q.yaml", "questions: 3", "no known format"),
         ("q.yaml", "a: [", "not valid YAML"),
         ("q.xlsx", "x", "save the sheet as CSV"),
         ("q.odt", "x", "is of no kind that has questions"),
-        ("q.json", {"data": [{"paragraphs": [{"qas": []}]}]}, "looks like SQuAD"),
+        ("q.json", {"data": [{"paragraphs": [{"qas": []}]}]}, r"lacks something.*\('context'\)"),
         ("q.json", [{"question": "a", "gold": "b"}], "name the files they are about"),
     ],
 )
@@ -524,14 +499,6 @@ def test_a_folder_or_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         load_dataset(tmp_path / "nowhere.json")
     with pytest.raises(DatasetError, match="not one of BEIR"):
         load_dataset(tmp_path)
-
-
-def test_a_corpus_of_chromas_csv_lies_beside_it_and_nowhere_else(tmp_path: Path) -> None:
-    write(tmp_path / "secret.md", TEXT)
-    row = '"How hot?","[{""content"": ""eighty degrees""}]",../secret\n'
-    path = write(tmp_path / "set" / "q.csv", f"question,references,corpus_id\n{row}")
-    with pytest.raises(DatasetError, match="no documents"):
-        load_dataset(path)
 
 
 def test_aliases_of_yaml_which_can_stand_for_any_amount_are_refused(tmp_path: Path) -> None:

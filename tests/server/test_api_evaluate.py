@@ -294,12 +294,12 @@ def test_what_does_not_fit_is_refused_with_the_remedy_before_anything_is_streame
 def test_more_than_somebody_can_wait_for_is_refused_with_the_numbers(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounds, "MOST_ANSWERS", 5)
-    _refused(client.post("/evaluate", json=SMALL), 413, "2 questions in 3 rows are 6")
-    monkeypatch.setattr(bounds, "MOST_ANSWERS", 6)
-    monkeypatch.setattr(bounds, "MOST_CHARACTERS", 3 * len(TEXT) - 1)
+    monkeypatch.setattr(bounds, "MOST_ANSWERS", 3)
+    _refused(client.post("/evaluate", json=SMALL), 413, "2 questions in 2 rows are 4")
+    monkeypatch.setattr(bounds, "MOST_ANSWERS", 4)
+    monkeypatch.setattr(bounds, "MOST_CHARACTERS", 2 * len(TEXT) - 1)
     _refused(client.post("/evaluate", json=SMALL), 413, "characters")
-    monkeypatch.setattr(bounds, "MOST_CHARACTERS", 3 * len(TEXT))
+    monkeypatch.setattr(bounds, "MOST_CHARACTERS", 2 * len(TEXT))
     assert client.post("/evaluate", json=SMALL).status_code == 200
 
 

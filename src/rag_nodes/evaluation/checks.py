@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 Problem = Literal["not placed", "found nearly", "duplicate", "leakage", "too long", "no words"]
 LEAKED = 0.8
 """Share of a question's content words in its gold from which a search by words finds it unaided."""
+_NAMED = 3
+"""Content words from which a question does more than name what it asks about: "What is a keel?" can
+be asked in no other words."""
 LARGEST = 2_000
 """Tokens of gold that no chunk of a size people use can hold."""
 DRAFTED = "drafts cannot choose"
@@ -128,7 +131,7 @@ def _of_one(question: Question, share: float | None, dataset: Dataset) -> Iterat
         )
     if share is None:
         yield Concern(question.id, "no words", "has no content words to search for; ask in full")
-    elif share >= LEAKED:
+    elif share >= LEAKED and not _names_only(question):
         yield Concern(
             question.id,
             "leakage",
@@ -143,3 +146,8 @@ def _of_one(question: Question, share: float | None, dataset: Dataset) -> Iterat
             "too long",
             f"an answer of {longest} tokens fits no chunk; quote less of it",
         )
+
+
+def _names_only(question: Question) -> bool:
+    """Whether the only words of a question are the name of what it asks about."""
+    return question.kind == "definition" or len(set(content_words(question.text))) < _NAMED

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.evaluation.columns import by_vectors, in_both_ways
-from rag_nodes.evaluation.importers import documents_of, read_labels
-from rag_nodes.evaluation.importers.placing import place
+from rag_nodes.evaluation.importers import documents_of, place, read_labels
 from rag_nodes.evaluation.run import evaluate, recommend
 from rag_nodes.parsers.isolation import cutting
 from rag_nodes.processes import Leases

@@ -160,5 +160,5 @@ def check_documents(documents: Sequence[Document], rows: int = 1) -> None:
 
 
 def rows_of(columns: int, plan: EvaluationPlan) -> int:
-    """Rows that are measured at most, LlamaIndex's splitter included."""
-    return columns * (1 + len(plan.sizes) + bool(plan.target)) + 1
+    """Rows that are measured at most; LlamaIndex's splitter is one where sizes are tried."""
+    return columns * (1 + len(plan.sizes) + bool(plan.target)) + bool(plan.sizes)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.drafts.stretches import stretches
-from rag_nodes.evaluation.importers import read_labels
-from rag_nodes.evaluation.importers.placing import place
+from rag_nodes.evaluation.importers import place, read_labels
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.workspace.bounds import MOST_PASSAGES, check_file, check_labels, check_questions
 

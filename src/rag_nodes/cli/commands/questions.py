@@ -291,7 +291,7 @@ def _some_documents(
 
 
 def _write(dataset: "Dataset", output: Path) -> None:
-    from rag_nodes.evaluation.importers.rows import plain_of
+    from rag_nodes.evaluation.importers import plain_of
 
     write_text(output, json.dumps(plain_of(dataset), ensure_ascii=False, indent=1))
 

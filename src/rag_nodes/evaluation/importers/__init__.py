@@ -3,40 +3,33 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.schema import Document
 
-from rag_nodes.errors import DatasetError
+from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.importers import corpora
-from rag_nodes.evaluation.importers.labels import (
-    Labels,
-    read_any_text,
-    read_json,
-    read_yaml,
-)
-from rag_nodes.evaluation.importers.placing import place
-from rag_nodes.evaluation.importers.rows import is_rows, read_rows
-from rag_nodes.evaluation.importers.sheet import rows_of_text, rows_of_workbook
+from rag_nodes.evaluation.importers.files import SHEETS, SUFFIXES, read_file
+from rag_nodes.evaluation.importers.formats import FORMATS, format_of, read_rows
+from rag_nodes.evaluation.importers.labels import Labels
+from rag_nodes.evaluation.importers.library import place
 from rag_nodes.metadata import FILE_NAME, SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from rag_nodes.evaluation.dataset import Dataset
+    from rag_nodes.evaluation.dataset import Answer, Dataset
 
-__all__ = ["FORMATS", "documents_of", "load_dataset", "read_labels"]
+__all__ = ["documents_of", "load_dataset", "place", "plain_of", "read_labels"]
 
-FORMATS = (
-    "a sheet (CSV, TSV, XLSX), our JSON, LlamaIndex's LabelledRagDataset and "
-    "EmbeddingQAFinetuneDataset, RAGAS, TruLens, LangSmith, promptfoo, SQuAD, BEIR, "
-    "LegalBench-RAG, Chroma's CSV"
-)
-"""What questions are read from, for people."""
+_PAIRS = "LlamaIndex's EmbeddingQAFinetuneDataset"
+_NAMES = (*dict.fromkeys(one.name for one in FORMATS), _PAIRS, "SQuAD", "BEIR")
 _SIMPLEST = (
-    f"Questions are read from {FORMATS}. The simplest is a sheet of two columns:\n"
+    f"Questions are read from a sheet (CSV, TSV, XLSX), our JSON, {', '.join(_NAMES)}. "
+    "The simplest is a sheet of two columns:\n"
     "question,quote\n"
     "When do quiet hours begin?,Quiet hours last from ten in the evening"
 )
@@ -46,8 +39,9 @@ _NAMESPACE = uuid.UUID("5f3c86f6-8a55-5a3e-9d0c-0e9b3c2f6d41")
 def load_dataset(path: Path, documents: Sequence[Document] = ()) -> Dataset:
     """A dataset out of a file or folder of labelled questions; the format is found out.
 
-    Known are `FORMATS`, as JSON, JSON lines, YAML or a sheet, whichever of these a tool writes;
-    BEIR is a folder.
+    Known are a sheet, our own JSON, and what LlamaIndex, RAGAS, TruLens, LangSmith, promptfoo,
+    SQuAD, BEIR, LegalBench-RAG and Chroma write, as JSON, JSON lines, YAML or a sheet; BEIR is a
+    folder.
 
     Args:
         path: the questions.
@@ -81,7 +75,7 @@ def read_labels(path: Path) -> Labels:
         raise
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise DatasetError(
-            f"{path} has something in a place where it does not belong ({error!r}); compare it "
+            f"{path} lacks something, or has it where it does not belong ({error!r}); compare it "
             "with the description of its format"
         ) from error
 
@@ -89,56 +83,78 @@ def read_labels(path: Path) -> Labels:
 def _read(path: Path) -> Labels:
     if path.is_dir():
         if corpora.is_beir(path):
-            return corpora.read_beir(path)
+            return _of_corpus("BEIR", corpora.beir(path))
         raise DatasetError(f"{path} is a folder, but not one of BEIR. {_SIMPLEST}")
-    suffix = path.suffix.lower()
-    if suffix in (".json", ".jsonl"):
-        return _of_plain(read_json(path), path)
-    if suffix in (".yaml", ".yml"):
-        return _of_plain(read_yaml(path), path)
-    if suffix in (".csv", ".tsv"):
-        text, guessed = read_any_text(path)
-        labels = _of_sheet(rows_of_text(text, path), path)
-        return replace(labels, form=f"{labels.form}, {guessed}") if guessed else labels
-    if suffix == ".xlsx":
-        return _of_sheet(rows_of_workbook(path), path)
-    raise DatasetError(f"{path} is of no kind that has questions. {_SIMPLEST}")
-
-
-def _of_plain(plain: Any, path: Path) -> Labels:
+    if path.suffix.lower() not in SUFFIXES:
+        raise DatasetError(f"{path} is of no kind that has questions. {_SIMPLEST}")
+    plain, guessed = read_file(path)
     if corpora.is_squad(plain):
-        return corpora.read_squad(plain)
+        return _of_corpus("SQuAD", corpora.squad(plain))
     if corpora.is_pairs(plain):
-        return corpora.read_pairs(plain)
-    if is_rows(plain):
-        return read_rows(plain, str(path))
-    raise DatasetError(f"{path} is of no known format. {_SIMPLEST}")
-
-
-def _of_sheet(rows: Sequence[dict[str, str]], path: Path) -> Labels:
-    if not rows:
+        return _of_corpus(_PAIRS, corpora.pairs(plain))
+    sheet = path.suffix.lower() in SHEETS
+    if sheet and not plain:
         raise DatasetError(f"{path} has no row under its header; write a question in each")
-    if rows[0].keys() >= corpora.CHROMA:
-        return corpora.read_chroma(rows, path)
-    if is_rows(rows):
-        return read_rows(rows, str(path), sheet=True)
-    columns = ", ".join(rows[0]) or "none"
-    raise DatasetError(
-        f"{path} has no columns for a question and the words that answer it (it has: {columns}). "
-        f"{_SIMPLEST}"
-    )
+    form = format_of(plain, sheet=sheet)
+    if form is None:
+        columns = f" (its columns: {', '.join(plain[0]) or 'none'})" if sheet else ""
+        raise DatasetError(
+            f"{path} is of no known format: nothing in it is called a question with the words "
+            f"that answer it{columns}. {_SIMPLEST}"
+        )
+    labels = read_rows(plain, str(path), form, sheet=sheet)
+    return replace(labels, form=f"{labels.form}, {guessed}") if guessed else labels
+
+
+def _of_corpus(form: str, corpus: corpora.Corpus) -> Labels:
+    labels = read_rows(corpus.rows, form)
+    return replace(labels, form=form, texts=corpus.texts, left_out=dict(corpus.left_out))
 
 
 def documents_of(labels: Labels) -> list[Document]:
     """The texts that come with questions, as documents; the same texts have the same ids."""
-    return [_document(name, text) for name, text in labels.texts.items()]
+    return [
+        Document(
+            id_=str(uuid.uuid5(_NAMESPACE, name)),
+            text=text,
+            metadata={FILE_NAME: name, SOURCE: name},
+            excluded_embed_metadata_keys=[FILE_NAME, SOURCE],
+            excluded_llm_metadata_keys=[FILE_NAME, SOURCE],
+        )
+        for name, text in labels.texts.items()
+    ]
 
 
-def _document(name: str, text: str) -> Document:
-    return Document(
-        id_=str(uuid.uuid5(_NAMESPACE, name)),
-        text=text,
-        metadata={FILE_NAME: name, SOURCE: name},
-        excluded_embed_metadata_keys=[FILE_NAME, SOURCE],
-        excluded_llm_metadata_keys=[FILE_NAME, SOURCE],
-    )
+def plain_of(dataset: Dataset) -> dict[str, Any]:
+    """A dataset's questions in our own format; passages carry their text and offsets.
+
+    Of documents that are called the same the id is given.
+
+    Raises:
+        ConfigurationError: they are probes, which nobody asks.
+    """
+    if dataset.probed:
+        raise ConfigurationError("probes are no questions and stand in no file; draft questions")
+    called = Counter(dataset.names.values())
+    names = {one: name if called[name] == 1 else one for one, name in dataset.names.items()}
+
+    def passages(answer: Answer) -> list[dict[str, Any]]:
+        return [
+            {"document": names[one.document], **one.span._asdict(), "text": dataset.quote(one)}
+            for one in answer
+        ]
+
+    rows = []
+    for question in dataset.questions:
+        first, *others = map(passages, question.gold)
+        row: dict[str, Any] = {"id": question.id, "question": question.text, "gold": first}
+        if others:
+            row["alternatives"] = others
+        if question.kind:
+            row["kind"] = question.kind
+        if question.within is not None:
+            row["within"] = [names[one] for one in question.within]
+        if question.draft:
+            row["draft"] = True
+        rows.append(row)
+    return {"version": 1, "questions": rows}

@@ -1,4 +1,4 @@
-"""Data sets that bring their texts along, or name them: SQuAD, BEIR, Chroma's, LlamaIndex's pairs.
+"""Data sets that are no list of questions, as rows of our own format: SQuAD, BEIR, LlamaIndex's.
 
 A text in pieces becomes one document with blank lines between them, so that there is something to
 cut: the paragraphs of an article, the passages of one title.
@@ -6,177 +6,92 @@ cut: the paragraphs of an article, the passages of one title.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import DatasetError
-from rag_nodes.evaluation.importers.labels import (
-    Labelled,
-    Labels,
-    Quote,
-    file_inside,
-    number_of,
-    read_lines,
-    read_text,
-    text_of,
-)
+from rag_nodes.evaluation.importers.files import json_lines, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-UNANSWERABLE = "marked as having no answer in its text"
 _BETWEEN = "\n\n"
 _SPLITS = ("test.tsv", "dev.tsv", "train.tsv")
 """Judgements of BEIR, the first there is."""
-CHROMA = frozenset({"question", "references", "corpus_id"})
-"""What makes a sheet one of Chroma's."""
+_JUDGED = 3
+"""Columns of a judgement: question, passage, score."""
+
+
+class Corpus(NamedTuple):
+    """Rows of our own format, text by name of the documents with them, and what was left out."""
+
+    rows: list[dict[str, Any]]
+    texts: dict[str, str]
+    left_out: Counter[str]
 
 
 def is_squad(plain: Any) -> bool:
-    """Whether this looks like SQuAD, whole or a question a line, or like CMRC's contexts."""
+    """Whether this looks like SQuAD, whole or, as Hugging Face has it, a question a line."""
     if isinstance(plain, dict) and isinstance(plain.get("data"), list):
         return any("paragraphs" in one for one in plain["data"] if isinstance(one, dict))
     first = plain[0] if isinstance(plain, list) and plain else None
-    return isinstance(first, dict) and (
-        "context_text" in first or {"context", "question", "answers"} <= first.keys()
-    )
+    return isinstance(first, dict) and {"context", "question", "answers"} <= first.keys()
 
 
-def read_squad(plain: Any) -> Labels:
-    """The questions and articles of such a file.
-
-    Answers of several annotators are alternatives; questions without one are counted.
-
-    Raises:
-        DatasetError: a field is missing.
-    """
-    texts: dict[str, str] = {}
-    questions: list[Labelled] = []
-    left_out: Counter[str] = Counter()
-    try:
-        for number, (title, paragraphs) in enumerate(_articles(plain), start=1):
-            name = title if title and title not in texts else f"{title or 'article'} {number}"
-            texts[name] = ""
-            for paragraph in paragraphs:
-                before = texts[name] + _BETWEEN if texts[name] else ""
-                texts[name] = before + paragraph["context"]
-                for qa in paragraph["qas"]:
-                    found = _question(qa, paragraph["context"], name, len(before))
-                    if found.gold:
-                        questions.append(found)
-                    else:
-                        left_out[UNANSWERABLE] += 1
-    except (KeyError, TypeError, AttributeError) as error:
-        raise DatasetError(
-            f"this looks like SQuAD, but {error!r} is missing or no such value"
-        ) from error
-    return Labels("SQuAD", tuple(_unique(questions)), texts, dict(left_out))
+def squad(plain: Any) -> Corpus:
+    """Answers of several annotators are alternatives; questions without one are counted."""
+    found = Corpus([], {}, Counter())
+    seen: set[str] = set()
+    for name, context, qas in _paragraphs(plain):
+        before = found.texts[name] + _BETWEEN if found.texts.get(name) else ""
+        found.texts[name] = before + context
+        for qa in qas:
+            answers = [_answer(*one, len(before)) for one in _annotated(qa.get("answers") or ())]
+            if not answers:
+                found.left_out["marked as having no answer in its text"] += 1
+                continue
+            # Some files number their questions anew in every article.
+            own = str(qa["id"]) if str(qa["id"]) not in seen else f"{qa['id']}/{len(seen) + 1}"
+            seen.add(own)
+            row = {"id": own, "question": qa["question"], "document": name, "alternatives": answers}
+            found.rows.append(row)
+    return found
 
 
-def _articles(plain: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Title and paragraphs of each article, whichever of three ways a file is written."""
+def _paragraphs(plain: Any) -> Iterator[tuple[str, str, list[Any]]]:
+    """Name of the article, text and questions of each paragraph."""
     if isinstance(plain, dict):
-        for article in plain["data"]:
-            yield str(article.get("title") or ""), article["paragraphs"]
+        titles: set[str] = set()
+        for number, article in enumerate(plain["data"], start=1):
+            title = str(article.get("title") or "")
+            name = title if title and title not in titles else f"{title or 'article'} {number}"
+            titles.add(name)
+            for one in article["paragraphs"]:
+                yield name, one["context"], one["qas"]
         return
-    titles: dict[str, dict[str, list[Any]]] = {}
+    # A question a line: the same paragraph stands in many of them.
+    asked: dict[tuple[str, str], list[Any]] = {}
     for number, one in enumerate(plain, start=1):
-        if "context_text" in one:
-            qas = [
-                {"id": qa["query_id"], "question": qa["query_text"],
-                 "answers": [{"text": answer} for answer in qa["answers"]]}
-                for qa in one["qas"]
-            ]  # fmt: skip
-            yield str(one["context_id"]), [{"context": one["context_text"], "qas": qas}]
-            continue
-        # One question a line, as Hugging Face has it: the same paragraph stands in many of them.
-        of = titles.setdefault(str(one.get("title") or "article"), {})
-        of.setdefault(one["context"], []).append({"id": f"q{number}", **one})
-    for title, paragraphs in titles.items():
-        yield title, [{"context": text, "qas": qas} for text, qas in paragraphs.items()]
+        key = str(one.get("title") or "article"), one["context"]
+        asked.setdefault(key, []).append({"id": f"q{number}", **one})
+    yield from ((*key, qas) for key, qas in asked.items())
 
 
-def _question(qa: Mapping[str, Any], context: str, name: str, offset: int) -> Labelled:
-    answers = qa.get("answers") or ()
+def _annotated(answers: Any) -> list[tuple[str, int]]:
+    """Text and first character of each answer; 0 where a file does not say."""
     if isinstance(answers, dict):
         starts = answers.get("answer_start") or [None] * len(answers["text"])
-        answers = [
-            {"text": text, "answer_start": start}
-            for text, start in zip(answers["text"], starts, strict=True)
-        ]
-    quotes = dict.fromkeys(
-        _answer(answer, context, name, offset) for answer in answers if text_of(answer["text"])
-    )
-    return Labelled(str(qa["id"]), text_of(qa["question"]), tuple((one,) for one in quotes))
+        pairs = [*zip(answers["text"], starts, strict=True)]
+    else:
+        pairs = [(one["text"], one.get("answer_start")) for one in answers]
+    named = ((str(text), start if isinstance(start, int) else 0) for text, start in pairs)
+    return [*dict.fromkeys(one for one in named if one[0].strip())]
 
 
-def _answer(answer: Mapping[str, Any], context: str, name: str, offset: int) -> Quote:
-    """An answer in its article; some files shift their offsets by a few characters."""
-    text = str(answer["text"])
-    start = answer.get("answer_start")
-    if not isinstance(start, int) or not context.startswith(text, start):
-        start = context.find(text)
-    if start < 0:
-        return Quote(text, name)
-    return Quote(text, name, offset + start, offset + start + len(text))
-
-
-def _unique(questions: Sequence[Labelled]) -> Iterator[Labelled]:
-    """Questions with ids of their own: some files number them anew in every article."""
-    seen: set[str] = set()
-    for number, one in enumerate(questions, start=1):
-        found = replace(one, id=f"{one.id}/{number}") if one.id in seen else one
-        seen.add(found.id)
-        yield found
-
-
-def is_beir(folder: Path) -> bool:
-    """Whether a folder holds a data set as BEIR has it."""
-    return (folder / "corpus.jsonl").is_file() and (folder / "queries.jsonl").is_file()
-
-
-def read_beir(folder: Path) -> Labels:
-    """The judged questions and the passages of a folder of BEIR.
-
-    Each relevant passage is an answer that is enough.
-
-    Raises:
-        DatasetError: a file is missing or damaged.
-    """
-    texts: dict[str, str] = {}
-    places: dict[str, Quote] = {}
-    try:
-        for one in read_lines(folder / "corpus.jsonl", read_text(folder / "corpus.jsonl")):
-            title = str(one.get("title") or "").strip()
-            name = title or str(one["_id"])
-            before = texts.get(name, f"# {title}" if title else "")
-            start = len(before) + len(_BETWEEN) if before else 0
-            texts[name] = (before + _BETWEEN if before else "") + str(one["text"])
-            places[str(one["_id"])] = Quote(str(one["text"]), name, start, start + len(one["text"]))
-        queries = {
-            str(one["_id"]): str(one["text"]).strip()
-            for one in read_lines(folder / "queries.jsonl", read_text(folder / "queries.jsonl"))
-        }
-    except (KeyError, TypeError, AttributeError) as error:
-        raise DatasetError(f"{folder} looks like BEIR, but {error!r} is missing") from error
-    questions = _judged(queries, _judgements(folder), places)
-    return Labels("BEIR", questions, texts, _unjudged(queries, questions))
-
-
-def _judgements(folder: Path) -> dict[str, list[str]]:
-    """The relevant passages of each question."""
-    path = next((p for name in _SPLITS if (p := folder / "qrels" / name).is_file()), None)
-    if path is None:
-        raise DatasetError(f"{folder} has no judgements; put them into {folder / 'qrels/test.tsv'}")
-    relevant: dict[str, list[str]] = defaultdict(list)
-    for line in read_text(path).splitlines():
-        row = line.split("\t")
-        if len(row) >= 3 and row[2].strip().isdecimal() and int(row[2]) > 0:  # noqa: PLR2004 -- query, passage, score
-            relevant[row[0]].append(row[1])
-    return relevant
+def _answer(text: str, start: int, before: int) -> dict[str, Any]:
+    """An answer in its article; where its offset is wrong, the place nearest to it is meant."""
+    return {"text": text, "start": before + start, "end": before + start + len(text)}
 
 
 def is_pairs(plain: Any) -> bool:
@@ -184,85 +99,56 @@ def is_pairs(plain: Any) -> bool:
     return isinstance(plain, dict) and {"queries", "corpus", "relevant_docs"} <= plain.keys()
 
 
-def read_pairs(plain: Mapping[str, Any]) -> Labels:
-    """The questions of such a file; its nodes are quotes of documents that somebody names.
+def pairs(plain: Mapping[str, Any]) -> Corpus:
+    """Its nodes are quotes of documents that somebody names."""
+    places = {one: {"text": text} for one, text in plain["corpus"].items() if text.strip()}
+    return _judged(plain["queries"], plain["relevant_docs"], places, {})
+
+
+def is_beir(folder: Path) -> bool:
+    """Whether a folder holds a data set as BEIR has it."""
+    return (folder / "corpus.jsonl").is_file() and (folder / "queries.jsonl").is_file()
+
+
+def beir(folder: Path) -> Corpus:
+    """The judged questions; each relevant passage is an answer that is enough.
 
     Raises:
-        DatasetError: something else stands where queries, nodes or pairs should be.
+        DatasetError: there are no judgements, or a file cannot be read.
     """
-    try:
-        queries = {str(one): text_of(text) for one, text in plain["queries"].items()}
-        places = {str(one): Quote(text_of(text)) for one, text in plain["corpus"].items()}
-        pairs = {str(one): list(map(str, of)) for one, of in plain["relevant_docs"].items()}
-    except (AttributeError, TypeError) as error:
-        raise DatasetError(
-            f"this looks like an EmbeddingQAFinetuneDataset, but {error!r}"
-        ) from error
-    questions = _judged(queries, pairs, places)
-    form = "LlamaIndex's EmbeddingQAFinetuneDataset"
-    return Labels(form, questions, left_out=_unjudged(queries, questions))
+    texts: dict[str, str] = {}
+    places: dict[str, dict[str, Any]] = {}
+    for one in json_lines(folder / "corpus.jsonl"):
+        title, text = str(one.get("title") or "").strip(), str(one["text"])
+        name = title or str(one["_id"])
+        before = texts.get(name, f"# {title}" if title else "")
+        before += _BETWEEN if before else ""
+        texts[name] = before + text
+        place = {"document": name, "start": len(before), "end": len(before) + len(text)}
+        places[str(one["_id"])] = {"text": text, **place}
+    queries = {str(one["_id"]): one["text"] for one in json_lines(folder / "queries.jsonl")}
+    path = next((p for name in _SPLITS if (p := folder / "qrels" / name).is_file()), None)
+    if path is None:
+        raise DatasetError(f"{folder} has no judgements; put them into {folder / 'qrels/test.tsv'}")
+    relevant: dict[str, list[str]] = defaultdict(list)
+    for line in read_text(path).splitlines():
+        row = line.split("\t")
+        if len(row) >= _JUDGED and row[2].strip().isdecimal() and int(row[2]) > 0:
+            relevant[row[0]].append(row[1])
+    return _judged(queries, relevant, places, texts)
 
 
 def _judged(
-    queries: Mapping[str, str], relevant: Mapping[str, Sequence[str]], places: Mapping[str, Quote]
-) -> tuple[Labelled, ...]:
-    found = (
-        Labelled(
-            query,
-            queries[query],
-            tuple((places[one],) for one in ids if one in places and places[one].text.strip()),
-        )
+    queries: Mapping[str, Any],
+    relevant: Mapping[str, Sequence[str]],
+    places: Mapping[str, dict[str, Any]],
+    texts: dict[str, str],
+) -> Corpus:
+    rows = [
+        {"id": str(query), "question": queries[query], "alternatives": found}
         for query, ids in relevant.items()
-        if query in queries
-    )
-    return tuple(one for one in found if one.gold)
-
-
-def _unjudged(queries: Mapping[str, str], questions: Sequence[Labelled]) -> dict[str, int]:
-    missing = len(queries) - len(questions)
-    return {"without a passage that is judged relevant": missing} if missing else {}
-
-
-def read_chroma(rows: Sequence[Mapping[str, str]], path: Path) -> Labels:
-    """The questions of a sheet of Chroma's report, and the corpora where they stand beside it.
-
-    Raises:
-        DatasetError: the references of a row are no JSON.
-    """
-    corpora = {row["corpus_id"] for row in rows}
-    texts = {name: text for name in sorted(corpora) if (text := _corpus(path.parent, name))}
-    questions = tuple(
-        Labelled(
-            id=f"{row['corpus_id']}-{number}",
-            text=row["question"].strip(),
-            gold=(tuple(_references(row, path, number)),),
-        )
-        for number, row in enumerate(rows, start=1)
-    )
-    return Labels("Chroma's CSV", questions, texts)
-
-
-def _references(row: Mapping[str, str], path: Path, number: int) -> Iterable[Quote]:
-    try:
-        return [
-            Quote(
-                str(one["content"]),
-                row["corpus_id"],
-                number_of(one.get("start_index")),
-                number_of(one.get("end_index")),
-            )
-            for one in json.loads(row["references"])
-        ]
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DatasetError(
-            f"{path}, row {number}: references must be a JSON list of content, start_index and "
-            f"end_index ({error!r})"
-        ) from error
-
-
-def _corpus(folder: Path, name: str) -> str:
-    for place in (folder / "corpora", folder):
-        for suffix in (".md", ".txt", ""):
-            if (found := file_inside(place, f"{name}{suffix}")) is not None:
-                return read_text(found)
-    return ""
+        if query in queries and (found := [places[one] for one in ids if one in places])
+    ]
+    missing = len(queries) - len(rows)
+    left_out = Counter({"without a passage that is judged relevant": missing} if missing else {})
+    return Corpus(rows, texts, left_out)

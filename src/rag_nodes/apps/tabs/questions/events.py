@@ -25,7 +25,7 @@ from rag_nodes.evaluation.drafts import draft_questions
 from rag_nodes.evaluation.drafts.choose import drafted
 from rag_nodes.evaluation.drafts.passages import overlaps
 from rag_nodes.evaluation.drafts.stretches import next_stretch, resized
-from rag_nodes.evaluation.importers.rows import plain_of
+from rag_nodes.evaluation.importers import plain_of
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.workspace.options import MOST_QUESTION
 

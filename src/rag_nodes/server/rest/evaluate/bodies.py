@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from rag_nodes.evaluation.drafts import COUNT, QUESTIONS, DraftKind
-from rag_nodes.evaluation.importers.rows import read_rows
+from rag_nodes.evaluation.importers.formats import read_rows
 from rag_nodes.evaluation.plan import BUDGETS, SIZES, TARGET, EvaluationPlan
 from rag_nodes.parsers import COMPARED
 from rag_nodes.parsers.offer import LEAST_CHUNK

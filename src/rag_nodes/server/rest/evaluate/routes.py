@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.checks import check_dataset
 from rag_nodes.evaluation.drafts import draft_questions
-from rag_nodes.evaluation.importers.rows import plain_of
+from rag_nodes.evaluation.importers import plain_of
 from rag_nodes.evaluation.page import html_of
 from rag_nodes.server.failures import ApiError
 from rag_nodes.server.gate import ended_by_leaving

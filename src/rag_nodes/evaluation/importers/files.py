@@ -1,0 +1,175 @@
+"""Files of questions as plain data: JSON, JSON lines, YAML, and the rows of a sheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import zipfile
+from contextlib import closing
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.errors import DatasetError, EmptyFileError, MissingExtraError, ReadError
+from rag_nodes.readers.plain import decode_file
+from rag_nodes.text.tokens import encodable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+SHEETS = (".csv", ".tsv", ".xlsx")
+SUFFIXES = (".json", ".jsonl", ".yaml", ".yml", *SHEETS)
+"""What a file of questions may end with."""
+_HALF = "\\ud"
+"""How the escape of half a surrogate pair begins."""
+_MARK = re.compile("sep=.?", re.IGNORECASE)
+"""A first line by which some programs name the delimiter."""
+_LONGEST = 10_000_000
+"""Characters of one cell: a quoted section may be long."""
+_LARGEST = 100_000_000
+"""Bytes that the parts of an XLSX file may unpack to."""
+_MOST_ROWS = 200_000
+_END = "end of the sheet"
+"""A line put behind the last, which a quotation mark that nobody closed would swallow."""
+
+
+def read_file(path: Path) -> tuple[Any, str]:
+    """The content of a file of one of the `SUFFIXES`, and what had to be guessed to read it.
+
+    A sheet is a list of its rows by column, names of columns in lower case.
+
+    Raises:
+        DatasetError: it cannot be read, or is damaged.
+        MissingExtraError: it is a workbook, and openpyxl is not installed.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".xlsx":
+        return _workbook(path), ""
+    if suffix in SHEETS:
+        try:
+            text, guessed = decode_file(path)
+        except EmptyFileError:
+            return [], ""
+        except (OSError, ReadError) as error:
+            raise DatasetError(f"{path} cannot be read ({error}); save the sheet as CSV") from error
+        return _sheet(text, path), "; ".join(guessed)
+    if suffix == ".jsonl":
+        return list(json_lines(path)), ""
+    text = read_text(path)
+    return (_json(text, str(path)) if suffix == ".json" else _yaml(text, path)), ""
+
+
+def read_text(path: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        DatasetError: it cannot be read, or is no text in UTF-8.
+    """
+    try:
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeError) as error:
+        raise DatasetError(
+            f"{path} cannot be read ({error}); name a file of questions in UTF-8"
+        ) from error
+
+
+def json_lines(path: Path) -> Iterator[Any]:
+    """The objects of a file of JSON lines; blank lines are passed over.
+
+    Raises:
+        DatasetError: it cannot be read, or a line is no JSON.
+    """
+    # Other characters that end a line may stand in a JSON text as they are.
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            yield _json(line, f"{path}, line {number}")
+
+
+def _json(text: str, where: str) -> Any:
+    """JSON as plain data; halves of surrogate pairs, which no file can hold, become U+FFFD."""
+    try:
+        plain = json.loads(text)
+        if _HALF in text.lower():
+            plain = json.loads(encodable(json.dumps(plain, ensure_ascii=False)))
+    except RecursionError:
+        raise DatasetError(f"{where} is nested too deeply; a list of questions is flat") from None
+    except ValueError as error:
+        raise DatasetError(f"{where} is not valid JSON: {error}") from error
+    return plain
+
+
+def _yaml(text: str, path: Path) -> Any:
+    """YAML without aliases: a few aliases of aliases are a list that no memory holds."""
+    import yaml  # comes with llama-index-core
+
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
+            raise DatasetError(f"{path} has aliases (*name); write out what they stand for")
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise DatasetError(f"{path} is not valid YAML: {error}") from error
+
+
+def _sheet(text: str, path: Path) -> list[dict[str, str]]:
+    csv.field_size_limit(_LONGEST)
+    first, _, rest = text.partition("\n")
+    if _MARK.fullmatch(first.strip()):
+        text = rest
+    header = next((line for line in text.splitlines() if line.strip("\t;, ")), "")
+    delimiter = max("\t;,", key=header.count)
+    try:
+        whole = io.StringIO(f"{text}\n{_END}", newline="")
+        *lines, last = csv.reader(whole, delimiter=delimiter)
+    except csv.Error as error:
+        raise DatasetError(f"{path} cannot be read as a sheet: {error}") from error
+    if last != [_END]:
+        begin = " ".join(last[-1].split())[:40]
+        raise DatasetError(
+            f"{path} has a quotation mark that is not closed, before {begin!r}; close it, and "
+            'write "" for one within a cell'
+        )
+    return _by_column(lines)
+
+
+def _workbook(path: Path) -> list[dict[str, str]]:
+    """The rows of the first sheet that has any."""
+    try:
+        from openpyxl import load_workbook
+    except ImportError as error:
+        raise MissingExtraError("openpyxl", "evaluate") from error
+    try:
+        with zipfile.ZipFile(path) as parts:
+            unpacked = sum(one.file_size for one in parts.infolist())
+        if unpacked <= _LARGEST:
+            with closing(load_workbook(path, read_only=True, data_only=True)) as book:
+                for sheet in book.worksheets:
+                    lines = islice(sheet.iter_rows(values_only=True), _MOST_ROWS)
+                    if rows := _by_column([_cell(one) for one in line] for line in lines):
+                        return rows
+            return []
+    except Exception as error:  # a damaged workbook raises whatever it meets
+        raise DatasetError(f"{path} cannot be read ({error}); save the sheet as CSV") from error
+    raise DatasetError(f"{path} unpacks to over 100 MB; save the sheet as CSV")
+
+
+def _by_column(lines: Iterable[list[str]]) -> list[dict[str, str]]:
+    """Rows by the names in the first line that has any; of columns of one name the first cell."""
+    stripped = ([cell.strip() for cell in line] for line in lines)
+    filled = (line for line in stripped if any(line))
+    header = [name.lower() for name in next(filled, [])]
+    rows = []
+    for line in filled:
+        row: dict[str, str] = {}
+        for name, cell in zip(header, line, strict=False):
+            if name:
+                row[name] = row.get(name) or cell
+        rows.append(row)
+    return rows
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return "" if value is None else str(value)

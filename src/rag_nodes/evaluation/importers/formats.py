@@ -1,0 +1,329 @@
+"""Lists of questions, one a row: our own JSON, sheets, and what tools for evaluation write.
+
+What a column may be called stands in one table, and what is special about a format is a row of
+another. Our own format is
+
+    {"questions": [{"id": "q1", "question": "When do quiet hours begin?", "document": "ferry.pdf",
+                    "kind": "fact", "gold": [{"start": 120, "end": 160, "text": "Quiet hours …"}],
+                    "alternatives": [[{"text": "…"}]], "within": ["ferry.pdf"]}]}
+
+A list of questions alone is fine, as is one question per line. Of a passage the text, the offsets
+or the page are enough; with text and offsets, a changed file is noticed and the text is found
+again.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from dataclasses import replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rag_nodes.errors import DatasetError
+from rag_nodes.evaluation.importers.labels import Labelled, Labels, Quote
+from rag_nodes.text.tokens import encodable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+Row = dict[str, Any]
+
+
+class Format(NamedTuple):
+    """How a tool writes questions down.
+
+    Attributes:
+        name: for people.
+        known_by: columns that it has, and none of the formats above it.
+        gold: columns of the answer, the first that is not empty being meant; () as in `COLUMNS`.
+        document: column with the name of the document, where it has one of its own.
+    """
+
+    name: str
+    known_by: frozenset[str]
+    gold: tuple[str, ...] = ()
+    document: str = "document"
+
+
+_TRUTH = ("ground_truths", "ground_truth", "reference_contexts", "reference")
+"""What RAGAS calls the right answer, beside which `answer` is what a system said."""
+FORMATS = (
+    Format("LlamaIndex's LabelledRagDataset", frozenset({"query", "reference_contexts"}),
+           gold=("reference_contexts", "reference_answer")),
+    Format("RAGAS", frozenset({"user_input"}), gold=("reference_contexts", "reference")),
+    Format("RAGAS", frozenset({"question", "evolution_type"}), gold=("contexts", *_TRUTH)),
+    Format("RAGAS", frozenset({"question", "contexts"}), gold=_TRUTH),
+    Format("RAGAS", frozenset({"question", "retrieved_contexts"}), gold=_TRUTH),
+    Format("TruLens", frozenset({"query", "expected_chunks"}),
+           gold=("expected_chunks", "expected_response")),
+    Format("TruLens", frozenset({"query", "expected_response"}), gold=("expected_response",)),
+    Format("LangSmith", frozenset({"inputs", "outputs"})),
+    Format("promptfoo", frozenset({"vars"}), gold=("asserted",)),
+    Format("promptfoo", frozenset({"__expected"}), gold=("asserted",)),
+    Format("LegalBench-RAG", frozenset({"query", "snippets"}), gold=("snippets",)),
+    Format("Chroma's CSV", frozenset({"question", "references", "corpus_id"}),
+           gold=("references",), document="corpus_id"),
+)  # fmt: skip
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "question": (
+        "question", "query", "user_input", "query_text", "input", "frage", "pregunta", "domanda",
+        "pergunta", "vraag", "вопрос", "ερώτηση", "سؤال", "प्रश्न", "问题", "問題", "質問", "질문",
+    ),
+    "gold": (
+        "gold", "references", "reference_contexts", "expected_chunks", "snippets", "gold_snippets",
+        "quote", "snippet", "passage", "evidence", "zitat", "cita", "citation", "citazione",
+        "citação", "citaat", "цитата", "παράθεμα", "اقتباس", "उद्धरण", "引用", "인용",
+        "answer", "text", "antwort", "textstelle", "respuesta", "réponse", "risposta", "resposta",
+        "antwoord", "ответ", "απάντηση", "إجابة", "उत्तर", "答案", "回答", "答え", "답변",
+        # In somebody's own words, so that they seldom stand in a document.
+        "reference", "reference_answer", "ground_truth", "expected_response", "expected_output",
+        "output",
+    ),
+    "document": (
+        "document", "file", "corpus", "url", "source", "file_path", "file_name", "filename",
+        "datei", "dokument", "archivo", "documento", "fichier", "bestand", "файл", "документ",
+        "αρχείο", "ملف", "फ़ाइल", "文件", "ファイル", "파일",
+    ),
+    "page": (
+        "page", "pages", "page_number", "seite", "página", "pagina", "страница", "σελίδα", "صفحة",
+        "पृष्ठ", "页", "頁", "ページ", "페이지",
+    ),
+    "kind": ("kind", "type", "category", "synthesizer_name", "evolution_type", "tags"),
+    "id": ("id", "query_id", "question_id", "number", "nr"),
+    "draft": ("draft", "entwurf"),
+    "start": ("start", "start_index", "start_char"),
+    "end": ("end", "end_index", "end_char"),
+    "text": ("text", "content", "quote", "answer", "page_content"),
+}  # fmt: skip
+"""What a column may be called, the first there is being meant; case and blanks do not count."""
+_LISTS = ("questions", "examples", "tests", "samples", "data", "rows")
+"""Under what name a file may hold its list of questions."""
+_INNER = ("inputs", "outputs", "vars", "metadata")
+"""What the columns of a row may lie in."""
+_QUOTING = frozenset(
+    {"contains", "icontains", "contains-all", "icontains-all", "contains-any", "icontains-any",
+     "equals", "starts-with", "context-recall"}
+)  # fmt: skip
+"""Assertions of promptfoo that quote words; of those that end with "any" one is enough."""
+_ASSERTION = re.compile(
+    r"([a-z]+(?:-[a-z0-9]+)*)\s*(?:\([^)]*\))?\s*:\s*(.*)|[a-z-]+\(.*", re.DOTALL
+)
+"""A cell of a promptfoo sheet: kind and value; one without a kind is compared with the answer."""
+_PAGES = re.compile(
+    "(?<![-0-9])[0-9]{1,6}(?![0-9])(?: ?(?:[-–—,;&+]|to|bis|and|und) ?[0-9]{1,6}(?![0-9]))*"  # noqa: RUF001
+)
+"""Pages as people write them: of "12 of 300" only the first, of -1 none."""
+_MOST_PAGES = 100_000
+"""Pages beyond which a number is no page."""
+_HOP = re.compile("<[0-9]{1,2}-hop>\\s*")
+"""What RAGAS writes before each context of a question that needs several."""
+_NO_ROW = "something else than a question with its columns"
+_DRAFT = frozenset({"true", "yes", "1", "x", "draft", "wahr", "ja"})
+_ACCEPTED = frozenset({"", "false", "no", "0", "falsch", "nein", "none"})
+"""What stands in the column of drafts of a question that nobody, and that somebody has accepted."""
+_PAIR = 2
+
+
+def format_of(plain: Any, *, sheet: bool = False) -> Format | None:
+    """The format of a list of rows; None where no row has a question and what answers it."""
+    listed = [row for row in _listed(plain) if isinstance(row, dict)]
+    first = {str(name).strip().lower() for name in (listed[0] if listed else ())}
+    first |= {*_flat(listed[0])} if listed else set()
+    other = Format("sheet" if sheet else "own JSON", frozenset())
+    found = next((one for one in FORMATS if one.known_by <= first), other)
+    rows = map(_flat, listed)
+    return found if any(_text(row, "question") and _answers(row, found) for row in rows) else None
+
+
+def read_rows(
+    plain: Any, source: str = "the questions", form: Format | None = None, *, sheet: bool = False
+) -> Labels:
+    """The questions of a list of rows.
+
+    Args:
+        plain: content of a JSON or YAML file, or the rows of a sheet.
+        source: what an error calls it.
+        form: its format; None for our own.
+        sheet: rows of one id, or else of one question, that follow each other are passages that
+            are wanted together.
+
+    Raises:
+        DatasetError: the mark of a draft is neither true nor false.
+    """
+    form = form or Format("own JSON", frozenset())
+    listed = [*_listed(plain)]
+    rows = [_flat(row) for row in listed if isinstance(row, dict)]
+    found = [_labelled(row, form, f"{source}: question {number}")
+             for number, row in enumerate(rows, start=1)]  # fmt: skip
+    if sheet:
+        found = _merged(one for one in found if one.text or any(one.gold))
+    named = (replace(one, id=one.id or f"q{number}") for number, one in enumerate(found, start=1))
+    no_rows = len(listed) - len(rows)
+    return Labels(form.name, tuple(named), left_out={_NO_ROW: no_rows} if no_rows else {})
+
+
+def _listed(plain: Any) -> Iterator[Any]:
+    """The rows of a file: its list, the list in it, or columns that were written side by side."""
+    if isinstance(plain, dict):
+        plain = next((plain[name] for name in _LISTS if isinstance(plain.get(name), list)), plain)
+    if isinstance(plain, dict) and all(isinstance(one, list | dict) for one in plain.values()):
+        columns = [[*one.values()] if isinstance(one, dict) else one for one in plain.values()]
+        plain = [dict(zip(plain, row, strict=True)) for row in zip_longest(*columns)]
+    return iter(plain if isinstance(plain, list) else ())
+
+
+def _flat(row: Mapping[Any, Any]) -> Row:
+    """A row with what lies in its inner rows, names in lower case."""
+    plain = {str(name).strip().lower(): value for name, value in row.items()}
+    for name in _INNER:
+        if isinstance(inner := plain.get(name), dict):
+            plain = {**_flat(inner), **{one: of for one, of in plain.items() if one != name}}
+    asserted = plain.get("assert")
+    if isinstance(asserted, list):
+        plain.update(_asserted(asserted))
+    elif cells := [str(plain[name]) for name in plain if name.startswith("__expected")]:
+        plain.update(_asserted([_assertion(cell) for cell in cells]))
+    return plain
+
+
+def _asserted(assertions: Sequence[Any]) -> Row:
+    """What assertions of promptfoo quote."""
+    wanted: list[Any] = []
+    enough: list[Any] = []
+    for one in assertions:
+        kind = one.get("type") if isinstance(one, dict) else None
+        if kind in _QUOTING:
+            value = one.get("value")
+            quotes = value if isinstance(value, list) else [value]
+            (enough if kind.endswith("-any") else wanted).extend(quotes)
+    return {"asserted": wanted} if wanted else {"alternatives": [[one] for one in enough]}
+
+
+def _assertion(cell: str) -> Row:
+    found = _ASSERTION.fullmatch(cell.strip())
+    if not found:
+        return {"type": "equals", "value": cell.strip()}
+    kind, value = found[1], found[2]
+    several = kind is not None and kind.endswith(("-any", "-all"))
+    return {"type": kind, "value": [one.strip() for one in value.split(",")] if several else value}
+
+
+def _labelled(row: Row, form: Format, where: str) -> Labelled:
+    kind, within = _value(row, "kind"), row.get("within") or []
+    kind = kind[0] if isinstance(kind, list) and kind else kind
+    name = _text(row, "id")
+    return Labelled(
+        id=name,
+        text=_text(row, "question"),
+        gold=tuple(_answers(row, form)),
+        kind=text_of(kind),
+        within=tuple(map(str, within if isinstance(within, list) else [within]))
+        if within
+        else None,
+        draft=_is_draft(_value(row, "draft"), f"{where} ({name})" if name else where),
+    )
+
+
+def _answers(row: Row, form: Format) -> list[tuple[Quote, ...]]:
+    """The answers of a row, each enough; a page alone is one."""
+    document = _said(row.get(form.document)) or _text(row, "document") or None
+    pages = _pages(_value(row, "page"))
+    values = (row.get(name) for name in form.gold or COLUMNS["gold"])
+    others = row.get("alternatives") or []
+    listed = [
+        _parsed(next((one for one in values if one), None)),
+        *([others] if isinstance(others, str | dict) else others),
+    ]
+    found = [
+        tuple(_quote(one, document, pages) for one in (of if isinstance(of, list) else [of]) if one)
+        for of in listed
+        if of
+    ]
+    if not any(found) and pages:
+        return [(Quote("", document, pages=pages),)]
+    return [one for one in found if one]
+
+
+def _parsed(value: Any) -> Any:
+    """A value; a cell with a list as JSON or as Python writes it, as that list."""
+    if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
+        for read in (json.loads, ast.literal_eval):
+            try:
+                found = read(value)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+            return found if isinstance(found, list) else value
+    return value
+
+
+def _quote(plain: Any, document: str | None, pages: tuple[int, int] | None) -> Quote:
+    if not isinstance(plain, dict):
+        return Quote(_HOP.sub("", _said(plain), count=1), document, pages=pages)
+    span = plain.get("span")
+    start, end = span if isinstance(span, list) and len(span) == _PAIR else (
+        _value(plain, "start"), _value(plain, "end")
+    )  # fmt: skip
+    return Quote(
+        text=_text(plain, "text"),
+        document=_text(plain, "document") or document,
+        start=start if _is_number(start) else None,
+        end=end if _is_number(end) else None,
+        pages=_pages(_value(plain, "page")) or pages,
+    )
+
+
+def _pages(value: object) -> tuple[int, int] | None:
+    """Pages as people write them: 12, "12", "p. 12", "12-14"; None where there is no number."""
+    if isinstance(value, list):
+        value = ",".join(map(str, value))
+    found = _PAGES.search(str(value or ""))
+    numbers = [int(one) for one in re.findall("[0-9]+", found[0])] if found else []
+    if not numbers or not 0 < numbers[0] < _MOST_PAGES:
+        return None
+    return numbers[0], max(numbers[0], min(numbers[-1], _MOST_PAGES))
+
+
+def _merged(rows: Iterable[Labelled]) -> list[Labelled]:
+    """Rows of one question as one."""
+    found: list[Labelled] = []
+    for one in rows:
+        last = found[-1] if found else None
+        if last is None or (last.id or last.text) != (one.id or one.text):
+            found.append(one)
+            continue
+        together = (*(last.gold[0] if last.gold else ()), *(one.gold[0] if one.gold else ()))
+        found[-1] = replace(last, gold=(together,), draft=last.draft or one.draft)
+    return found
+
+
+def _is_draft(mark: object, where: str) -> bool:
+    said = str(mark).strip().lower()
+    if said not in _DRAFT | _ACCEPTED:
+        # Taken for an accepted question, a draft would choose.
+        raise DatasetError(f"{where} has {mark!r} as mark of a draft; write true or false")
+    return said in _DRAFT
+
+
+def _value(row: Row, what: str) -> Any:
+    return next((row[name] for name in COLUMNS[what] if name in row), None)
+
+
+def _text(row: Row, what: str) -> str:
+    """The first of the columns with that meaning that has a text, or a number."""
+    return next((said for one in COLUMNS[what] if (said := _said(row.get(one)))), "")
+
+
+def _said(value: object) -> str:
+    """A text, or a whole number as one."""
+    return str(value) if _is_number(value) else text_of(value)
+
+
+def text_of(value: object) -> str:
+    """A value that should be a text, without blank space around it; "" where it is none."""
+    return encodable(value.strip()) if isinstance(value, str) else ""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
