@@ -11,8 +11,8 @@ from rich.console import Console
 from terminals import shown, terminal
 
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.render.streaming import GrowingText, streamed_answer
 from rag_nodes.cli.selection import search_filter
+from rag_nodes.cli.views.streaming import GrowingText, streamed_answer
 from rag_nodes.errors import ConfigurationError, ModelResponseError
 from rag_nodes.query import Delta, Failed, Filter
 

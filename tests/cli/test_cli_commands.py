@@ -108,20 +108,6 @@ def test_chunks_are_exact_slices_in_json(command: Callable[..., Ended], manual: 
         assert text[chunk["start"] : chunk["end"]] == chunk["text"]
 
 
-def test_json_lines_are_the_chunks_of_the_object(
-    command: Callable[..., Ended], manual: Path
-) -> None:
-    lines = command("chunk", manual, "--jsonl").stdout.splitlines()
-    whole = command("chunk", manual, "--json").json
-    assert [json.loads(line) for line in lines] == whole["chunks"]
-
-
-def test_json_and_json_lines_exclude_each_other(
-    command: Callable[..., Ended], manual: Path
-) -> None:
-    assert command("chunk", manual, "--json", "--jsonl").code == ExitCode.USAGE
-
-
 def test_full_shows_every_character_and_the_table_only_the_beginning(
     command: Callable[..., Ended], manual: Path
 ) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 from terminals import shown
 
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.render.comparison import growing_view
+from rag_nodes.cli.views.comparison import growing_view
 from rag_nodes.errors import ModelConnectionError, ModelResponseError
 from rag_nodes.query import RagNodesQueryEngine
 

@@ -15,7 +15,7 @@ from openai_server import FAILING, UNAUTHORIZED, Fault
 from rag_nodes.cli.commands import docs as docs_command
 from rag_nodes.cli.commands.docs import FORMAT_NAMES, MEASURE_NAMES
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.render.progress import LineProgress, docs_words
+from rag_nodes.cli.old_progress import LineProgress, docs_words
 from rag_nodes.documentation import FORMATS, MEASURES, DocsStep
 from rag_nodes.models import pacing
 from rag_nodes.models.openai import client

@@ -190,22 +190,6 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_file(
     assert (settings["budget"], settings["corpus"], settings["store"]) == (9, "environment", "file")
 
 
-def test_print_config_before_the_command_shows_what_the_command_would_use(
-    command: Callable[..., Ended], manual: Path
-) -> None:
-    ended = command("--print-config", "compare", manual, "--ask", "why?", "--top-k", "3")
-    values = tomllib.loads(ended.stdout)
-    assert (values["top_k"], values["store"]) == (3, ":memory:")
-
-
-def test_a_configured_store_replaces_the_default_of_compare(
-    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RAG_NODES_STORE", "kept")
-    ended = command("--print-config", "compare", manual, "--ask", "why?")
-    assert tomllib.loads(ended.stdout)["store"] == "kept"
-
-
 @pytest.mark.usefixtures("no_configuration")
 def test_a_number_of_chunks_lifts_only_the_default_budget() -> None:
     assert context_budget(Settings()) == 1500

@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from rag_nodes.cli.invocation import Invocation, to_json
-from rag_nodes.cli.render.progress import DOCUMENTS, LineProgress, ingest_words, shown_progress
-from rag_nodes.cli.render.text import clean, ending, one_line, pages, plain, seconds, shortened
+from rag_nodes.cli.old_progress import DOCUMENTS, LineProgress, ingest_words, shown_progress
+from rag_nodes.cli.views.text import clean, ending, one_line, pages, plain, seconds, shortened
 from rag_nodes.errors import command
 from rag_nodes.pipeline import Progress
 

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from rag_nodes import Dataset, EvaluationPlan, evaluate, get_embedding, get_parser
 from rag_nodes.apps.tabs.evaluate.verdict import verdict
-from rag_nodes.cli.render.evaluation import evaluation_view
+from rag_nodes.cli.views.evaluation import evaluation_view
 from rag_nodes.columns import StoredCollection
 from rag_nodes.evaluation import Passage, Question
 from rag_nodes.evaluation.page import html_of

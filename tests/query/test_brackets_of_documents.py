@@ -13,7 +13,7 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageR
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 
 from rag_nodes.apps.tabs.compare.answers import answer_text
-from rag_nodes.cli.render.answer import answer_text as answer_in_terminal
+from rag_nodes.cli.views.answer import answer_text as answer_in_terminal
 from rag_nodes.models import Models, get_embedding
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from rag_nodes.cli.render.text import clean, one_line
+from rag_nodes.cli.views.text import clean, one_line
 from rag_nodes.errors import (
     ConfigurationError,
     FileMissingError,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rag_nodes.cli.invocation import Invocation
+    from rag_nodes.operations.base import Outcome
     from rag_nodes.pipeline import FileOutcome
 
 
@@ -39,6 +40,15 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+_OUTCOMES = {
+    "DONE": ExitCode.DONE,
+    "PARTLY": ExitCode.PARTIAL,
+    "FAILED": ExitCode.FAILURE,
+    "UNAVAILABLE": ExitCode.UNAVAILABLE,
+    "FELL": ExitCode.GATE,
+    "CANNOT_TELL": ExitCode.UNTOLD,
+    "UNCONFIRMED": ExitCode.USAGE,
+}
 _CODES: tuple[tuple[type[RagNodesError], ExitCode], ...] = (
     # A missing or refused key is a CredentialsError, thus a matter of configuration: code 2.
     (ConfigurationError, ExitCode.USAGE),
@@ -49,6 +59,11 @@ _CODES: tuple[tuple[type[RagNodesError], ExitCode], ...] = (
     (StoreUnreachableError, ExitCode.UNAVAILABLE),
 )
 """First match wins; every other error is a failure."""
+
+
+def code_of(outcome: Outcome) -> int:
+    """The exit code of an operation that ended so."""
+    return int(_OUTCOMES[outcome.name])
 
 
 def exit_code_of(error: BaseException) -> ExitCode:

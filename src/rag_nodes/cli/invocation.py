@@ -11,6 +11,9 @@ import shlex
 import sys
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -18,14 +21,17 @@ from rich.console import Console
 from rich.text import Text
 
 from rag_nodes.cli.options import OUTPUT_FLAGS, SEARCH, SETTINGS
-from rag_nodes.cli.render.text import plain
 from rag_nodes.cli.selection import table_of
+from rag_nodes.cli.views import NAMES_COMMANDS, VIEWS
+from rag_nodes.cli.views.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from rich.console import RenderableType
 
+    from rag_nodes.operations import Operation
+    from rag_nodes.operations.base import Request
     from rag_nodes.settings import Settings
     from rag_nodes.workspace import Workspace
 
@@ -44,6 +50,13 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 
 _MASKED = "****"
 """What a key is shown as; keys are never accepted in the file, so they are comments."""
+
+OUTPUT = {
+    "as_json": (("--json",), "One JSON object on stdout."),
+    "quiet": (("--quiet", "-q"), "No progress on stderr."),
+    "verbose": (("--verbose", "-v"), "Log and tracebacks on stderr."),
+}
+"""What every command takes about its output, each with its flags and its help."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
@@ -93,6 +106,44 @@ class Invocation:
         settings = Settings(**given)
         unset = {k: v for k, v in self.defaults.items() if k not in settings.model_fields_set}
         return Settings(**{**given, **unset}) if unset else settings
+
+    def perform(
+        self, operation: Operation, request: Request, settings: Settings, flags: dict[str, Any]
+    ) -> None:
+        """Do it, show what came of it, and end with its exit code.
+
+        Args:
+            operation: what is asked for.
+            request: how.
+            settings: of this run.
+            flags: those of them that were typed.
+        """
+        from rag_nodes.cli.progress import Watch
+        from rag_nodes.operations.run import Run
+
+        self.flags = flags
+        with Watch(self) as watch:
+            run = Run(settings, watch)
+            self.cleanup.callback(run.close)
+            run.tell(request)
+            result = operation.function(request, run)
+        if self.as_json:
+            self.emit(result.as_dict())
+        else:
+            module, _, name = VIEWS[operation.name].partition(":")
+            view = getattr(import_module(f"rag_nodes.cli.views.{module}"), name)
+            show = self.tell if operation.name in NAMES_COMMANDS else self.show
+            show(*view(result, request, self))
+        from rag_nodes.cli.failures import code_of
+
+        raise typer.Exit(code_of(result.outcome))
+
+    def standard_input(self) -> Path:
+        """What was sent to this process, as a file that is gone at the end of the run."""
+        folder = self.cleanup.enter_context(TemporaryDirectory(prefix="rag_nodes_"))
+        path = Path(folder, "stdin.md")
+        path.write_bytes(sys.stdin.buffer.read())
+        return path
 
     def workspace(self, settings: Settings) -> Workspace:
         """Models and store of the settings; to be closed, as by a `with` statement."""

@@ -9,8 +9,8 @@ import typer
 
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.files import check_writable, write_text
-from rag_nodes.cli.render.evaluation import evaluation_view
-from rag_nodes.cli.render.text import one_line
+from rag_nodes.cli.views.evaluation import evaluation_view
+from rag_nodes.cli.views.text import one_line
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:

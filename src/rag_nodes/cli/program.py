@@ -10,10 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from rag_nodes import IDENTITY
 from rag_nodes.cli.failures import ExitCode, report_failure, report_interruption
 from rag_nodes.cli.invocation import Invocation, show_settings
+from rag_nodes.operations import GROUPS, OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +57,6 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
         'rag-nodes ask "Who approves a change?" -p heading --corpus contracts --json',
         'rag-nodes ask "Who approves a change?" --alias handbook',
     ),
-    "status": ("rag-nodes status", "rag-nodes status --store http://localhost:6333 --json"),
     "list_": ("rag-nodes list --corpus contracts", "rag-nodes list --state incomplete,expired"),
     "remove": ("rag-nodes remove docs/old.pdf", "rag-nodes remove old.pdf --dry-run"),
     "clear": (
@@ -64,11 +65,6 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "doctor": ("rag-nodes doctor", "rag-nodes doctor --repair --store http://localhost:6333"),
     "read": ("rag-nodes read report.pdf", "rag-nodes read report.pdf --markdown --pages 3-5"),
-    "chunk": (
-        "rag-nodes chunk manual.md --parser heading",
-        "rag-nodes chunk report.pdf -p fixed --set chunk_size=500 --full",
-        "rag-nodes chunk report.pdf -p semantic --jsonl | jq .tokens",
-    ),
     "docs": (
         "rag-nodes docs crawl.json chunks.json",
         "rag-nodes docs crawl.json chunks.jsonl --format jsonl --no-summaries",
@@ -82,7 +78,7 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
 }
 """The commands in the order `--help` lists them, by function, each with its examples."""
-_STORED = frozenset({"status", "list_", "remove", "clear"})
+_STORED = frozenset({"list_", "remove", "clear"})
 """Commands of one module; every other has its own, and every group."""
 _QUESTIONS: dict[str, tuple[str, ...]] = {
     "draft": (
@@ -108,17 +104,38 @@ _STORES: dict[str, tuple[str, ...]] = {
     ),
 }
 """The commands about whole stores, each with its examples."""
-_GROUPS = {
-    "questions": (
-        "Labelled questions: drafts, what is wrong with them, other formats.",
-        _QUESTIONS,
-    ),
-    "store": (
-        "Whole stores: copied to a server and back, imported, and other names of what is there.",
-        _STORES,
-    ),
+_OWN = {
+    "compare": "Ask the same question of the same documents cut in different ways.",
+    "evaluate": "Find out which way of cutting finds the answers to your questions, and by how "
+    "much.",
+    "recommend": "Find the parser and size to take for your documents, or hear that nothing can "
+    "tell.",
+    "ingest": "Read documents, cut them, and store the chunks.",
+    "ask": "Answer a question from stored documents, with citations.",
+    "list": "List the documents of a corpus, with what is stored of each.",
+    "remove": "Take documents out of every collection of the corpus.",
+    "clear": "Delete all that is stored of a corpus, or what one parser cut of it.",
+    "doctor": "Look for what is torn, foreign, orphaned or about to fail in a store, with the "
+    "remedy.",
+    "read": "Show what was understood of documents: pages, headings, tables, links, warnings.",
+    "docs": "Cut a crawled documentation, at its headings or by any parser, check and summarise "
+    "it.",
+    "parsers": "List the parsers with their options and defaults.",
+    "app": "Open the comparison in a browser; REST is at /api, with the token in "
+    "RAG_NODES_API_TOKEN.",
+    "questions draft": "Draft questions about documents that have none, each with the exact place "
+    "of its answer.",
+    "questions check": "Look for what is wrong with questions before anything is measured with "
+    "them.",
+    "questions convert": "Write questions of any format as our own JSON, every answer with text "
+    "and offsets.",
+    "store push": "Copy what is stored to a server, as it is: nothing is cut or embedded again.",
+    "store pull": "Copy what a server has into the store, as `push` does the other way.",
+    "store import": "Copy the collections of a folder of qdrant-client's local mode into the "
+    "store.",
+    "store alias": "Give a collection another name, or show the names there are.",
 }
-"""Commands that share a first word, and what that is about."""
+"""Commands that are not derived yet."""
 
 _MODELS = (
     "Without a key everything runs offline; with OPENAI_API_KEY set, OpenAI embeds and answers."
@@ -145,9 +162,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     cli = Invocation()
     try:
-        typed = sys.argv[1:] if arguments is None else arguments
-        command = _command(next((one for one in typed if not one.startswith("-")), ""))
-        command.main(args=arguments, prog_name=PROGRAM, obj=cli)
+        _command().main(args=arguments, prog_name=PROGRAM, obj=cli)
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except KeyboardInterrupt:
@@ -163,41 +178,85 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _command(asked: str) -> Any:
+def _command() -> Any:
     """The program with the two options of shell completion, which help does not list."""
-    command = typer.main.get_command(_program(asked))
-    for option in command.params:
-        if option.name in {"install_completion", "show_completion"}:
-            option.hidden = True  # type: ignore[attr-defined] # both are options
-    return command
-
-
-def _program(asked: str) -> typer.Typer:
-    """All commands, or the one that is asked for, where there is one of that name."""
-    names = {_name(one): one for one in _EXAMPLES}
-    commands = [names[asked]] if asked in names else [] if asked in _GROUPS else [*_EXAMPLES]
-    groups = [asked] if asked in _GROUPS else [] if asked in names else [*_GROUPS]
     program = typer.Typer(
+        cls=Commands,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["--help", "-h"]},
         epilog=_EXIT_CODES,
     )
     program.callback(invoke_without_command=True, help=f"{IDENTITY}\n\n{_MODELS}")(_root)
-    for name in commands:
-        _add(program, "stored" if name in _STORED else name, name, _EXAMPLES[name])
-    for group in groups:
-        about, own = _GROUPS[group]
-        below = typer.Typer(rich_markup_mode="rich", help=about)
-        for name, examples in own.items():
-            _add(below, group, name, examples)
-        program.add_typer(below, name=group, no_args_is_help=True)
-    return program
+    command = typer.main.get_command(program)
+    for option in command.params:
+        if option.name in {"install_completion", "show_completion"}:
+            option.hidden = True  # type: ignore[attr-defined] # both are options
+    return command
 
 
-def _add(program: typer.Typer, module: str, name: str, examples: Sequence[str]) -> None:
-    command = getattr(import_module(f"rag_nodes.cli.commands.{module}"), name)
-    program.command(_name(name), epilog=_epilog(examples))(command)
+class Commands(TyperGroup):
+    """Commands that are imported when one of them is used; a help text lists words alone.
+
+    Attributes:
+        group: their first word; "" for those without one.
+    """
+
+    group = ""
+
+    def list_commands(self, _context: Any) -> list[str]:
+        """Their names, in order."""
+        return [one.removeprefix(self._prefix) for one in _listed() if self._is_here(one)]
+
+    def get_command(self, _context: Any, name: str) -> Any:
+        """The command or group of that name, with its name and summary only; None for none."""
+        summary = _listed().get(f"{self._prefix}{name}")
+        return None if summary is None else TyperCommand(name, help=summary)
+
+    def resolve_command(self, context: Any, arguments: list[str]) -> Any:
+        """The command that is used, whole."""
+        name, command, others = super().resolve_command(context, arguments)
+        return name, command and _imported(f"{self._prefix}{name}"), others
+
+    @property
+    def _prefix(self) -> str:
+        return f"{self.group} " if self.group else ""
+
+    def _is_here(self, name: str) -> bool:
+        return name.startswith(self._prefix) and " " not in name.removeprefix(self._prefix)
+
+
+def _listed() -> dict[str, str]:
+    """All commands and groups in the order in which they are listed, each with a sentence."""
+    return {**{one.name: one.summary for one in OPERATIONS}, **_OWN, **GROUPS}
+
+
+def _imported(name: str) -> Any:
+    """A command, or a group of them."""
+    program = typer.Typer(
+        rich_markup_mode="rich", no_args_is_help=name in GROUPS, add_completion=False
+    )
+    if name in GROUPS:
+        group = type("Group", (Commands,), {"group": name})
+        program.callback(cls=group, help=GROUPS[name])(lambda: None)
+        return typer.main.get_command(program)
+    if found := next((one for one in OPERATIONS if one.name == name), None):
+        from rag_nodes.cli.derive import command_of
+
+        command, examples = command_of(found), [f"rag-nodes {one}" for one in found.examples]
+    else:
+        command, examples = _old(name)
+    program.command(name.rpartition(" ")[2], epilog=_epilog(examples))(command)
+    return typer.main.get_command(program)
+
+
+def _old(name: str) -> Any:
+    """A command that is not derived yet, and its examples."""
+    group, _, last = name.rpartition(" ")
+    function = {"list": "list_", "import": "import_"}.get(last, last.replace("-", "_"))
+    module = "stored" if function in _STORED else group or function
+    examples = {**_EXAMPLES, **_QUESTIONS, **_STORES}[function]
+    return getattr(import_module(f"rag_nodes.cli.commands.{module}"), function), examples
 
 
 def _root(
@@ -211,22 +270,16 @@ def _root(
 ) -> None:
     """Run no command: show the version, the settings or the help."""
     cli = context.ensure_object(Invocation)
-    cli.print_config = print_config
     if version:
         from importlib.metadata import version as version_of
 
         cli.show(f"{PROGRAM} {version_of(PROGRAM)}")
         raise typer.Exit
+    if print_config:
+        show_settings(cli)
+        raise typer.Exit
     if context.invoked_subcommand is None:
-        if print_config:
-            show_settings(cli)
-        else:
-            cli.output.file.write(context.get_help())
-
-
-def _name(function: str) -> str:
-    """What is typed: a word that is Python's own has a bar behind it in the function's name."""
-    return function.rstrip("_").replace("_", "-")
+        cli.output.file.write(context.get_help())
 
 
 def _epilog(examples: Sequence[str]) -> str:

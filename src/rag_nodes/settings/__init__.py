@@ -118,43 +118,50 @@ class Settings(BaseSettings):
         extra="forbid",
         frozen=True,
         hide_input_in_errors=True,
+        use_attribute_docstrings=True,
     )
 
     embedding: str = "auto"
-    """What turns text into vectors: lexical, openai, fastembed:<model>, or the import path of an
-    embedding of LlamaIndex; auto: openai when a key is configured, else lexical."""
+    """What turns text into vectors: lexical (offline), openai, fastembed:<model> (offline), or an
+    embedding of LlamaIndex by its import path, as module:Class; auto, the default: openai where a
+    key is configured, else lexical."""
     embedding_options: dict[str, Any] = Field(default_factory=dict, repr=False)
-    """Options of that embedding's class; in the environment a JSON object."""
+    """Options of that embedding's class, as model_name=nomic-embed-text. Keys are taken from the
+    environment, where this is a JSON object."""
     embedding_model: str = Field("text-embedding-3-small", min_length=1)
-    """Name of the OpenAI embedding model; any name the server knows."""
+    """Name of the OpenAI embedding model, or any name the server knows; text-embedding-3-small by
+    default."""
     llm: str = "auto"
-    """What writes answers: extractive, openai, or the import path of an LLM of LlamaIndex; auto:
-    openai when a key is configured, else extractive."""
+    """What writes answers: extractive (offline), openai, or an LLM of LlamaIndex by its import
+    path, as module:Class; auto, the default: openai where a key is configured, else extractive."""
     llm_options: dict[str, Any] = Field(default_factory=dict, repr=False)
-    """Options of that LLM's class; in the environment a JSON object."""
+    """Options of that LLM's class, as model=llama3.2; in the environment a JSON object."""
     llm_model: str = Field("gpt-4o-mini", min_length=1)
-    """Name of the chat model; any name the server knows."""
+    """Name of the chat model, or any name the server knows; gpt-4o-mini by default."""
     api_key: _Key = None
     """Key of the OpenAI or compatible server."""
     api_base: _Address = None
-    """Base address of a compatible server, usually ending in /v1; None for OpenAI itself."""
+    """Address of a server compatible with OpenAI, as http://localhost:8000/v1; OpenAI itself by
+    default."""
     temperature: float = Field(0.2, ge=0, le=2)
-    """Sampling temperature."""
+    """Sampling temperature of the chat model; 0.2 by default."""
     max_output_tokens: int = Field(1024, ge=1)
-    """Longest answer, in the model's tokens."""
+    """Longest answer of the chat model, in its tokens; 1024 by default."""
     request_timeout: float = Field(60.0, gt=0)
     """Seconds without a sign of life before a request to a model counts as failed."""
     retry_seconds: float = Field(10.0, ge=0)
-    """Seconds for which a failing request to a model is repeated; `docs` takes 120 by default."""
+    """Seconds for which a failing request to a model is repeated; 10 by default, 120 for `docs`."""
     store: str = Field("./rag_nodes_data", min_length=1)
-    """`:memory:`, a folder, or the address of a Qdrant server."""
+    """':memory:', a folder, or the URL of a Qdrant server; ./rag_nodes_data by default, but
+    comparisons keep nothing unless one is named."""
     store_api_key: _Key = None
     """Key of the Qdrant server."""
     ledger: _Address = None
-    """File for the ledger of the store; None for its usual place, see `rag_nodes.ledger`."""
+    """File that remembers what is stored and from which files; by default in the folder of the
+    store, for a server among this user's data."""
     store_options: dict[str, Any] = Field(default_factory=dict, repr=False)
-    """How that server is reached and keeps collections, see `rag_nodes.store.ServerOptions`; in the
-    environment a JSON object."""
+    """Options of the Qdrant server: grpc=true, quantization=scalar, replicas=2. Its key is taken
+    from RAG_NODES_STORE_API_KEY. In the environment a JSON object."""
     api_token: _Key = None
     """Token that REST and MCP of the app ask for; None to ask for none."""
     app_password: _Key = None
@@ -162,7 +169,8 @@ class Settings(BaseSettings):
     votes: str = Field("./rag_nodes_votes/votes.sqlite3", min_length=1)
     """File that keeps the votes given in the app."""
     corpus: str = Field("default", min_length=1)
-    """Name that keeps one set of documents apart from another in the same store."""
+    """Name that keeps one set of documents apart from another in the same store; default by
+    default."""
     read_seconds: float = Field(120.0, gt=0)
     """Seconds that reading one file may take; large ones get more."""
     read_memory_mb: int = Field(2048, ge=64)

@@ -94,6 +94,11 @@ class Workspace:
         self.close()
 
     @property
+    def location(self) -> str:
+        """Folder or URL of its store."""
+        return self._location
+
+    @property
     def documents(self) -> tuple[Document, ...]:
         """What was read, in the order it was loaded."""
         return tuple(self._documents)

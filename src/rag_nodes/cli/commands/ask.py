@@ -9,11 +9,11 @@ import typer
 from rag_nodes.cli.choices import AskedAlias, AskedParser, Changes, ShownChunks
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import ANSWER_SETTINGS, MODEL_SETTINGS, SEARCH, STORE_SETTINGS
-from rag_nodes.cli.render.answer import answer_view, evidence_view, header_of
-from rag_nodes.cli.render.stored import foreign_words
-from rag_nodes.cli.render.text import counted
 from rag_nodes.cli.selection import Selection, query_options, select
 from rag_nodes.cli.stores import must_exist, tokens_of
+from rag_nodes.cli.views.answer import answer_view, evidence_view, header_of
+from rag_nodes.cli.views.stored import foreign_words
+from rag_nodes.cli.views.text import counted
 from rag_nodes.errors import CollectionMissingError, ConfigurationError
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
@@ -122,7 +122,7 @@ def _show_growing(
     cli: Invocation, engine: "RagNodesQueryEngine", question: str, chunks: int
 ) -> "Answer":
     """The answer word by word as it arrives, then what is behind it."""
-    from rag_nodes.cli.render.streaming import streamed_answer
+    from rag_nodes.cli.views.streaming import streamed_answer
 
     cli.show(header_of(question, engine.models.describe()))
     answer = streamed_answer(engine.stream(question), cli.output)

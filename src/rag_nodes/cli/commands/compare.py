@@ -9,12 +9,12 @@ from rag_nodes.cli.choices import Changes, ComparedParsers, ComparedVectors, Sho
 from rag_nodes.cli.failures import ExitCode, conclude
 from rag_nodes.cli.files import check_there
 from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.old_progress import DOCUMENTS, ingest_words, shown_progress
 from rag_nodes.cli.options import ANSWER_SETTINGS, MODEL_SETTINGS, SEARCH, STORE_SETTINGS
-from rag_nodes.cli.render.comparison import comparison_view, header_view, times_view
-from rag_nodes.cli.render.ingest import embedding_spent, files_view
-from rag_nodes.cli.render.progress import DOCUMENTS, ingest_words, shown_progress
-from rag_nodes.cli.render.text import plain
 from rag_nodes.cli.selection import query_options, select
+from rag_nodes.cli.views.comparison import comparison_view, header_view, times_view
+from rag_nodes.cli.views.ingest import embedding_spent, files_view
+from rag_nodes.cli.views.text import plain
 
 if TYPE_CHECKING:
     from rag_nodes.compare import Comparison, ComparisonReport
@@ -90,7 +90,7 @@ def _asked(
 ) -> "ComparisonReport":
     """Every parser's answer; on a terminal they can be watched as they grow."""
     if cli.output.is_terminal and not cli.as_json:
-        from rag_nodes.cli.render.streaming import streamed_report
+        from rag_nodes.cli.views.streaming import streamed_report
 
         stream = comparison.stream(question, document_ids=documents)
         return streamed_report(stream, comparison.columns, cli.output)

@@ -9,11 +9,11 @@ from rag_nodes.cli.choices import Changes, OneParser
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.files import check_there
 from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.old_progress import DOCS_BARS, docs_words, shown_progress
 from rag_nodes.cli.options import MODEL_SETTINGS
-from rag_nodes.cli.render.docs import docs_view
-from rag_nodes.cli.render.progress import DOCS_BARS, docs_words, shown_progress
-from rag_nodes.cli.render.text import configuration
 from rag_nodes.cli.selection import built, plain_options, select
+from rag_nodes.cli.views.docs import docs_view
+from rag_nodes.cli.views.text import configuration
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:

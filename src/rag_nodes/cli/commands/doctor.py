@@ -7,8 +7,8 @@ import typer
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import STORE_SETTINGS
-from rag_nodes.cli.render.stored import finding_view, verdict_view
 from rag_nodes.cli.stores import ledger_of, must_exist, opened
+from rag_nodes.cli.views.stored import finding_view, verdict_view
 
 
 @takes(*STORE_SETTINGS, "ledger")

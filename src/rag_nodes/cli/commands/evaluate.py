@@ -20,8 +20,8 @@ from rag_nodes.cli.measured import (
     budgets_of,
     show_report,
 )
+from rag_nodes.cli.old_progress import EVALUATION_BAR, evaluation_words, shown_progress
 from rag_nodes.cli.options import MODEL_SETTINGS, STORE_SETTINGS
-from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
 from rag_nodes.cli.selection import numbers, query_options, select, table_of
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import USUAL

@@ -17,11 +17,11 @@ from rag_nodes.cli.executors import (
 from rag_nodes.cli.failures import conclude
 from rag_nodes.cli.files import check_there
 from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.old_progress import DOCUMENTS, ingest_words, shown_progress
 from rag_nodes.cli.options import MODEL_SETTINGS, STORE_SETTINGS
-from rag_nodes.cli.render.ingest import dry_run_view, ingest_view
-from rag_nodes.cli.render.progress import DOCUMENTS, ingest_words, shown_progress
 from rag_nodes.cli.selection import select
 from rag_nodes.cli.stores import MEMORY, exists
+from rag_nodes.cli.views.ingest import dry_run_view, ingest_view
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.parsers.presets import DEFAULT_PARSER

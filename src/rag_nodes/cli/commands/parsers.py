@@ -3,8 +3,8 @@
 from typing import Any
 
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.render.text import facts, plain
 from rag_nodes.cli.selection import options_of
+from rag_nodes.cli.views.text import facts, plain
 
 
 @takes()

@@ -11,8 +11,8 @@ from rag_nodes.cli.commands.writing import Writing, written
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.files import check_there, check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.render.questions import check_data, check_view, drafts_view
-from rag_nodes.cli.render.text import counted, one_line
+from rag_nodes.cli.views.questions import check_data, check_view, drafts_view
+from rag_nodes.cli.views.text import counted, one_line
 from rag_nodes.errors import ConfigurationError, DatasetError
 
 if TYPE_CHECKING:

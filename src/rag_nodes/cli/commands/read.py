@@ -9,8 +9,8 @@ import typer
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.files import check_there
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.render.read import DocumentPart, PageRange, read_data, read_view, shown_text
-from rag_nodes.cli.render.text import one_line
+from rag_nodes.cli.views.read import DocumentPart, PageRange, read_data, read_view, shown_text
+from rag_nodes.cli.views.text import one_line
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from rag_nodes.cli.measured import (
     budgets_of,
     show_report,
 )
+from rag_nodes.cli.old_progress import EVALUATION_BAR, evaluation_words, shown_progress
 from rag_nodes.cli.options import MODEL_SETTINGS
-from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
 from rag_nodes.cli.selection import numbers, query_options, select
 from rag_nodes.errors import ConfigurationError
 

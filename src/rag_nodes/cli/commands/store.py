@@ -9,11 +9,11 @@ import typer
 from rag_nodes.cli.choices import StoredParser
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.old_progress import copy_words, shown_progress
 from rag_nodes.cli.options import STORE_SETTINGS
-from rag_nodes.cli.render.progress import copy_words, shown_progress
-from rag_nodes.cli.render.store import aliases_view, copies_view, imported_view
-from rag_nodes.cli.render.stored import foreign_words
 from rag_nodes.cli.stores import inventory, kept, must_exist, of_parser, opened
+from rag_nodes.cli.views.store import aliases_view, copies_view, imported_view
+from rag_nodes.cli.views.stored import foreign_words
 from rag_nodes.errors import CollectionMissingError, ConfigurationError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""`rag-nodes status`, `list`, `remove` and `clear`: what is stored, and out with it."""
+"""`rag-nodes list`, `remove` and `clear`: what is stored, and out with it."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,16 +9,15 @@ from rag_nodes.cli.choices import StoredParser
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import STORE_SETTINGS
-from rag_nodes.cli.render.stored import documents_view, removed_view, status_view
-from rag_nodes.cli.render.text import counted
 from rag_nodes.cli.stores import inventory, of_parser
+from rag_nodes.cli.views.stored import documents_view, removed_view
+from rag_nodes.cli.views.text import counted
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import utc_time
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from rag_nodes.ledger import FileRow
     from rag_nodes.upkeep import HeldCollection, Inventory, ListedDocument
 
 _NAMED = 5
@@ -26,31 +25,6 @@ _NAMED = 5
 _STATES = ("stored", "incomplete", "expired", "failed")
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would go and delete nothing.")]
-
-
-@takes(*STORE_SETTINGS, "ledger", "corpus")
-def status(cli: Invocation, parser: StoredParser = "") -> None:
-    """Show what is stored: by which parser and model, how much, and from when.
-
-    All corpora, unless one is named. Times come from the ledger of the ingest, and are "-" where
-    there is none. Ends with 3 where a collection cannot be opened, which says why.
-    """
-    settings = cli.settings()
-    held = inventory(cli, settings)
-    corpus = cli.flags["corpus"]
-    known = [*held.collections(corpus), *held.never_stored(corpus)]
-    collections = of_parser(known, parser)
-    found = [held.status(one) for one in collections]
-    unread = held.unread(corpus)
-    foreign = held.store.foreign()
-    if cli.as_json:
-        rows = [_plain(one, "first_used", "last_used", "failed_at") for one in found]
-        files = list(map(_unread, unread))
-        about = {"store": held.store.location, "foreign": foreign}
-        cli.emit({**about, "collections": rows, "unread": files})
-    else:
-        cli.tell(*status_view(held.store.location, found, unread, foreign))
-    _end_as(collections)
 
 
 @takes(*STORE_SETTINGS, "ledger", "corpus")
@@ -175,12 +149,6 @@ def _names(documents: "list[ListedDocument]") -> str:
 def _would_go(held: "Inventory", one: "HeldCollection") -> dict[str, Any]:
     aliases = sorted(alias for alias, of in held.store.aliases().items() if of == one.info.name)
     return {**held.size_of(one)._asdict(), "aliases": aliases}
-
-
-def _unread(file: "FileRow") -> dict[str, Any]:
-    """A file that could not be read, for programs."""
-    since = utc_time(file.failed_at)
-    return {"corpus": file.corpus, "path": file.path, "error": file.error, "failed_at": since}
 
 
 def _plain(row: "DataclassInstance", *times: str) -> dict[str, Any]:

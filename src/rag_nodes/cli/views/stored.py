@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.cli.render.text import counted, facts, one_line, plain, shortened, table
+from rag_nodes.cli.views.text import counted, facts, one_line, plain, shortened, table
 from rag_nodes.errors import command
 from rag_nodes.metadata import USUAL
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from rag_nodes.ledger import FileRow
+    from rag_nodes.cli.invocation import Invocation
+    from rag_nodes.operations.stored import StatusRequest, Stored
     from rag_nodes.upkeep import CollectionStatus, HeldCollection, ListedDocument, Trouble
 
 _STYLES = {"stored": "", "incomplete": "red", "failed": "red", "expired": "yellow"}
@@ -36,13 +37,9 @@ def foreign_words(names: Sequence[str]) -> str:
     return f"; collections of other programs: {told}{more}"
 
 
-def status_view(
-    location: str,
-    found: Sequence[CollectionStatus],
-    unread: Sequence[FileRow],
-    foreign: Sequence[str],
-) -> Iterator[RenderableType]:
+def status_view(stored: Stored, _: StatusRequest, __: Invocation) -> Iterator[RenderableType]:
     """The collections of a store, what could not be read of each corpus, and all together."""
+    found, unread = stored.collections, stored.unread
     for one in found:
         yield plain(f"{one.corpus}: {one.parser}", "bold")
         yield facts(_facts(one))
@@ -56,8 +53,8 @@ def status_view(
     sizes = [one.size for one in found if one.size is not None]
     size = f", {size_of(sum(sizes))}" if sizes else ""
     what = f"{counted(len(found), 'collection')}, {counted(chunks, 'chunk')}{size}"
-    said = what if found else f"nothing is stored{foreign_words(foreign)}"
-    yield plain(f"{near(location)}: {said}", "dim")
+    said = what if found else f"nothing is stored{foreign_words(stored.foreign)}"
+    yield plain(f"{near(stored.location)}: {said}", "dim")
 
 
 def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:

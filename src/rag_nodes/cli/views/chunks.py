@@ -1,14 +1,15 @@
-"""The chunks of one document, as plain data and for people."""
+"""The chunks of one document."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.rule import Rule
 from rich.text import Text
 
-from rag_nodes.cli.render.text import (
+from rag_nodes.cli.views.text import (
+    configuration,
     counted,
     ending,
     facts,
@@ -20,20 +21,18 @@ from rag_nodes.cli.render.text import (
     table,
 )
 from rag_nodes.metadata import (
-    FILE_NAME,
     HEADING_PATH,
     PAGE_END,
     PAGE_START,
     PART,
     PARTS,
     READ_WARNINGS,
-    SOURCE,
-    TITLE,
     TOKEN_COUNT,
     TOTAL_PAGES,
     display_name,
     remarks,
 )
+from rag_nodes.operations.parsers import plain_options
 from rag_nodes.parsers.recovery import recovery_in_words
 
 if TYPE_CHECKING:
@@ -43,42 +42,22 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+    from rag_nodes.cli.invocation import Invocation
+    from rag_nodes.operations.chunking import ChunkRequest, Chunks
     from rag_nodes.text.edges import EdgeFinder, Edges
 
 _NUMBERS_WIDTH = 37
 """Characters that the columns before the heading take, offsets apart."""
 
 
-def chunk_data(node: TextNode, index: int) -> dict[str, Any]:
-    """One chunk for `--json`; documented in `docs/cli.md`."""
-    metadata = node.metadata
-    return {
-        "index": index,
-        "id": node.node_id,
-        "start": node.start_char_idx,
-        "end": node.end_char_idx,
-        "page_start": metadata.get(PAGE_START),
-        "page_end": metadata.get(PAGE_END),
-        "tokens": metadata.get(TOKEN_COUNT),
-        "heading_path": list(metadata.get(HEADING_PATH) or ()),
-        "text": node.text,
-        "metadata": dict(metadata),
-    }
-
-
-def document_data(document: Document, nodes: Sequence[TextNode]) -> dict[str, Any]:
-    """A document and all its chunks for `--json`."""
-    metadata = document.metadata
-    return {
-        "file": metadata.get(FILE_NAME),
-        "source": metadata.get(SOURCE),
-        "title": metadata.get(TITLE),
-        "pages": metadata.get(TOTAL_PAGES),
-        "characters": len(document.text),
-        "unplaced": sum(node.start_char_idx is None for node in nodes),
-        "warnings": metadata.get(READ_WARNINGS) or [],
-        "chunks": [chunk_data(node, index) for index, node in enumerate(nodes)],
-    }
+def chunks_view(found: Chunks, request: ChunkRequest, cli: Invocation) -> Iterator[RenderableType]:
+    """A document, the parser and its chunks: a row each, or their whole texts."""
+    title = f"{found.label} · {configuration(plain_options(found.parser))}"
+    yield summary(found.document, title, found.nodes)
+    if request.full:
+        yield from chunk_texts(found.document, found.nodes)
+    else:
+        yield chunk_table(found.document, found.nodes, cli.output.width)
 
 
 def summary(document: Document, title: str, nodes: Sequence[TextNode]) -> RenderableType:

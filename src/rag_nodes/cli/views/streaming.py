@@ -9,9 +9,9 @@ from rich.cells import cell_len
 from rich.live import Live
 from rich.text import Text
 
-from rag_nodes.cli.render.answer import label
-from rag_nodes.cli.render.comparison import growing_view
-from rag_nodes.cli.render.text import clean
+from rag_nodes.cli.views.answer import label
+from rag_nodes.cli.views.comparison import growing_view
+from rag_nodes.cli.views.text import clean
 from rag_nodes.query import Delta, Failed, Finished
 
 if TYPE_CHECKING:

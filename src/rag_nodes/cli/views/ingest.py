@@ -7,7 +7,7 @@ from collections import Counter
 from math import floor
 from typing import TYPE_CHECKING
 
-from rag_nodes.cli.render.text import counted, one_line, plain, seconds, table
+from rag_nodes.cli.views.text import counted, one_line, plain, seconds, table
 from rag_nodes.errors import command
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.cli.render.text import one_line, plain, table
+from rag_nodes.cli.views.text import one_line, plain, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

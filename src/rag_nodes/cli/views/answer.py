@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from rag_nodes.cli.render.text import (
+from rag_nodes.cli.views.text import (
     clean,
     counted,
     facts,

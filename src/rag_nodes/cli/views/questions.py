@@ -6,7 +6,7 @@ import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.cli.render.text import counted, facts, one_line, plain, table
+from rag_nodes.cli.views.text import counted, facts, one_line, plain, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

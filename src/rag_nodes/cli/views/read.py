@@ -7,7 +7,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.cli.render.text import clean, counted, facts, one_line, plain, seconds
+from rag_nodes.cli.views.text import clean, counted, facts, one_line, plain, seconds
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import (
     READ_WARNINGS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.cli.render.stored import near
-from rag_nodes.cli.render.text import counted, plain, seconds, table
+from rag_nodes.cli.views.stored import near
+from rag_nodes.cli.views.text import counted, plain, seconds, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from rag_nodes.cli.render.text import counted, ending, shortened
+from rag_nodes.cli.views.text import counted, ending, shortened
 from rag_nodes.models.prices import dollars
 from rag_nodes.pipeline.report import DOING
 

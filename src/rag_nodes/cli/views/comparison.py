@@ -12,7 +12,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from rag_nodes.cli.render.answer import (
+from rag_nodes.cli.views.answer import (
     CHUNK_FACTS,
     answer_kind,
     answer_text,
@@ -21,7 +21,7 @@ from rag_nodes.cli.render.answer import (
     label,
     remarks,
 )
-from rag_nodes.cli.render.text import (
+from rag_nodes.cli.views.text import (
     COLOURS,
     configuration,
     counted,

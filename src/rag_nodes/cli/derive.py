@@ -1,0 +1,280 @@
+"""A command from an operation: options from the fields of its request, help from their docstrings.
+
+Only what was typed reaches the request, so that it can tell a default from a choice.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+
+import typer
+from pydantic import BaseModel, ValidationError
+from rich.markup import escape
+
+from rag_nodes.cli.invocation import OUTPUT, Invocation
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.operations.base import Flag, flag_of, has, panel_of
+from rag_nodes.operations.fields import ASSIGNMENT
+from rag_nodes.settings import OPTION_TABLES, Settings, refuse_secrets, typed_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pydantic.fields import FieldInfo
+
+    from rag_nodes.operations import Operation
+    from rag_nodes.operations.base import Request
+
+MORE = "More options"
+"""Heading of what belongs to no group and is not usual."""
+_PANELS = {
+    "temperature": "Models",
+    "max_output_tokens": "Models",
+    "retry_seconds": "Models",
+    "api_base": "Models",
+    **{
+        f"{kind}{part}": "Models"
+        for kind in ("embedding", "llm")
+        for part in ("", "_model", "_options")
+    },
+    "store_options": "Store",
+    "ledger": "Store",
+}
+"""Headings of settings."""
+_STDIN = Path("-")
+_LINE_END = re.compile(r"(?<!\n)\n(?!\n|\s*[-*] )")
+
+
+def command_of(operation: Operation) -> Callable[..., None]:
+    """What typer makes a command of."""
+    request = operation.request
+    options = _request_options(operation, request) | _setting_options(operation)
+    parameters = [_CONTEXT, *_in_order(operation, options), *_output_options()]
+
+    def run(context: typer.Context, **values: Any) -> None:
+        cli = context.ensure_object(Invocation)
+        for flag in OUTPUT:
+            setattr(cli, flag, values.pop(flag) or getattr(cli, flag))
+        typed = {
+            name: value
+            for name, value in values.items()
+            if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+        }
+        flags = {name: typed.pop(name) for name in operation.settings if name in typed}
+        cli.configure_logging()
+        # Splitters of other packages print; only what we say is data.
+        with redirect_stdout(sys.stderr):
+            taken = _taken(cli, request, typed)
+            cli.perform(operation, taken, _settings(operation, flags), flags)
+
+    run.__name__ = operation.name.rpartition(" ")[2]
+    run.__doc__ = unwrapped(request.__doc__ or operation.summary)
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def unwrapped(text: str) -> str:
+    """Paragraphs without the line ends of the source, which a narrow terminal would add to."""
+    return _LINE_END.sub(" ", inspect.cleandoc(text))
+
+
+def described(error: ValidationError, request: type[BaseModel]) -> str:
+    """What is wrong with a request, each with the option that it was typed as."""
+    said = []
+    for one in error.errors(include_input=False, include_url=False):
+        words = one["msg"].removeprefix("Value error, ")
+        name = str(one["loc"][0]) if one["loc"] else ""
+        field = request.model_fields.get(name)
+        said.append(f"{_typed_name(name, flag_of(field))}: {words}" if field else words)
+    return "; ".join(dict.fromkeys(said))
+
+
+def _taken(cli: Invocation, request: type[Request], typed: dict[str, Any]) -> Request:
+    """The request, checked as a whole before any work begins."""
+    for name, value in typed.items():
+        if value == "-":
+            typed[name] = sys.stdin.read().strip()
+        elif value == _STDIN:
+            typed[name] = cli.standard_input()
+        elif isinstance(value, list) and _STDIN in value:
+            typed[name] = [cli.standard_input() if one == _STDIN else one for one in value]
+    try:
+        return request.model_validate(typed)
+    except ValidationError as error:
+        raise ConfigurationError(described(error, request)) from None
+
+
+def _settings(operation: Operation, flags: Mapping[str, Any]) -> Settings:
+    """Flag, environment, `.env`, `rag_nodes.toml`, the operation's default, default.
+
+    Raises:
+        ConfigurationError: a value is out of range or a file cannot be read.
+    """
+    given = {
+        name: table_of(name, value) if name in OPTION_TABLES else value
+        for name, value in flags.items()
+    }
+    settings = Settings(**given)
+    unset = {k: v for k, v in operation.defaults if k not in settings.model_fields_set}
+    return Settings(**{**given, **unset}) if unset else settings
+
+
+def table_of(setting: str, texts: list[str]) -> dict[str, Any]:
+    """Options by name, typed as OPTION=VALUE.
+
+    Raises:
+        ConfigurationError: one is written otherwise, or may be a key.
+    """
+    from rag_nodes.operations.fields import assignments
+
+    flag = f"--{setting.removesuffix('s').replace('_', '-')}"
+    options = {name: typed_option(value) for name, value in assignments(texts, flag).items()}
+    refuse_secrets(options, flag, setting)
+    return options
+
+
+# --- options ------------------------------------------------------------------------------------
+
+_CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+
+
+def _request_options(operation: Operation, request: type[Request]) -> dict[str, inspect.Parameter]:
+    """A parameter for each field that a command line has."""
+    made = {}
+    for name, field in request.model_fields.items():
+        if has(field, "cli"):
+            made[name] = _parameter(name, field, flag_of(field), panel_of(request, name), operation)
+    return made
+
+
+def _setting_options(operation: Operation) -> dict[str, inspect.Parameter]:
+    """A parameter for each setting that can be typed; without one the settings hold."""
+    made = {}
+    for name in operation.settings:
+        field = Settings.model_fields[name]
+        table = name in OPTION_TABLES
+        flag = Flag(f"--{name.removesuffix('s').replace('_', '-')}", metavar=ASSIGNMENT, many=True)
+        made[name] = _parameter(
+            name,
+            field,
+            flag if table else Flag(),
+            _PANELS.get(name, ""),
+            operation,
+            is_setting=True,
+        )
+    return made
+
+
+def _parameter(
+    name: str,
+    field: FieldInfo,
+    flag: Flag,
+    panel: str,
+    operation: Operation,
+    *,
+    is_setting: bool = False,
+) -> inspect.Parameter:
+    kind, many = _typed_kind(field, flag)
+    required = flag.required or (field.is_required() and not is_setting)
+    words = escape(unwrapped(f"{field.description or name.replace('_', ' ')} {flag.more}"))
+    if not is_setting and (default := _default_in_words(field)):
+        words += rf" [dim]\[default: {escape(default)}][/dim]"
+    said: dict[str, Any] = {
+        "help": words,
+        "metavar": flag.metavar or (name.upper() if flag.argument else None),
+        "show_default": False,
+        **_range(field, kind),
+    }
+    if flag.argument:
+        option = typer.Argument(**said)
+    else:
+        usual = name in operation.usual or required
+        group = None if usual else panel or MORE
+        names = [_typed_name(name, flag), *([flag.short] if flag.short else [])]
+        option = typer.Option(*names, rich_help_panel=group, **said)
+    annotation: Any = list[kind] if many else kind  # type: ignore[valid-type]
+    initial: Any = inspect.Parameter.empty
+    if not required:
+        initial = False if kind is bool else None
+        annotation = annotation if kind is bool else annotation | None
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=initial,
+        annotation=Annotated[annotation, option],
+    )
+
+
+def _typed_name(name: str, flag: Flag) -> str:
+    return flag.name or f"--{name.replace('_', '-')}"
+
+
+def _typed_kind(field: FieldInfo, flag: Flag) -> tuple[Any, bool]:
+    """The type of one value as it is typed, and whether there may be several."""
+    kind = _without_none(field.annotation)
+    many = flag.many
+    if get_origin(kind) in {list, tuple} and not flag.joined:
+        (kind, *_), many = get_args(kind), True
+        kind = str if get_origin(kind) is Literal else _without_none(kind)
+    elif flag.many:
+        kind = str
+    is_plain = kind in {str, int, float, bool, Path} or get_origin(kind) is Literal
+    return (kind if is_plain else str), many
+
+
+def _without_none(annotation: Any) -> Any:
+    if get_origin(annotation) is Annotated:
+        return _without_none(get_args(annotation)[0])
+    if get_origin(annotation) in {Union, UnionType}:
+        kinds = [one for one in get_args(annotation) if one is not type(None)]
+        return _without_none(kinds[0]) if len(kinds) == 1 else str
+    return annotation
+
+
+def _default_in_words(field: FieldInfo) -> str | None:
+    """The default in words, where it tells something."""
+    default = field.get_default(call_default_factory=True)
+    if default is None or default is False or default in ({}, (), [], ""):
+        return None
+    if isinstance(default, BaseModel):
+        return str(getattr(default, "label", None) or default)
+    if isinstance(default, tuple | list):
+        return ",".join(map(str, default))
+    return str(default) if not field.is_required() else None
+
+
+def _range(field: FieldInfo, kind: Any) -> dict[str, Any]:
+    if kind not in {int, float}:
+        return {}
+    bounds: dict[str, Any] = {}
+    for one in field.metadata:
+        bounds["min"] = getattr(one, "ge", bounds.get("min"))
+        bounds["max"] = getattr(one, "le", bounds.get("max"))
+    return bounds
+
+
+def _in_order(
+    operation: Operation, options: Mapping[str, inspect.Parameter]
+) -> Iterator[inspect.Parameter]:
+    """The usual ones first, as they are listed there."""
+    usual = [name for name in operation.usual if name in options]
+    yield from (options[name] for name in usual)
+    yield from (one for name, one in options.items() if name not in usual)
+
+
+def _output_options() -> Iterator[inspect.Parameter]:
+    for name, (flags, said) in OUTPUT.items():
+        option = typer.Option(*flags, help=said, rich_help_panel="Output")
+        yield inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=False,
+            annotation=Annotated[bool, option],
+        )

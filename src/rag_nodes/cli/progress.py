@@ -1,0 +1,206 @@
+"""What is told while work goes on: bars on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+
+from rag_nodes.cli.views.text import counted, ending, plain, shortened
+from rag_nodes.models.prices import dollars
+from rag_nodes.operations.run import Doing, Said
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.progress import Progress as Bars
+    from rich.progress import Task, TaskID
+    from rich.status import Status
+
+    from rag_nodes.cli.invocation import Invocation
+
+LINE_EVERY = 5.0
+"""Seconds between two lines about the same thing where there is no terminal."""
+_NAME_WIDTH = 36
+_LINE_WIDTH = 60
+
+
+class Step(Protocol):
+    """How far something is, as every part of the library says it."""
+
+    @property
+    def stage(self) -> str:
+        """What is done."""
+
+    @property
+    def name(self) -> str:
+        """To what."""
+
+    @property
+    def done(self) -> int:
+        """How much is done."""
+
+    @property
+    def total(self) -> int | None:
+        """Of how much; None while it is not known."""
+
+
+class _Stage(NamedTuple):
+    """How a stage is told.
+
+    Attributes:
+        doing: what is done.
+        unit: of what so many are done; "" for the things themselves.
+        bar: the one bar of all things; "" for a bar for each.
+    """
+
+    doing: str
+    unit: str = ""
+    bar: str = ""
+
+
+_STAGES = {
+    "read": _Stage("read", bar="documents"),
+    "size": _Stage("sizing", "chunks"),
+    "count": _Stage("counting", "chunks"),
+    "parse": _Stage("cutting", "chunks"),
+    "embed": _Stage("embedding", "chunks"),
+    "store": _Stage("storing", "chunks"),
+    "index": _Stage("indexing", "questions", "questions"),
+    "ask": _Stage("asking", "questions", "questions"),
+    "judge": _Stage("judging by", "answers", "questions"),
+    "pages": _Stage("cut", bar="pages"),
+    "summaries": _Stage("summarised by", bar="summaries"),
+    "copy": _Stage("copying", "points"),
+}
+
+
+class Words(NamedTuple):
+    """A step as people read it.
+
+    Attributes:
+        bar: the bar that it moves.
+        detail: what stands beside the bar.
+        line: the same where there are no bars.
+        last: nothing of that bar follows, so it is told however soon it comes after another.
+    """
+
+    bar: str
+    detail: str
+    line: str
+    last: bool
+
+
+def words_of(step: Step) -> Words:
+    """The one rule for every progress."""
+    stage = _STAGES[step.stage]
+    amount = f"{step.done:,}" if step.total is None else f"{step.done:,}/{step.total:,}"
+    amount = f"{amount} {stage.unit}".rstrip()
+    left = getattr(step, "seconds_left", None)
+    amount += f", about {_remaining(left)} left" if left else ""
+    if tokens := getattr(step, "tokens", 0):
+        amount += f", {counted(tokens, 'token')}, {dollars(getattr(step, 'cost', None))}"
+    last = step.total is not None and step.done >= step.total
+    if stage.bar:
+        name, short = ending(step.name, _LINE_WIDTH), ending(step.name, _NAME_WIDTH)
+        return Words(stage.bar, f"{amount} {short}", f"{stage.doing} {name} ({amount})", last)
+    name = shortened(step.name, _LINE_WIDTH)
+    is_end = last and step.stage in {"store", "copy"}
+    return Words(step.name, f"{stage.doing} {amount}", f"{name}: {stage.doing}, {amount}", is_end)
+
+
+def _remaining(estimate: float) -> str:
+    minutes, seconds = divmod(ceil(estimate), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+
+
+class Watch:
+    """Hears of every event of a run, and tells of it on stderr.
+
+    Args:
+        cli: decides whether and how.
+        clock: seconds, monotonic.
+    """
+
+    def __init__(self, cli: Invocation, clock: Callable[[], float] = time.monotonic) -> None:
+        self._cli = cli
+        self._clock = clock
+        self._told: dict[tuple[str, str], float] = {}
+        self._spinner: Status | None = None
+        self._bars: Bars | None = None
+        self._tasks: dict[str, TaskID] = {}
+
+    def __enter__(self) -> Self:
+        """The watch itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take bars off the screen."""
+        self._stop()
+
+    def __call__(self, event: Any) -> None:
+        """Take one event."""
+        match event:
+            case Said(words, level):
+                (self._cli.note if level == "note" else self._cli.complain)(words)
+            case _ if self._cli.quiet:
+                pass
+            case Doing(what) if self._cli.errors.is_terminal:
+                self._stop()
+                self._spinner = self._cli.errors.status(plain(what, "dim"))
+                self._spinner.start()
+            case Doing(what):
+                self._cli.note(what)
+            case _ if hasattr(event, "stage"):
+                self._step(event)
+
+    def _step(self, step: Step) -> None:
+        words = words_of(step)
+        if self._cli.errors.is_terminal:
+            if self._bars is None:
+                self._stop()
+                self._bars = _bars(self._cli)
+                self._bars.start()
+            if words.bar not in self._tasks:
+                name = shortened(words.bar, _NAME_WIDTH)
+                self._tasks[words.bar] = self._bars.add_task(name, total=None, detail="")
+            task = self._tasks[words.bar]
+            self._bars.update(task, completed=step.done, total=step.total, detail=words.detail)
+            return
+        # Files are many and short: they share one rhythm. Each parser has its own per stage.
+        key, now = (step.stage, words.bar), self._clock()
+        if words.last or now - self._told.get(key, -LINE_EVERY) >= LINE_EVERY:
+            self._told[key] = now
+            self._cli.note(words.line)
+
+    def _stop(self) -> None:
+        """End what moves on the screen."""
+        if self._spinner is not None:
+            self._spinner.stop()
+        if self._bars is not None:
+            self._bars.stop()
+        self._spinner, self._bars, self._tasks = None, None, {}
+
+
+def _bars(cli: Invocation) -> Bars:
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.text import Text
+
+    class RateColumn(ProgressColumn):
+        """How many in a second, of late."""
+
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="dim")
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[detail]}", style="dim", markup=False),
+        RateColumn(),
+        TimeElapsedColumn(),
+        console=cli.errors,
+        transient=True,
+    )

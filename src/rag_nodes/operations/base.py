@@ -1,0 +1,187 @@
+"""What every operation is made of: a typed request, a function, a typed result.
+
+A surface (command line, REST, MCP) derives what it takes from the fields of the request, and what
+it gives back from those of the reply. Nothing here knows any of them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.fields import FieldInfo
+
+Surface = Literal["cli", "rest", "mcp"]
+"""Where an operation can be asked for; all but the command line are open to strangers."""
+
+
+class Request(BaseModel):
+    """What an operation is told; a field's docstring is its description everywhere.
+
+    Attributes:
+        panel: heading of the fields of this class in a help text; "" for no heading.
+        configures: fields that are settings as well, over which they win.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True
+    )
+    panel: ClassVar[str] = ""
+    configures: ClassVar[tuple[str, ...]] = ()
+
+
+class Reply(BaseModel):
+    """The part of a result that a stranger may see, with the same names as in `as_dict`."""
+
+    model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True)
+
+
+class Outcome(Enum):
+    """How an operation ended that raised no error."""
+
+    DONE = "done"
+    PARTLY = "partly done"
+    FAILED = "nothing of it could be done"
+    UNAVAILABLE = "nothing could be done, as a dependency is missing"
+    FELL = "a threshold was crossed, or a check failed"
+    CANNOT_TELL = "the data cannot tell whether a threshold was crossed"
+    UNCONFIRMED = "it was said what would be done, and nothing was"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What an operation found: the library's own objects, for views of this process.
+
+    Attributes:
+        outcome: how it ended.
+    """
+
+    reply: ClassVar[type[Reply] | None] = None
+    """What strangers get of it; None for what only the owner may ask for."""
+    outcome: Outcome = Outcome.DONE
+
+    @abstractmethod
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for programs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """How a field is typed on a command line, where its own name is not enough.
+
+    Attributes:
+        name: the long form, with dashes; "" for that of the field.
+        short: one letter with its dash.
+        metavar: what stands for the value; "" for that of its type.
+        argument: it is told by place and not by name.
+        many: it can be repeated, though the field holds one value made of them all.
+        joined: several values are typed as one text, with commas.
+        required: it has to be typed, though other surfaces need not have it.
+        more: what only a command line takes, said behind the description.
+    """
+
+    name: str = ""
+    short: str = ""
+    metavar: str = ""
+    argument: bool = False
+    many: bool = False
+    joined: bool = False
+    required: bool = False
+    more: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """The surfaces that have a field; every other has none of that name."""
+
+    surfaces: tuple[Surface, ...]
+
+
+OWNER = Only(("cli",))
+"""For paths, import paths and stores: who owns the computer may name them, and nobody else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What holds for strangers only."""
+
+    constraint: FieldInfo
+
+
+def visitors(**constraints: Any) -> Bounds:
+    """Bounds of a field on served surfaces, as pydantic's `Field` takes them."""
+    return Bounds(Field(**constraints))
+
+
+def flag_of(field: FieldInfo) -> Flag:
+    """How a field is typed."""
+    return next((one for one in field.metadata if isinstance(one, Flag)), Flag())
+
+
+def has(field: FieldInfo, surface: Surface) -> bool:
+    """Whether a surface has the field."""
+    return all(surface in one.surfaces for one in field.metadata if isinstance(one, Only))
+
+
+def panel_of(request: type[Request], name: str) -> str:
+    """The heading of the class that declares a field."""
+    for kind in reversed(request.__mro__):
+        if name in vars(kind).get("__annotations__", {}):
+            return str(getattr(kind, "panel", ""))
+    return ""
+
+
+@lru_cache(maxsize=256)
+def model_for(model: type[BaseModel], surface: Surface) -> type[BaseModel]:
+    """A request or reply as a surface has it: without the fields of others, and bounded.
+
+    Validators that look at several fields are those of `model` itself: make that of what was taken,
+    `request = kind.model_validate(taken.model_dump(exclude_unset=True))`, before any work begins.
+    """
+    shown: dict[str, Any] = {}
+    for name, field in model.model_fields.items():
+        if not has(field, surface):
+            continue
+        kept = [one for one in field.metadata if not isinstance(one, Flag | Only | Bounds)]
+        if surface != "cli":
+            kept += [one.constraint for one in field.metadata if isinstance(one, Bounds)]
+        described: dict[str, Any] = {"description": field.description, "examples": field.examples}
+        if field.default_factory is not None:
+            described["default_factory"] = field.default_factory
+        elif not field.is_required():
+            described["default"] = field.default
+        annotation = _for_surface(field.annotation, surface)
+        shown[name] = (Annotated[annotation, *kept, Field(**described)], FieldInfo(**described))
+    config = ConfigDict(**{**model.model_config, "use_attribute_docstrings": False})
+    made: type[BaseModel] = create_model(
+        model.__name__, __config__=config, __doc__=model.__doc__, **shown
+    )
+    made.__module__ = model.__module__
+    return made
+
+
+def _for_surface(annotation: Any, surface: Surface) -> Any:
+    """The same type, with the models in it as the surface has them."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        changed = any(
+            isinstance(one, Only | Bounds)
+            for field in annotation.model_fields.values()
+            for one in field.metadata
+        ) or any(
+            _for_surface(field.annotation, surface) is not field.annotation
+            for field in annotation.model_fields.values()
+        )
+        return model_for(annotation, surface) if changed else annotation
+    inner = get_args(annotation)
+    if not inner or get_origin(annotation) is Literal:
+        return annotation
+    made = tuple(_for_surface(one, surface) for one in inner)
+    if all(new is old for new, old in zip(made, inner, strict=True)):
+        return annotation
+    origin = get_origin(annotation)
+    return Union[made] if origin in {Union, UnionType} else origin[made]  # noqa: UP007

@@ -1,0 +1,188 @@
+"""How parsers cut a document, and which parsers there are; nothing is embedded or stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from rag_nodes import metadata as keys
+from rag_nodes.operations.base import OWNER, Flag, Only, Reply, Result, visitors
+from rag_nodes.operations.fields import (
+    AS_PARSER,
+    PARSER_NAMES,
+    Changes,
+    OfText,
+    Parser,
+    ParserSpec,
+)
+from rag_nodes.operations.run import Doing, Run, check_there, text_document
+from rag_nodes.parsers.presets import DEFAULT_PARSER
+
+if TYPE_CHECKING:
+    from llama_index.core.schema import Document, TextNode
+
+    from rag_nodes.parsers import SpanNodeParser
+
+
+class ChunkRequest(OfText):
+    """Show how a parser cuts a document: offsets, pages, tokens, headings."""
+
+    file: Annotated[Path | None, OWNER, Flag(argument=True, required=True)] = None
+    """A PDF, DOCX, HTML, Markdown, CSV or text file; - for a text from standard input."""
+    document: Annotated[str | None, Only(("rest",)), visitors(max_length=100)] = None
+    """Id of a document that was uploaded."""
+    parser: Annotated[Parser, AS_PARSER, Field(description=f"Parser to use: {PARSER_NAMES}.")] = (
+        ParserSpec(name=DEFAULT_PARSER)
+    )
+    set: Changes = Field(default_factory=dict)
+    """Change an option of the parser, repeatable."""
+    full: Annotated[bool, OWNER] = False
+    """Show the whole text of each."""
+    first: Annotated[int, Only(("rest", "mcp")), Field(ge=0, le=10_000_000)] = 0
+    """Index of the first chunk to show."""
+    limit: Annotated[int, Only(("rest", "mcp")), Field(ge=1, le=1000)] = 100
+    """Chunks to show."""
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if sum(one is not None for one in (self.file, self.text, self.document)) != 1:
+            raise ValueError("give either a text or a document")
+        return self
+
+
+class Chunk(Reply):
+    """A piece of a document, cut out of it character by character."""
+
+    index: int
+    """Position in the document, from 0."""
+    id: str
+    """The same for the same document, parser and options."""
+    text: str
+    """Exactly as in the document; of a splitter of another package as it gave it, where start and
+    end are null."""
+    start: int | None
+    """Offset of its first character."""
+    end: int | None
+    """Offset after its last character."""
+    page_start: int | None
+    """First page, from 1."""
+    page_end: int | None
+    """Last page."""
+    heading_path: list[str]
+    """Headings above it, outermost first."""
+    tokens: int | None
+    """Its size."""
+
+
+class ChunksReply(Reply):
+    """Some chunks of a document."""
+
+    parser: str
+    """What cut it."""
+    fingerprint: str
+    """The same for the same parser and options."""
+    file: str | None
+    """Name of the document."""
+    title: str | None
+    """As the document says it."""
+    pages: int | None
+    """Pages; null for formats without any."""
+    characters: int
+    """Characters of its text."""
+    total: int
+    """Chunks of the whole document."""
+    unplaced: int
+    """Chunks whose place in the document is not known, of splitters of other packages."""
+    warnings: list[str]
+    """What could not be taken over when it was read."""
+    chunks: list[Chunk]
+    """From `first` on, at most `limit`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunks(Result):
+    """A document and its chunks.
+
+    Attributes:
+        label: of the parser.
+        parser: that cut it.
+        document: what was cut.
+        nodes: all chunks.
+        first: index of the first that was asked for.
+        limit: how many were asked for; None for all.
+    """
+
+    reply: ClassVar[type[Reply] | None] = ChunksReply
+    label: str
+    parser: SpanNodeParser
+    document: Document
+    nodes: Sequence[TextNode]
+    first: int = 0
+    limit: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for programs."""
+        metadata = self.document.metadata
+        numbered = enumerate(self.nodes[self.first :][: self.limit], self.first)
+        return {
+            "parser": self.label,
+            "fingerprint": self.parser.fingerprint,
+            "file": metadata.get(keys.FILE_NAME),
+            "source": metadata.get(keys.SOURCE),
+            "title": metadata.get(keys.TITLE),
+            "pages": metadata.get(keys.TOTAL_PAGES),
+            "characters": len(self.document.text),
+            "total": len(self.nodes),
+            "unplaced": sum(node.start_char_idx is None for node in self.nodes),
+            "warnings": [str(one) for one in metadata.get(keys.READ_WARNINGS) or ()],
+            "chunks": [_plain(node, index) for index, node in numbered],
+        }
+
+
+def chunk(request: ChunkRequest, run: Run) -> Chunks:
+    """Cut it."""
+    document = _document(request, run)
+    ((label, parser),) = run.parsers([request.parser], request.set).items()
+    nodes = run.cut(parser, document)
+    limit = None if request.file else request.limit
+    return Chunks(
+        label=label,
+        parser=parser,
+        document=document,
+        nodes=nodes,
+        first=request.first,
+        limit=limit,
+    )
+
+
+def _document(request: ChunkRequest, run: Run) -> Document:
+    if request.file is None:
+        if request.text is not None:
+            return text_document(request.text)
+        return run.document(request.document or "")
+    check_there([request.file])
+    run.emit(Doing(f"Cutting {request.file.name}"))
+    from rag_nodes.readers import read
+
+    return read(request.file, limits=run.limits())
+
+
+def _plain(node: TextNode, index: int) -> dict[str, Any]:
+    """One chunk for programs."""
+    metadata = node.metadata
+    return {
+        "index": index,
+        "id": node.node_id,
+        "start": node.start_char_idx,
+        "end": node.end_char_idx,
+        "page_start": metadata.get(keys.PAGE_START),
+        "page_end": metadata.get(keys.PAGE_END),
+        "tokens": metadata.get(keys.TOKEN_COUNT),
+        "heading_path": list(metadata.get(keys.HEADING_PATH) or ()),
+        "text": node.text,
+        "metadata": dict(metadata),
+    }

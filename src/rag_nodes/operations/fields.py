@@ -1,0 +1,291 @@
+"""Fields that several operations share, and readers of what is typed as one text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.import_paths import is_path, label_of
+from rag_nodes.operations.base import OWNER, Flag, Only, Request, visitors
+from rag_nodes.parsers.presets import PRESETS, is_preset_file, parser_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rag_nodes.query import Filter
+
+MOST_TEXT = 500_000
+"""Characters of a text that a stranger sends."""
+MOST_QUESTION = 4_000
+"""Characters of a question that a stranger sends."""
+MOST_COLUMNS = 4
+"""Parsers that are compared for a stranger."""
+LARGEST = 100_000
+"""The most that a number of tokens or characters may be that a stranger sends."""
+PARSER_WORDS = "NAME[:OPTION=VALUE]"
+"""How a parser is typed."""
+ASSIGNMENT = "OPTION=VALUE"
+"""How an option is typed."""
+PARSER_NAMES = ", ".join(parser_names())
+"""All presets, for descriptions."""
+FOREIGN = (
+    "Or a splitter of another package, as module:Class(option=value); or a preset file (.toml, "
+    ".json), as `recommend --save` writes it."
+)
+"""What else can be typed in the place of a preset."""
+
+_PAGES = re.compile(r"(\d{1,6})(?:\s*-\s*(\d{1,6}))?")
+_CONDITIONS = {"file": "file_name", "page": "pages", "heading": "heading", "source": "source"}
+"""Conditions as they are typed, and the fields of a filter they mean."""
+
+
+_MOST = 10**9
+_Value = (
+    bool
+    | Annotated[int, Field(ge=-_MOST, le=_MOST)]
+    | Annotated[float, Field(ge=-_MOST, le=_MOST)]
+    | Annotated[str, Field(max_length=2000)]
+)
+"""Of an option of a parser."""
+
+
+class ParserSpec(BaseModel):
+    """A parser and those of its options that differ from the preset."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    name: Annotated[str, Field(min_length=1, max_length=500)]
+    """Name of a preset."""
+    options: Annotated[
+        dict[Annotated[str, Field(max_length=100)], _Value],
+        Field(max_length=30),
+    ] = {}
+    """Its options by name."""
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is a splitter of another package, by its import path."""
+        return is_path(self.name)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a preset file."""
+        return not self.is_foreign and is_preset_file(self.name)
+
+    @property
+    def label(self) -> str:
+        """What the parser is called in reports: the preset, and its own options where it has."""
+        if self.is_foreign:
+            return label_of(self.name)
+        own = ",".join(f"{name}={value}" for name, value in self.options.items())
+        return f"{self.name}:{own}" if own else self.name
+
+
+def parser_spec(given: object) -> object:
+    """A parser as typed, NAME[:OPTION=VALUE,...]; anything but text as it is.
+
+    Raises:
+        ConfigurationError: it is written otherwise.
+    """
+    if not isinstance(given, str):
+        return given
+    text = given.strip()
+    if is_path(text) or is_preset_file(text):
+        return {"name": text}
+    name, colon, rest = (part.strip() for part in text.partition(":"))
+    where = f"--parser {text}"
+    if not name or (colon and not rest):
+        raise ConfigurationError(f"{where}: write NAME or NAME:OPTION=VALUE,OPTION=VALUE")
+    if "=" not in rest and rest and name not in PRESETS:
+        raise ConfigurationError(
+            f"{where}: there is no preset of that name; a splitter of another package is "
+            "module:Class, or module:function(option=value) where a function makes it"
+        )
+    return {"name": name, "options": assignments(rest.split(","), where) if rest else {}}
+
+
+def assignments(texts: Iterable[str], where: str) -> dict[str, str]:
+    """Options as typed, by name.
+
+    Args:
+        texts: each OPTION=VALUE.
+        where: names the place, for messages.
+
+    Raises:
+        ConfigurationError: one is written otherwise, or given twice.
+    """
+    assigned: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals and value):
+            raise ConfigurationError(
+                f"{where}: {text.strip()!r} is not OPTION=VALUE, for example chunk_size=500"
+            )
+        if name in assigned:
+            raise ConfigurationError(f"{where}: {name} is given twice; leave one out")
+        assigned[name] = value
+    return assigned
+
+
+def _changes(given: object) -> object:
+    return assignments(given, "--set") if isinstance(given, list | tuple) else given
+
+
+def numbers(option: str, given: object) -> object:
+    """Different numbers above 0, smallest first; anything but text as it is.
+
+    Raises:
+        ConfigurationError: something else was typed.
+    """
+    if not isinstance(given, str):
+        return given
+    parts = [part.strip() for part in given.split(",") if part.strip()]
+    if not all(part.isdecimal() for part in parts):
+        raise ConfigurationError(
+            f"{option} {given!r} must be numbers with commas, as 500,1000,2000"
+        )
+    return tuple(sorted({int(part) for part in parts} - {0}))
+
+
+class SearchFilter(BaseModel):
+    """Conditions a chunk must meet, all of them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    file_name: Annotated[str, Field(max_length=200, pattern=r"\S")] | None = None
+    """Name of its file, whole."""
+    first_page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """It touches this page or a later one."""
+    last_page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """It touches this page or an earlier one."""
+    heading: Annotated[str, Field(max_length=200, pattern=r"\S")] | None = None
+    """Words in the headings above it."""
+    source: Annotated[str, Field(max_length=2000, pattern=r"\S")] | None = None
+    """URL of its page of a crawl, whole, or path of its file."""
+
+    def condition(self) -> Filter:
+        """The same as the library's filter."""
+        from rag_nodes.query import Filter
+
+        pages = None
+        if self.first_page is not None or self.last_page is not None:
+            pages = (self.first_page or 1, self.last_page or 1_000_000)
+        return Filter(
+            file_name=self.file_name, pages=pages, heading=self.heading, source=self.source
+        )
+
+
+def search_filter(given: object) -> object:
+    """Conditions as typed, each KEY=VALUE, every key once; anything but texts as it is.
+
+    Raises:
+        ConfigurationError: a key is unknown or given twice, or a value is no page range.
+    """
+    if not isinstance(given, list | tuple):
+        return given
+    conditions: dict[str, Any] = {}
+    for text in given:
+        key, _, value = (part.strip() for part in str(text).partition("="))
+        if key not in _CONDITIONS or not value:
+            raise ConfigurationError(
+                f"--filter {text}: write file=NAME, page=3, page=3-9, heading=WORDS or source=URL"
+            )
+        if _CONDITIONS[key] in conditions:
+            raise ConfigurationError(f"--filter: {key} is given twice; leave one out")
+        conditions[_CONDITIONS[key]] = value
+    if pages := conditions.pop("pages", None):
+        found = _PAGES.fullmatch(pages)
+        if found is None:
+            raise ConfigurationError(f"--filter page={pages}: write a page or a range, as page=3-9")
+        conditions |= {"first_page": int(found[1]), "last_page": int(found[2] or found[1])}
+    return conditions or None
+
+
+# Flags stand on the field itself: pydantic drops the metadata of an `Annotated` inside another.
+AS_PARSER = Flag(short="-p", metavar=PARSER_WORDS, more=FOREIGN)
+AS_PARSERS = Flag("--parser", short="-p", metavar=PARSER_WORDS, more=FOREIGN)
+ReadParser = BeforeValidator(
+    parser_spec, json_schema_input_type=Annotated[str, Field(max_length=2000)] | ParserSpec
+)
+Parser = Annotated[ParserSpec, ReadParser]
+Changes = Annotated[
+    dict[str, str],
+    OWNER,
+    BeforeValidator(_changes),
+    Flag("--set", short="-s", metavar=ASSIGNMENT, many=True),
+]
+
+
+def described_parsers(used: str, default: Iterable[str]) -> str:
+    """The description of a field that names parsers.
+
+    Args:
+        used: what for.
+        default: those that are taken where none is named.
+    """
+    *others, last = default
+    names = f"{', '.join(others)} and {last}" if others else last
+    return f"Parser to {used}, repeatable: {PARSER_NAMES}; {names} by default."
+
+
+class Finding(Request):
+    """How chunks are found."""
+
+    panel: ClassVar[str] = "Search"
+    configures: ClassVar[tuple[str, ...]] = ("similarity_cutoff",)
+
+    similarity_cutoff: Annotated[float | None, Field(ge=-1, le=1, allow_inf_nan=False)] = None
+    """Leave out chunks of a lower cosine similarity, from -1 to 1."""
+    mode: Literal["hybrid", "dense", "sparse"] | None = None
+    """Search by meaning and words (hybrid, the default), by meaning only (dense) or by words only
+    (sparse)."""
+    expand: Literal["auto", "none", "neighbours"] | None = None
+    """Read around what is found: the window or parent that the parser made (auto, the default),
+    nothing, or the chunks before and after."""
+    filter: Annotated[
+        SearchFilter | None,
+        BeforeValidator(search_filter, json_schema_input_type=SearchFilter | None),
+        Flag(short="-f", metavar="KEY=VALUE", many=True),
+    ] = None
+    """Search only there, repeatable: file=manual.pdf, page=3 or page=3-9, heading=WORDS that the
+    headings above hold, source=URL of a page of a crawl."""
+
+
+class Searching(Finding):
+    """How chunks are found and how much of them is read."""
+
+    panel: ClassVar[str] = "Search"
+    configures: ClassVar[tuple[str, ...]] = (
+        "similarity_cutoff",
+        "budget",
+        "top_k",
+        "answer_preset",
+    )
+
+    budget: Annotated[int | None, Field(ge=1), visitors(le=LARGEST)] = None
+    """Tokens of context, the same for each parser; where nothing is said as the settings say, which
+    is 1500."""
+    top_k: Annotated[int | None, Field(ge=1), visitors(le=100)] = None
+    """Chunks per parser instead of a budget of tokens."""
+    answer_preset: Literal["workbench", "crawl", "pdf-qa"] | None = None
+    """Answer as a source document says; other options and settings win over it."""
+    granularity: Literal["sentences", "chunks"] | None = None
+    """Read the sentences that answer, out of what is found and what stands beside it (sentences),
+    or whole chunks as they are found (chunks). Comparisons of parsers read chunks, as where top_k
+    is given; else sentences are read."""
+    retrieval_only: bool = False
+    """Show what is found and answer nothing."""
+
+
+class OfText(Request):
+    """A text in the place of documents, for those who have no files here."""
+
+    text: Annotated[str | None, Only(("rest", "mcp")), visitors(max_length=MOST_TEXT)] = None
+    """Plain text or Markdown, in the place of documents that were sent before."""
+
+
+Paths = Annotated[list[Path], OWNER]

@@ -1,0 +1,186 @@
+"""Parsers as a request names them, made: for the owner of the computer, and for strangers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.operations.fields import LARGEST, MOST_COLUMNS
+from rag_nodes.parsers.presets import preset_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+    from rag_nodes.operations.fields import ParserSpec
+    from rag_nodes.parsers import Preset, SpanNodeParser
+
+    Embedding: TypeAlias = Callable[[], BaseEmbedding | None]
+
+LEAST_CHUNK = 20
+"""Smallest size of chunks that is cut for a stranger."""
+LARGEST_WINDOW = 50
+"""Sentences on either side that are kept beside a chunk for a stranger, where the parser's own
+default is not more than that."""
+
+
+def plain_options(parser: SpanNodeParser) -> dict[str, Any]:
+    """The options of a parser that are plain data, and their values."""
+    fields = type(parser).model_fields
+    return {name: getattr(parser, name) for name, field in fields.items() if not field.exclude}
+
+
+def preset_of(spec: ParserSpec) -> Preset:
+    """The preset that is named, or that a file holds.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    if spec.is_file:
+        from rag_nodes.parsers.preset_files import load_preset
+
+        return load_preset(spec.name)
+    return preset_named(spec.name)
+
+
+def make_parsers(
+    specs: Sequence[ParserSpec], changes: Mapping[str, str], embedding: Embedding
+) -> dict[str, SpanNodeParser]:
+    """The parsers that an owner names, by label.
+
+    Args:
+        specs: presets, import paths and preset files.
+        changes: options of every parser that has them.
+        embedding: gives what compares sentences, where a parser does that; None for the parser's
+            own.
+
+    Raises:
+        ConfigurationError: a preset or option is unknown, a value out of range, or one parser is
+            named twice.
+    """
+    made: dict[str, SpanNodeParser] = {}
+    unused = set(changes)
+    for spec in specs:
+        if spec.is_foreign:
+            from rag_nodes.parsers import ForeignNodeParser
+
+            _refuse_twice(spec.label, "fixed", made)
+            made[spec.label] = ForeignNodeParser(path=spec.name)
+            continue
+        preset = preset_of(spec)
+        label = preset.name if spec.is_file else spec.label
+        _refuse_twice(label, spec.name, made)
+        known = plain_options(preset.make())
+        if unknown := [name for name in spec.options if name not in known]:
+            raise ConfigurationError(
+                f"--parser {label}: unknown option {', '.join(unknown)}; {spec.name} takes: "
+                f"{', '.join(sorted(known))}"
+            )
+        shared = {name: value for name, value in changes.items() if name in known}
+        unused -= shared.keys()
+        own: dict[str, Any] = {**shared, **spec.options}
+        made[label] = preset.make(**{**_embedding(preset, own, embedding), **own})
+    if unused:
+        raise ConfigurationError(
+            f"--set: no chosen parser has an option {', '.join(sorted(unused))}; "
+            "'rag-nodes parsers' lists them"
+        )
+    return made
+
+
+def make_offered(
+    specs: Sequence[ParserSpec], offer: Mapping[str, Preset], embedding: Embedding
+) -> dict[str, SpanNodeParser]:
+    """The parsers that a stranger names, by label: what is on offer, and never what they write.
+
+    Numbers and choices only: a text could name a model to load or a pattern to run.
+
+    Args:
+        specs: names on offer with options.
+        offer: see `rag_nodes.parsers.offered`.
+        embedding: see `make_parsers`.
+
+    Raises:
+        ConfigurationError: too many, one that is not on offer, an option that is no number or
+            choice, or chunks that would be too many.
+    """
+    if len(specs) > MOST_COLUMNS:
+        raise ConfigurationError(
+            f"{len(specs)} parsers are named, at most {MOST_COLUMNS} are compared; leave some out"
+        )
+    made: dict[str, SpanNodeParser] = {}
+    for spec in specs:
+        if spec.name not in offer:
+            raise ConfigurationError(
+                f"unknown parser {spec.name!r}; choose one of: {', '.join(offer)}"
+            )
+        _refuse_twice(spec.label, spec.name, made)
+        preset = offer[spec.name]
+        try:
+            own = {name: _harmless(preset, name, value) for name, value in spec.options.items()}
+            made[spec.label] = preset.make(**{**_embedding(preset, own, embedding), **own})
+        except ConfigurationError as error:
+            raise ConfigurationError(f"parser {spec.name!r}: {error}") from error
+        _check_cost(spec.label, made[spec.label])
+    return made
+
+
+def _refuse_twice(label: str, name: str, made: Mapping[str, SpanNodeParser]) -> None:
+    if label in made:
+        raise ConfigurationError(
+            f"parser {label!r} is named twice; give one of them other options, for example "
+            f"--parser {name}:chunk_size=500"
+        )
+
+
+def _embedding(preset: Preset, own: Mapping[str, Any], embedding: Any) -> dict[str, Any]:
+    """Parsers that embed use the model that was chosen, unless told otherwise."""
+    if not preset.embeds or "embedding" in own:
+        return {}
+    model = embedding()
+    return {} if model is None else {"embed_model": model}
+
+
+def _harmless(preset: Preset, name: str, value: Any) -> Any:
+    """The value of an option, if a stranger may say it."""
+    field = preset.parser.model_fields.get(name)
+    kinds = [] if field is None or field.exclude else _kinds(field.annotation)
+    words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
+    if value in words:
+        return value
+    if {int, float, bool}.isdisjoint(kinds):
+        raise ConfigurationError(
+            f"{name} is no option that can be sent" + (f"; one of: {words}" if words else "")
+        )
+    try:
+        number = float(value)
+    except ValueError:
+        raise ConfigurationError(f"{name} must be a number, not {value!r}") from None
+    if not abs(number) <= LARGEST:
+        raise ConfigurationError(f"{name} must be at most {LARGEST:,}, not {value}")
+    return value
+
+
+def _kinds(annotation: Any) -> list[Any]:
+    """The types that a field takes, without None."""
+    if get_origin(annotation) is Literal or not get_args(annotation):
+        return [annotation]
+    return [one for one in get_args(annotation) if one is not type(None)]
+
+
+def _check_cost(name: str, parser: SpanNodeParser) -> None:
+    """Refuse chunks so small or so shared that a short text becomes a very long list."""
+    size: int = getattr(parser, "chunk_size", LEAST_CHUNK)
+    overlap: int = getattr(parser, "chunk_overlap", 0)
+    if getattr(parser, "unit", "tokens") != "sentences" and size < LEAST_CHUNK:
+        raise ConfigurationError(f"{name}: chunk_size must be at least {LEAST_CHUNK}, not {size}")
+    if 4 * overlap > 3 * size:
+        raise ConfigurationError(
+            f"{name}: chunk_overlap must be at most three quarters of chunk_size, not {overlap} of "
+            f"{size}"
+        )
+    window: int = getattr(parser, "window", 0)
+    widest = max(LARGEST_WINDOW, getattr(type(parser).model_fields.get("window"), "default", 0))
+    if window > widest:
+        raise ConfigurationError(f"{name}: window must be at most {widest}, not {window}")

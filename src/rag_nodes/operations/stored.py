@@ -1,0 +1,214 @@
+"""What is stored, and out with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from rag_nodes.errors import FileMissingError, LedgerDamagedError
+from rag_nodes.ledger import utc_time
+from rag_nodes.operations.base import Flag, Outcome, Request, Result
+from rag_nodes.operations.fields import PARSER_WORDS, ParserSpec, parser_spec
+from rag_nodes.operations.run import Run
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from rag_nodes.ledger import FileRow
+    from rag_nodes.settings import Settings
+    from rag_nodes.store import Store
+    from rag_nodes.upkeep import CollectionStatus, HeldCollection, Inventory
+
+StoredParser = Annotated[str, Flag("--parser", short="-p", metavar=PARSER_WORDS)]
+
+
+class OfParser(Request):
+    """What one parser cut."""
+
+    parser: StoredParser = ""
+    """Only what this parser cut: its class as `status` shows it, a preset with the options of the
+    ingest, or the name of a collection."""
+
+
+class StatusRequest(OfParser):
+    """Show what is stored: by which parser and model, how much, and from when.
+
+    All corpora, unless one is named. Times come from the ledger of the ingest, and are "-" where
+    there is none. Ends with 3 where a collection cannot be opened, which says why.
+    """
+
+    corpus: str | None = None
+    """Only this corpus; all by default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored(Result):
+    """What is in a store.
+
+    Attributes:
+        location: of the store.
+        collections: what is in each.
+        unread: files that could not be read.
+        foreign: collections of other programs.
+    """
+
+    location: str
+    collections: Sequence[CollectionStatus]
+    unread: Sequence[FileRow]
+    foreign: Sequence[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for programs, times in UTC."""
+        rows = [_plain(one, "first_used", "last_used", "failed_at") for one in self.collections]
+        unread = [
+            {
+                "corpus": one.corpus,
+                "path": one.path,
+                "error": one.error,
+                "failed_at": utc_time(one.failed_at),
+            }
+            for one in self.unread
+        ]
+        return {
+            "store": self.location,
+            "foreign": self.foreign,
+            "collections": rows,
+            "unread": unread,
+        }
+
+
+def status(request: StatusRequest, run: Run) -> Stored:
+    """Look into each collection."""
+    held = inventory(run)
+    known = [*held.collections(request.corpus), *held.never_stored(request.corpus)]
+    collections = of_parser(known, request.parser)
+    return Stored(
+        outcome=_opened(collections),
+        location=held.store.location,
+        collections=[held.status(one) for one in collections],
+        unread=held.unread(request.corpus),
+        foreign=held.store.foreign(),
+    )
+
+
+def _opened(collections: Sequence[HeldCollection]) -> Outcome:
+    """Tell programs that not all could be looked at."""
+    troubled = any(one.info.trouble for one in collections)
+    return Outcome.PARTLY if troubled else Outcome.DONE
+
+
+def _plain(row: DataclassInstance, *times: str) -> dict[str, Any]:
+    """A row for programs, its times in UTC."""
+    data = asdict(row)
+    return data | {name: utc_time(data[name]) for name in times}
+
+
+def exists(location: str) -> bool:
+    """Whether there may be a store: a folder that is there, or an address."""
+    return "://" in location or Path(location).expanduser().is_dir()
+
+
+def must_exist(location: str) -> None:
+    """Refuse a place where nothing can be: opening a folder would make it.
+
+    Raises:
+        FileMissingError: there is no such folder, or it is memory.
+    """
+    if not exists(location):
+        raise FileMissingError(
+            location, "there is no store here", "check --store, or ingest documents first"
+        )
+
+
+def opened(run: Run, location: str | None = None) -> Store:
+    """A store, open until the end of the run.
+
+    Args:
+        run: whose settings have key and options of a server.
+        location: folder or URL; None for that of the settings.
+
+    Raises:
+        ConfigurationError: an option of the server is wrong.
+        StoreError: it cannot be opened or does not answer.
+    """
+    from rag_nodes.store import ServerOptions, open_store
+
+    settings = run.settings
+    key = settings.store_api_key
+    secret = key.get_secret_value() if key else None
+    options = ServerOptions.of(settings.store_options)
+    return run.cleanup.enter_context(open_store(location or settings.store, secret, options))
+
+
+def ledger_of(settings: Settings, location: str, *, is_theirs: bool = True) -> Path | None:
+    """Where the ledger of a store lies; None for a store that has none.
+
+    Args:
+        settings: may name another file for their own store.
+        location: of the open store.
+        is_theirs: it is the store of the settings.
+    """
+    from rag_nodes.ledger import ledger_path
+
+    return ledger_path(location, settings.ledger if is_theirs else None)
+
+
+def inventory(run: Run, location: str | None = None, *, must_know: bool = False) -> Inventory:
+    """What a store holds, with its ledger where it has one.
+
+    Args:
+        run: whose settings have key and options of a server, and the ledger of their own store.
+        location: folder or URL; None for that of the settings, which must be there.
+        must_know: a ledger that cannot be read is an error, and else only said.
+
+    Raises:
+        FileMissingError: there is no such store.
+        StoreError: it cannot be opened or does not answer, or the ledger cannot be read.
+    """
+    from rag_nodes.ledger import Ledger
+    from rag_nodes.upkeep import Inventory
+
+    settings = run.settings
+    if location is None:
+        must_exist(settings.store)
+    store = opened(run, location)
+    is_theirs = location in {None, settings.store}
+    path = ledger_of(settings, store.location, is_theirs=is_theirs)
+    ledger = None
+    if path and path.is_file():
+        try:
+            ledger = run.cleanup.enter_context(Ledger(path))
+        except LedgerDamagedError as error:
+            if must_know:
+                raise
+            run.warn(f"{error}; until then paths and times are not known")
+    return Inventory(store, ledger)
+
+
+def of_parser(held: Sequence[HeldCollection], parser: str) -> list[HeldCollection]:
+    """The collections of a parser.
+
+    Args:
+        held: to choose from.
+        parser: its class, a preset with its options, or the name of a collection; "" for any.
+
+    Raises:
+        ConfigurationError: there is no such preset.
+    """
+    if not parser or any(parser in {one.parser, one.info.name} for one in held):
+        return [one for one in held if parser in {"", one.parser, one.info.name}]
+    from rag_nodes.operations.parsers import make_parsers
+    from rag_nodes.store import collection_name
+
+    spec = ParserSpec.model_validate(parser_spec(parser))
+    (made,) = make_parsers([spec], {}, lambda: None).values()
+
+    def is_it(one: HeldCollection) -> bool:
+        if one.row:
+            return one.row.fingerprint == made.fingerprint
+        name = collection_name(one.corpus, made.fingerprint, made.class_name(), one.info.embedding)
+        return name == one.info.name
+
+    return [one for one in held if is_it(one)]

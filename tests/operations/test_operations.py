@@ -1,0 +1,166 @@
+"""What holds for every operation, whoever asks for it and on whichever surface."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.main import get_command_from_info
+from typer.models import CommandInfo
+
+from rag_nodes.cli.derive import command_of
+from rag_nodes.operations import GROUPS, OPERATIONS, Operation
+from rag_nodes.operations.base import Flag, Only, Reply, has, model_for
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rag_nodes.operations.base import Surface
+
+SERVED = [(one, surface) for one in OPERATIONS for surface in one.surfaces if surface != "cli"]
+LIGHT = "typer", "rich", "pydantic", "pydantic_settings"
+HEAVY = "llama_index", "qdrant_client", "pymupdf", "openai", "gradio", "numpy", "tiktoken", "ray"
+
+every_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+every_served = pytest.mark.parametrize(
+    ("operation", "surface"), SERVED, ids=lambda one: getattr(one, "name", one)
+)
+
+
+def imported_by(script: str, names: tuple[str, ...]) -> list[str]:
+    looked = f"import sys\n{script}\nprint([one for one in {names!r} if one in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", looked], capture_output=True, text=True, check=True
+    )
+    found: list[str] = json.loads(done.stdout.splitlines()[-1].replace("'", '"'))
+    return found
+
+
+def test_the_list_imports_nothing_but_names() -> None:
+    assert imported_by("import rag_nodes.operations", (*LIGHT, *HEAVY)) == []
+
+
+def test_the_help_of_every_operation_imports_nothing_heavy() -> None:
+    names = [one.name for one in OPERATIONS]
+    script = (
+        "import contextlib, io\n"
+        "from rag_nodes.cli.program import run\n"
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        f"    codes = [run([*name.split(), '--help']) for name in {names!r}]\n"
+        "assert codes == [0] * len(codes), codes"
+    )
+    assert imported_by(script, HEAVY) == []
+
+
+@every_operation
+def test_the_list_says_what_the_docstring_of_the_request_says(operation: Operation) -> None:
+    said = " ".join((operation.request.__doc__ or "").split())
+    assert said.startswith(operation.summary)
+    assert operation.name.partition(" ")[0] in GROUPS or " " not in operation.name
+
+
+@every_operation
+def test_every_field_is_described(operation: Operation) -> None:
+    fields = operation.request.model_fields
+    assert [name for name, one in fields.items() if not one.description] == []
+    settings = Settings.model_fields
+    assert [name for name in operation.settings if not settings[name].description] == []
+
+
+@every_operation
+def test_what_is_usual_is_there(operation: Operation) -> None:
+    known = {*operation.request.model_fields, *operation.settings}
+    assert {*operation.usual} <= known
+    assert len(operation.usual) <= 5
+
+
+@every_operation
+def test_its_examples_can_be_typed(operation: Operation) -> None:
+    command = get_command_from_info(
+        CommandInfo(name="it", callback=command_of(operation)),
+        pretty_exceptions_short=False,
+        rich_markup_mode=None,
+    )
+    assert operation.examples
+    for example in operation.examples:
+        typed = shlex.split(example.partition(" | ")[0].partition(" > ")[0])
+        words = operation.name.split()
+        assert typed[: len(words)] == words
+        command.make_context("it", typed[len(words) :])
+
+
+@every_operation
+def test_parsers_are_typed_alike_everywhere(operation: Operation) -> None:
+    for name, field in operation.request.model_fields.items():
+        if "ParserSpec" in str(field.annotation):
+            (flag,) = (one for one in field.metadata if isinstance(one, Flag))
+            assert (flag.name or f"--{name}", flag.short) == ("--parser", "-p")
+
+
+# --- what strangers may send and see ------------------------------------------------------------
+
+
+def schemas(schema: Any) -> Iterator[dict[str, Any]]:
+    """Every schema in a schema."""
+    if isinstance(schema, list):
+        for one in schema:
+            yield from schemas(one)
+    elif isinstance(schema, dict):
+        yield schema
+        for one in schema.values():
+            yield from schemas(one)
+
+
+@every_served
+def test_a_stranger_can_name_no_file_and_send_nothing_without_a_bound(
+    operation: Operation, surface: Surface
+) -> None:
+    schema = model_for(operation.request, surface).model_json_schema()
+    for one in schemas(schema):
+        kind = one.get("type")
+        assert one.get("format") not in {"path", "file-path", "directory-path"}
+        if kind == "string" and not {"enum", "const"} & one.keys():
+            assert "maxLength" in one, one
+        elif kind in {"integer", "number"}:
+            assert {"maximum", "exclusiveMaximum"} & one.keys(), one
+        elif kind == "array":
+            assert "maxItems" in one, one
+
+
+@every_served
+def test_what_only_the_owner_may_say_is_refused_by_name(
+    operation: Operation, surface: Surface
+) -> None:
+    model = model_for(operation.request, surface)
+    hidden = [name for name, one in operation.request.model_fields.items() if not has(one, surface)]
+    assert not set(hidden) & set(model.model_fields)
+    assert model.model_config["extra"] == "forbid"
+
+
+@every_served
+def test_a_stranger_gets_a_typed_reply_without_open_tables(
+    operation: Operation, surface: Surface
+) -> None:
+    reply = operation.result.reply
+    assert reply is not None
+    assert issubclass(reply, Reply)
+    schema = model_for(reply, surface).model_json_schema()
+    for one in schemas(schema):
+        assert one.get("additionalProperties") is not True, one
+    assert not [
+        one for one in schemas(schema) if {"source", "path"} & one.get("properties", {}).keys()
+    ]
+
+
+def test_a_field_of_another_surface_is_no_field() -> None:
+    (chunk,) = (one for one in OPERATIONS if one.name == "chunk")
+    request = chunk.request
+    assert Only(("cli",)) in request.model_fields["file"].metadata
+    assert set(model_for(request, "rest").model_fields) - set(
+        model_for(request, "mcp").model_fields
+    ) == {"document"}
