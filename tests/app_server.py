@@ -15,8 +15,10 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from rag_nodes.server.clients import Clients
-from rag_nodes.server.gate import Access, BodyLimits, Gate, ServerLimits, Workers
+from rag_nodes.server.gate import Access, Gate
+from rag_nodes.server.limits import BodyLimits, ServerLimits
 from rag_nodes.server.rest.application import make_api
+from rag_nodes.server.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,9 +13,10 @@ import rag_nodes
 from rag_nodes.cli.program import run
 from rag_nodes.parsers import offered
 from rag_nodes.server.clients import Clients
-from rag_nodes.server.gate import ServerLimits, Workers
+from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.mcp.application import make_mcp
 from rag_nodes.server.rest.application import make_api
+from rag_nodes.server.workers import Workers
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:

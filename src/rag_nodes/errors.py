@@ -28,6 +28,7 @@
     ├── ParseError                    a document could not be cut
     │   ├── ParseTimeoutError         cutting it takes longer than the limit
     │   └── ParserCrashedError        the process that cut it died
+    ├── SessionEndedError             a visitor's session is over, or never was
     ├── TransformationError           a transformation of the user failed
     ├── ModelError                    an embedding model or LLM failed
     │   ├── ModelConnectionError
@@ -246,6 +247,10 @@ class ParseTimeoutError(ParseError):
 
 class ParserCrashedError(ParseError):
     """The process that cut a document died."""
+
+
+class SessionEndedError(RagNodesError):
+    """A visitor's session is over, or never was."""
 
 
 class TransformationError(RagNodesError):

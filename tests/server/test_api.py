@@ -20,8 +20,10 @@ from pydantic import SecretStr
 from rag_nodes.errors import StoreLockedError
 from rag_nodes.pipeline import driver
 from rag_nodes.server.failures import public, without_paths
-from rag_nodes.server.gate import Access, ServerLimits, Workers
+from rag_nodes.server.gate import Access
+from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.rest.events import MEDIA_TYPE
+from rag_nodes.server.workers import Workers
 from rag_nodes.settings import Settings
 from rag_nodes.store.edge import shards
 

@@ -15,8 +15,9 @@ from fixtures_app import offline_settings
 from hostile_parsers import HangingNodeParser, is_running, wait_for
 
 from rag_nodes.evaluation.report import EvaluationReport
-from rag_nodes.server.gate import ServerLimits, Workers
+from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.rest.evaluate.replies import EvaluationReply
+from rag_nodes.server.workers import Workers
 from rag_nodes.workspace import bounds
 from rag_nodes.workspace import workspace as workspace_module
 

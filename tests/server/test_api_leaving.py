@@ -13,9 +13,10 @@ from app_server import PATIENCE, Api, hanging_up
 from hostile_parsers import HangingNodeParser, is_running, wait_for
 from openai_server import Fault
 
+from rag_nodes.errors import SessionEndedError
 from rag_nodes.server.clients import HeldStream
-from rag_nodes.server.failures import ApiError
-from rag_nodes.server.gate import ServerLimits, Workers
+from rag_nodes.server.limits import ServerLimits
+from rag_nodes.server.workers import Workers
 from rag_nodes.workspace import workspace as workspace_module
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def test_whoever_reads_on_while_a_session_ends_hears_that_it_has_ended() -> None
     class Stream:
         def close(self) -> None:
             """What wakes the reader."""
-            with pytest.raises(ApiError, match="has ended"):
+            with pytest.raises(SessionEndedError, match="has ended"):
                 asking.report()
 
     held = threading.Lock()

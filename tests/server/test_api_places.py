@@ -15,7 +15,8 @@ from hostile_parsers import HangingNodeParser, is_running, wait_for
 from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.errors import BusyError
 from rag_nodes.server import clients
-from rag_nodes.server.gate import ServerLimits, Workers
+from rag_nodes.server.limits import ServerLimits
+from rag_nodes.server.workers import Workers
 from rag_nodes.workspace import workspace as workspace_module
 
 if TYPE_CHECKING:

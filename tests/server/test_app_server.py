@@ -16,7 +16,8 @@ from app_server import listening
 from pydantic import SecretStr
 
 import rag_nodes.server.serve as serving
-from rag_nodes.server.gate import Access, ServerLimits
+from rag_nodes.server.gate import Access
+from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.serve import launch, make_server
 from rag_nodes.settings import Settings
 

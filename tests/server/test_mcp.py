@@ -19,8 +19,10 @@ from starlette.applications import Starlette
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
-from rag_nodes.server.gate import Access, BodyLimits, Gate, ServerLimits, Workers
+from rag_nodes.server.gate import Access, Gate
+from rag_nodes.server.limits import BodyLimits, ServerLimits
 from rag_nodes.server.mcp import PATH, make_mcp
+from rag_nodes.server.workers import Workers
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 from rag_nodes.transforms import FurtherVectors

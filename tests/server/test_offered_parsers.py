@@ -13,9 +13,10 @@ from starlette.routing import Mount
 
 from rag_nodes.parsers import PRESETS, offered
 from rag_nodes.server.clients import Clients
-from rag_nodes.server.gate import ServerLimits, Workers
+from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.mcp import make_mcp
 from rag_nodes.server.rest.application import make_api
+from rag_nodes.server.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from app_server import listening
 
-from rag_nodes.server.gate import ServerLimits
+from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.serve import make_server
 from rag_nodes.settings import Settings
 

@@ -15,8 +15,8 @@ from app_server import Api
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
-from rag_nodes.server.gate import BodyLimits, ServerLimits
-from rag_nodes.server.rest.uploads import NAME_BYTES, safe_name, save
+from rag_nodes.server.limits import BodyLimits, ServerLimits
+from rag_nodes.server.uploads import NAME_BYTES, safe_name, save
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:

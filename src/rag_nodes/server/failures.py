@@ -6,7 +6,7 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any
 
-from fastapi.exceptions import HTTPException, RequestValidationError
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
@@ -16,11 +16,13 @@ from rag_nodes.errors import (
     ConfigurationError,
     DatasetError,
     DatasetTooLargeError,
+    DocumentMissingError,
     MissingPackageError,
     ModelError,
     ParseError,
     RagNodesError,
     ReadError,
+    SessionEndedError,
     StoreError,
 )
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 _STATUS: tuple[tuple[type[RagNodesError], int], ...] = (
     (BusyError, 503),
+    (SessionEndedError, 404),
+    (DocumentMissingError, 404),
     (ConfigurationError, 422),
     (DatasetTooLargeError, 413),
     (DatasetError, 422),
@@ -50,45 +54,21 @@ _REMEDIES = {
     503: "try again later",
 }
 _BUG = ("this went wrong inside the server", "tell whoever runs it; its log says more")
-_PATH = re.compile(r"(?<![\w:/.])(?:/|[A-Za-z]:\\)[^\s:;,'\"]*[/\\]([^\s:;,'\"/\\]+)")
-"""An absolute path; addresses of the web are none."""
-_RETRY_SECONDS = 2
+_PATH = re.compile(r"(?<![\w:/.])(?:/(?!api/)|[A-Za-z]:\\)[^\s:;,'\"]*[/\\]([^\s:;,'\"/\\]+)")
+"""An absolute path; addresses of the web and of this API are none."""
+_RETRY_SECONDS = "2"
 _GONE = 499
 """What proxies note for clients that left; nobody reads it."""
 
 logger = logging.getLogger(__name__)
 
 
-class ApiError(HTTPException):
-    """What is wrong with a request, and what helps.
-
-    Args:
-        status: HTTP status code.
-        error: what is wrong.
-        remedy: what helps; None for what usually does.
-    """
-
-    def __init__(self, status: int, error: str, remedy: str | None = None) -> None:
-        super().__init__(status, error)
-        self.remedy = remedy or _remedy(status)
-
-
-def busy() -> ApiError:
-    """More work than this server takes on at once."""
-    return ApiError(503, "too much is being worked on at once", "try again in a few seconds")
-
-
-def too_large(what: str) -> ApiError:
-    """Something is over its limit, such as "the upload has more than 20 files"."""
-    return ApiError(413, what)
-
-
-def error_response(status: int, error: str, remedy: str) -> JSONResponse:
+def error_response(
+    status: int, error: str, remedy: str, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
     """The one shape of all refusals."""
-    response = JSONResponse({"error": error, "remedy": remedy}, status)
-    if status == 503:  # noqa: PLR2004 - Service Unavailable
-        response.headers["retry-after"] = str(_RETRY_SECONDS)
-    return response
+    later = {"retry-after": _RETRY_SECONDS} if status == 503 else {}  # noqa: PLR2004
+    return JSONResponse({"error": error, "remedy": remedy}, status, {**later, **(headers or {})})
 
 
 def public(error: Exception) -> tuple[int, str, str]:
@@ -126,10 +106,7 @@ def _refused(_: Request, error: Exception) -> Response:
     if not isinstance(error, StarletteHTTPException):
         raise error
     status = 422 if error.status_code == 400 else error.status_code  # noqa: PLR2004 - Bad Request
-    remedy = error.remedy if isinstance(error, ApiError) else _remedy(status)
-    response = error_response(status, str(error.detail), remedy)
-    response.headers.update(error.headers or {})
-    return response
+    return error_response(status, str(error.detail), _remedy(status), error.headers)
 
 
 def _invalid(_: Request, error: Exception) -> Response:

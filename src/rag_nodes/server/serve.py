@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.parsers import Preset
     from rag_nodes.server.clients import Clients
-    from rag_nodes.server.gate import Access, ServerLimits
+    from rag_nodes.server.gate import Access
+    from rag_nodes.server.limits import ServerLimits
     from rag_nodes.settings import Settings
 
 MAX_UPLOAD = "100mb"
@@ -130,16 +131,10 @@ def make_server(
     from rag_nodes.apps.page import build_app
     from rag_nodes.parsers import offered
     from rag_nodes.server.clients import Clients
-    from rag_nodes.server.gate import (
-        Access,
-        BodyLimits,
-        Gate,
-        NoDeepLinks,
-        SecurityHeaders,
-        ServerLimits,
-        Workers,
-    )
+    from rag_nodes.server.gate import Access, Gate, NoDeepLinks, SecurityHeaders
+    from rag_nodes.server.limits import BodyLimits, ServerLimits
     from rag_nodes.server.rest.application import make_api
+    from rag_nodes.server.workers import Workers
 
     access, limits = access or Access(), limits or ServerLimits()
     clients = Clients(

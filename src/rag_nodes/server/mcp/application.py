@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rag_nodes.parsers import Preset
-    from rag_nodes.server.gate import ServerLimits, Workers
+    from rag_nodes.server.limits import ServerLimits
+    from rag_nodes.server.workers import Workers
     from rag_nodes.settings import Settings
 
 PATH = "/mcp"

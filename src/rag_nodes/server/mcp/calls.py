@@ -10,14 +10,14 @@ from pydantic import ValidationError
 from starlette.requests import Request
 
 from rag_nodes.errors import RagNodesError
-from rag_nodes.server.failures import ApiError, misfits, public
-from rag_nodes.server.gate import ended_by_leaving
+from rag_nodes.server.failures import misfits, public
+from rag_nodes.server.workers import ended_by_leaving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rag_nodes.parsers import Preset
-    from rag_nodes.server.gate import Workers
+    from rag_nodes.server.workers import Workers
     from rag_nodes.settings import Settings
 
 Reply = TypeVar("Reply")
@@ -47,8 +47,6 @@ class Calls:
         try:
             async with ended_by_leaving(request):
                 return await self._workers.run(caller, work)
-        except ApiError as error:
-            raise ToolError(f"{error.detail}; {error.remedy}") from None
         except ValidationError as error:
             said = misfits(error.errors(include_url=False, include_input=False))
             raise ToolError(said) from None

@@ -26,7 +26,7 @@ from rag_nodes.server.rest.models import (
 )
 from rag_nodes.server.rest.parser_options import ParserName, ParserOptions
 from rag_nodes.server.rest.replies import AnswerReply, Chunks, Compared
-from rag_nodes.server.rest.uploads import text_document
+from rag_nodes.server.uploads import text_document
 from rag_nodes.workspace import Workspace
 from rag_nodes.workspace.bounds import LARGEST
 from rag_nodes.workspace.options import MOST_QUESTION

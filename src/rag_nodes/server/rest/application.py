@@ -15,7 +15,8 @@ from rag_nodes.server.rest.routes import make_router
 
 if TYPE_CHECKING:
     from rag_nodes.server.clients import Clients
-    from rag_nodes.server.gate import ServerLimits, Workers
+    from rag_nodes.server.limits import ServerLimits
+    from rag_nodes.server.workers import Workers
     from rag_nodes.settings import Settings
 
 _DESCRIPTION = f"""\

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from rag_nodes.server.clients import HeldStream
-    from rag_nodes.server.gate import Workers
+    from rag_nodes.server.workers import Workers
 
 MEDIA_TYPE = "text/event-stream"
 

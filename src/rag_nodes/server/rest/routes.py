@@ -12,11 +12,10 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from rag_nodes.errors import ConfigurationError, ModelError
 from rag_nodes.metadata import display_name
 from rag_nodes.models import choose_models
 from rag_nodes.server.clients import Clients
-from rag_nodes.server.failures import ApiError, halves, too_large
-from rag_nodes.server.gate import ended_by_leaving
 from rag_nodes.server.rest.evaluate import Evaluations
 from rag_nodes.server.rest.events import MEDIA_TYPE, EventStream
 from rag_nodes.server.rest.models import AskBody, ChunkBody, CompareBody
@@ -33,13 +32,15 @@ from rag_nodes.server.rest.replies import (
     UploadedFile,
 )
 from rag_nodes.server.rest.sessions import SessionId, caller_of
-from rag_nodes.server.rest.uploads import Received, facts_of, text_document
+from rag_nodes.server.uploads import Received, facts_of, text_document
+from rag_nodes.server.workers import ended_by_leaving
 from rag_nodes.workspace.workspace import cut
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
-    from rag_nodes.server.gate import Caller, ServerLimits, Workers
+    from rag_nodes.server.limits import ServerLimits
+    from rag_nodes.server.workers import Caller, Workers
     from rag_nodes.settings import Settings
 
 _MOST_PARTS = 1000
@@ -163,7 +164,7 @@ class _Api:
             return reply
         column = reply.columns[0]
         if column.answer is None:
-            raise ApiError(503, *halves(column.error or "there is no answer", 503))
+            raise ModelError(column.error or "there is no answer; ask again")
         return column.answer
 
     async def compare(
@@ -226,15 +227,15 @@ class _Api:
 
     def _check_number(self, files: int) -> None:
         if not files:
-            raise ApiError(422, "no file in the field 'files'", "send at least one")
+            raise ConfigurationError("no file in the field 'files'; send at least one")
         if files > self._limits.upload_files:
-            raise too_large(f"the upload has more than {self._limits.upload_files} files")
+            raise HTTPException(413, f"the upload has more than {self._limits.upload_files} files")
 
 
 def _as_too_many(error: HTTPException) -> HTTPException:
     """Starlette's limit of form parts is one of size."""
     if str(error.detail).startswith("Too many"):
-        return too_large("the upload has too many parts")
+        return HTTPException(413, "the upload has too many parts")
     return error
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from fastapi import Request
 
     from rag_nodes.server.clients import Clients
-    from rag_nodes.server.gate import Caller, Workers
+    from rag_nodes.server.workers import Caller, Workers
 
 SessionId = Annotated[
     str | None,

@@ -13,7 +13,7 @@ from rag_nodes.errors import RagNodesError
 from rag_nodes.evaluation.plan import Step
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.processes import Interrupt, interruptible
-from rag_nodes.server.failures import ApiError, public
+from rag_nodes.server.failures import public
 from rag_nodes.server.rest.evaluate.replies import public_report
 from rag_nodes.server.rest.events import MEDIA_TYPE, line
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
-    from rag_nodes.server.gate import Workers
+    from rag_nodes.server.workers import Workers
 
     Tell = Callable[[Step], None]
 
@@ -118,8 +118,6 @@ def _last(event: EvaluationReport | Exception) -> tuple[str, dict[str, Any]]:
     """Name and data of what ends a run."""
     if isinstance(event, EvaluationReport):
         return "finished", {"report": event.as_dict()}
-    if isinstance(event, ApiError):
-        return "failed", {"error": str(event.detail), "remedy": event.remedy}
     if not isinstance(event, RagNodesError):
         logger.error("an evaluation failed", exc_info=event)
     _, what, remedy = public(event)

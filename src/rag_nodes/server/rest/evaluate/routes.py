@@ -16,8 +16,6 @@ from rag_nodes.evaluation.checks import check_dataset
 from rag_nodes.evaluation.drafts import draft_questions
 from rag_nodes.evaluation.importers import plain_of
 from rag_nodes.evaluation.page import html_of
-from rag_nodes.server.failures import ApiError
-from rag_nodes.server.gate import ended_by_leaving
 from rag_nodes.server.rest.evaluate.bodies import CheckBody, DraftBody, EvaluateBody, labels_of
 from rag_nodes.server.rest.evaluate.progress import EvaluationStream
 from rag_nodes.server.rest.evaluate.replies import (
@@ -29,13 +27,15 @@ from rag_nodes.server.rest.evaluate.replies import (
 )
 from rag_nodes.server.rest.events import MEDIA_TYPE
 from rag_nodes.server.rest.sessions import SessionId, caller_of
+from rag_nodes.server.workers import ended_by_leaving
 from rag_nodes.workspace.bounds import check_documents
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.importers.labels import Labels
     from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.server.clients import Client, Clients
-    from rag_nodes.server.gate import ServerLimits, Workers
+    from rag_nodes.server.limits import ServerLimits
+    from rag_nodes.server.workers import Workers
     from rag_nodes.settings import Settings
 
 _PAGE_HEADERS = {
@@ -123,7 +123,7 @@ class Evaluations:
             ):
                 file = form.get("questions")
                 if not isinstance(file, UploadFile):
-                    raise ApiError(422, "no file in the field 'questions'", "send one")
+                    raise ConfigurationError("no file in the field 'questions'; send one")
                 return await self._workers.run(
                     caller, self._brought, key, client, file, most=self._limits.documents
                 )

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
-import anyio.to_thread
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from rag_nodes.server.failures import ApiError, error_response, too_large
+from rag_nodes.server.failures import error_response
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -54,6 +54,9 @@ class ServerLimits:
 class BodyLimits:
     """ASGI middleware that answers 413 to bodies over the limit, announced or not.
 
+    Starlette's `RequestBodyLimitMiddleware` would not do: it answers in plain text and hangs up
+    while a client still sends, who then reads no refusal.
+
     Args:
         app: what answers the others.
         limits: how many bytes are too many.
@@ -68,20 +71,18 @@ class BodyLimits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        limit = self._limit(scope["path"])
-        refusal = too_large(f"the request has more than {limit:,} bytes")
+        is_upload = scope["path"].rstrip("/") in UPLOADS
+        limit = self._limits.upload_bytes if is_upload else self._limits.body_bytes
         headers = Headers(scope=scope)
         announced = headers.get("content-length", "0")
         if not announced.isdecimal() or int(announced) > limit:
             # With `Expect` a client sends nothing before it is told to.
-            await _answer(refusal, scope, receive, send, more="expect" not in headers)
+            await _refuse(limit, scope, receive, send, more="expect" not in headers)
             return
         with suppress(ClientDisconnect):  # of Gradio's upload; nobody is there to be answered
-            await self._counted(scope, receive, send, limit, refusal)
+            await self._counted(scope, receive, send, limit)
 
-    async def _counted(
-        self, scope: Scope, receive: Receive, send: Send, limit: int, refusal: ApiError
-    ) -> None:
+    async def _counted(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
         seen, more, started = 0, False, False
 
         async def receive_some() -> Message:
@@ -90,7 +91,7 @@ class BodyLimits:
             seen += len(message.get("body", b""))
             more = message.get("more_body", False)
             if seen > limit:
-                raise refusal
+                raise HTTPException(413)
             return message
 
         async def send_some(message: Message) -> None:
@@ -102,34 +103,25 @@ class BodyLimits:
 
         try:
             await self._app(scope, receive_some, send_some)
-        except ApiError:
+        except HTTPException:
             if started or seen <= limit:
                 raise
         if seen > limit and not started:
-            await _answer(refusal, scope, receive, send, more=more)
-
-    def _limit(self, path: str) -> int:
-        """Bytes that a request to this path may have."""
-        is_upload = path.rstrip("/") in UPLOADS
-        return self._limits.upload_bytes if is_upload else self._limits.body_bytes
+            await _refuse(limit, scope, receive, send, more=more)
 
 
-async def _read_on(receive: Receive) -> None:
-    """Drop some of what still comes: clients that send while we hang up read no refusal."""
-    left, more = _READ_ON, True
+async def _refuse(limit: int, scope: Scope, receive: Receive, send: Send, *, more: bool) -> None:
+    """Refuse; with more of the body to come, after some of that.
+
+    Clients that send while we hang up read no refusal.
+    """
+    left = _READ_ON if more else 0
     with anyio.move_on_after(_READ_ON_SECONDS):
         while more and left > 0:
             message = await receive()
             left -= len(message.get("body", b""))
             more = message.get("more_body", False)
-
-
-async def _answer(
-    refusal: ApiError, scope: Scope, receive: Receive, send: Send, *, more: bool
-) -> None:
-    """Refuse; with more of the body to come, after some of that."""
-    if more:
-        await _read_on(receive)
-    response = error_response(refusal.status_code, str(refusal.detail), refusal.remedy)
-    response.headers["connection"] = "close"  # the rest of the body is not wanted
+    what = f"the request has more than {limit:,} bytes"
+    # The rest of the body is not wanted.
+    response = error_response(413, what, "send less at once", {"connection": "close"})
     await response(scope, receive, send)

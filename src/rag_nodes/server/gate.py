@@ -1,4 +1,4 @@
-"""Who may use the served app: passwords, tokens, and no page of another site."""
+"""What stands before page, REST and MCP: who may come in, and which headers leave."""
 
 from __future__ import annotations
 
@@ -11,19 +11,44 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
 
 from rag_nodes.server.failures import error_response
-from rag_nodes.server.gate.throttle import Throttle
+from rag_nodes.server.throttle import Throttle
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
     from starlette.responses import Response
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MACHINES = ("/api", "/mcp")
 """Paths that programs use; a token opens these and nothing else."""
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 """By these names a server that listens on the loopback interface is spoken to."""
+_POLICY = {
+    "default-src": "'self'",
+    # Gradio's own page compiles templates and injects styles.
+    "script-src": "'self' 'unsafe-inline' 'unsafe-eval'",
+    "style-src": "'self' 'unsafe-inline'",
+    "img-src": "'self' data: blob:",
+    "font-src": "'self' data:",
+    "connect-src": "'self'",
+    "object-src": "'none'",
+    "base-uri": "'self'",
+    "form-action": "'self'",
+    "frame-ancestors": "'none'",
+}
+"""The browser loads from and sends to this server only, so text in the page cannot leak."""
+
+_HEADERS = (
+    (
+        b"content-security-policy",
+        "; ".join(f"{what} {where}" for what, where in _POLICY.items()).encode(),
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+)
 _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -73,7 +98,7 @@ class Gate:
         await (refusal or self._app)(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        headers = Headers(scope=scope)
+        headers, path = Headers(scope=scope), scope["path"]
         host = headers.get("host", "")
         if self._access.local and _name(host) not in LOCAL_NAMES:
             return error_response(
@@ -85,33 +110,29 @@ class Gate:
             return error_response(
                 403, "the request comes from the page of another site", "send it without one"
             )
-        if not self._asks(scope["path"]):
+        by_token = self._access.token is not None and _is_for_machines(path)
+        if self._access.password is None and not by_token:
             return None
-        address = (scope.get("client") or ("",))[0]
-        return self._signed_in(scope["path"], headers.get("authorization", ""), address)
-
-    def _signed_in(self, path: str, shown: str, address: str) -> Response | None:
-        """None for who may come in; who shows nothing has guessed nothing."""
+        shown, address = headers.get("authorization", ""), (scope.get("client") or ("",))[0]
         if shown and (seconds := self._throttle.seconds(address)):
-            return _later(seconds)
-        if self._opens(path, shown):
+            return error_response(
+                429,
+                "too many wrong passwords or tokens",
+                f"try again in {seconds} s, with the right one",
+                {"retry-after": str(seconds)},
+            )
+        if self._opens(shown, by_token=by_token):
             self._throttle.succeeded(address)
             return None
-        if shown:
+        if shown:  # who shows nothing has guessed nothing
             self._throttle.failed(address)
-        return _unauthorised(asks_for_token=self._asks_for_token(path))
+        return _unauthorised(by_token=by_token)
 
-    def _asks(self, path: str) -> bool:
-        return self._access.password is not None or self._asks_for_token(path)
-
-    def _asks_for_token(self, path: str) -> bool:
-        return self._access.token is not None and _is_for_machines(path)
-
-    def _opens(self, path: str, shown: str) -> bool:
-        """Whether what is shown is enough for the path."""
+    def _opens(self, shown: str, *, by_token: bool) -> bool:
+        """Whether what is shown is enough."""
         token, password = self._access.token, self._access.password
         kind, _, value = shown.partition(" ")
-        if kind.lower() == "bearer" and token is not None and self._asks_for_token(path):
+        if kind.lower() == "bearer" and token is not None and by_token:
             return _equal(value.strip(), token.get_secret_value())
         if kind.lower() == "basic" and password is not None:
             return _equal(_decoded(value), f"{self._access.user}:{password.get_secret_value()}")
@@ -122,24 +143,15 @@ def _is_for_machines(path: str) -> bool:
     return any(path == start or path.startswith(f"{start}/") for start in MACHINES)
 
 
-def _unauthorised(*, asks_for_token: bool) -> Response:
-    scheme = 'Bearer realm="rag_nodes"' if asks_for_token else 'Basic realm="rag_nodes"'
+def _unauthorised(*, by_token: bool) -> Response:
+    scheme = "Bearer" if by_token else "Basic"
     remedy = (
         "send the header Authorization: Bearer with the token of this server"
-        if asks_for_token
+        if by_token
         else "send user and password of this server"
     )
-    response = error_response(401, "not signed in", remedy)
-    response.headers["www-authenticate"] = scheme
-    return response
-
-
-def _later(seconds: int) -> Response:
-    response = error_response(
-        429, "too many wrong passwords or tokens", f"try again in {seconds} s, with the right one"
-    )
-    response.headers["retry-after"] = str(seconds)
-    return response
+    challenge = {"www-authenticate": f'{scheme} realm="rag_nodes"'}
+    return error_response(401, "not signed in", remedy, challenge)
 
 
 def _name(host: str) -> str:
@@ -169,3 +181,48 @@ def _equal(given: str, wanted: str) -> bool:
     """Compare in a time that says nothing about how much is right, nor about the length."""
     digests = (sha256(one.encode()).digest() for one in (given, wanted))
     return hmac.compare_digest(*digests)
+
+
+class SecurityHeaders:
+    """ASGI middleware that adds the headers to every response.
+
+    Args:
+        app: what answers.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, with the headers added."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = {name for name, _ in message["headers"]}
+                message["headers"] = [
+                    *message["headers"],
+                    *(pair for pair in _HEADERS if pair[0] not in given),
+                ]
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+class NoDeepLinks:
+    """ASGI middleware that closes Gradio's route for links to the state of a page.
+
+    That route writes everything a visitor has typed, the key included, into a file, and shows it
+    to whoever has the link.
+
+    Args:
+        app: what answers everything else.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or say that there is nothing."""
+        closed = scope["type"] == "http" and scope["path"].rstrip("/").endswith("/deep_link")
+        answer: ASGIApp = PlainTextResponse("Not Found", 404) if closed else self._app
+        await answer(scope, receive, send)

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 import anyio
 import anyio.to_thread
 
+from rag_nodes.errors import BusyError
 from rag_nodes.processes import Interrupt, interruptible
-from rag_nodes.server.failures import busy
-from rag_nodes.server.gate.throttle import network_of
+from rag_nodes.server.throttle import network_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from starlette.requests import Request
 
-    from rag_nodes.server.gate.limits import ServerLimits
+    from rag_nodes.server.limits import ServerLimits
 
 Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
+Made = TypeVar("Made")
 
 
 class Caller(NamedTuple):
@@ -68,17 +68,17 @@ class Workers:
         """Hold a place for a caller until what is returned is called, once.
 
         Raises:
-            ApiError: all places, or those of the caller, are taken.
+            BusyError: all places, or those of the caller, are taken.
         """
         key, most = caller
         if self._running.total() >= self._limits.at_once or self._running[key] >= most:
-            raise busy()
+            raise BusyError("too much is being worked on at once; try again in a few seconds")
         self._running[key] += 1
         return partial(self._release, key)
 
     @contextmanager
     def place(self, caller: Caller) -> Iterator[None]:
-        """Hold a place for a caller inside a `with` block; raises ApiError like `hold`."""
+        """Hold a place for a caller inside a `with` block; raises BusyError like `hold`."""
         release = self.hold(caller)
         try:
             yield
@@ -88,20 +88,20 @@ class Workers:
     async def run(
         self,
         caller: Caller,
-        work: Callable[Arguments, Result],
+        work: Callable[Arguments, Made],
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
-    ) -> Result:
+    ) -> Made:
         """Hold a place and do something in a thread."""
         with self.place(caller):
             return await self.thread(work, *args, **kwargs)
 
     async def thread(
         self,
-        work: Callable[Arguments, Result],
+        work: Callable[Arguments, Made],
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
-    ) -> Result:
+    ) -> Made:
         """Do something in a thread, under a place that is held already."""
         call = partial(work, *args, **kwargs)
         return await anyio.to_thread.run_sync(call, limiter=self._threads, abandon_on_cancel=True)
