@@ -74,12 +74,12 @@ def public_report(report: EvaluationReport) -> EvaluationReport:
 def _model(source: type, **more: Any) -> type[BaseModel]:
     """A dataclass with what its docstring says of each field, for the OpenAPI document."""
     said, hints = entries_of(source), get_type_hints(source)
+    summary = (source.__doc__ or "").partition("\n")[0]
     described: dict[str, Any] = {
-        field.name: (_plain(hints[field.name]), Field(description=said[field.name]))
+        field.name: (_plain(hints[field.name]), Field(description=said.get(field.name, summary)))
         for field in fields(source)
         if field.name not in TIMES
     }
-    summary = (source.__doc__ or "").partition("\n")[0]
     made: type[BaseModel] = create_model(source.__name__, __doc__=summary, **(described | more))
     return made
 
