@@ -40,7 +40,6 @@ SLOW = (
     "query/test_served_answers.py",
     "readers/test_bad_pdfs.py",
     "readers/test_crawl_names.py",
-    "readers/test_fair_share.py",
     "readers/test_firecrawl.py",
     "readers/test_html_hostile.py",
     "readers/test_interrupt.py",
