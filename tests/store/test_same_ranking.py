@@ -85,4 +85,7 @@ def test_what_was_written_since_counts_for_the_sample_too(
         store.delete(collection, [one.node_id for one in nodes[:deleted]])
         after = ranked(store)
     with open_store(tmp_path) as reopened:
-        assert before != after == ranked(reopened)
+        again = ranked(reopened)
+    assert [one for one, _ in before] != [one for one, _ in after]
+    # The engine adds up four terms in another order once they stand in other segments.
+    assert after == [(one, pytest.approx(score)) for one, score in again]

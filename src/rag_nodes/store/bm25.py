@@ -1,31 +1,37 @@
 """BM25 as sparse vectors: document weights here, the IDF factor inside Qdrant.
 
-A document's weight of a word is the term-frequency half of BM25; a query asks with 1.0 per word
-that carries meaning: its grammar occurs in every text, and would rank short ones first. Qdrant
-multiplies in the inverse document frequency of the collection at search time, so it is
-always that of what is stored now.
+A text is indexed by its words and by their stems, and a question asks for both: equal words always
+meet, and inflected ones do where the language of both is told. The weight of a term in a document
+is the term-frequency half of BM25; a question asks with 1.0 per word that carries meaning, as the
+words of grammar occur in every text and would rank short ones first. Qdrant multiplies in the
+inverse document frequency of the collection at search time, so it is always that of what is stored
+now.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
+from functools import lru_cache
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_nodes.text.languages import content_words
-from rag_nodes.text.words import counted, in_runs, term_id
+from rag_nodes.text.languages import (
+    content_words,
+    guess_language,
+    question_languages,
+    stem_of,
+)
+from rag_nodes.text.words import RUN, counted, stem_id, term_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rag_nodes.text.words import WordCounts
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     SparseVectors = tuple[list[list[int]], list[list[float]]]
     """Indices and values, one list per text, as `QdrantVectorStore` expects them."""
 
 SATURATION = 1.2
-"""BM25's k1: how soon further repeats of a word stop counting."""
+"""BM25's k1: how soon further repeats of a term stop counting."""
 LENGTH_PENALTY = 0.75
 """BM25's b: how much longer texts are held back, from 0 (not at all) to 1."""
 AVERAGE_WORDS = 150
@@ -34,46 +40,61 @@ average moves with every document; only the ratio of a collection's lengths matt
 
 
 def document_vectors(texts: Iterable[str]) -> SparseVectors:
-    """Term-frequency half of BM25 for each text, indices ascending."""
+    """Term-frequency half of BM25 of the words and the stems of each text, indices ascending.
+
+    Words that share a stem count together, and a text is as long as it has words.
+    """
     indices: list[list[int]] = []
     values: list[list[float]] = []
-    for run in in_runs(map(counted, texts)):
-        _add_weights(run, indices, values)
+    rest = iter(texts)
+    while run := list(islice(rest, RUN)):
+        counts = [counted(text) for text in run]
+        terms = [
+            _terms(words, guess_language(text)) for words, text in zip(counts, run, strict=True)
+        ]
+        indices.extend(map(list, terms))
+        values.extend(_weights(terms, [sum(words.values()) for words in counts]))
     return indices, values
 
 
 def query_vectors(texts: Iterable[str]) -> SparseVectors:
-    """1.0 for each different word of each text but its function words, indices ascending.
+    """1.0 for each word of each text but its function words, and for its stems, indices ascending.
 
-    All words of a text that has no others.
+    All words of a text that has no others. It is stemmed by each language that it may be in.
     """
-    return _columns(dict.fromkeys(map(term_id, content_words(text)), 1.0) for text in texts)
+    indices = [sorted(set(_asked(text))) for text in texts]
+    return indices, [[1.0] * len(one) for one in indices]
 
 
-def _add_weights(run: WordCounts, indices: list[list[int]], values: list[list[float]]) -> None:
-    """Append the vector of each text of a run."""
-    rows, texts = run.rows(), len(run.different)
-    lengths = np.bincount(rows, run.counts, minlength=texts)
-    damping = SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * lengths / AVERAGE_WORDS)
-    weights = run.counts * (SATURATION + 1) / (run.counts + damping[rows])
-    numbers = np.array([term_id(word) for word in run.vocabulary], np.int64)[run.words]
-    order = np.lexsort((numbers, rows))
-    rows, numbers = rows[order], numbers[order]
-    # Two words of one number add up: a rare blur instead of a lost word.
-    first = np.flatnonzero(np.diff(rows, prepend=-1) | np.diff(numbers, prepend=-1))
-    added = np.add.reduceat(weights[order], first).tolist() if len(first) else []
-    found = numbers[first].tolist()
-    ends = np.cumsum(np.bincount(rows[first], minlength=texts)).tolist()
-    for start, end in pairwise([0, *ends]):
-        indices.append(found[start:end])
-        values.append(added[start:end])
+def _asked(text: str) -> Iterator[int]:
+    languages = question_languages(text)
+    for word in content_words(text):
+        yield term_id(word)
+        for language in languages:
+            yield from _stems(word, language)
 
 
-def _columns(vectors: Iterable[dict[int, float]]) -> SparseVectors:
-    indices: list[list[int]] = []
-    values: list[list[float]] = []
-    for vector in vectors:
-        ordered = sorted(vector.items())
-        indices.append([index for index, _ in ordered])
-        values.append([value for _, value in ordered])
-    return indices, values
+def _terms(words: Mapping[str, int], language: str) -> dict[int, int]:
+    """How often a text has each term, numbers ascending."""
+    found: dict[int, int] = {}
+    for word, count in words.items():
+        for term in (term_id(word), *_stems(word, language)):
+            found[term] = found.get(term, 0) + count
+    return dict(sorted(found.items()))
+
+
+@lru_cache(maxsize=1 << 16)
+def _stems(word: str, language: str) -> tuple[int, ...]:
+    """The number of a word's stem, if it has one."""
+    stem = stem_of(word, language)
+    return () if stem is None else (stem_id(stem),)
+
+
+def _weights(terms: Sequence[Mapping[int, int]], lengths: Sequence[int]) -> Iterator[list[float]]:
+    """What each term of each text weighs."""
+    sizes = [len(one) for one in terms]
+    counts = np.fromiter(chain.from_iterable(one.values() for one in terms), np.int64, sum(sizes))
+    damping = SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * np.array(lengths) / AVERAGE_WORDS)
+    weights = counts * (SATURATION + 1) / (counts + np.repeat(damping, sizes))
+    rest = iter(weights.tolist())
+    return (list(islice(rest, size)) for size in sizes)

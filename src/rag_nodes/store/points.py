@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 DENSE = "text-dense"
 """Name of the embedding vector in our collections, and in hybrid ones of LlamaIndex."""
-SPARSE = "text-sparse-new"
-"""Name of the BM25 vector in our collections."""
+SPARSE = "text-words-stems"
+"""Name of the BM25 vector in our collections. It says what the vector holds: where that changes, so
+does the name, as texts that are indexed in two ways cannot be ranked together."""
 UNNAMED = ""
 """Name of a vector without one, which LlamaIndex's dense collections have."""
 

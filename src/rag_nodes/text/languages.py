@@ -18,7 +18,9 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from rag_nodes.text.words import words
+import regex
+
+from rag_nodes.text.words import UNSPACED_SCRIPTS, words
 
 _FUNCTION_WORDS = {
     "en": (
@@ -175,6 +177,24 @@ def stemmed(word: str, language: str) -> str:
     return stem
 
 
+_UNSPACED = regex.compile(rf"[{UNSPACED_SCRIPTS}]")
+
+
+def stem_of(word: str, language: str) -> str | None:
+    """What a word is indexed as beside itself; None for letters of a script without spaces.
+
+    Those are pairs of letters, and no words. A language without an algorithm takes that of English,
+    so that `iPhones` in a Chinese text meets `iPhone`, and weighs as it does in an English one.
+
+    Args:
+        word: as `rag_nodes.text.words.words` returns it.
+        language: ISO 639-1 code.
+    """
+    if not word.isascii() and _UNSPACED.match(word):
+        return None
+    return stemmed(word, language if language in _ALGORITHMS else "en")
+
+
 @lru_cache(maxsize=2 * len(_ALGORITHMS))
 def _stemmer(language: str) -> Any:
     """What stems a language, without a cache of its own, which would make it slower."""
@@ -257,6 +277,30 @@ def guess_language(text: str) -> str:
     if most < _LEAST_EVIDENCE or seen["en"] == most:
         return "en"
     return max(language for language, count in seen.items() if count == most)
+
+
+def question_languages(question: str) -> tuple[str, ...]:
+    """ISO 639-1 codes of the languages that a question may be in, at least one.
+
+    Questions are too short for `guess_language`. The language whose function words it has most of
+    is taken, all of them where several have as many; where it has none, every language that a text
+    can be told as and that has stems.
+
+    Args:
+        question: anything, the empty text included.
+    """
+    asked = set(words(question))
+    seen = {language: len(asked & known) for language, known in _told_by().items()}
+    most = max(seen.values())
+    return tuple(language for language, count in seen.items() if count == most)
+
+
+@lru_cache(maxsize=1)
+def _told_by() -> dict[str, frozenset[str]]:
+    """Function words of each language with stems; where none are listed its smallest words."""
+    known = {one: frozenset(words(text)) for one, text in _FUNCTION_WORDS.items()}
+    small = {one: frozenset(words(text)) for one, text in _SMALL_WORDS.items()}
+    return {one: own for one, own in (small | known).items() if one in _ALGORITHMS}
 
 
 def _small_words(sample: str) -> dict[str, int]:

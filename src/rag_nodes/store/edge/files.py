@@ -15,7 +15,7 @@ import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.store.points import Layout
+from rag_nodes.store.points import SPARSE, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -67,7 +67,8 @@ def read_about(folder: Path) -> tuple[str, Layout]:
     """
     about = json.loads((folder / ABOUT).read_bytes())
     named = {str(one): int(size) for one, size in about.get("named", {}).items()}
-    layout = Layout(int(about["size"]), str(about["dense"]), about["sparse"], named)
+    words = SPARSE if about["sparse"] == SPARSE else None  # of another name: indexed in another way
+    layout = Layout(int(about["size"]), str(about["dense"]), words, named)
     if not (folder / SHARD / CONFIG).is_file():
         raise FileNotFoundError(f"{SHARD}/{CONFIG} is lost")
     return str(about["name"]), layout

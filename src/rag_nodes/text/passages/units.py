@@ -16,6 +16,7 @@ from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.languages import content_words, guess_language, stemmed
 from rag_nodes.text.markdown import Kind
 from rag_nodes.text.packing import BY_LINE, Packer
+from rag_nodes.text.passages.speakers import Speakers
 from rag_nodes.text.spans import Span, trimmed
 from rag_nodes.text.words import words
 
@@ -179,7 +180,8 @@ def _cut(text: str, ideal: int, reach: int, floor: int) -> int:
 
 
 HEADING = 0.5
-"""Times that a word in a heading counts for what stands under it."""
+"""Times that a word in a heading counts for what stands under it, and one in the label of a speaker
+for what is said behind it."""
 _SAMPLE = 8_000
 """Characters of a document its language is guessed from."""
 
@@ -239,11 +241,14 @@ def units_of(question: str, runs: Sequence[Run]) -> Units:
     for number, run in enumerate(runs):
         language = languages[run.document]
         known = terms[language]
+        speakers = Speakers(run.text)
         for unit, (span, headings) in enumerate(units_in(run.text, language), start=len(spans)):
             text = span.of(run.text)
             if found := known.of(text):
                 own += [(unit, term) for term in found]
-            if headings and (found := known.above(headings)):
+            speaker = speakers.at(span.start)
+            over = headings if speaker is None else (*headings, speaker)
+            if over and (found := known.above(over)):
                 above += [(unit, term) for term in found]
             spans.append(span)
             sizes.append(letters(text))
