@@ -69,8 +69,8 @@ def test_parsers_that_compare_sentences_do_so_with_it(settings: Settings) -> Non
 
 
 @installed
-def test_a_model_nobody_knows_is_refused_with_those_that_are_known() -> None:
-    with pytest.raises(ConfigurationError, match=r"knows no model 'a/b'; it knows .*BAAI"):
+def test_a_model_nobody_knows_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="a/b is not supported"):
         get_embedding("fastembed:a/b")
 
 

@@ -34,7 +34,6 @@ from rag_nodes.models.asking import awaited
 from rag_nodes.models.faults import server_words
 from rag_nodes.parsers.nodes import link_neighbours
 from rag_nodes.parsers.parent_child import is_leaf
-from rag_nodes.text.spans import PageMap
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING
 from rag_nodes.transforms.identity import identity_of
@@ -54,9 +53,8 @@ _CLIENTS = frozenset({"openai", "httpx", "httpcore"})
 class UserTransformations(TransformComponent):
     """The user's transformations in order, with nodes behind them that are true.
 
-    A chunk whose text was changed, and a new one that is no slice of its document, loses its
-    offsets, as `ForeignNodeParser` leaves them out: it is found, read and cited by page and
-    heading, never by a wrong place. New chunks get ids that are the same in every run, and where
+    A chunk that is new, or whose text was changed, has no offsets, as `ForeignNodeParser` leaves
+    them out: it is found, read and cited by page and heading, never by a wrong place. New chunks get ids that are the same in every run, and where
     chunks were added, dropped or moved, all are numbered and linked anew. Metadata that this
     rests on are put back.
 
@@ -97,7 +95,7 @@ class UserTransformations(TransformComponent):
             TransformationError: a step failed, or gave back what cannot be stored.
             RagNodesError: as a step raised it, and where its model's server refused it.
         """
-        given = {node.node_id: _Given.of(node) for node in nodes if isinstance(node, TextNode)}
+        given = {node.node_id: _given(node) for node in nodes if isinstance(node, TextNode)}
         for step in self.steps:
             # Of parsers, HierarchicalNodeParser cuts nothing when it is awaited, and none waits.
             own = type(step).acall is not TransformComponent.acall
@@ -187,18 +185,10 @@ class _Given(NamedTuple):
     source: RelatedNodeInfo | None
     own: dict[str, Any]
 
-    @classmethod
-    def of(cls, node: TextNode) -> _Given:
-        own = {key: node.metadata[key] for key in _OWN if key in node.metadata}
-        return cls(node.text, node.start_char_idx, node.end_char_idx, node.source_node, own)
 
-    def holds(self, node: TextNode) -> bool:
-        """Whether another node is the slice of this one that its offsets say."""
-        start, end = node.start_char_idx, node.end_char_idx
-        if start is None or end is None or self.start is None or start < self.start:
-            return False
-        is_same = self.source and self.source.node_id == node.ref_doc_id
-        return bool(is_same) and self.text[start - self.start : end - self.start] == node.text
+def _given(node: TextNode) -> _Given:
+    own = {key: node.metadata[key] for key in _OWN if key in node.metadata}
+    return _Given(node.text, node.start_char_idx, node.end_char_idx, node.source_node, own)
 
 
 def _settled(
@@ -229,7 +219,9 @@ def _settled(
                 "relationship of the node it was made of"
             )
         node.relationships[NodeRelationship.SOURCE] = source
-        _place(node, is_true=any(one.holds(node) for one in given.values()))
+        node.start_char_idx = node.end_char_idx = None
+        for key in _OFFSETS:
+            node.metadata.pop(key, None)
         node.metadata[keys.TOKEN_COUNT] = count_tokens(node.text, tokenizer)
         if known is None:  # its id is to be the same in every run
             name = f"{source.node_id}/{node.metadata.get(keys.PARSER)}/{position}/{node.text}"
@@ -239,20 +231,6 @@ def _settled(
     if list(given) != [node.node_id for node in found]:
         _relink(found, renamed)
     return list(found)
-
-
-def _place(node: TextNode, *, is_true: bool) -> None:
-    """Keep the offsets of a changed node where they are true, and drop all others."""
-    start, end = node.start_char_idx, node.end_char_idx
-    if is_true and start is not None and end is not None:
-        pages = PageMap.of(node.metadata)
-        node.metadata.pop(keys.PAGE_BREAKS, None)
-        facts = pages.facts(start, end) if pages else {}
-        node.metadata.update({**facts, keys.START_CHAR: start, keys.END_CHAR: end})
-        return
-    node.start_char_idx = node.end_char_idx = None
-    for key in _OFFSETS:
-        node.metadata.pop(key, None)
 
 
 def _relink(nodes: Sequence[TextNode], renamed: Mapping[str, str]) -> None:
