@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import regex
+from hypothesis import settings
 from llama_index.core.schema import Document, TextNode
 
 from rag_nodes import metadata as keys
@@ -41,6 +42,9 @@ SMALL = {
     },
 }
 """Sizes so small that generated documents are cut many times."""
+
+FEW = settings(max_examples=max(5, settings().max_examples // 4))
+"""For what another layer does to nodes, whatever their text."""
 
 
 def small_parser(name: str) -> SpanNodeParser:

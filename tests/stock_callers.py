@@ -16,6 +16,8 @@ from parser_laws import SMALL
 from rag_nodes.parsers import PRESETS, get_parser
 
 EVERY = pytest.mark.parametrize("name", PRESETS)
+EVERY_KIND = pytest.mark.parametrize("name", ["heading", "sentence-window", "parent-child"])
+"""A preset of each kind of node: chunks, chunks with a window to read, chunks with parents."""
 EMBEDDING = MockEmbedding(embed_dim=4)
 
 MANUAL = """# The pump

@@ -20,27 +20,28 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.readers.base import BaseReader
 
 import rag_nodes
-from rag_nodes.parsers import PRESETS, Preset
+from rag_nodes.parsers import PRESETS
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("gradio", "qdrant_client", "pymupdf", "openai", "ray", "llama_index", "lxml", "numpy")
 
 
-def loaded_after(code: str) -> set[str]:
-    """The heavy packages a fresh interpreter has imported after this code."""
-    report = f"\nimport json, sys\nprint(json.dumps([n for n in {HEAVY} if n in sys.modules]))"
-    run = subprocess.run(
-        [sys.executable, "-c", code + report], capture_output=True, text=True, check=True
+def loaded_after(*steps: str) -> list[set[str]]:
+    """The heavy packages a fresh interpreter has imported after each of some steps."""
+    report = f"print(json.dumps([n for n in {HEAVY} if n in sys.modules]))"
+    code = "\n".join(["import json, sys", *(f"{step}\n{report}" for step in steps)])
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return [set(json.loads(line)) for line in run.stdout.splitlines()]
+
+
+def test_nothing_heavy_is_loaded_before_it_is_used_and_no_client_by_any_name() -> None:
+    packages = loaded_after(
+        "import rag_nodes; rag_nodes.__version__; dir(rag_nodes)",
+        "from rag_nodes.parsers import PRESETS, get_parser; list(PRESETS)",
+        "rag_nodes.errors.RagNodesError; rag_nodes.parsers.SpanNodeParser",
+        "from rag_nodes import *",
     )
-    return set(json.loads(run.stdout))
-
-
-def test_importing_the_package_loads_no_framework_and_no_client() -> None:
-    assert loaded_after("import rag_nodes; rag_nodes.__version__; dir(rag_nodes)") == set()
-
-
-def test_all_public_names_together_load_llama_index_and_no_client() -> None:
-    assert loaded_after("from rag_nodes import *") == {"llama_index", "numpy"}
+    assert packages == [set(), set(), {"llama_index", "numpy"}, {"llama_index", "numpy"}]
 
 
 def test_the_public_names_are_complete_and_sorted() -> None:
@@ -51,35 +52,27 @@ def test_the_public_names_are_complete_and_sorted() -> None:
     assert set(rag_nodes.__all__) <= set(dir(rag_nodes))
 
 
-@pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
-def test_the_class_of_every_preset_is_found_also_before_anybody_lists_it(preset: Preset) -> None:
-    assert getattr(rag_nodes, preset.parser.__name__) is preset.parser
-    assert getattr(rag_nodes.parsers, preset.parser.__name__) is preset.parser
+def test_the_class_of_every_preset_is_found_also_before_anybody_lists_it() -> None:
+    for preset in PRESETS.values():
+        for place in (rag_nodes, rag_nodes.parsers):
+            assert getattr(place, preset.parser.__name__) is preset.parser
 
 
-@pytest.mark.parametrize("name", sorted(set(rag_nodes.__all__) - {"__version__"}))
-def test_type_checkers_and_the_interpreter_find_a_name_in_the_same_place(name: str) -> None:
+def test_type_checkers_and_the_interpreter_find_every_name_in_the_same_place() -> None:
     tree = ast.parse((ROOT / "src/rag_nodes/__init__.py").read_text(encoding="utf-8"))
-    (home,) = (
-        node.module
+    homes = {
+        alias.name: str(node.module)
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and name in {alias.name for alias in node.names}
-    )
-    assert getattr(rag_nodes, name) is getattr(import_module(str(home)), name)
-    assert name in import_module(str(home)).__dict__
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    for name in set(rag_nodes.__all__) - {"__version__"}:
+        home = import_module(homes[name])
+        assert getattr(rag_nodes, name) is home.__dict__[name] is getattr(home, name)
 
 
 def test_the_version_is_that_of_the_installed_package() -> None:
     assert rag_nodes.__version__ == version("rag-nodes")
-
-
-def test_every_module_is_an_attribute_without_being_imported_first() -> None:
-    code = "import rag_nodes; rag_nodes.errors.RagNodesError; rag_nodes.parsers.SpanNodeParser"
-    assert loaded_after(code) == {"llama_index", "numpy"}
-
-
-def test_the_list_of_parsers_costs_no_import_until_one_is_made() -> None:
-    assert loaded_after("from rag_nodes.parsers import PRESETS, get_parser; list(PRESETS)") == set()
 
 
 @pytest.mark.parametrize("name", ["no_such_name", "_private", "__wrapped__", "a b"])

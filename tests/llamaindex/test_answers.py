@@ -18,7 +18,7 @@ from llama_index.core.question_gen import LLMQuestionGenerator
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.retrievers import AutoMergingRetriever
 from llama_index.core.tools import QueryEngineTool
-from stock_callers import EVERY, ScriptedLLM, documents, small, text_nodes
+from stock_callers import EVERY_KIND, ScriptedLLM, documents, small, text_nodes
 
 from rag_nodes import metadata as keys
 from rag_nodes.models import get_embedding
@@ -47,7 +47,7 @@ def indexes() -> dict[str, VectorStoreIndex]:
     return made
 
 
-@EVERY
+@EVERY_KIND
 def test_a_citation_engine_numbers_the_slices_it_answers_from(
     name: str, indexes: dict[str, VectorStoreIndex]
 ) -> None:
@@ -68,7 +68,7 @@ def test_a_citation_engine_numbers_the_slices_it_answers_from(
 
 
 @pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")  # core's own agents
-@EVERY
+@EVERY_KIND
 async def test_an_agent_asks_a_query_engine_and_its_sources_are_slices(
     name: str, indexes: dict[str, VectorStoreIndex]
 ) -> None:
@@ -88,7 +88,7 @@ async def test_an_agent_asks_a_query_engine_and_its_sources_are_slices(
         assert texts[str(node.ref_doc_id)][node.start_char_idx : node.end_char_idx] == node.text
 
 
-@EVERY
+@EVERY_KIND
 def test_sub_questions_are_answered_from_the_nodes(
     name: str, indexes: dict[str, VectorStoreIndex]
 ) -> None:
@@ -114,7 +114,7 @@ def test_sub_questions_are_answered_from_the_nodes(
     assert {"manual.md", "notes.txt"} <= {hit.node.ref_doc_id for hit in response.source_nodes}
 
 
-@EVERY
+@EVERY_KIND
 def test_stock_postprocessors_leave_what_was_found_whole(
     name: str, indexes: dict[str, VectorStoreIndex]
 ) -> None:
@@ -159,7 +159,7 @@ def test_auto_merging_reads_the_parent_where_most_children_were_found(
         assert text[node.start_char_idx : node.end_char_idx] == node.text
 
 
-@EVERY
+@EVERY_KIND
 def test_auto_merging_changes_nothing_where_there_are_no_parents(
     name: str, indexes: dict[str, VectorStoreIndex]
 ) -> None:

@@ -14,7 +14,7 @@ from llama_index.core.schema import BaseNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
-from stock_callers import EMBEDDING, EVERY, documents, plain, small
+from stock_callers import EMBEDDING, EVERY_KIND, documents, plain, small
 
 from rag_nodes import build_pipeline, leaf_nodes
 from rag_nodes.errors import ConfigurationError
@@ -34,7 +34,7 @@ def built(name: str, **options: Any) -> IngestionPipeline:
     return build_pipeline(small(name), embed_model=EMBEDDING, transformations=[Length()], **options)
 
 
-@EVERY
+@EVERY_KIND
 async def test_run_and_awaited_it_gives_the_parsers_nodes_with_vectors(name: str) -> None:
     expected = small(name)(documents())
     for nodes in (
@@ -68,7 +68,7 @@ async def test_two_worker_processes_give_the_same(name: str) -> None:
     assert sorted(map(str, plain(nodes))) == sorted(map(str, expected))
 
 
-@EVERY
+@EVERY_KIND
 def test_a_saved_cache_and_docstore_are_loaded_and_do_their_work(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,7 +89,7 @@ def test_a_saved_cache_and_docstore_are_loaded_and_do_their_work(
     assert plain(again.run(documents=documents())) == expected
 
 
-@EVERY
+@EVERY_KIND
 def test_a_stock_qdrant_store_holds_what_is_found_and_follows_changes(name: str) -> None:
     store = QdrantVectorStore(name, client=QdrantClient(":memory:"), index_doc_id=False)
     pipeline = built(name, vector_store=store, docstore=SimpleDocumentStore())
@@ -104,7 +104,7 @@ def test_a_stock_qdrant_store_holds_what_is_found_and_follows_changes(name: str)
     assert all(node.metadata["length"] for node in held)
 
 
-@EVERY
+@EVERY_KIND
 def test_an_index_takes_its_nodes_and_embeds_none_again(name: str) -> None:
     nodes = build_pipeline(small(name), embed_model="lexical").run(documents=documents())
     index = VectorStoreIndex(leaf_nodes(nodes), embed_model=get_embedding("lexical"))

@@ -12,7 +12,7 @@ from llama_index.core.postprocessor import PrevNextNodePostprocessor
 from llama_index.core.schema import NodeWithScore
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
-from stock_callers import EMBEDDING, EVERY, documents, plain, small
+from stock_callers import EMBEDDING, EVERY_KIND, documents, plain, small
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import SemanticNodeParser, get_parser, leaf_nodes
@@ -35,13 +35,13 @@ def cut(name: str) -> list[dict[str, object]]:
     return plain(sorted(small(name)(documents()), key=lambda node: node.node_id))
 
 
-@EVERY
+@EVERY_KIND
 def test_an_index_made_of_documents_holds_the_nodes_of_the_parser(name: str) -> None:
     index = VectorStoreIndex.from_documents(documents(), transformations=[small(name)])
     assert held(index) == cut(name)
 
 
-@EVERY
+@EVERY_KIND
 def test_an_index_on_qdrant_finds_nodes_as_they_were_cut(name: str) -> None:
     store = QdrantVectorStore(name, client=QdrantClient(":memory:"), index_doc_id=False)
     context = StorageContext.from_defaults(vector_store=store)
@@ -53,7 +53,7 @@ def test_an_index_on_qdrant_finds_nodes_as_they_were_cut(name: str) -> None:
     assert plain(sorted(hits, key=lambda node: node.node_id)) == cut(name)
 
 
-@EVERY
+@EVERY_KIND
 def test_documents_are_inserted_refreshed_and_deleted_by_their_id(name: str) -> None:
     manual, notes = documents()
     index = VectorStoreIndex.from_documents([manual], transformations=[small(name)])
@@ -67,7 +67,7 @@ def test_documents_are_inserted_refreshed_and_deleted_by_their_id(name: str) -> 
     assert held(index) == plain(expected)
 
 
-@EVERY
+@EVERY_KIND
 def test_an_index_that_was_stored_is_loaded_with_the_same_nodes(name: str, tmp_path: Path) -> None:
     index = VectorStoreIndex.from_documents(documents(), transformations=[small(name)])
     index.storage_context.persist(str(tmp_path))
@@ -79,7 +79,7 @@ def test_an_index_that_was_stored_is_loaded_with_the_same_nodes(name: str, tmp_p
     assert [hit.node_id for hit in hits] == [hit.node_id for hit in before]
 
 
-@EVERY
+@EVERY_KIND
 def test_the_stock_postprocessor_reads_on_before_and_behind_what_was_found(name: str) -> None:
     nodes = small(name)(documents())
     context = StorageContext.from_defaults()
@@ -92,7 +92,7 @@ def test_the_stock_postprocessor_reads_on_before_and_behind_what_was_found(name:
     assert [hit.node_id for hit in found] == [leaf.node_id for leaf in expected]
 
 
-@EVERY
+@EVERY_KIND
 def test_settings_take_a_parser_as_node_parser_or_among_transformations(name: str) -> None:
     Settings.node_parser = small(name)
     assert held(VectorStoreIndex.from_documents(documents())) == cut(name)

@@ -9,12 +9,12 @@ from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
-from stock_callers import EMBEDDING, EVERY, EveryPreset, documents, plain, small, text_nodes
+from stock_callers import EMBEDDING, EVERY_KIND, EveryPreset, documents, plain, small, text_nodes
 
 from rag_nodes.parsers import PRESETS
 
 
-@EVERY
+@EVERY_KIND
 async def test_a_pipeline_run_and_awaited_gives_what_the_parser_gives(name: str) -> None:
     expected = plain(small(name)(documents()))
     pipeline = IngestionPipeline(transformations=[small(name)], disable_cache=True)
@@ -39,7 +39,7 @@ async def test_awaited_worker_processes_give_the_same() -> None:
     assert plain(await pipeline.arun(documents=given, num_workers=2)) == expected
 
 
-@EVERY
+@EVERY_KIND
 def test_a_cache_that_was_saved_gives_the_same_nodes_without_cutting_again(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,7 +52,7 @@ def test_a_cache_that_was_saved_gives_the_same_nodes_without_cutting_again(
     assert plain(again.run(documents=documents())) == expected
 
 
-@EVERY
+@EVERY_KIND
 def test_one_cache_under_all_parsers_mixes_none_of_them_up(name: str) -> None:
     pipeline = IngestionPipeline(transformations=[])
     for other in PRESETS:
@@ -62,7 +62,7 @@ def test_one_cache_under_all_parsers_mixes_none_of_them_up(name: str) -> None:
     assert plain(pipeline.run(documents=documents()[1:])) == plain(small(name)(documents()[1:]))
 
 
-@EVERY
+@EVERY_KIND
 def test_a_docstore_lets_each_document_through_once(name: str) -> None:
     pipeline = IngestionPipeline(
         transformations=[small(name)],
@@ -73,7 +73,7 @@ def test_a_docstore_lets_each_document_through_once(name: str) -> None:
     assert pipeline.run(documents=documents()) == []
 
 
-@EVERY
+@EVERY_KIND
 def test_qdrant_holds_the_nodes_of_the_documents_as_they_are_now(name: str) -> None:
     store = qdrant(name)
     pipeline = IngestionPipeline(
@@ -91,7 +91,7 @@ def test_qdrant_holds_the_nodes_of_the_documents_as_they_are_now(name: str) -> N
     assert stored(store) == {n.node_id: n.text for n in text_nodes(small(name)([changed]))}
 
 
-@EVERY
+@EVERY_KIND
 def test_ingesting_twice_without_a_docstore_adds_nothing(name: str) -> None:
     store = qdrant(name)
     for _ in range(2):

@@ -17,7 +17,7 @@ from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.node_parser import MarkdownNodeParser
 from llama_index.core.schema import Document, MetadataMode, TextNode
-from stock_callers import EVERY, documents, small, text_nodes
+from stock_callers import EVERY_KIND, documents, small, text_nodes
 
 from rag_nodes import (
     HeadingHierarchyNodeParser,
@@ -44,7 +44,7 @@ def slices(document: Document, nodes: Sequence[TextNode]) -> bool:
     )
 
 
-@EVERY
+@EVERY_KIND
 def test_9101_7925_offsets_are_never_missing_and_never_wrong_in_repetitive_text(name: str) -> None:
     document = Document(text=REPETITIVE, id_="doc")
     nodes = text_nodes(small(name)([document]))
@@ -55,7 +55,7 @@ def test_9101_7925_offsets_are_never_missing_and_never_wrong_in_repetitive_text(
     ]
 
 
-@EVERY
+@EVERY_KIND
 def test_12270_a_parser_behind_another_keeps_offsets_and_neighbours(name: str) -> None:
     document = Document(text=REPETITIVE, id_="doc")
     chain = IngestionPipeline(
@@ -102,7 +102,7 @@ def test_22123_12369_a_hash_in_code_front_matter_or_a_comment_is_no_heading(text
     assert all("no heading" not in path for path in paths)
 
 
-@EVERY
+@EVERY_KIND
 def test_12200_7980_17373_metadata_of_any_length_takes_no_room_from_the_text(name: str) -> None:
     long = Document(text=documents()[1].text, id_="doc", metadata={"about": "word " * 3000})
     short = Document(text=documents()[1].text, id_="doc")
@@ -110,7 +110,7 @@ def test_12200_7980_17373_metadata_of_any_length_takes_no_room_from_the_text(nam
     assert texts == [node.text for node in text_nodes(small(name)([short]))]
 
 
-@EVERY
+@EVERY_KIND
 def test_13595_9338_the_same_document_gives_the_same_ids_and_a_change_changes_its_own(
     name: str,
 ) -> None:

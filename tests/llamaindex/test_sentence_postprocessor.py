@@ -11,7 +11,7 @@ from llama_index.core.node_parser import SentenceSplitter, TokenTextSplitter
 from llama_index.core.query_engine import CitationQueryEngine, RetrieverQueryEngine
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.schema import ImageNode, NodeWithScore, QueryBundle, TextNode
-from stock_callers import EVERY, small
+from stock_callers import EVERY_KIND, small
 
 from rag_nodes import SentencePostprocessor
 from rag_nodes.errors import ConfigurationError
@@ -59,7 +59,7 @@ def test_the_nodes_of_stock_splitters_give_the_sentence_first_and_fill_the_budge
     assert len({one.node_id for one in nodes}) == len(nodes)
 
 
-@EVERY
+@EVERY_KIND
 def test_of_our_parsers_they_are_exact_slices_that_share_nothing(name: str) -> None:
     nodes = small(name)([Document(text=TEXT, id_="pump")])
     index = VectorStoreIndex(leaf_nodes(nodes), embed_model=get_embedding("lexical"))

@@ -21,9 +21,9 @@ from llama_index.core.schema import MetadataMode, NodeRelationship, QueryBundle
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.tools import RetrieverTool
 from plant import MANUAL, QUESTION
+from stock_callers import EVERY, EVERY_KIND
 
 from rag_nodes import RagNodesRetriever, get_embedding, get_parser, ingest_documents, open_store
-from rag_nodes.parsers import PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,6 @@ EXPECTED_DIFFERENCES = {
     "test_include_metadata": "what is bookkeeping is hidden from the embedding model and the LLM",
 }
 """By upstream's name of a test: why ours is not the same."""
-EVERY = pytest.mark.parametrize("name", PRESETS)
 CHINESE = "泵每四十天检查一次。备用电池在断电时启动发电机。" * 20
 REPEATED = "The pump is checked. " * 120
 
@@ -151,14 +150,14 @@ class TestHierarchical:
 class TestPipeline:
     """ingestion/test_pipeline.py."""
 
-    @EVERY
+    @EVERY_KIND
     def test_run_pipeline_with_ref_doc_id(self, name: str) -> None:
         pipeline = IngestionPipeline(
             documents=[Document(text="one", doc_id="1")], transformations=[get_parser(name)]
         )
         assert {node.ref_doc_id for node in pipeline.run()} == {"1"}
 
-    @EVERY
+    @EVERY_KIND
     def test_pipeline_update_text_content(self, name: str) -> None:
         pipeline = IngestionPipeline(
             transformations=[get_parser(name)],
@@ -170,7 +169,7 @@ class TestPipeline:
         second = pipeline.run(documents=[Document(text="two", doc_id="1")])
         assert {one.node_id for one in first}.isdisjoint(one.node_id for one in second)
 
-    @EVERY
+    @EVERY_KIND
     def test_pipeline_dedup_input(self, name: str) -> None:
         pipeline = IngestionPipeline(
             transformations=[get_parser(name)],
@@ -183,7 +182,7 @@ class TestPipeline:
             one.node_id for one in once
         ]
 
-    @EVERY
+    @EVERY_KIND
     def test_save_load_pipeline(self, name: str, tmp_path: Path) -> None:
         def pipeline() -> IngestionPipeline:
             return IngestionPipeline(

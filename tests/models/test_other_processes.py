@@ -244,15 +244,15 @@ def test_several_processes_write_into_one_journal_and_no_text_is_lost(
     path = tmp_path / "written.sqlite"
     own = TextJournal(path)
     assert own.get(PromptKey("writer-0", "0")) is None
-    there = [workers.submit(in_worker.write, path, one, 100, 30_000) for one in range(2)]
-    for number in range(100):
+    there = [workers.submit(in_worker.write, path, one, 25, 30_000) for one in range(2)]
+    for number in range(25):
         own.add(PromptKey("writer-2", str(number)), "2" * 30_000)
     for one in there:
         one.result()
     for journal in (own, TextJournal(path)):
         for writer in range(3):
-            keys = [PromptKey(f"writer-{writer}", str(number)) for number in range(100)]
-            assert [journal.get(key) for key in keys] == [f"{writer}" * 30_000] * 100
+            keys = [PromptKey(f"writer-{writer}", str(number)) for number in range(25)]
+            assert [journal.get(key) for key in keys] == [f"{writer}" * 30_000] * 25
     assert own.reused == 0
 
 

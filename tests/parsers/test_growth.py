@@ -14,13 +14,12 @@ from steps import steps_of
 
 from rag_nodes.parsers import PRESETS, get_parser
 
-LENGTH = 6_000
+LENGTH = 3_000
 MOST = 2.5
 """Times the steps of a text that one of twice its length may take; the square would be 4."""
 WARM_UP = Document(text="# A heading\n\nOne sentence. Another one.\n\n- an item\n")
 CUT_EITHER_WAY = {"web": {"chunk_size": 1000, "split_only_if_over": 500}}
 """Sizes of presets that would leave the shorter text whole."""
-EVERY_PRESET = pytest.mark.parametrize("preset", PRESETS)
 
 RUNS = {
     "flags": "\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7",
@@ -53,20 +52,20 @@ def growth(preset: str, pattern: str, patch: pytest.MonkeyPatch) -> float:
     return twice / once
 
 
-@EVERY_PRESET
 @pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("preset", ["fixed", "recursive", "sentence", "heading"])
 def test_steps_grow_with_the_length_of_a_run_of_clusters(
     preset: str, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert growth(preset, RUNS[run], monkeypatch) < MOST
 
 
-@EVERY_PRESET
-@pytest.mark.parametrize("block", TINY_BLOCKS)
-def test_steps_grow_with_the_number_of_tiny_blocks(
-    preset: str, block: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("pattern", ["\u0301", "- x\n", "# x\n", "x\n\n"])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_steps_of_every_preset_grow_with_the_length_of_a_text(
+    preset: str, pattern: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert growth(preset, TINY_BLOCKS[block], monkeypatch) < MOST
+    assert growth(preset, pattern, monkeypatch) < MOST
 
 
 @pytest.mark.parametrize("block", TINY_BLOCKS)
@@ -81,6 +80,6 @@ def test_no_product_of_vectors_is_so_large_that_threads_are_started_to_wait_for_
         return multiply(left, right, **options)
 
     monkeypatch.setattr(np, "matmul", recorded)
-    get_parser("semantic-optimal")([Document(text=TINY_BLOCKS[block] * LENGTH)])
+    get_parser("semantic-optimal")([Document(text=TINY_BLOCKS[block] * 2 * LENGTH)])
     assert sizes
     assert max(sizes) <= least_for_threads

@@ -65,19 +65,23 @@ def is_cut(block: Block, nodes: list[TextNode]) -> bool:
 
 @EVERY
 @given(text=TEXTS)
-def test_nodes_are_slices_in_order_that_cover_the_text_and_are_the_same_awaited(
-    name: str, text: str
-) -> None:
-    assert_slices_in_order_that_cover(text, parse(parser_of(name), text))
-
-
-@EVERY
-@given(text=TEXTS)
-def test_only_code_kept_whole_is_over_the_size_up_to_a_ceiling_and_says_so(
+def test_nodes_are_whole_slices_that_cover_the_text_and_only_code_is_over_the_size(
     name: str, text: str
 ) -> None:
     parser = parser_of(name)
-    for node in nodes_of(parser, text):
+    assert_slices_in_order_that_cover(text, parse(parser, text))
+    nodes = nodes_of(parser, text)
+    assert_clusters_are_whole(text, nodes, count_tokens, parser.chunk_size)
+    assert_neighbours_share(text, nodes, count_tokens, parser.chunk_overlap)
+    opens = [
+        block.start
+        for before, block in pairwise(scan_blocks(text))
+        if before.kind is not Kind.HEADING and 1 <= block.level <= parser.max_level
+    ]
+    for left, right in pairwise(nodes):  # only the parts of one section share text
+        shared = range(right.start_char_idx, left.end_char_idx)
+        assert not [start for start in opens if start in shared]
+    for node in nodes:
         tokens = count_tokens(node.text)
         over = tokens > parser.chunk_size
         assert tokens <= parser.block_ceiling
@@ -89,8 +93,9 @@ def test_only_code_kept_whole_is_over_the_size_up_to_a_ceiling_and_says_so(
 
 
 @EVERY
+@example(text="# A\n\n# \n\n<!-- hidden\n\nmore -->\n\n" + "| the | the |\n|---|---|\n" * 8)
 @given(text=MARKDOWN)
-def test_code_is_cut_only_where_it_is_over_its_limit_with_the_headings_above_it(
+def test_code_stays_whole_parts_are_numbered_and_a_heading_after_text_starts_a_node(
     name: str, text: str
 ) -> None:
     parser = parser_of(name)
@@ -102,55 +107,14 @@ def test_code_is_cut_only_where_it_is_over_its_limit_with_the_headings_above_it(
             assert count_tokens(text[start : block.end]) > parser.block_ceiling
             assert [node for node in nodes if node.metadata.get(keys.SPLIT_BLOCK)]
         start = start if block.kind is Kind.HEADING else block.end
-
-
-@EVERY
-@given(text=TEXTS)
-def test_no_cut_falls_inside_a_cluster(name: str, text: str) -> None:
-    parser = parser_of(name)
-    assert_clusters_are_whole(text, nodes_of(parser, text), count_tokens, parser.chunk_size)
-
-
-@EVERY
-@given(text=TEXTS)
-def test_only_the_parts_of_one_section_share_text_and_no_more_than_the_overlap(
-    name: str, text: str
-) -> None:
-    parser = parser_of(name)
-    nodes = nodes_of(parser, text)
-    assert_neighbours_share(text, nodes, count_tokens, parser.chunk_overlap)
-    opens = [
-        block.start
-        for before, block in pairwise(scan_blocks(text))
-        if before.kind is not Kind.HEADING and 1 <= block.level <= parser.max_level
-    ]
-    for left, right in pairwise(nodes):
-        shared = range(right.start_char_idx, left.end_char_idx)
-        assert not [start for start in opens if start in shared]
-
-
-@EVERY
-@example(text="# A\n\n# \n\n<!-- hidden\n\nmore -->\n\n" + "| the | the |\n|---|---|\n" * 8)
-@given(text=MARKDOWN)
-def test_parts_are_numbered_from_one_to_the_last_and_stand_under_one_heading(
-    name: str, text: str
-) -> None:
-    nodes = nodes_of(parser_of(name), text)
     parts = [n.metadata for n in nodes if keys.PART in n.metadata]
     while parts:
         section = parts[: parts[0][keys.PARTS]]
         assert [part[keys.PART] for part in section] == list(range(1, len(section) + 1))
         assert len({tuple(part.get(keys.HEADING_PATH, ())) for part in section}) == 1
         parts = parts[len(section) :]
-
-
-@EVERY
-@given(text=MARKDOWN)
-def test_a_heading_after_text_starts_a_node_unless_short_sections_are_merged(
-    name: str, text: str
-) -> None:
-    parser = parser_of(name).model_copy(update={"min_chunk_size": 0, "split_only_if_over": 0})
-    starts = {node.start_char_idx for node in nodes_of(parser, text)}
+    unmerged = parser.model_copy(update={"min_chunk_size": 0, "split_only_if_over": 0})
+    starts = {node.start_char_idx for node in nodes_of(unmerged, text)}
     for before, block in pairwise(scan_blocks(text)):
         if before.kind is not Kind.HEADING and 1 <= block.level <= parser.max_level:
             assert block.start in starts

@@ -259,9 +259,7 @@ def test_a_parent_whose_children_were_all_dropped_is_a_chunk_and_the_document_is
     assert second.columns[0].chunks == first.chunks
 
 
-def test_new_chunks_have_no_place_and_ids_that_stay(
-    store: Store, models: Models
-) -> None:
+def test_new_chunks_have_no_place_and_ids_that_stay(store: Store, models: Models) -> None:
     def add(nodes: list[BaseNode]) -> list[BaseNode]:
         first = nodes[0]
         assert isinstance(first, TextNode)

@@ -53,9 +53,9 @@ _CLIENTS = frozenset({"openai", "httpx", "httpcore"})
 class UserTransformations(TransformComponent):
     """The user's transformations in order, with nodes behind them that are true.
 
-    A chunk that is new, or whose text was changed, has no offsets, as `ForeignNodeParser` leaves
-    them out: it is found, read and cited by page and heading, never by a wrong place. New chunks get ids that are the same in every run, and where
-    chunks were added, dropped or moved, all are numbered and linked anew. Metadata that this
+    A chunk that is new, or whose text was changed, has no offsets: it is found, read and cited by
+    page and heading, never by a wrong place. New chunks get ids that are the same in every run, and
+    where chunks were added, dropped or moved, all are numbered and linked anew. Metadata that this
     rests on are put back.
 
     Transformations that bring an `acall` of their own, as all extractors of LlamaIndex do, are
@@ -210,14 +210,7 @@ def _settled(
             if known.source:
                 node.relationships[NodeRelationship.SOURCE] = known.source
             continue
-        source = (known and known.source) or sources.get(node.ref_doc_id or "")
-        if source is None and node.ref_doc_id is None and len(sources) == 1:
-            [source] = sources.values()
-        if source is None:
-            raise TransformationError(
-                f"node {node.node_id} is new and names no document it comes from; copy the SOURCE "
-                "relationship of the node it was made of"
-            )
+        source = (known and known.source) or _source_of(node, sources)
         node.relationships[NodeRelationship.SOURCE] = source
         node.start_char_idx = node.end_char_idx = None
         for key in _OFFSETS:
@@ -231,6 +224,18 @@ def _settled(
     if list(given) != [node.node_id for node in found]:
         _relink(found, renamed)
     return list(found)
+
+
+def _source_of(node: TextNode, sources: Mapping[str, RelatedNodeInfo]) -> RelatedNodeInfo:
+    """The document of a new node: the one it names, or the only one there is."""
+    if found := sources.get(node.ref_doc_id or ""):
+        return found
+    if node.ref_doc_id is None and len(sources) == 1:
+        return next(iter(sources.values()))
+    raise TransformationError(
+        f"node {node.node_id} is new and names no document it comes from; copy the SOURCE "
+        "relationship of the node it was made of"
+    )
 
 
 def _relink(nodes: Sequence[TextNode], renamed: Mapping[str, str]) -> None:
