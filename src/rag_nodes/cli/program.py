@@ -86,6 +86,7 @@ _QUESTIONS: dict[str, tuple[str, ...]] = {
         "rag-nodes questions draft manual.pdf --count 100 --kinds table,howto -o drafts.json",
         "rag-nodes questions draft docs/ --llm openai --answers paragraph -o drafts.json",
     ),
+    "review": ("rag-nodes questions review drafts.json docs/",),
     "check": ("rag-nodes questions check questions.csv docs/",),
     "convert": ("rag-nodes questions convert questions.csv docs/ --output questions.json",),
 }
@@ -125,6 +126,8 @@ _OWN = {
     "RAG_NODES_API_TOKEN.",
     "questions draft": "Draft questions about documents that have none, each with the exact place "
     "of its answer.",
+    "questions review": "Accept, reject and reword questions one at a time, each beside what "
+    "answers it.",
     "questions check": "Look for what is wrong with questions before anything is measured with "
     "them.",
     "questions convert": "Write questions of any format as our own JSON, every answer with text "

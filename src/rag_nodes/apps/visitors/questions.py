@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question
-from rag_nodes.evaluation.drafts.stretches import stretches
+from rag_nodes.evaluation.drafts.review import stretches
 from rag_nodes.evaluation.importers import place, read_labels
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.workspace.bounds import MOST_PASSAGES, check_file, check_labels, check_questions
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.evaluation.dataset import Answer
-    from rag_nodes.evaluation.drafts.stretches import Part
+    from rag_nodes.evaluation.drafts.review import Part
     from rag_nodes.text.spans import Span
 
 _NAME = "your questions"

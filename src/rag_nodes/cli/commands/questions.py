@@ -12,7 +12,7 @@ from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.files import check_there, check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.views.questions import check_data, check_view, drafts_view
-from rag_nodes.cli.views.text import counted, one_line
+from rag_nodes.cli.views.text import counted, one_line, plain
 from rag_nodes.errors import ConfigurationError, DatasetError
 
 if TYPE_CHECKING:
@@ -76,6 +76,58 @@ def convert(
         cli.complain(f"left out {one.id}: {one_line(one.reason)}")
     cli.note(f"Wrote {counted(len(dataset.questions), 'question')} to {output}")
     raise typer.Exit(ExitCode.PARTIAL if dataset.unplaced else _code(cli))
+
+
+@takes()
+def review(
+    cli: Invocation,
+    questions: Annotated[
+        Path,
+        typer.Argument(metavar="QUESTIONS", help="Drafts, or a file that is not there yet."),
+    ],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="DOCS", help="Files and folders they are about.")
+    ],
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File for our own JSON; QUESTIONS unless named."),
+    ] = None,
+) -> None:
+    """Accept, reject and reword questions one at a time, each beside what answers it.
+
+    A key and Enter: how long the answer is, another question of the same passage, the next part of
+    the documents that nothing is asked about. What was decided is written at once; after 10, 20 and
+    50 accepted questions it is said what these can decide.
+    """
+    from rag_nodes.cli.reviewing import Review
+    from rag_nodes.evaluation.checks import check_dataset
+    from rag_nodes.evaluation.dataset import Dataset
+
+    kept = output or questions
+    check_writable(kept)
+    with cli.workspace(cli.settings()) as workspace:
+        if questions.exists():
+            dataset = dataset_of(cli, workspace, questions, paths)
+        else:
+            dataset = Dataset(kept.stem, tuple(_some_documents(cli, workspace, paths)), ())
+    if kept == questions and (kept.suffix.lower() != ".json" or dataset.unplaced):
+        raise ConfigurationError(
+            f"{kept} would lose what our own JSON does not hold, or answers without a place; name "
+            "another file with --output"
+        )
+    found = Review(dataset)
+    found.run(
+        lambda wanted: cli.errors.input(plain(wanted)),
+        lambda lines: cli.errors.print(plain(lines), soft_wrap=True),
+        lambda now: _write(now, kept),
+    )
+    checked = check_dataset(found.dataset)
+    if cli.as_json:
+        cli.emit(check_data(checked))
+    accepted = checked.questions - checked.drafts
+    cli.note(f"{counted(accepted, 'question')} accepted, {checked.drafts} drafts left in {kept}")
+    raise typer.Exit(_code(cli))
 
 
 @takes("llm", "llm_model", "llm_options", "api_base", "retry_seconds")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.apps.view.html import Html, join, name_of, tag
 from rag_nodes.apps.view.parts import button, count, percent
 from rag_nodes.evaluation.checks import leakage
+from rag_nodes.evaluation.drafts.review import told
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Answer, Dataset, Question
@@ -18,9 +19,6 @@ _LONGEST = 1600
 """Characters of a passage that are shown; of a longer one beginning and end."""
 _MOST = 6
 """Passages and alternatives that are drawn; a question can have very many of both."""
-LEAST_WINS = 6
-"""Questions won, and none lost, from which luck gives as much in under 5 % of tries."""
-_TOLD_AFTER = (10, 20, 50)
 _MORE = "\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -36,6 +34,7 @@ def card(dataset: Dataset, position: int, covered: int, parts: int) -> Html:
     question = dataset.questions[position]
     drafts = sum(one.draft for one in dataset.questions)
     answers = question.gold[:_MOST]
+    said = told(len(dataset.questions) - drafts)
     return tag(
         "section",
         tag(
@@ -49,30 +48,13 @@ def card(dataset: Dataset, position: int, covered: int, parts: int) -> Html:
             cls="rn-progress",
             role="status",
         ),
-        _told(len(dataset.questions) - drafts),
+        tag("p", said, cls="rn-told") if said else None,
         tag("h2", question.text, cls="rn-question", dir="auto"),
         tag("p", *_facts(question, dataset), cls="rn-quiet"),
         *(_answer(one, number, dataset) for number, one in enumerate(answers)),
         _left_out(len(question.gold) - len(answers), "other answer"),
         cls="rn-card",
     )  # fmt: skip
-
-
-def _told(accepted: int) -> Html | None:
-    """What so many answers can decide, said at a few numbers of them and not in between.
-
-    Who looked after each answer, and stopped where one setting leads, would be fooled by luck.
-    """
-    if accepted not in _TOLD_AFTER:
-        return None
-    lead = 100 * LEAST_WINS / accepted
-    return tag(
-        "p",
-        f"{accepted} answers can show a lead between two settings of {lead:.0f} points or more: "
-        f"one has to find {LEAST_WINS} answers that the other misses, and miss none itself. "
-        f"{2 * accepted} can show {lead / 2:.0f} points.",
-        cls="rn-told",
-    )
 
 
 def _facts(question: Question, dataset: Dataset) -> list[str]:

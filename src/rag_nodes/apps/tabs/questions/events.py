@@ -22,11 +22,8 @@ from rag_nodes.apps.visitors.requests import session_of
 from rag_nodes.errors import DatasetError, DatasetTooLargeError, RagNodesError
 from rag_nodes.evaluation.checks import DRAFTED
 from rag_nodes.evaluation.drafts import draft_questions
-from rag_nodes.evaluation.drafts.choose import drafted
-from rag_nodes.evaluation.drafts.passages import overlaps
-from rag_nodes.evaluation.drafts.stretches import next_stretch, resized
+from rag_nodes.evaluation.drafts.review import TO_ASK, following, free, lengthened, next_to_ask
 from rag_nodes.evaluation.importers import plain_of
-from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.workspace.options import MOST_QUESTION
 
 if TYPE_CHECKING:
@@ -63,8 +60,6 @@ DRAFTS = 20
 """Questions drafted unless the visitor wants another number."""
 MOST_DRAFTS = 200
 """Questions drafted at once."""
-TO_ASK = "passage"
-"""Kind of a draft that is a passage whose question nobody has typed yet."""
 OUTPUTS = 8
 """Values every event returns that draws a question."""
 
@@ -136,17 +131,12 @@ class QuestionEvents:
     def elsewhere(self, request: gr.Request) -> tuple[Any, ...]:
         """A passage that lies far from all answers, as a draft whose question is to be typed."""
         session = session_of(self._sessions, request)
-        dataset = session.questions.dataset
-        golds = _golds(dataset)
-        found = next_stretch(session.questions.parts(session.documents), golds)
-        if found is None:
+        parts = session.questions.parts(session.documents)
+        texts = {one.id_: one.text for one in session.documents}
+        made = next_to_ask(parts, _asked(session), texts)
+        if made is None:
             raise gr.Error("Every part of the documents has an answer.", print_exception=False)
-        heading = found.heading or "What would somebody ask that this answers?"
-        quote = found.passage.span.of(
-            next(one.text for one in session.documents if one.id_ == found.passage.document)
-        )
         try:
-            made = drafted(heading, quote, ((found.passage,),), TO_ASK)
             session.questions.add([made], session.documents)
         except RagNodesError as error:
             raise gr.Error(str(error), print_exception=False) from error
@@ -223,16 +213,7 @@ class QuestionEvents:
     def _resize(self, current: str, step: int, request: gr.Request) -> tuple[Any, ...]:
         session = session_of(self._sessions, request)
         documents = {one.id_: one for one in session.documents}
-
-        def changed(question: Question) -> Question:
-            gold = tuple(
-                (Passage(one.document, resized(documents[one.document], one.span, step)),)
-                if not rest else (one, *rest)
-                for one, *rest in question.gold
-            )  # fmt: skip
-            return replace(question, gold=gold)
-
-        session.questions.change(current, changed)
+        session.questions.change(current, lambda one: lengthened(one, documents, step))
         return _drawn(session, current)
 
     def _step(self, current: str, step: int, request: gr.Request) -> tuple[Any, ...]:
@@ -256,16 +237,15 @@ def _drawn(session: PageSession, current: str) -> tuple[Any, ...]:
     kinds = sorted({one.kind for one in dataset.questions if one.kind})
     kind = gr.Dropdown(choices=kinds, value=question.kind or None)
     parts = session.questions.parts(session.documents)
-    left = sum(not overlaps(one.passage, _golds(dataset)) for one in parts)
-    drawn = card(dataset, at, len(parts) - left, len(parts))
+    drawn = card(dataset, at, len(parts) - len(free(parts, dataset.questions)), len(parts))
     to_ask = question.draft and question.kind in (TO_ASK, "phrase")
     text = gr.Textbox(value="" if to_ask else question.text, placeholder=question.text)
     return key, question.id, "", there, there, drawn, text, kind
 
 
-def _golds(dataset: Dataset | None) -> list[Passage]:
-    questions = dataset.questions if dataset else ()
-    return [one for question in questions for answer in question.gold for one in answer]
+def _asked(session: PageSession) -> Sequence[Question]:
+    dataset = session.questions.dataset
+    return dataset.questions if dataset else ()
 
 
 def _key(session: PageSession) -> str:
@@ -286,14 +266,7 @@ def _called(dataset: Dataset | None, text: str) -> str:
 
 
 def _following(session: PageSession, position: int) -> str:
-    """Id of the next draft, around the end; without any that of the question at the position."""
-    dataset = session.questions.dataset
-    questions: Sequence[Question] = dataset.questions if dataset else ()
-    if not questions:
-        return ""
-    at = position % len(questions)
-    around = (*questions[at:], *questions[:at])
-    return next((one for one in around if one.draft), around[0]).id
+    return following(_asked(session), position)
 
 
 def _place(dataset: Dataset | None, current: str, sent: dict[str, str]) -> ChunkLocation | None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from llama_index.core.schema import Document
 
-from rag_nodes.apps.tabs.questions.card import LEAST_WINS
-from rag_nodes.evaluation.drafts.stretches import next_stretch, resized, stretches
+from rag_nodes.evaluation.dataset import Question
+from rag_nodes.evaluation.drafts.review import LEAST_WINS, next_to_ask, resized, stretches, told
 from rag_nodes.evaluation.leads import Swaps
-from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
 
 TEXT = "\n\n".join(
@@ -35,11 +34,10 @@ def test_an_answer_grows_to_its_paragraph_and_section_and_shrinks_to_its_sentenc
 def test_the_next_part_is_the_farthest_from_all_answers_until_each_has_one() -> None:
     parts = stretches([DOCUMENT])
     assert [one.heading for one in parts] == [f"Part {number}" for number in range(5)]
-    golds: list[Passage] = [parts[0].passage]
-    order = []
-    while found := next_stretch(parts, golds):
-        order.append(found.heading)
-        golds.append(found.passage)
+    asked = [Question("first", "?", ((parts[0].passage,),))]
+    while found := next_to_ask(parts, asked, {"one": TEXT}):
+        asked.append(found)
+    order = [one.text for one in asked[1:]]
     assert order[:2] == ["Part 4", "Part 2"]
     assert sorted(order) == ["Part 1", "Part 2", "Part 3", "Part 4"]
 
@@ -47,9 +45,11 @@ def test_the_next_part_is_the_farthest_from_all_answers_until_each_has_one() -> 
 def test_a_document_without_answers_comes_before_the_rest_of_another() -> None:
     other = Document(text="Speech has no heading at all, and goes on as it likes. " * 60, id_="two")
     parts = stretches([DOCUMENT, other])
-    found = next_stretch(parts, [parts[0].passage])
+    asked = [Question("first", "?", ((parts[0].passage,),))]
+    found = next_to_ask(parts, asked, {"one": TEXT, "two": other.text})
     assert found is not None
-    assert (found.passage.document, found.heading) == ("two", "")
+    assert (found.document, found.draft) == ("two", True)
+    assert found.text.endswith("that this answers?")
 
 
 def test_the_card_says_no_more_than_the_test_of_a_report_would_show() -> None:
@@ -59,3 +59,5 @@ def test_the_card_says_no_more_than_the_test_of_a_report_would_show() -> None:
             values[:wins, 0] = 1
             (gap,) = Swaps(values, [(0, 1)]).intervals
             assert gap.shows_a_gap == (wins == LEAST_WINS)
+        assert told(questions)
+        assert not told(questions + 1)

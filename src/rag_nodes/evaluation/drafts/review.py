@@ -1,0 +1,154 @@
+"""Questions as a person reviews them: how long an answer is, what comes next, what so many decide.
+
+The page and the terminal show the same; a question that changes is another object, never the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from rag_nodes.evaluation.drafts.choose import drafted
+from rag_nodes.evaluation.drafts.passages import SentenceText, overlaps
+from rag_nodes.evaluation.drafts.sections import Page
+from rag_nodes.evaluation.metrics import Passage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from llama_index.core.schema import Document
+
+    from rag_nodes.evaluation.dataset import Question
+    from rag_nodes.text.spans import Span
+
+TO_ASK = "passage"
+"""Kind of a draft that is a passage whose question nobody has typed yet."""
+LEAST_WINS = 6
+"""Questions won, and none lost, from which luck gives as much in under 5 % of tries."""
+_TOLD_AFTER = (10, 20, 50)
+_WINDOW = 1_500
+"""Characters of a part of a document without headings."""
+
+
+class Part(NamedTuple):
+    """A part of a document: its passage, and the heading above it; "" for none."""
+
+    passage: Passage
+    heading: str
+
+
+def resized(document: Document, span: Span, step: int) -> Span:
+    """An answer made longer or shorter: a sentence, the paragraph or list, the whole section.
+
+    Args:
+        document: which it is of.
+        span: the answer; what is shorter begins where it begins.
+        step: 1 for longer, -1 for shorter.
+
+    Returns:
+        The same where there is nothing longer or shorter.
+    """
+    page, text = Page(document), SentenceText(document.text)
+    sizes = {text.spans[text.at(span.start)], page.block_at(span.start)}
+    sizes |= {one.body for one in page.sections if one.body.start <= span.start < one.body.end}
+    if step > 0:
+        longer = [one for one in sizes if one.length > span.length]
+        return min(longer, key=lambda one: one.length, default=span)
+    shorter = [one for one in sizes if one.length < span.length]
+    return max(shorter, key=lambda one: one.length, default=span)
+
+
+def lengthened(question: Question, documents: Mapping[str, Document], step: int) -> Question:
+    """A question whose answers are longer or shorter; those of several passages stay.
+
+    Args:
+        question: which.
+        documents: by id.
+        step: 1 for longer, -1 for shorter; see `resized`.
+    """
+    gold = tuple(
+        answer
+        if len(answer) > 1
+        else (Passage(one.document, resized(documents[one.document], one.span, step)),)
+        for answer in question.gold
+        for one in answer[:1]
+    )
+    return replace(question, gold=tuple(dict.fromkeys(gold)))
+
+
+def stretches(documents: Sequence[Document]) -> list[Part]:
+    """The parts of documents that can be asked about: sections, or equal parts without headings."""
+    return [one for document in documents for one in _parts(document)]
+
+
+def free(parts: Sequence[Part], questions: Sequence[Question]) -> list[Part]:
+    """The parts that no answer touches."""
+    golds = _golds(questions)
+    return [one for one in parts if not overlaps(one.passage, golds)]
+
+
+def next_to_ask(
+    parts: Sequence[Part], questions: Sequence[Question], texts: Mapping[str, str]
+) -> Question | None:
+    """The part that is farthest from all answers, as a draft whose question is to be typed.
+
+    Args:
+        parts: of all documents, see `stretches`.
+        questions: all there are.
+        texts: of the documents, by id.
+
+    Returns:
+        None where each part has an answer.
+    """
+    golds = _golds(questions)
+    found = max(free(parts, questions), key=lambda one: _distance(one.passage, golds), default=None)
+    if found is None:
+        return None
+    asked = found.heading or "What would somebody ask that this answers?"
+    quote = found.passage.span.of(texts[found.passage.document])
+    return drafted(asked, quote, ((found.passage,),), TO_ASK)
+
+
+def following(questions: Sequence[Question], position: int) -> str:
+    """Id of the next draft from a position on, around the end.
+
+    Without any draft that of the question there; "" without a question.
+    """
+    at = position % len(questions) if questions else 0
+    around = (*questions[at:], *questions[:at])
+    return next((one.id for one in around if one.draft), around[0].id if around else "")
+
+
+def told(accepted: int) -> str:
+    """What so many answers can decide, said at a few numbers of them; "" in between.
+
+    Who looked after each answer, and stopped where one setting leads, would be fooled by luck.
+    """
+    if accepted not in _TOLD_AFTER:
+        return ""
+    lead = 100 * LEAST_WINS / accepted
+    return (
+        f"{accepted} answers can show a lead between two settings of {lead:.0f} points or more: "
+        f"one has to find {LEAST_WINS} answers that the other misses, and miss none itself. "
+        f"{2 * accepted} can show {lead / 2:.0f} points."
+    )
+
+
+def _golds(questions: Sequence[Question]) -> list[Passage]:
+    return [one for question in questions for answer in question.gold for one in answer]
+
+
+def _distance(passage: Passage, golds: Sequence[Passage]) -> float:
+    """Characters to the nearest answer; without bounds in a document that has none."""
+    own = [one.span for one in golds if one.document == passage.document]
+    start, end = passage.span
+    return min((max(one.start - end, start - one.end) for one in own), default=float("inf"))
+
+
+def _parts(document: Document) -> Iterator[Part]:
+    sections = Page(document).sections
+    for one in sections:
+        yield Part(Passage(document.id_, one.body), one.heading)
+    if not sections:
+        for span in SentenceText(document.text).passages(_WINDOW, _WINDOW):
+            yield Part(Passage(document.id_, span), "")
