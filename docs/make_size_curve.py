@@ -64,9 +64,9 @@ def decision() -> str:
 
 
 def sentences(report: EvaluationReport) -> str:
-    """Of the pair that differs most how much is size, and the verdict, as a list of Markdown."""
+    """Decision, how much is size of the pair that differs most, and verdict, as a Markdown list."""
     largest = max(report.sizes, key=lambda one: one.own.mean)
-    return "\n".join(f"- {one}" for one in (largest.words, *report.verdict))
+    return "\n".join(f"- {one}" for one in (report.decision.words, largest.words, *report.verdict))
 
 
 def picture(report: EvaluationReport) -> str:

@@ -448,11 +448,6 @@ def test_hostile_text_in_a_verdict_is_shown_and_nothing_of_it_becomes_an_element
         verdict=(payload, payload),
         dataset={**hostile.dataset, "name": payload},
     )
-    shares = {
-        by: {row.name: {one.name: 0.5 for one in report.groups(by)} for row in rows}
-        for by in ("kind", "document")
-    }
-    report = replace(report, breakdown=shares)
     left_out = asked(Dataset(payload, (), (), (Unplaced("a", payload, payload, payload),)))
     told = explained(report, question, report.rows[0], Html(""))
     for html in (_without_pictures(verdict(report, {})), told, left_out):

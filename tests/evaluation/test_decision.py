@@ -12,7 +12,6 @@ from rag_nodes.evaluation.decision import decision_of
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import EvaluationReport, ReportDecision, Row
 from rag_nodes.evaluation.verdicts import Judge, pairs_of
-from rag_nodes.evaluation.wording import summary
 from rag_nodes.parsers import get_parser
 
 if TYPE_CHECKING:
@@ -42,16 +41,6 @@ def decided_by(
     standard: str = "",
 ) -> ReportDecision:
     """What is taken by the values of columns, and by their bytes."""
-    return measured(values, sizes, documents, standard)[0]
-
-
-def measured(
-    values: dict[str, np.ndarray],
-    sizes: Mapping[str, int | None],
-    documents: list[str],
-    standard: str = "",
-) -> tuple[ReportDecision, list[str]]:
-    """The decision, and the verdict beside it."""
     usual = get_parser("retrieval").fingerprint
     rows = [
         Row(
@@ -65,8 +54,7 @@ def measured(
     judge = Judge(values, pairs_of(rows), documents)
     contrasts = judge.contrasts({row.name: row for row in rows})
     errors = dict(zip(contrasts, judge.questions.errors, strict=True))
-    decision = decision_of(rows, contrasts, errors)
-    return decision, summary(rows, [], contrasts, len(documents), len({*documents}))
+    return decision_of(rows, contrasts, errors)
 
 
 def test_a_column_that_is_better_than_every_other_is_taken_with_its_costs() -> None:
@@ -75,8 +63,8 @@ def test_a_column_that_is_better_than_every_other_is_taken_with_its_costs() -> N
         "A",
         200,
         "documents like these",
-        "Take A (200 tokens a chunk on average): it is better than every other column in these "
-        "documents, and in documents like these.",
+        "Take A (200 tokens a chunk on average): A is better than B by 50.0 (34.7 to 62.0) in "
+        "these documents, and in documents like these (27.8 to 67.8).",
         "It takes 1,234 chunks, 56,789 tokens, 2.0 MB of vectors and texts and $0.0100 to embed.",
     )
 
@@ -84,14 +72,14 @@ def test_a_column_that_is_better_than_every_other_is_taken_with_its_costs() -> N
 def test_what_few_documents_show_is_not_said_of_others() -> None:
     found = decided({"A": (50, 1), "B": (20, 1)}, ["d", "e", "f"] * 20)
     assert found.grade == "these documents"
-    assert found.words.endswith("better than every other column in these documents.")
+    assert found.words.endswith("in these documents; 3 documents say nothing about others.")
 
 
 def test_of_columns_that_may_each_be_the_best_the_cheapest_is_taken() -> None:
     found = decided({"A": (50, 1_000), "B": (50, 600), "C": (20, 100)})
     assert found.words == (
-        "Take B (200 tokens a chunk on average): it is as good as A, at 60 % of its "
-        "space; C is behind in these documents, and in documents like these."
+        "Take B (200 tokens a chunk on average), as good as A, at 60 % of its space: A and B may "
+        "each be the best; C is behind in these documents, and in documents like these."
     )
 
 
@@ -104,15 +92,15 @@ def test_an_index_of_unknown_size_is_taken_only_where_it_leads_and_costs_are_not
 def test_a_leader_that_is_not_better_than_all_says_who_is_behind() -> None:
     found = decided({"A": (50, 100), "B": (46, 100), "C": (10, 100), "D": (10, 100)})
     assert found.words.startswith(
-        "Take A (200 tokens a chunk on average): it leads, and C and D are"
+        "Take A (200 tokens a chunk on average): A and B may each be the best; C and D are"
     )
 
 
 @pytest.mark.parametrize(
     ("standard", "start", "end"),
     [
-        ("B", "Keep B: no column is shown to be better than another; if the lead is", "show it."),
-        ("", "Keep what you have: no column is shown to", "take the preset retrieval."),
+        ("B", "Keep B: A leads B by 5.0 (", "show it."),
+        ("", "Keep what you have: A leads B by 5.0 (", "take the preset retrieval."),
     ],
 )
 def test_where_nothing_is_shown_what_stands_is_kept_and_what_would_tell_is_said(
@@ -141,11 +129,11 @@ def test_a_report_keeps_its_decision_as_json() -> None:
 
 def test_of_columns_that_are_level_none_is_said_to_lead() -> None:
     found = decided({"A": (50, 1_000), "B": (50, 996), "C": (20, 5_000), "D": (50, 400)})
-    assert "it is as good as A, at 40 % of its space; C is behind" in found.words
+    assert ", as good as A, at 40 % of its space: A, B and D may each be" in found.words
     found = decided({"A": (50, 1_000), "B": (49, 940), "C": (20, 5_000)}, standard="B")
-    assert "as good as A, which leads, at 94 % of its space" in found.words
+    assert "as good as A, which leads, at 94 % of its space: A and B" in found.words
     found = decided({"A": (50, 1_000), "B": (49, 999), "C": (20, 5_000)}, standard="B")
-    assert "as good as A, which leads; C is behind" in found.words
+    assert "as good as A, which leads: A and B may" in found.words
 
 
 def test_a_column_that_is_behind_another_than_the_leader_is_shown_to_be_behind() -> None:
@@ -157,10 +145,8 @@ def test_a_column_that_is_behind_another_than_the_leader_is_shown_to_be_behind()
     wins = generator.permutation(COUNT)
     values["A"] = np.zeros(COUNT)
     values["A"][wins[:31]] = 1
-    decision, verdict = measured(values, {"A": 10, "B": 10, "C": 10}, IDS)
-    assert verdict[0] == "At their own options: A and B may each be the best; C is behind."
-    assert decision.words.startswith(
-        "Take A (200 tokens a chunk on average): it leads, and C is behind in these documents"
+    assert decided_by(values, {"A": 10, "B": 10, "C": 10}, IDS).words.startswith(
+        "Take A (200 tokens a chunk on average): A and B may each be the best; C is behind in these"
     )
 
 

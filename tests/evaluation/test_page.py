@@ -195,19 +195,15 @@ def test_a_reason_stands_beside_what_can_be_done(report: EvaluationReport) -> No
     assert re.search(r"<td class=\"words\">cut<br><span[^>]*>a boundary runs", page)
 
 
-def test_kinds_and_documents_have_their_own_numbers(report: EvaluationReport) -> None:
+def test_kinds_have_their_own_numbers(report: EvaluationReport) -> None:
     rows = cells_of(html_of(report))
-    names = ["small", "large"]
-    assert ["kind", "questions", *names] in rows
-    assert ["document", "questions", *names] in rows
-    for by, group, questions in (("kind", "o", "4"), ("document", "2.md", "8")):
-        asked = {one["id"] for one in report.questions
-                 if group in (one["kind"], f"{one['document'][4:]}.md")}  # fmt: skip
-        means = []
-        for name in names:
-            found = [one for one in report.row(name).outcomes if one.question in asked]
-            means.append(sum(one.scores[report.measure] for one in found) / len(found))
-        assert [group, questions, *(f"{100 * one:.1f}" for one in means)] in rows, by
+    assert ["kind", "questions", "small", "large"] in rows
+    asked = {one["id"] for one in report.questions if one["kind"] == "o"}
+    means = []
+    for name in ("small", "large"):
+        found = [one for one in report.row(name).outcomes if one.question in asked]
+        means.append(sum(one.scores[report.measure] for one in found) / len(found))
+    assert ["o", "4", *(f"{100 * one:.1f}" for one in means)] in rows
 
 
 def test_what_an_index_takes_is_on_the_page_and_seconds_where_they_are_known(
@@ -223,13 +219,9 @@ def test_what_an_index_takes_is_on_the_page_and_seconds_where_they_are_known(
     assert small(EvaluationReport.from_dict(report.as_dict())) == [*wanted, ""]
 
 
-def test_one_kind_is_no_breakdown() -> None:
-    dataset = corpus(2)
-    plain = replace(dataset, questions=tuple(replace(one, kind="") for one in dataset.questions))
-    columns = {"small": get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0)}
-    page = html_of(evaluate(plain, columns, plan=replace(PLAN, sizes=(), target=None)))
-    assert "By document" in page
-    assert "By kind" not in page
+def test_one_kind_has_no_table(report: EvaluationReport) -> None:
+    plain = replace(report, questions=tuple({**one, "kind": ""} for one in report.questions))
+    assert "By kind" not in html_of(plain)
 
 
 def test_sizes_that_a_column_cannot_have_are_on_the_page_with_the_reason() -> None:

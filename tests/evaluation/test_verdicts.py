@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import Contrast, Row
 from rag_nodes.evaluation.verdicts import Judge, pairs_of, shares_of
-from rag_nodes.evaluation.wording import drafts_left_out, summary
+from rag_nodes.evaluation.wording import basis, beside, best_of
 
 DOCUMENTS, EACH = 12, 5
 COUNT = DOCUMENTS * EACH
@@ -35,11 +35,11 @@ def judged(
     return rows, judge.contrasts({one.name: one for one in rows})
 
 
-def said(*counts: int) -> list[str]:
-    """The summary of columns that each find a number of the questions, the same ones first."""
+def said(*counts: int) -> str:
+    """What is said of columns that each find a number of the questions, the same ones first."""
     values = {name: found(count) for name, count in zip("ABCD", counts, strict=False)}
     rows, contrasts = judged(values)
-    return summary(rows, [], contrasts, COUNT, DOCUMENTS)
+    return best_of(rows, contrasts)
 
 
 def of_two(wins: int, losses: int, count: int = COUNT, documents: list[str] | None = None) -> str:
@@ -111,55 +111,52 @@ def test_a_lead_close_to_nothing_is_said_to_be_over_it() -> None:
 
 
 def test_a_winner_is_better_than_every_other_with_the_next_by_its_own_name() -> None:
-    assert said(60, 12, 30)[0].startswith(
-        "At their own options: A is better than every other column in these documents, and in "
-        "documents like these; next is C, by 50.0 ("
+    assert said(60, 12, 30).startswith(
+        "A is better than every other column in these documents, and in documents like these; "
+        "next is C, by 50.0 ("
     )
 
 
 def test_those_that_may_be_the_best_are_named_and_those_behind() -> None:
-    assert said(30, 30, 0)[0] == (
-        "At their own options: A and B may each be the best; C is behind."
+    assert said(30, 30, 0) == (
+        "A and B may each be the best; C is behind in these documents, and in documents like these."
     )
-    assert said(60, 58, 20, 10)[0].endswith("A and B may each be the best; C and D are behind.")
+    assert "A and B may each be the best; C and D are behind in" in said(60, 58, 20, 10)
 
 
 def test_where_nothing_is_shown_nobody_is_the_best_and_the_leader_is_named() -> None:
-    assert said(33, 30, 31)[0] == (
-        "At their own options: No significant difference between 3 strategies; A leads with 55.0."
+    assert said(33, 30, 31) == (
+        "no significant difference between 3 strategies; A leads with 55.0."
     )
-    assert said(30, 30, 29)[0].endswith("A and B lead with 50.0.")
+    assert said(30, 30, 29).endswith("A and B lead with 50.0.")
 
 
 def test_a_single_column_is_said_in_percent() -> None:
-    assert said(30)[0] == "A finds 50.0 (37.4 to 62.6) % of the answers."
-
-
-def test_what_was_asked_is_said_last() -> None:
-    assert said(30, 30)[-1] == "Based on 60 questions about 12 documents."
-    values = {"A": np.array([1.0]), "B": np.array([0.0])}
-    rows, contrasts = judged(values, ["d"])
-    assert summary(rows, [], contrasts, 1, 1)[-1] == "Based on 1 question about one document."
+    (sentence,) = beside([row("A", found(30))], [], [])
+    assert sentence == "A finds 50.0 (37.4 to 62.6) % of the answers."
 
 
 @pytest.mark.parametrize(
-    ("drafts", "said"),
+    ("drafts", "words"),
     [
         (0, []),
         (1, ["1 draft that nobody has accepted was left out."]),
         (3, ["3 drafts that nobody has accepted were left out."]),
     ],
 )
-def test_drafts_that_were_left_out_are_counted(drafts: int, said: list[str]) -> None:
-    assert list(drafts_left_out(drafts)) == said
+def test_what_was_asked_is_said_and_drafts_that_were_left_out(
+    drafts: int, words: list[str]
+) -> None:
+    assert list(basis(60, 12, drafts)) == ["Based on 60 questions about 12 documents.", *words]
+    assert next(basis(1, 1)) == "Based on 1 question about one document."
 
 
 def test_columns_that_do_not_reach_the_equal_size_are_named() -> None:
     ones = np.ones(COUNT)
     own = [row("A", ones), row("B", ones)]
     equal = [row("A at equal size", ones, "matched")]
-    sentences = summary(own, equal, [], 60, 12)
-    assert "Not compared at equal chunk size, which they do not reach: B." in sentences
+    sentences = list(beside(own, equal, []))
+    assert sentences == ["Not compared at equal chunk size, which they do not reach: B."]
 
 
 @pytest.mark.parametrize(
@@ -215,7 +212,7 @@ def test_words_agree_with_the_intervals_and_documents_with_questions(
         if "would have been shown" in one.words:
             assert one.these.high - one.these.low < 0.06
 
-    sentence = summary(rows, [], contrasts, COUNT, documents)[0]
+    sentence = best_of(rows, contrasts)
     shown = any(one.shows_a_gap for one in contrasts)
     words = (" is better than ", " may each be the best; ", " is the best ")
     assert any(word in sentence for word in words) == shown

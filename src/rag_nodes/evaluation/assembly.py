@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
@@ -14,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rag_nodes.evaluation.checks import mean_leakage
-from rag_nodes.evaluation.decision import decision_of, likely, undecided
+from rag_nodes.evaluation.decision import alone, decision_of, likely
 from rag_nodes.evaluation.leads import own_mean
-from rag_nodes.evaluation.report import UNNAMED, EvaluationReport, Row
+from rag_nodes.evaluation.report import EvaluationReport, ReportDecision, Row
 from rag_nodes.evaluation.sizes import TOLERANCE
 from rag_nodes.evaluation.verdicts import Judge, pairs_of, shares_of
-from rag_nodes.evaluation.wording import basis, drafts_left_out, lost, summary
+from rag_nodes.evaluation.wording import BY_DRAFTS, basis, beside, lost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,60 +51,56 @@ def assemble(
 ) -> EvaluationReport:
     """The rows with everything that can be said about them together.
 
-    Args:
-        dataset: documents and questions.
-        plan: what was measured.
-        models: what embedded.
-        rows: one per variant.
-        left_out: sizes that columns cannot have.
-        judgement: of the answers; None where nobody asked.
-        preset: of the name of a row, a preset file as text.
+    `preset` gives of the name of a row a preset file as text.
     """
     values = {
         row.name: np.array([one.scores[plan.main] for one in row.outcomes])
         for row in rows
         if not row.error
     }
-    about = described(dataset)
-    facts: dict[str, Any] = {"contrasts": (), "sizes": (), "verdict": ()}
-    facts["decision"] = undecided(by_draft=bool(values) and dataset.by_drafts)
     rows = [row if row.error else replace(row, interval=own_mean(values[row.name])) for row in rows]
     documents = [question.document for question in dataset.questions]
-    if values and dataset.probed:
-        own = [row for row in rows if row.role == "own" and not row.error]
-        facts["decision"] = likely(own, dataset.probed, len(documents), preset)
-    elif values and dataset.by_drafts:
-        facts["verdict"] = (basis(len(documents), len({*documents})),)
-    elif values:
-        facts = _facts(rows, values, documents, plan, preset)
-        facts["verdict"] += tuple(drafts_left_out(dataset.unaccepted))
-    facts["verdict"] += tuple(said for row in rows if row.role == "own" for said in lost(row))
+    own = [row for row in rows if row.role == "own"]
+    found: dict[str, Any] = {"contrasts": (), "sizes": (), "decision": alone()}
+    said: tuple[str, ...] = ()
+    rests = tuple(basis(len(documents), len({*documents}), dataset.unaccepted))
+    if not values:
+        rests = ()
+    elif dataset.probed:
+        measured = [row for row in own if not row.error]
+        found["decision"] = likely(measured, dataset.probed, len(documents), preset)
+        rests = ()
+    elif dataset.by_drafts:
+        found["decision"] = ReportDecision(None, None, "drafts", BY_DRAFTS)
+    else:
+        found, said = _compared(rows, values, documents, plan, preset)
+    lost_by = tuple(sentence for row in own for sentence in lost(row))
     return EvaluationReport(
-        dataset=about,
-        settings=settings_of(plan, models),
+        dataset=_described(dataset),
+        settings=_settings(plan, models),
         documents=tuple(
             {"id": one.id_, "name": dataset.names[one.id_], "characters": len(one.text)}
             for one in dataset.documents
         ),
         questions=tuple(_question(dataset, question) for question in dataset.questions),
         rows=tuple(rows),
-        breakdown=_breakdown(dataset, rows, plan.main),
+        verdict=(*said, *rests, *lost_by),
         left_out=tuple(left_out),
         judgement=judgement,
-        **facts,
+        **found,
     )
 
 
-def _facts(
+def _compared(
     rows: Sequence[Row],
     values: Mapping[str, NDArray[np.float64]],
     documents: Sequence[str],
     plan: EvaluationPlan,
     preset: Callable[[str], str],
-) -> dict[str, Any]:
-    good = [row for row in rows if not row.error]
-    own = [row for row in good if row.role == "own"]
-    equal = equal_rows(good)
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What the leads of all rows say, and sentences beside the decision."""
+    own = [row for row in rows if row.role == "own" and not row.error]
+    equal = _equal_rows([row for row in rows if not row.error])
     compared = {row.name: row for row in (*own, *equal)}
     swaps = {"draws": plan.draws, "seed": plan.seed}
     # One family: a report that looks in two ways has twice the luck.
@@ -114,29 +109,26 @@ def _facts(
     contrasts = judge.contrasts(compared)
     matched = {row.column: row.name for row in equal}
     errors = dict(zip(contrasts, judge.questions.errors, strict=True))
-    of_own = contrasts[: len(pairs_of(own))]
-    return {
-        "decision": decision_of(own, of_own, errors, preset),
+    found = {
+        "decision": decision_of(own, contrasts[: len(pairs_of(own))], errors, preset),
         "contrasts": tuple(contrasts),
         "sizes": tuple(shares_of(values, judge, own, matched, **swaps)),
-        "verdict": tuple(summary(own, equal, contrasts, len(documents), len({*documents}))),
     }
+    return found, tuple(beside(own, equal, contrasts))
 
 
-def equal_rows(rows: Sequence[Row]) -> list[Row]:
+def _equal_rows(rows: Sequence[Row]) -> list[Row]:
     """Those of the rows made for an equal mean size that have one, as nearly as can be had.
 
     Short documents cannot always be cut to the target; what is compared is of one size all the
     same: that of the middle row, with the tolerance of both.
     """
     matched = [row for row in rows if row.role == "matched" and row.chunks.get("mean")]
-    if not matched:
-        return []
-    middle = median(row.chunks["mean"] for row in matched)
+    middle = median(row.chunks["mean"] for row in matched) if matched else 1
     return [row for row in matched if abs(row.chunks["mean"] / middle - 1) <= 2 * TOLERANCE]
 
 
-def described(dataset: Dataset) -> dict[str, Any]:
+def _described(dataset: Dataset) -> dict[str, Any]:
     """The data in a few numbers."""
     return {
         "name": dataset.name,
@@ -152,13 +144,8 @@ def described(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def settings_of(plan: EvaluationPlan, models: Models) -> dict[str, Any]:
-    """Everything that has to be equal to get the same numbers from the same data.
-
-    Args:
-        plan: what is measured.
-        models: what embeds.
-    """
+def _settings(plan: EvaluationPlan, models: Models) -> dict[str, Any]:
+    """Everything that has to be equal to get the same numbers from the same data."""
     return {
         "measure": plan.main,
         "budget": plan.budget,
@@ -209,23 +196,3 @@ def _around(dataset: Dataset, question: Question) -> dict[str, Any]:
     if reach < len(text):
         reach = max((one.start() for one in _BLANK.finditer(text, end, reach + 1)), default=reach)
     return {"document": first.document, "start": start, "text": text[start:reach]}
-
-
-def _breakdown(
-    dataset: Dataset, rows: Sequence[Row], measure: str
-) -> dict[str, dict[str, dict[str, float]]]:
-    """Means of a measure by kind of question and by document, for each row."""
-    names = dataset.names
-    groups = {
-        "kind": [question.kind or UNNAMED for question in dataset.questions],
-        "document": [names[question.document] for question in dataset.questions],
-    }
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for by, keys in groups.items():
-        found[by] = {}
-        for row in rows:
-            values: dict[str, list[float]] = defaultdict(list)
-            for key, outcome in zip(keys, row.outcomes, strict=False):
-                values[key].append(outcome.scores[measure])
-            found[by][row.name] = {key: float(np.mean(each)) for key, each in values.items()}
-    return found

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from dataclasses import asdict, dataclass, field
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
@@ -31,15 +31,11 @@ UNNAMED = "unnamed"
 
 
 class Group(NamedTuple):
-    """Questions that are looked at together.
-
-    Attributes:
-        name: a kind of question, or what a document is called.
-        questions: how many there are.
-    """
+    """Questions that are looked at together, and the mean of the main measure of each row."""
 
     name: str
     questions: int
+    means: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +100,15 @@ class Row:
         """Its name in sentences, which say themselves that a comparison is one at equal size."""
         return self.column if self.role == "matched" else self.name
 
+    @property
+    def mean(self) -> float:
+        """Of the main measure; 0 where there is none."""
+        return self.interval.mean if self.interval else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Sizes at which a column has no row.
-
-    Attributes:
-        column: its name.
-        sizes: which, such as "100" or "a mean of 200", in tokens.
-        reason: why its parser cannot have them.
-    """
+    """Sizes at which a column has no row, such as "100" or "a mean of 200" tokens, and why."""
 
     column: str
     sizes: tuple[str, ...]
@@ -160,13 +155,8 @@ class Contrast:
 class SizeShare:
     """How much of a gap between two columns is one of size.
 
-    Attributes:
-        left: column that is better at its own options.
-        right: the other.
-        own: gap at their own options.
-        equal: gap at an equal mean size.
-        size: own minus equal, which is the part of size.
-        words: what this says, for people.
+    `own` is the gap at their own options, `equal` that at an equal mean size, `size` the difference
+    of both, `words` what this says. `left` is better at its own options.
     """
 
     left: str
@@ -175,11 +165,6 @@ class SizeShare:
     equal: Interval
     size: Interval
     words: str
-
-    @property
-    def shows_a_gap(self) -> bool:
-        """Whether size makes a part of it that luck does not."""
-        return self.size.shows_a_gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +216,7 @@ class EvaluationReport:
         contrasts: pairs of rows of the same role.
         sizes: of each pair of columns how much is size.
         decision: what to take; the report starts with it.
-        verdict: what is known of the columns, in a few sentences, the most important first; last
-            how many chunks have no place in the documents.
-        breakdown: means of the main measure by kind of question and by document, per row.
+        verdict: what is known beside it, in a few sentences; last what a column loses.
         left_out: sizes that columns cannot have, and why.
         judgement: whether the answers are good; None where nobody asked.
     """
@@ -247,7 +230,6 @@ class EvaluationReport:
     sizes: tuple[SizeShare, ...]
     decision: ReportDecision
     verdict: tuple[str, ...]
-    breakdown: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
     judgement: Judgement | None = None
 
@@ -277,19 +259,6 @@ class EvaluationReport:
         """The rows that are there for one thing, in order."""
         return [row for row in self.rows if row.role == role]
 
-    def groups(self, by: str) -> list[Group]:
-        """The groups of `breakdown`, in the order of the questions.
-
-        Args:
-            by: "kind" or "document".
-        """
-        names = {one["id"]: one["name"] for one in self.documents}
-        counted = Counter(
-            names[one["document"]] if by == "document" else one["kind"] or UNNAMED
-            for one in self.questions
-        )
-        return [Group(name, questions) for name, questions in counted.items()]
-
     def row(self, name: str) -> Row:
         """The row with a name.
 
@@ -298,14 +267,24 @@ class EvaluationReport:
         """
         return {row.name: row for row in self.rows}[name]
 
+    def kinds(self) -> list[Group]:
+        """The kinds of questions, in their order."""
+        kinds = [one["kind"] or UNNAMED for one in self.questions]
+        means = defaultdict[str, dict[str, float]](dict)
+        for row in self.rows:
+            values = defaultdict[str, list[float]](list)
+            for kind, one in zip(kinds, row.outcomes, strict=False):
+                values[kind].append(one.scores[self.measure])
+            for kind, each in values.items():
+                means[kind][row.name] = sum(each) / len(each)
+        return [Group(kind, count, means[kind]) for kind, count in Counter(kinds).items()]
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data, the same for the same run: times that were measured are left out."""
         plain = {"schema_version": SCHEMA, **asdict(self)}
-        for time in TIMES:
-            plain["decision"].pop(time, None)
-        for row in plain["rows"]:
+        for one in (plain["decision"], *(row["cost"] for row in plain["rows"])):
             for time in TIMES:
-                row["cost"].pop(time, None)
+                one.pop(time, None)
         return plain
 
     def to_json(self) -> str:
@@ -344,9 +323,9 @@ class EvaluationReport:
         """
         try:
             return cls.from_dict(json.loads(path.read_text("utf-8")))
+        except DatasetError:
+            raise
         except (OSError, ValueError, AttributeError) as error:
-            if isinstance(error, DatasetError):
-                raise
             raise DatasetError(
                 f"{path} cannot be read as an evaluation ({error}); name a file that "
                 "`rag-nodes evaluate --json` wrote"

@@ -42,7 +42,8 @@ class Judge:
         seed: int = 0,
     ) -> None:
         self._values, self._documents = values, Counter(documents)
-        self._pairs = [self._better_first(*pair) for pair in pairs]
+        mean = {name: each.mean() for name, each in values.items()}
+        self._pairs = [(a, b) if mean[a] >= mean[b] else (b, a) for a, b in pairs]
         places = {name: at for at, name in enumerate(values)}
         table = np.array([*values.values()]).reshape(len(values), len(documents)).T
         led = [(places[left], places[right]) for left, right in self._pairs]
@@ -50,11 +51,7 @@ class Judge:
         self.documents = Swaps(table, led, documents, draws=draws, seed=seed)
 
     def contrasts(self, rows: Mapping[str, Row]) -> list[Contrast]:
-        """Every lead with what it says, in the order of the pairs.
-
-        Args:
-            rows: by name.
-        """
+        """Every lead between rows, by name, with what it says; in the order of the pairs."""
         found = []
         for at, (left, right) in enumerate(self._pairs):
             these, like_these = self.questions.intervals[at], self._like_these(at)
@@ -71,29 +68,17 @@ class Judge:
         return [self._words(at, *pair) for at, pair in enumerate(self._pairs)]
 
     def _words(self, at: int, left: str, right: str) -> str:
-        return of_lead(
-            left,
-            right,
-            self._documents,
-            self._differing(*self._pairs[at]),
-            self.questions.intervals[at],
-            self._like_these(at),
-            more_of(self.questions, at),
-        )
+        one, other = (self._values[name] for name in self._pairs[at])
+        differing = int((np.abs(one - other) > SAME).sum())
+        these, like_these = self.questions.intervals[at], self._like_these(at)
+        more = more_of(self.questions, at)
+        return of_lead(left, right, self._documents, differing, these, like_these, more)
 
     def lead(self, left: str, right: str) -> Interval:
         """One of the leads, left minus right, in these documents."""
         if (left, right) in self._pairs:
             return self.questions.intervals[self._pairs.index((left, right))]
         return turned(self.questions.intervals[self._pairs.index((right, left))])
-
-    def _better_first(self, one: str, other: str) -> tuple[str, str]:
-        is_ordered = self._values[one].mean() >= self._values[other].mean()
-        return (one, other) if is_ordered else (other, one)
-
-    def _differing(self, left: str, right: str) -> int:
-        """Questions that two rows do not answer alike."""
-        return int((np.abs(self._values[left] - self._values[right]) > SAME).sum())
 
     def _like_these(self, at: int) -> Interval | None:
         """A lead in documents like these; None where nothing can be said of others.
@@ -111,20 +96,15 @@ class Judge:
 def more_of(swaps: Swaps, at: int) -> int:
     """About how many units beyond those there are would show a lead in 80 of 100 tries.
 
-    Or one of three points, where it is smaller; 0 where it is shown.
+    Or one of three points, where it is smaller; 0 where it is shown. It has two significant digits,
+    as single samples scatter.
     """
     found = swaps.intervals[at]
     if found.shows_a_gap:
         return 0
     lead = max(abs(found.mean), VISIBLE)
-    return _roughly(max(0.0, swaps.needed(swaps.errors[at], lead) - swaps.effective))
-
-
-def _roughly(number: float) -> int:
-    """A number of units with two significant digits, as single samples scatter."""
-    if number < 1:
-        return round(number)
-    return int(round(number, 1 - floor(log10(number))))
+    more = max(0.0, swaps.needed(swaps.errors[at], lead) - swaps.effective)
+    return round(more) if more < 1 else int(round(more, 1 - floor(log10(more))))
 
 
 def pairs_of(rows: Sequence[Row]) -> list[tuple[str, str]]:
@@ -151,9 +131,7 @@ def shares_of(
         draws: how often signs are swapped.
         seed: of the swaps.
     """
-    rows = sorted(
-        (row for row in own if row.column in matched), key=lambda row: -values[row.name].mean()
-    )
+    rows = sorted((row for row in own if row.column in matched), key=lambda row: -row.mean)
     pairs = [*combinations(range(len(rows)), 2)]
     if not pairs:
         return []

@@ -21,8 +21,11 @@ LEGEND = (
     "it alone, in these documents, and is not to be compared by eye"
 )
 """What has to be known to read intervals; said once."""
-STANDING = f"the preset {DEFAULT_PARSER} (recursive, 200 tokens) stands"
-"""What an evaluation by drafts ends with."""
+BY_DRAFTS = (
+    f"{DRAFTED.capitalize()}: nobody has accepted any of these questions, so the preset "
+    f"{DEFAULT_PARSER} (recursive, 200 tokens) stands. {ACCEPT.capitalize()}."
+)
+"""The answer where nobody has accepted a question."""
 SAME = 1e-9
 """A difference that is none."""
 _LEVEL = 0.005
@@ -44,20 +47,15 @@ def of_lead(
     like_these: Interval | None,
     more: int,
 ) -> str:
-    """What is said of a lead.
+    """What is said of a lead of one column over another.
 
-    Args:
-        left: the column that leads.
-        right: the other.
-        documents: how many questions were asked about each.
-        differing: questions that both do not answer alike.
-        these: the lead in these documents.
-        like_these: in documents like these; None where nothing can be said of others.
-        more: questions that would show it, see `would_show`.
+    `documents` says how many questions were asked about each, `differing` how many both do not
+    answer alike; `these` and `like_these` are the lead in these documents and in documents like
+    these, and `more` questions would show it.
     """
     asked = documents.total()
     if asked < _FEW:
-        return f"{_counted(asked, 'question')} cannot tell {left} from {right}."
+        return f"{counted(asked, 'question')} cannot tell {left} from {right}."
     if these.shows_a_gap:
         start = f"{left} is better than {right} by {points(these)} in these documents"
         return f"{start}{_of_others(like_these, documents)}."
@@ -66,7 +64,7 @@ def of_lead(
             f"{left} and {right} answer every question alike; up to {100 * these.high:.1f} "
             f"points either way are left open by {asked} questions."
         )
-    few = f" on {_counted(differing, 'question')} only" if differing < _FEW else ""
+    few = f" on {counted(differing, 'question')} only" if differing < _FEW else ""
     if these.mean < SAME:
         return f"{left} and {right} are level, {points(these)}{few}; {would_show(0, more)}."
     start = f"{left} leads {right} by {points(these)}{few}, which luck makes as well"
@@ -76,10 +74,9 @@ def of_lead(
 def _of_others(like_these: Interval | None, documents: Counter[str]) -> str:
     """What is known of a lead in other documents, to go on with."""
     count = len(documents)
-    if like_these is None and 1 < count < _FEW:
-        return f"; {count} documents say nothing about others"
-    if like_these is None and count == 1:
-        return "; 1 document says nothing about others"
+    if like_these is None and count < _FEW:
+        say = "documents say" if count > 1 else "document says"
+        return f"; {count} {say} nothing about others"
     if like_these is None:
         return (
             f"; {max(documents.values()):,} of the {documents.total():,} questions are about one "
@@ -90,147 +87,95 @@ def _of_others(like_these: Interval | None, documents: Counter[str]) -> str:
     return f"; {count} documents do not show it of others ({ends(like_these)})"
 
 
-def summary(
-    own: Sequence[Row],
-    equal: Sequence[Row],
-    contrasts: Sequence[Contrast],
-    questions: int,
-    documents: int,
-) -> list[str]:
-    """The answer in sentences: at equal size first, since that is about cutting and not about size.
+def best_of(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
+    """Which of several rows is best, which ones may be, or that none is shown to be.
 
     Args:
-        own: rows at their own options.
-        equal: rows at an equal mean size; none where there was no such comparison.
-        contrasts: of both.
-        questions: how many were asked.
-        documents: how many they are about.
+        rows: at least two.
+        contrasts: of every two of them.
     """
-    sentences = []
-    for rows, where in ((equal, "At equal chunk size"), (own, "At their own options")):
-        among = [one for one in contrasts if rows and one.role == rows[0].role]
-        if among:
-            sentences.append(f"{where}: {_best(rows, among)}")
-    left_out = [row.column for row in own if row.column not in {one.column for one in equal}]
-    if equal and left_out:
-        sentences.append(
-            f"Not compared at equal chunk size, which they do not reach: {all_of(left_out)}."
-        )
-    if len(own) == 1:
-        sentences.append(f"{own[0].name} finds {points(own[0].interval)} % of the answers.")
-    return [*sentences, basis(questions, documents)]
-
-
-def by_drafts(stands: str) -> str:
-    """The answer where nobody has accepted a question.
-
-    Args:
-        stands: what is taken instead of a choice, such as `STANDING`.
-    """
-    return (
-        f"{DRAFTED.capitalize()}: nobody has accepted any of these questions, so {stands}. "
-        f"{ACCEPT.capitalize()}."
-    )
-
-
-def drafts_left_out(drafts: int) -> Iterator[str]:
-    """What has to be said of drafts beside accepted questions; nothing where there were none.
-
-    Args:
-        drafts: how many were left out.
-    """
-    if drafts:
-        were = "drafts that nobody has accepted were" if drafts > 1 else (
-            "draft that nobody has accepted was"
-        )  # fmt: skip
-        yield f"{drafts} {were} left out."
-
-
-def basis(questions: int, documents: int) -> str:
-    """What an answer rests on.
-
-    Args:
-        questions: how many were asked.
-        documents: how many they are about.
-    """
-    about_them = "one document" if documents == 1 else f"{documents:,} documents"
-    return f"Based on {_counted(questions, 'question')} about {about_them}."
-
-
-def _best(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
-    """Which row is best, which ones may be, or that none is shown to be."""
     if len(contrasts) == 1:
         return contrasts[0].words
-    ranked = sorted(rows, key=lambda row: -_mean(row))
-    called = {row.name: row.called for row in rows}
-    shown = [one for one in contrasts if one.shows_a_gap]
-    behind = {one.right for one in shown}
-    first = ranked[0]
-    if not shown:
-        level = [row.called for row in ranked if _mean(first) - _mean(row) < SAME]
+    ranked = sorted(rows, key=lambda row: -row.mean)
+    behind = {one.right for one in contrasts if one.shows_a_gap}
+    if not behind:
+        level = [row.called for row in ranked if ranked[0].mean - row.mean < SAME]
         leads = "leads" if len(level) == 1 else "lead"
         return (
-            f"No significant difference between {len(rows)} strategies; "
-            f"{some_of(level)} {leads} with {100 * _mean(first):.1f}."
+            f"no significant difference between {len(rows)} strategies; "
+            f"{some_of(level)} {leads} with {100 * ranked[0].mean:.1f}."
         )
+    where = "in these documents"
+    where += ", and in documents like these" if holds_of_others(rows, contrasts) else ""
     may_be = [row.called for row in ranked if row.name not in behind]
     if len(may_be) > 1:
         are = "is" if len(behind) == 1 else "are"
         others = some_of([row.called for row in ranked if row.name in behind])
-        return f"{some_of(may_be)} may each be the best; {others} {are} behind."
+        return f"{some_of(may_be)} may each be the best; {others} {are} behind {where}."
+    first, called = ranked[0], {row.name: row.called for row in rows}
     won = [one for one in contrasts if one.left == first.name]
     following = min(won, key=lambda one: one.these.mean)
     next_one = f"next is {called[following.right]}, by {points(following.these)}"
-    if not all(one.shows_a_gap for one in won):
-        return (
-            f"{first.called} is the best in these documents, as every other column is behind it "
-            f"or behind another; {next_one}."
-        )
-    others_too = all(one.like_these and one.like_these.shows_a_gap for one in won)
-    where = "in these documents" + (", and in documents like these" if others_too else "")
-    return f"{first.called} is better than every other column {where}; {next_one}."
+    if all(one.shows_a_gap for one in won):
+        return f"{first.called} is better than every other column {where}; {next_one}."
+    return (
+        f"{first.called} is the best {where}, as every other column is behind it or behind "
+        f"another; {next_one}."
+    )
 
 
-def _mean(row: Row) -> float:
-    return row.interval.mean if row.interval else 0.0
+def holds_of_others(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> bool:
+    """Whether all rows that are behind are so in documents like these, too.
 
-
-def all_of(names: Sequence[str]) -> str:
-    """Names as they are listed in a sentence."""
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def some_of(names: Sequence[str]) -> str:
-    """Names as `all_of` lists them, or the first of many."""
-    if len(names) <= _LISTED:
-        return all_of(names)
-    first = names[: _LISTED - 1]
-    return f"{', '.join(first)} and {len(names) - len(first)} others"
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
-def would_show(lead: float, more: int) -> str:
-    """What it takes to show a lead, or one that is worth showing where it is smaller.
-
-    Args:
-        lead: how large it is.
-        more: questions, see `more_of`.
+    Behind the leader; or behind another, where the leader is not shown to be better.
     """
-    if lead >= VISIBLE:
-        return f"if the lead is real, {about(more or 1)} would show it"
-    size = f"a lead of {100 * VISIBLE:.0f} points"
-    return f"to show {size} takes {about(more)}" if more else f"{size} would have been shown"
+    leader = max(rows, key=lambda row: row.mean).name
+    shown = [one for one in contrasts if one.shows_a_gap]
+
+    def is_behind(name: str) -> bool:
+        beaten = [one for one in shown if one.right == name]
+        by_leader = [one for one in beaten if one.left == leader]
+        return any(one.like_these and one.like_these.shows_a_gap for one in by_leader or beaten)
+
+    return all(is_behind(one.right) for one in shown)
 
 
-def about(more: int) -> str:
-    """How many questions are missing."""
-    if more > _MOST:
-        return "more questions than anyone labels"
-    return f"about {more:,} more question{'s' if more > 1 else ''}"
+def beside(
+    own: Sequence[Row], equal: Sequence[Row], contrasts: Sequence[Contrast]
+) -> Iterator[str]:
+    """What is said beside the decision: of rows at equal size, and of what has none."""
+    among = [one for one in contrasts if one.role == "matched"]
+    if among:
+        yield f"At equal chunk size: {best_of(equal, among)}"
+    left_out = [row.column for row in own if row.column not in {one.column for one in equal}]
+    if equal and left_out:
+        yield f"Not compared at equal chunk size, which they do not reach: {all_of(left_out)}."
+    if len(own) == 1:
+        yield f"{own[0].name} finds {points(own[0].interval)} % of the answers."
+
+
+def basis(questions: int, documents: int, unaccepted: int = 0) -> Iterator[str]:
+    """What an answer rests on, and how many drafts were left out."""
+    about_them = "one document" if documents == 1 else f"{documents:,} documents"
+    yield f"Based on {counted(questions, 'question')} about {about_them}."
+    if unaccepted:
+        were = "was" if unaccepted == 1 else "were"
+        yield f"{counted(unaccepted, 'draft')} that nobody has accepted {were} left out."
+
+
+def lost(row: Row) -> Iterator[str]:
+    """What a column loses: chunks without a place, documents that were others when ingested."""
+    chunks, recovery = row.chunks.get("chunks") or 0, row.cost.get("recovery")
+    unplaced = round(chunks * (1 - (1 if recovery is None else recovery)))
+    if unplaced:
+        some = f"{unplaced:,} of {chunks:,.0f} chunks have no place in the documents"
+        yield f"{row.name}: {some}; they are read and score nothing."
+    if outdated := row.cost.get("outdated"):
+        yield (
+            f"{row.name}: the collection holds another version of {counted(outdated, 'document')}, "
+            "whose chunks were looked for by their text; ingest the documents anew with "
+            "`rag-nodes ingest` and evaluate again."
+        )
 
 
 def of_share(left: str, right: str, own: Interval, size: Interval) -> str:
@@ -253,36 +198,48 @@ def of_share(left: str, right: str, own: Interval, size: Interval) -> str:
     return f"{part} of {of} come from chunk size."
 
 
+def would_show(lead: float, more: int) -> str:
+    """What it takes to show a lead, or one that is worth showing where it is smaller."""
+    if lead >= VISIBLE:
+        return f"if the lead is real, {about(more or 1)} would show it"
+    size = f"a lead of {100 * VISIBLE:.0f} points"
+    return f"to show {size} takes {about(more)}" if more else f"{size} would have been shown"
+
+
+def about(more: int) -> str:
+    """How many questions are missing."""
+    if more > _MOST:
+        return "more questions than anyone labels"
+    return f"about {counted(more, 'more question')}"
+
+
+def all_of(names: Sequence[str]) -> str:
+    """Names as they are listed in a sentence."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Names as `all_of` lists them, or the first of many."""
+    if len(names) <= _LISTED:
+        return all_of(names)
+    first = names[: _LISTED - 1]
+    return f"{', '.join(first)} and {len(names) - len(first)} others"
+
+
+def counted(number: int, thing: str) -> str:
+    """`1 question`, `1,200 questions`."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
 def turned(gap: Interval) -> Interval:
     """A difference taken the other way round."""
     return Interval(-gap.mean, -gap.high, -gap.low)
 
 
-def lost(row: Row) -> Iterator[str]:
-    """What a column loses: chunks without a place, documents that were others when ingested."""
-    chunks, recovery = row.chunks.get("chunks") or 0, row.cost.get("recovery")
-    unplaced = round(chunks * (1 - (1 if recovery is None else recovery)))
-    if unplaced:
-        some = f"{unplaced:,} of {chunks:,.0f} chunks have no place in the documents"
-        yield f"{row.name}: {some}; they are read and score nothing."
-    if outdated := row.cost.get("outdated"):
-        yield (
-            f"{row.name}: the collection holds another version of "
-            f"{_counted(outdated, 'document')}, whose chunks were looked for by their text; "
-            "ingest the documents anew with `rag-nodes ingest` and evaluate again."
-        )
-
-
-def upright(gap: Interval) -> Interval:
-    """A gap without its sign."""
-    return gap if gap.mean >= 0 else turned(gap)
-
-
 def points(interval: Interval | None) -> str:
     """An interval in points of a hundred."""
-    if interval is None:
-        return "nothing"
-    return f"{100 * interval.mean:.1f} ({ends(interval)})"
+    return f"{100 * interval.mean:.1f} ({ends(interval)})" if interval else "nothing"
 
 
 def ends(interval: Interval) -> str:

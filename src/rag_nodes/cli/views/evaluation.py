@@ -86,15 +86,14 @@ def _name(row: Row) -> str:
 def _kinds(report: EvaluationReport) -> Table | None:
     """The main measure by kind of question, at the columns' own options, where there are kinds."""
     own = [row for row in report.of_role("own") if not row.error]
-    groups = report.groups("kind")
+    groups = report.kinds()
     if not own or len(own) > _WIDEST or len(groups) < 2:  # noqa: PLR2004 -- else it is said above
         return None
-    values = report.breakdown["kind"]
     names = ["questions", *(one_line(row.name) for row in own)]
     rows = table("Kind", *names, right=names)
-    for name, questions in groups:
-        shares = (f"{100 * values[row.name][name]:.1f}" for row in own)
-        rows.add_row(one_line(name), str(questions), *shares)
+    for kind in groups:
+        shares = (f"{100 * kind.means[row.name]:.1f}" for row in own)
+        rows.add_row(one_line(kind.name), str(kind.questions), *shares)
     return rows
 
 

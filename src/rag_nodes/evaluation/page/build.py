@@ -12,7 +12,7 @@ from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.page.plots import line_colour, size_curve
 from rag_nodes.evaluation.report import Outcome
 from rag_nodes.evaluation.scoring import FOUND
-from rag_nodes.evaluation.wording import LEGEND, ends, points
+from rag_nodes.evaluation.wording import LEGEND, counted, ends, points
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,11 +30,7 @@ _MOST = 30
 class Piece(NamedTuple):
     """Characters of a document that look alike.
 
-    Attributes:
-        text: the characters.
-        gold: they answer the question.
-        starts: a chunk begins here.
-        read: they were read, as far as they answer.
+    `gold` answers the question, a chunk `starts` here, `read` was read as far as it answers.
     """
 
     text: str
@@ -68,13 +64,7 @@ class Cell(NamedTuple):
 
 
 class MatrixLine(NamedTuple):
-    """One question in all rows that are compared.
-
-    Attributes:
-        number: of the question, from 1; its anchor is `q` and this.
-        question: of the report.
-        cells: one per row.
-    """
+    """One question, by its number from 1, and its cells in all rows that are compared."""
 
     number: int
     question: Mapping[str, Any]
@@ -108,42 +98,31 @@ def html_of(report: EvaluationReport) -> str:
 
     Everything out of documents and questions is escaped.
     """
-    rows = _compared(report)
+    own = [row for row in report.of_role("own") if not row.error]
+    ranked = sorted(own, key=lambda row: (row.name == report.decision.take, row.mean))
+    best = {row.column: row.name for row in ranked}  # of each strategy, or the one that is taken
+    rows = [row for row in own if row.name in best.values()]
     lines = sorted(_lines(report, rows), key=lambda one: one.hardness)
     differing = [one for one in lines if one.differs]
     return _page().render(
         report=report,
         rows=rows,
-        measured=report.rows,
         pictures=[size_curve(report), size_curve(report, narrow=True)],
         differing=[differing[:_MOST], differing[_MOST:]],
         missed=[one for one in lines if not one.differs and one.cells[0].grade != "found"],
         found=sum({cell.grade for cell in one.cells} == {"found"} for one in lines),
         reasons=[reason for reason in REMEDIES if any(reason in row.reasons for row in rows)],
         remedies=REMEDIES,
-        groups={by: report.groups(by) for by in report.breakdown},
+        kinds=report.kinds(),
         names={one["id"]: one["name"] for one in report.documents},
         texts={one["id"]: one["text"] for one in report.questions},
         budgets=[f"recall@{budget}" for budget in report.settings["budgets"]],
         legend=LEGEND,
-        counted=_counted,
+        counted=counted,
         points=points,
         ends=ends,
         colour=lambda column: line_colour(report, column),
     )
-
-
-def _counted(number: int, thing: str) -> str:
-    """`1 question`, `1,200 questions`."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
-def _compared(report: EvaluationReport) -> list[Row]:
-    """The rows that are shown question by question: the best of each strategy, and the taken."""
-    own = [row for row in report.of_role("own") if not row.error]
-    ranked = sorted(own, key=lambda row: (row.name == report.decision.take, _mean(row)))
-    best = {row.column: row.name for row in ranked}
-    return [row for row in own if row.name in best.values()]
 
 
 def cell_of(report: EvaluationReport, outcome: Outcome, question: Mapping[str, Any]) -> Cell:
@@ -183,10 +162,6 @@ def _lines(report: EvaluationReport, rows: Sequence[Row]) -> Iterator[MatrixLine
         cells = [cell_of(report, of[question["id"]], question) for of in outcomes]
         if cells:
             yield MatrixLine(number, question, tuple(cells))
-
-
-def _mean(row: Row) -> float:
-    return row.interval.mean if row.interval else 0.0
 
 
 def _pieces(outcome: Outcome, question: Mapping[str, Any]) -> Iterator[Piece]:

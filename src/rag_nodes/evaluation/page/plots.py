@@ -26,8 +26,10 @@ _APART = 15
 """Least distance of two names beside the picture."""
 _LEFT, _TOP, _BOTTOM = 46, 22, 46
 """Margins around what is drawn."""
-_NAME = 24
-"""Characters of a name that fit beside the picture."""
+_NAME = 30
+"""Characters of a name beside the picture."""
+_CHARACTER = 7.3
+"""Width of one of them."""
 
 
 class _Frame(NamedTuple):
@@ -128,8 +130,13 @@ def _frame(lines: Sequence[_Line], *, narrow: bool) -> _Frame:
     sizes = [size for size, _, _ in points]
     least = min(_ALL - _STEP, *(_ALL * gap.low for _, gap, _ in points))
     bottom = max(0, floor(least / _STEP) * _STEP)
-    shape = (360, 300, 14) if narrow else (760, 380, 186)
+    longest = max(len(_shown(one.name)) for one in lines)
+    shape = (360, 300, 14) if narrow else (760, 380, 20 + round(_CHARACTER * longest))
     return _Frame(min(sizes) / 1.15, max(sizes) * 1.15, bottom, *shape)
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
 
 
 def _grid(frame: _Frame, measure: str) -> Iterator[Markup]:
@@ -186,8 +193,7 @@ def _names(frame: _Frame, lines: Sequence[_Line]) -> Iterator[Markup]:
         heights.append(max(y, heights[-1] + _APART) if heights else y)
     over = max(0.0, heights[-1] - (frame.height - _BOTTOM))
     for height, (_, name, colour) in zip(heights, ends, strict=True):
-        shown = name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
-        yield _text(frame.right + 14, height - over + 4, shown, f"name {colour}", "start")
+        yield _text(frame.right + 14, height - over + 4, _shown(name), f"name {colour}", "start")
 
 
 def _at(places: Iterable[tuple[float, float]]) -> str:

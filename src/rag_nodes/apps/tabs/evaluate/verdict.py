@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.plan import Step
     from rag_nodes.evaluation.report import EvaluationReport, Row
 
-_MOST_GROUPS = 50
-"""Kinds or documents on the page; a large set has hundreds."""
+_MOST_KINDS = 50
+"""Kinds on the page; a large set has hundreds."""
 _DOING = {"index": "Cutting and embedding", "ask": "Asking"}
 EMPTY = empty(
     "Which way of cutting finds your answers?",
@@ -70,7 +70,7 @@ def verdict(report: EvaluationReport, strategies: Mapping[str, str]) -> Html:
         _picture(report),
         _numbers(report, strategies),
         _comparisons(report),
-        *_breakdowns(report),
+        _kinds(report),
         _reasons(report),
         matrix(report, strategies),
         cls="rn-verdict",
@@ -180,36 +180,30 @@ def _number_row(
     return tag("tr", head, *(tag("td", value) for value in values))
 
 
-def _breakdowns(report: EvaluationReport) -> Iterable[Html]:
-    """The main measure by kind of question and by document, where there are several."""
-    rows = shown_rows(report)
-    for by, title, thing in (
-        ("kind", "By kind of question", "kind"),
-        ("document", "By document", "document"),
-    ):
-        groups = report.groups(by)
-        if len(groups) < 2 or not rows:  # noqa: PLR2004 -- of one everything is said above
-            continue
-        lines = [
-            tag(
-                "tr",
-                tag("th", name_of(group.name), scope="row"),
-                tag("td", f"{group.questions:,}"),
-                *(tag("td", f"{100 * report.breakdown[by][row.name][group.name]:.1f}")
-                  for row in rows),
-            )
-            for group in groups[:_MOST_GROUPS]
-        ]  # fmt: skip
-        more = len(groups) - _MOST_GROUPS
-        yield tag(
-            "details",
-            tag("summary", f"{title}: {report.measure} of {count(len(groups), thing)}; few "
-                "questions in one say little."),
-            _table((thing.capitalize(), "Questions", *(row.name for row in rows)), lines),
-            tag("p", f"{count(more, thing)} more in the report.", cls="rn-quiet")
-            if more > 0
-            else None,
-        )  # fmt: skip
+def _kinds(report: EvaluationReport) -> Html | None:
+    """The main measure by kind of question, where there are several."""
+    rows, kinds = shown_rows(report), report.kinds()
+    if len(kinds) < 2 or not rows:  # noqa: PLR2004 -- of one everything is said above
+        return None
+    lines = [
+        tag(
+            "tr",
+            tag("th", name_of(kind.name), scope="row"),
+            tag("td", f"{kind.questions:,}"),
+            *(tag("td", f"{100 * kind.means[row.name]:.1f}") for row in rows),
+        )
+        for kind in kinds[:_MOST_KINDS]
+    ]
+    more = len(kinds) - _MOST_KINDS
+    said = f"By kind of question: {report.measure} of {count(len(kinds), 'kind')}; few questions "
+    return tag(
+        "details",
+        tag("summary", f"{said}in one say little."),
+        _table(("Kind", "Questions", *(row.name for row in rows)), lines),
+        tag("p", f"{count(more, 'kind')} more in the report.", cls="rn-quiet")
+        if more > 0
+        else None,
+    )
 
 
 def _reasons(report: EvaluationReport) -> Html | None:
