@@ -19,9 +19,12 @@ WORST, BEST = 1.0, 5.0
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """A measure over the `judged` questions, with the mean's interval, None where there are none.
+    """One measure over the questions it could be judged for.
 
-    `not_judged` are questions whose judgement could not be read, or that have no answer.
+    Attributes:
+        interval: mean with where the true one may lie; None where nothing was judged.
+        judged: questions behind it.
+        not_judged: questions whose judgement could not be read, or that have no answer.
     """
 
     interval: Interval | None
@@ -31,10 +34,15 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """One answer from what one column read; `text` is "" where the model gave none.
+    """One answer from what one column read.
 
-    `faithful` is 1 where all of it is in what was read, else 0; `correct` is from 1 to 5; both are
-    None where not judged. `words` are what the judge said of both, or why it said nothing.
+    Attributes:
+        column: whose.
+        question: id.
+        text: the answer; "" where the model gave none.
+        faithful: 1 where all of it is in what was read, 0 where not; None where not judged.
+        correct: from 1 to 5; None where not judged.
+        words: what the judge said of both, or why it said nothing.
     """
 
     column: str
@@ -49,8 +57,10 @@ class JudgedAnswer:
 class JudgedColumn:
     """What the answers of one column are worth.
 
-    Faithfulness is the share of the answers that are in what was read, from 0 to 1, and correctness
-    the mean grade, from 1 to 5.
+    Attributes:
+        name: of the column.
+        faithfulness: share of the answers that are in what was read, from 0 to 1.
+        correctness: mean grade, from 1 to 5.
     """
 
     name: str
@@ -71,10 +81,17 @@ class JudgedColumn:
 class Judgement:
     """All that was judged in a run.
 
-    `questions` are ids, the same for every column; `budget` tokens were read for each answer;
-    `spending` are requests, tokens and US dollars of "answers" and of "judging". `verdict` says for
-    every two columns whose answers are more correct, in points of a hundred from the worst grade to
-    the best. `error` says why nothing was judged.
+    Attributes:
+        answers_by: name of the model that answered.
+        judge: name of the model that judged.
+        questions: ids of those that were drawn, the same for every column.
+        budget: tokens that were read for each answer.
+        columns: what their answers are worth.
+        answers: one per column and question.
+        verdict: whose answers are more correct, a sentence for every two columns; in points of a
+            hundred, where the worst grade is 0 and the best 100.
+        spending: requests, tokens and US dollars, of "answers" and of "judging".
+        error: why nothing was judged; None where it was.
     """
 
     answers_by: str

@@ -108,7 +108,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Sizes at which a column has no row, such as "100" or "a mean of 200" tokens, and why."""
+    """Sizes at which a column has no row.
+
+    Attributes:
+        column: its name.
+        sizes: which, such as "100" or "a mean of 200", in tokens.
+        reason: why its parser cannot have them.
+    """
 
     column: str
     sizes: tuple[str, ...]
@@ -155,8 +161,13 @@ class Contrast:
 class SizeShare:
     """How much of a gap between two columns is one of size.
 
-    `own` is the gap at their own options, `equal` that at an equal mean size, `size` the difference
-    of both, `words` what this says. `left` is better at its own options.
+    Attributes:
+        left: column that is better at its own options.
+        right: the other.
+        own: gap at their own options.
+        equal: gap at an equal mean size.
+        size: own minus equal, which is the part of size.
+        words: what this says, for people.
     """
 
     left: str
