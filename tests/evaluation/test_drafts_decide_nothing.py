@@ -47,7 +47,7 @@ def by_drafts() -> EvaluationReport:
 
 def test_the_corpus_shows_a_winner_by_the_same_questions_once_they_are_accepted() -> None:
     report = measured(drafted(accepted=32))
-    assert "is better than" in " ".join(report.verdict)
+    assert "is better than" in report.decision.words
     assert size_of(report)
 
 
