@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,6 +28,11 @@ settings.register_profile(
 )
 settings.register_profile("quick", parent=settings.get_profile("default"), max_examples=5)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+_IN_MEMORY = Path("/dev/shm")  # noqa: S108 -- below it every test has a folder of its own
+if _IN_MEMORY.is_dir() and shutil.disk_usage(_IN_MEMORY).free > 4 << 30:
+    # Stores wait for the disk each time they are made, flushed and removed: longer than they work.
+    tempfile.tempdir = os.environ.setdefault("TMPDIR", str(_IN_MEMORY))
 
 for _signal, _handler in (
     (signal.SIGINT, signal.default_int_handler),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import re
 import runpy
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from llama_index.core import Settings
+from store import qdrant_server
 
 from rag_nodes.parsers import PRESETS
 
@@ -106,14 +106,7 @@ def test_ingesting_into_qdrant_twice_writes_once(run: Callable[..., str]) -> Non
 
 
 def test_ingesting_into_a_qdrant_server_by_its_url(run: Callable[..., str]) -> None:
-    spec = importlib.util.spec_from_file_location(
-        "qdrant_server", Path(__file__).parent / "store" / "qdrant_server.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    server = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(server)
-    with server.serve() as double:
+    with qdrant_server.serve() as double:
         written = run("ingest_to_qdrant.py", "--store", double.url)
     assert written.startswith("read")
     assert " 0 written" not in written

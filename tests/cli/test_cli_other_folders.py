@@ -1,4 +1,4 @@
-"""Folders and collections that other programs made, as commands meet them, and `store import`."""
+"""Folders and collections that other programs made, as commands meet them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
-from qdrant_client.http import models as rest
+from store import qdrant_server as _server
 
 from rag_nodes import HeadingHierarchyNodeParser, get_embedding, read
 from rag_nodes.cli.failures import ExitCode
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from conftest import Ended
 
+
 QUESTION = "How much water does the tank hold?"
 
 
@@ -29,11 +30,9 @@ def content(folder: Path) -> dict[Path, str]:
     return {one: hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
 
 
-@pytest.fixture
-def theirs(tmp_path: Path, manual: Path) -> Path:
-    """What a stock pipeline of LlamaIndex wrote, with one parser of ours in it."""
-    folder = tmp_path / "theirs"
-    with closing(QdrantClient(path=str(folder))) as client:
+def fill(client: QdrantClient, manual: Path) -> None:
+    """Write what a stock pipeline of LlamaIndex does, with one parser of ours in it."""
+    with closing(client):
         store = QdrantVectorStore("handbook", client=client, index_doc_id=False)
         VectorStoreIndex.from_documents(
             [read(manual), Document(text="Lions eat no grass.", id_="lion")],
@@ -41,6 +40,12 @@ def theirs(tmp_path: Path, manual: Path) -> Path:
             embed_model=get_embedding("lexical"),
             transformations=[HeadingHierarchyNodeParser(chunk_size=100)],
         )
+
+
+@pytest.fixture
+def theirs(tmp_path: Path, manual: Path) -> Path:
+    folder = tmp_path / "theirs"
+    fill(QdrantClient(path=str(folder)), manual)
     return folder
 
 
@@ -68,7 +73,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_no_command_changes_a_folder_of_another_program_and_each_names_the_import(
+def test_no_command_changes_a_folder_of_another_program(
     command: Callable[..., Ended],
     theirs: Path,
     manual: Path,
@@ -82,8 +87,7 @@ def test_no_command_changes_a_folder_of_another_program_and_each_names_the_impor
     ended = command(*typed, *([] if "--store" in typed else ["--store", theirs]))
     assert ended.code not in {ExitCode.DONE, ExitCode.USAGE}
     said = " ".join((ended.stdout + ended.stderr).split())
-    assert "another program made this folder with qdrant-client's local mode" in said
-    assert f"rag-nodes store import {theirs} --store NEW" in said
+    assert "this folder is no store of rag_nodes, and holds collection, meta.json" in said
     assert content(theirs) == before
     assert not target.exists()
 
@@ -100,75 +104,26 @@ def test_an_ingest_into_a_folder_of_documents_writes_nothing_there(
     assert [one.name for one in docs.iterdir()] == ["report.md"]
 
 
-def test_what_was_imported_is_asked_by_an_alias_and_measured(
-    command: Callable[..., Ended], theirs: Path, manual: Path, questions: Path, tmp_path: Path
+def test_a_collection_of_another_program_is_named_asked_by_an_alias_and_measured(
+    command: Callable[..., Ended], manual: Path, questions: Path, tmp_path: Path
 ) -> None:
-    before, ours = content(theirs), tmp_path / "ours"
-    done = command("store", "import", theirs, "--store", ours)
-    assert done.code == 0
-    assert "handbook\n" in done.stdout
-    assert "2 points" in done.stdout
-    assert content(theirs) == before
-
-    told = command("status", "--store", ours)
-    assert "nothing is stored; collections of other programs: handbook" in told.stdout
-    assert command("status", "--store", ours, "--json").json["foreign"] == ["handbook"]
-    assert "collections of other programs: handbook" in command("list", "--store", ours).stdout
-    lost = command("ask", QUESTION, "--store", ours)
-    assert "collections of other programs: handbook; to ask one of these" in lost.stderr
-    assert "nothing is stored there; collections of other programs: handbook" in (
-        command("store", "push", tmp_path / "target", "--store", ours).stderr
-    )
-
-    assert command("store", "alias", "book", "handbook", "--store", ours).code == 0
-    asked = command(
-        "ask", QUESTION, "--alias", "book", "--mode", "dense", "--store", ours, "--json"
-    )
-    assert "nine litres of water" in asked.json["text"]
-    measured = command(
-        *("evaluate", manual, "--questions", questions, "--collection", "handbook"),
-        *("--mode", "dense", "--store", ours, "--json"),
-    )
-    assert measured.code == 0
-    with closing(QdrantClient(path=str(theirs))) as client:
-        assert client.count("handbook").count == 2
-
-
-def test_an_import_names_what_it_refused_and_imports_the_rest(
-    command: Callable[..., Ended], theirs: Path, tmp_path: Path
-) -> None:
-    with closing(QdrantClient(path=str(theirs))) as client:
-        params = rest.VectorParams(size=2, distance=rest.Distance.EUCLID)
-        client.create_collection("by distance", vectors_config=params)
-    ended = command("store", "import", theirs, "--store", tmp_path / "ours", "--json")
-    assert ended.code == ExitCode.PARTIAL
-    assert ended.json["collections"] == [
-        {"collection": "handbook", "points": 2, "left_out": []},
-    ]
-    [refused] = ended.json["failed"]
-    assert refused["collection"] == "by distance"
-    assert "compares vectors by Euclid" in refused["error"]
-    assert "Not imported: 1 of 2 collections" in ended.stderr
-    again = command("store", "import", theirs, "--store", tmp_path / "ours")
-    assert again.code == ExitCode.FAILURE
-    assert "'handbook' is there already, with 2 points" in again.stderr
-
-
-def test_a_store_in_the_folder_that_is_imported_is_refused(
-    command: Callable[..., Ended], theirs: Path
-) -> None:
-    before = content(theirs)
-    ended = command("store", "import", theirs, "--store", theirs / "ours")
-    assert ended.code == ExitCode.USAGE
-    assert "name another one with --store" in ended.stderr
-    assert content(theirs) == before
-    assert not (theirs / "ours").exists()
-
-
-def test_what_is_no_folder_of_local_mode_is_not_imported_and_no_store_is_made(
-    command: Callable[..., Ended], tmp_path: Path
-) -> None:
-    ended = command("store", "import", tmp_path / "nowhere", "--store", tmp_path / "ours")
-    assert ended.code == ExitCode.FAILURE
-    assert "no folder of qdrant-client's local mode" in ended.stderr
-    assert not (tmp_path / "ours").exists()
+    with _server.serve() as double:
+        fill(QdrantClient(double.url, check_compatibility=False), manual)
+        at = ("--store", double.url)
+        told = command("status", *at)
+        assert "nothing is stored; collections of other programs: handbook" in told.stdout
+        assert command("status", *at, "--json").json["foreign"] == ["handbook"]
+        assert "collections of other programs: handbook" in command("list", *at).stdout
+        lost = command("ask", QUESTION, *at)
+        assert "collections of other programs: handbook; to ask one of these" in lost.stderr
+        assert "nothing is stored there; collections of other programs: handbook" in (
+            command("store", "push", tmp_path / "target", *at).stderr
+        )
+        assert command("store", "alias", "book", "handbook", *at).code == 0
+        asked = command("ask", QUESTION, "--alias", "book", "--mode", "dense", *at, "--json")
+        assert "nine litres of water" in asked.json["text"]
+        measured = command(
+            *("evaluate", manual, "--questions", questions, "--collection", "handbook"),
+            *("--mode", "dense", *at, "--json"),
+        )
+        assert measured.code == 0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from store import qdrant_server as _server
 
 from rag_nodes.cli.failures import ExitCode
 
@@ -14,14 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from conftest import Ended
-
-_spec = importlib.util.spec_from_file_location(
-    "qdrant_server", Path(__file__).parents[1] / "store" / "qdrant_server.py"
-)
-assert _spec is not None
-assert _spec.loader is not None
-_server = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_server)
 
 HEADING = ("-p", "heading")
 ALSO_FIXED = (*HEADING, "-p", "fixed")

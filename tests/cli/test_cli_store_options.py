@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from store import qdrant_server as _server
 
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.store.server import connection
@@ -16,14 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conftest import Ended
-
-_spec = importlib.util.spec_from_file_location(
-    "qdrant_server", Path(__file__).parents[1] / "store" / "qdrant_server.py"
-)
-assert _spec is not None
-assert _spec.loader is not None
-_server = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_server)
 
 KEY = "canary-of-the-store"
 SERVER = ("--store", "http://192.168.0.9:6333")

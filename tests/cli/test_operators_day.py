@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from store import qdrant_server as _server
 
 from rag_nodes.store import open_store
 
@@ -15,14 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from conftest import Ended
-
-_spec = importlib.util.spec_from_file_location(
-    "qdrant_server", Path(__file__).parents[1] / "store" / "qdrant_server.py"
-)
-assert _spec is not None
-assert _spec.loader is not None
-_server = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_server)
 
 TEXTS = {
     "manual.md": "# Tea machine\n\nThe tank holds nine litres of water.\n",

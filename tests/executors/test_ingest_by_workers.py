@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hostile_models import impatient, ingest_many
 from hostile_parsers import PoisonedNodeParser, wait_for
+from store import qdrant_server as _server
 from stored_points import points_of, without_seconds
 
 from rag_nodes import ingest
@@ -25,14 +25,6 @@ if TYPE_CHECKING:
     from openai_server import OpenAIServer
 
     from rag_nodes.parsers import SpanNodeParser
-
-_spec = importlib.util.spec_from_file_location(
-    "qdrant_server", Path(__file__).parents[1] / "store" / "qdrant_server.py"
-)
-assert _spec is not None
-assert _spec.loader is not None
-_server = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_server)
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "corpus"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import pytest
 from folder_ingests import FolderIngests, contents
 from httpx import Headers
 from qdrant_client.http.exceptions import UnexpectedResponse
+from store import qdrant_server as _server
 
 from rag_nodes.pipeline import ingest
 from rag_nodes.readers import FileShard
@@ -22,14 +22,6 @@ if TYPE_CHECKING:
     from conftest import CountingEmbedding
 
     from rag_nodes.pipeline import IngestReport
-
-_spec = importlib.util.spec_from_file_location(
-    "qdrant_server", Path(__file__).parents[1] / "store" / "qdrant_server.py"
-)
-assert _spec is not None
-assert _spec.loader is not None
-_server = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_server)
 
 LATER = (1.7e9, 1.7e9)
 

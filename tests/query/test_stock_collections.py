@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,17 +14,15 @@ from llama_index.core.schema import TextNode
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
+from store import qdrant_server
 
 from rag_nodes.errors import ConfigurationError, DimensionError
 from rag_nodes.models import Models, get_embedding
 from rag_nodes.query import Filter, Finished, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
 from rag_nodes.store import open_store
-from rag_nodes.store.importing import ImportFailure, import_collections
-from rag_nodes.store.local_mode import LocalFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from rag_nodes.store import Store
 
@@ -33,19 +31,14 @@ PUMPS = "The pump moves water. " * 20 + "The pump is checked every forty days."
 POWER = "A spare battery starts the generator when the grid is down."
 
 
-def written(folder: Path, fill: Callable[[QdrantClient], None]) -> Store:
-    """What a program wrote into a folder of its own, imported into one of ours."""
-    with closing(QdrantClient(path=str(folder / "theirs"))) as client:
-        fill(client)
-    return imported(folder)
-
-
-def imported(folder: Path) -> Store:
-    store = open_store(folder / "ours")
-    with LocalFolder(folder / "theirs") as theirs:
-        outcomes = list(import_collections(theirs, store))
-    assert not any(isinstance(one, ImportFailure) for one in outcomes)
-    return store
+@contextmanager
+def written(fill: Callable[[QdrantClient], None]) -> Iterator[Store]:
+    """What a program wrote on a server, as a store."""
+    with qdrant_server.serve() as double:
+        with closing(QdrantClient(double.url, check_compatibility=False)) as client:
+            fill(client)
+        with open_store(double.url) as store:
+            yield store
 
 
 def stock_index(client: QdrantClient) -> None:
@@ -65,8 +58,8 @@ def stock_index(client: QdrantClient) -> None:
 
 
 @pytest.fixture
-def stock(tmp_path: Path) -> Iterator[Store]:
-    with written(tmp_path, stock_index) as store:
+def stock() -> Iterator[Store]:
+    with written(stock_index) as store:
         yield store
 
 
@@ -115,22 +108,16 @@ def test_a_search_by_words_alone_is_refused_with_a_remedy(stock: Store, offline:
         engine(stock, offline, mode="sparse").answer(QUESTION)
 
 
-def test_its_scores_are_those_of_the_stock_retriever(tmp_path: Path, offline: Models) -> None:
-    client = QdrantClient(path=str(tmp_path / "theirs"))
-    stock_index(client)
-    index = VectorStoreIndex.from_vector_store(
-        QdrantVectorStore("stock", client=client, index_doc_id=False), embed_model=offline.embedding
+def test_its_scores_are_those_of_the_stock_retriever(stock: Store, offline: Models) -> None:
+    with closing(QdrantClient(stock.location, check_compatibility=False)) as client:
+        theirs = QdrantVectorStore("stock", client=client, index_doc_id=False)
+        index = VectorStoreIndex.from_vector_store(theirs, embed_model=offline.embedding)
+        nodes = index.as_retriever(similarity_top_k=4).retrieve(QUESTION)
+    expected = {node.node_id: node.score for node in nodes}
+    retriever = RagNodesRetriever(
+        store=stock, collection="stock", models=offline, options=QueryOptions(top_k=4)
     )
-    expected = {
-        node.node_id: node.score
-        for node in index.as_retriever(similarity_top_k=4).retrieve(QUESTION)
-    }
-    client.close()
-    with imported(tmp_path) as store:
-        retriever = RagNodesRetriever(
-            store=store, collection="stock", models=offline, options=QueryOptions(top_k=4)
-        )
-        found = {node.node_id: node.score for node in retriever.retrieve(QUESTION)}
+    found = {node.node_id: node.score for node in retriever.retrieve(QUESTION)}
     assert found == pytest.approx(expected, abs=1e-5)
 
 
@@ -182,9 +169,7 @@ def make_vector(offline: Models) -> list[float]:
     return offline.embedding.get_query_embedding(QUESTION)
 
 
-def test_sparse_vectors_of_another_model_are_not_taken_for_bm25(
-    tmp_path: Path, offline: Models
-) -> None:
+def test_sparse_vectors_of_another_model_are_not_taken_for_bm25(offline: Models) -> None:
     def fill(client: QdrantClient) -> None:
         def learned(texts: list[str]) -> tuple[list[list[int]], list[list[float]]]:
             return [[1, 2] for _ in texts], [[0.5, 0.5] for _ in texts]
@@ -200,7 +185,7 @@ def test_sparse_vectors_of_another_model_are_not_taken_for_bm25(
         vector = offline.embedding.get_text_embedding(POWER)
         store.add([TextNode(text=POWER, embedding=vector)])
 
-    with written(tmp_path, fill) as store:
+    with written(fill) as store:
         [hit] = engine(store, offline).answer(QUESTION).hits
     assert hit.similarity is not None
     assert hit.keyword_score is None
@@ -208,7 +193,7 @@ def test_sparse_vectors_of_another_model_are_not_taken_for_bm25(
 
 @pytest.mark.parametrize("point", [1, "0182bd10-37be-4ac4-a339-25cc60940663"])
 def test_points_that_hold_no_node_of_llama_index_are_named(
-    tmp_path: Path, offline: Models, make_vector: list[float], point: int | str
+    offline: Models, make_vector: list[float], point: int | str
 ) -> None:
     def fill(client: QdrantClient) -> None:
         size = len(make_vector)
@@ -218,7 +203,7 @@ def test_points_that_hold_no_node_of_llama_index_are_named(
         client.upsert("stock", [rest.PointStruct(id=point, vector=make_vector, payload=payload)])
 
     with (
-        written(tmp_path, fill) as store,
+        written(fill) as store,
         pytest.raises(ConfigurationError, match="no node of LlamaIndex but 'page_content', 'meta"),
     ):
         engine(store, offline).answer(QUESTION)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-import importlib.util
 import ipaddress
 import os
 import uuid
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from cryptography import x509
@@ -17,6 +16,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+from store import qdrant_grpc as _grpc
+from store import qdrant_server as _server
 
 from rag_nodes.store import ServerOptions, collection_name, open_store
 
@@ -24,26 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from qdrant_server import QdrantDouble
+    from store.qdrant_server import QdrantDouble
 
     from rag_nodes.store import Store
-
-
-def _module_beside(name: str) -> Any:
-    """A module beside this file: tests are no package, so it is loaded by its path."""
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 # Taken away because our own settings would take it for a mistyped one of theirs.
 REAL_SERVER = os.environ.pop("RAG_NODES_QDRANT_URL", "")
 """URL of a Qdrant server, put in place of the double where what a server does is tested."""
-
-_server, _grpc = map(_module_beside, ("qdrant_server", "qdrant_grpc"))
 
 
 @pytest.fixture

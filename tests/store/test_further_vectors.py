@@ -114,7 +114,7 @@ def test_further_embeddings_are_there_when_a_folder_is_opened_again(
 def test_one_that_was_made_and_never_noted_does_no_harm(
     tmp_path: Path, collection: str, make: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rag_nodes.store.edge import files
+    from rag_nodes.store.edge import folder
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
@@ -122,7 +122,7 @@ def test_one_that_was_made_and_never_noted_does_no_harm(
     with open_store(tmp_path) as store:
         store.add(collection, [make("red", X)])
         with monkeypatch.context() as patched:
-            patched.setattr(files, "describe", killed)
+            patched.setattr(folder, "describe", killed)
             with pytest.raises(KeyboardInterrupt):
                 store.add(collection, [make("red", X, Y)])
     with open_store(tmp_path) as store:

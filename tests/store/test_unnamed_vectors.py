@@ -1,4 +1,4 @@
-"""Collections of a stock dense `QdrantVectorStore`, whose vector has no name, in every store."""
+"""Collections of a stock dense `QdrantVectorStore`, whose vector has no name."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ from qdrant_client import QdrantClient
 
 from rag_nodes.store import open_store
 from rag_nodes.store.filters import Filter
-from rag_nodes.store.importing import import_collections
-from rag_nodes.store.local_mode import LocalFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from llama_index.core.schema import TextNode
 
@@ -25,23 +22,15 @@ if TYPE_CHECKING:
 NODES = {"near": [3.0, 0.0], "middle": [2.0, 2.0], "far": [0.0, 5.0]}
 
 
-@pytest.fixture(params=["folder", "server"])
-def filled(
-    request: pytest.FixtureRequest, make_node: Callable[..., TextNode], tmp_path: Path
-) -> Iterator[Store]:
-    """What LlamaIndex's own store wrote, on a server, and by local mode for us to import."""
+@pytest.fixture
+def filled(make_node: Callable[..., TextNode], server_url: str) -> Iterator[Store]:
+    """What LlamaIndex's own store wrote on a server."""
     nodes = [make_node(text, vector, document=text) for text, vector in NODES.items()]
     for node in nodes:
         node.metadata["file_name"] = f"{node.text}.txt"
-    served = request.param == "server"
-    place = request.getfixturevalue("server_url") if served else str(tmp_path / "theirs")
-    client = QdrantClient(place, check_compatibility=False) if served else QdrantClient(path=place)
-    with closing(client):
+    with closing(QdrantClient(server_url, check_compatibility=False)) as client:
         QdrantVectorStore("stock", client=client, index_doc_id=False).add(nodes)
-    with open_store(place if served else tmp_path / "ours") as store:
-        if not served:
-            with LocalFolder(tmp_path / "theirs") as theirs:
-                list(import_collections(theirs, store))
+    with open_store(server_url) as store:
         yield store
 
 

@@ -151,7 +151,7 @@ def _findings(
 
 def _folder(location: str) -> Iterator[Trouble]:
     """Collections of a folder of which not even the name can be read."""
-    from rag_nodes.store.edge.contents import contents_of
+    from rag_nodes.store.edge.folder import contents_of
 
     if "://" not in location:
         path = Path(location).expanduser().resolve()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
+from store.dict_engine import DictEngine
 
 from rag_nodes.store import Store, open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
@@ -17,23 +16,16 @@ from rag_nodes.store.vector_store import RagNodesVectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from llama_index.core.vector_stores.types import BasePydanticVectorStore
-
-_spec = importlib.util.spec_from_file_location(
-    "dict_engine", Path(__file__).parents[1] / "dict_engine.py"
-)
-assert _spec is not None
-assert _spec.loader is not None
-_module = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_module)
 
 
 @pytest.fixture(params=["memory", "folder", "server", "dictionary"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """A store of each kind. A new one is put to the contract by adding it here."""
     if request.param == "dictionary":
-        opened = Store(_module.DictEngine())
+        opened = Store(DictEngine())
     elif request.param == "server":
         opened = open_store(request.getfixturevalue("server_url"))
     else:
@@ -56,7 +48,7 @@ def vectors(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BasePyda
                 index_doc_id=False,
             )
     elif request.param == "dictionary":
-        yield Store(_module.DictEngine()).vector_store("c")
+        yield Store(DictEngine()).vector_store("c")
     elif request.param == "server":
         with open_store(request.getfixturevalue("server_url")) as store:
             yield store.vector_store("c")

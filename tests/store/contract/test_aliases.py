@@ -159,7 +159,7 @@ def test_a_switch_that_was_interrupted_never_happened(
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr("rag_nodes.store.edge.files.os.fsync", killed)
+            patched.setattr("rag_nodes.store.edge.folder.os.fsync", killed)
             with pytest.raises(KeyboardInterrupt):
                 store.point_alias("other", collection)
         assert store.aliases() == {ALIAS: collection}

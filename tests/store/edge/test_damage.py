@@ -17,7 +17,7 @@ import pytest
 from rag_nodes.errors import StoreDamagedError, StoreError
 from rag_nodes.store import open_store
 from rag_nodes.store.edge import collection as collections_
-from rag_nodes.store.edge import files, shards
+from rag_nodes.store.edge import folder, shards
 from rag_nodes.store.points import Layout, Point
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def test_a_damaged_file_is_named_before_the_engine_is_asked(
         file.rename(tmp_path / "kept")
         damage(file, size)
         with pytest.raises(ValueError, match=f"{file.name} is"):
-            files.check_manifest(shard)
+            folder.check_manifest(shard)
         (tmp_path / "kept").replace(file)
     (shard / "edge_config.json").write_text("{}")
     with open_store(closed) as store, pytest.raises(StoreDamagedError, match="collections/c:"):

@@ -17,7 +17,7 @@ import pytest
 
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreError, StoreFullError
 from rag_nodes.store import open_store
-from rag_nodes.store.edge import memory, shards
+from rag_nodes.store.edge import shards
 from rag_nodes.store.points import Point
 
 if TYPE_CHECKING:
@@ -208,7 +208,6 @@ def test_memory_leaves_no_file_behind(
         store.add("c", [make_node("x", [1.0] * 17)])
         assert len(list(tmp_path.glob("rag-nodes-*"))) == 1
     assert not list(tmp_path.glob("rag-nodes-*"))
-    assert 17 not in memory._shards
 
 
 def test_numbers_of_any_kind_are_a_vector(

@@ -12,7 +12,7 @@ from qdrant_client.http import models as rest
 
 from rag_nodes.errors import StoreForeignError
 from rag_nodes.store import open_store
-from rag_nodes.store.edge.contents import contents_of
+from rag_nodes.store.edge.folder import contents_of
 from rag_nodes.store.vector_store import RagNodesVectorStore
 
 if TYPE_CHECKING:
@@ -47,24 +47,15 @@ def theirs(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("opened", OPENING, ids=WAYS)
-def test_a_folder_of_local_mode_is_refused_unchanged_and_the_import_is_named(
+def test_a_folder_of_local_mode_is_refused_unchanged(
     theirs: Path, opened: Callable[[Path], object]
 ) -> None:
     before = content(theirs)
-    with pytest.raises(StoreForeignError) as refused:
+    with pytest.raises(StoreForeignError, match=r"holds collection, meta\.json; choose a new"):
         opened(theirs)
-    assert f"rag-nodes store import '{theirs}' --store NEW" in str(refused.value)
     assert content(theirs) == before
     with closing(QdrantClient(path=str(theirs))) as client:
         assert client.count("notes").count == 1
-
-
-@pytest.mark.parametrize("left", ["meta.json", "collection"])
-def test_a_folder_of_local_mode_is_known_by_what_is_left_of_it(theirs: Path, left: str) -> None:
-    other = {"meta.json": "collection/notes/storage.sqlite", "collection": "meta.json"}[left]
-    (theirs / other).unlink()
-    with pytest.raises(StoreForeignError, match="store import"):
-        open_store(theirs)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ import sys, time
 from itertools import count
 from pathlib import Path
 from rag_nodes.store.edge import collection, shards
-from rag_nodes.store.edge.folder import FolderEdge
+from rag_nodes.store.edge.engine import FolderEdge
 from rag_nodes.store.points import Layout
 from rag_nodes.store.points import Point
 from uuid import UUID

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 import qdrant_edge as edge
 
 from rag_nodes.errors import ConfigurationError, StoreFullError
 from rag_nodes.metadata import BREADCRUMB, FILE_NAME
-from rag_nodes.store.edge import files, shards
+from rag_nodes.store.edge import folder, shards
 from rag_nodes.store.engine import EngineCollection
 from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, keys_of
 from rag_nodes.store.fusion import SAMPLE, Scores, depth_of
@@ -47,8 +47,20 @@ CHECKPOINT = 2_000
 ends the process alone loses nothing that was acknowledged. What is full is sealed then."""
 
 
+class Tenant(NamedTuple):
+    """What parts a collection from others in the same shard.
+
+    Attributes:
+        condition: that only its points meet.
+        mask: of the ids of its points, as several collections may hold the same node.
+    """
+
+    condition: Any
+    mask: int
+
+
 class Collection(EngineCollection):
-    """What is stored under one name. The caller sees to it that no two threads are in here.
+    """What is stored under one name; its engine sees to it that no two threads are in here.
 
     Args:
         shard: opened.
@@ -56,16 +68,21 @@ class Collection(EngineCollection):
         layout: of its vectors.
         location: of its store, for messages.
         disk: its folder.
+        tenant: where others have the same shard, which ends with the process; else None.
     """
 
-    is_temporary = False
-    """It ends with the process."""
-    tenant: Any = None
-    """Condition that only its points meet, where others have the same shard."""
-
-    def __init__(self, shard: Any, name: str, layout: Layout, location: str, disk: Path) -> None:
+    def __init__(
+        self,
+        shard: Any,
+        name: str,
+        layout: Layout,
+        location: str,
+        disk: Path,
+        tenant: Tenant | None = None,
+    ) -> None:
         self.shard, self.layout, self._name, self._disk = shard, layout, name, disk
         self.where = f"{location}: collection {name!r}"
+        self._tenant = tenant
         self._unflushed = 0
         self._indexed: frozenset[str] = frozenset()
         self._is_large = False
@@ -77,7 +94,7 @@ class Collection(EngineCollection):
             times=edge.RangeDateTime,
             empty=edge.IsEmptyCondition,
             having=lambda name: edge.HasVectorCondition(vector=name),
-            one_of=lambda ids: edge.HasIdCondition(set(map(self.point_id, ids))),
+            one_of=lambda ids: edge.HasIdCondition(set(map(self._id, ids))),
             nearest=lambda vector, name: {"query": edge.Query.Nearest(vector, name)},
             exactly=edge.SearchParams(exact=True),
             by_rarity=edge.SearchParams(idf=corpus),
@@ -94,36 +111,35 @@ class Collection(EngineCollection):
         made = [self._made(one) for one in points]
         coming = BATCH * (self.layout.size * 4 + _PAYLOAD) * _GROWTH
         for first in range(0, len(made), BATCH):
-            shards.check_space(self._disk, coming, temporary=self.is_temporary)
+            shards.check_space(self._disk, coming, temporary=self._tenant is not None)
             some = made[first : first + BATCH]
             self.shard.update(edge.UpdateOperation.upsert_points(some))
         self._wrote(len(points))
         self.find_by(USUAL)
 
     def add_vector(self, name: str, size: int) -> None:
-        """Let points have a further embedding; fine if another collection of the shard did."""
+        """Let points have a further embedding."""
         distance = edge.Distance.Cosine
         self.shard.update(edge.UpdateOperation.create_dense_vector(name, size, distance))
         super().add_vector(name, size)
-        if not self.is_temporary:
-            files.describe(self._disk, self._name, self.layout)
+        if self._tenant is None:
+            folder.describe(self._disk, self._name, self.layout)
 
     def delete(self, node_ids: Sequence[str]) -> None:
         """Delete points; ids that are not there are fine."""
-        ids: list[Any] = list(map(self.point_id, node_ids))
+        ids: list[Any] = list(map(self._id, node_ids))
         self.shard.update(edge.UpdateOperation.delete_points(ids))
         self._wrote(len(node_ids))
 
     def count(self, vector: str | None) -> int:
         """Points that have the embedding of that name; None counts those too that have none."""
-        having = None if vector is None else edge.HasVectorCondition(vector=vector)
-        return self._count(self._scope(having))
+        return self._count(self._scope(self._terms.having(vector) if vector else None))
 
     def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         """Points by id; unknown ones are left out."""
         found: list[Point] = []
         for first in range(0, len(node_ids), _PAGE):
-            page = list(map(self.point_id, node_ids[first : first + _PAGE]))
+            page = list(map(self._id, node_ids[first : first + _PAGE]))
             found += map(self._point, self.shard.retrieve(page, True, vectors))  # noqa: FBT003 -- by place only
         return found
 
@@ -150,7 +166,7 @@ class Collection(EngineCollection):
         chosen = self._scope(self._chosen(query.where))
         depth, every, present = query.limit, 0, None
         if query.mode == "hybrid":
-            present = self._terms.filter(edge.HasVectorCondition(vector=self.layout.dense), chosen)
+            present = self._terms.filter(self._terms.having(self.layout.dense), chosen)
             # Of all points the engine knows the number; those that pass a filter it has to look at.
             every = self._count(present, exact=query.where is not None)
             depth = depth_of(query.limit, every)
@@ -184,11 +200,9 @@ class Collection(EngineCollection):
     def find_by(self, keys: Mapping[str, IndexKind]) -> None:
         """Have filters by some keys answered without a look at every point, where there are many.
 
-        The first time that takes 15 milliseconds for a key and 1,000 points. Where the disk has no
-        room for it, a look at every point is what there is.
-
-        Args:
-            keys: and the kind of index of each; one that another kind has keeps it.
+        The first time that takes 15 milliseconds for a key and 1,000 points. A key that has an
+        index of another kind keeps it; where the disk has no room for one, every point is looked
+        at.
         """
         if keys.keys() <= self._indexed:
             return
@@ -205,11 +219,11 @@ class Collection(EngineCollection):
 
     def marks(self) -> dict[str, str]:
         """Who wrote to it last; none where that cannot be read."""
-        return files.marks_in(self._disk)
+        return folder.marks_in(self._disk)
 
     def mark(self, marks: Mapping[str, str | None]) -> None:
         """Add marks to those that it has, or remove some."""
-        files.keep_marks(self._disk, {**self.marks(), **marks})
+        folder.add_marks(self._disk, marks)
 
     def disk_size(self) -> int | None:
         """Bytes that it takes: its files have holes, and are shorter than they say."""
@@ -219,52 +233,53 @@ class Collection(EngineCollection):
     def close(self) -> None:
         """Close it without a loss, and note what its files are."""
         shards.closed(self.shard)
-        files.keep_manifest(self._disk / files.SHARD)
+        folder.keep_manifest(self._disk / folder.SHARD)
 
-    def point_id(self, node_id: str) -> UUID | int:
-        """The engine's id of a node.
+    def clear(self) -> None:
+        """Delete its points."""
+        self.shard.update(edge.UpdateOperation.delete_points_by_filter(self._scope()))
 
-        Raises:
-            ConfigurationError: the node's id is no UUID.
-        """
-        try:  # a number where another program gave it
-            return int(node_id) if node_id.isdecimal() else UUID(node_id)
+    def _id(self, node_id: str) -> UUID:
+        """The engine's id of a node."""
+        try:
+            own = UUID(node_id)
         except ValueError as error:
             raise ConfigurationError(
                 f"{self.where}: node id {node_id!r} is no UUID, and Qdrant takes nothing else; "
                 "give your nodes ids such as str(uuid.uuid4())"
             ) from error
+        return UUID(int=own.int ^ self._tenant.mask) if self._tenant else own
 
-    def node_id(self, point_id: UUID | int) -> str:
-        """The node id that `point_id` was made of."""
-        return str(point_id)
+    def _node_id(self, point_id: UUID) -> str:
+        if self._tenant is None:
+            return str(point_id)
+        # Of hundreds in every question: a second UUID to print would double the time.
+        digits = f"{point_id.int ^ self._tenant.mask:032x}"
+        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
     def _made(self, point: Point) -> Any:
         """A point as the engine takes it."""
         vectors = shards.vectors_of(point, self.layout, self.where)
-        own = self.point_id(point.node_id)
+        own = self._id(point.node_id)
         try:
-            return edge.Point(own, vectors, self._stored(point.payload))
+            return edge.Point(own, vectors, dict(point.payload))
         except (TypeError, ValueError, UnicodeEncodeError) as error:
             raise ConfigurationError(
                 f"{self.where}: metadata of node {point.node_id} cannot be stored ({error}); keep "
                 "texts, numbers, lists and mappings with names as keys"
             ) from error
 
-    def _stored(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        return dict(payload)
-
     def _point(self, record: Any) -> Point:
-        return Point.of(self.node_id(record.id), record.payload or {}, record.vector, self.layout)
+        return Point.of(self._node_id(record.id), record.payload or {}, record.vector, self.layout)
 
     def _named(self, scores: Mapping[Any, float] | None) -> dict[str, float] | None:
         if scores is None:
             return None
-        return {self.node_id(one): score for one, score in scores.items()}
+        return {self._node_id(one): score for one, score in scores.items()}
 
     def _scope(self, chosen: Any = None) -> Any:
         """A filter for those of its points that meet a condition; None for the whole shard."""
-        must = [one for one in (chosen, self.tenant) if one is not None]
+        must = [one for one in (chosen, self._tenant and self._tenant.condition) if one is not None]
         return edge.Filter(must=must) if must else None
 
     def _chosen(self, where: Where | None) -> Any:

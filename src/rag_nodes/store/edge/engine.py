@@ -1,34 +1,50 @@
-"""What a folder and memory have in common: an engine of Qdrant in this process."""
+"""The engine in this process, and that of a folder: who holds it, and how collections come and go.
+
+A collection is made, and removed, under another name first, so that one which was interrupted is
+never taken for whole.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
+import shutil
+import threading
 from abc import abstractmethod
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import quote
 
-from rag_nodes.errors import RagNodesError, StoreDamagedError, StoreError
+from rag_nodes.errors import RagNodesError, StoreDamagedError, StoreError, StoreLockedError
+from rag_nodes.store.edge import folder, shards
+from rag_nodes.store.edge.collection import Collection
+from rag_nodes.store.edge.folder import ALIASES, COLLECTIONS, MARKER, SHARD, unreadable
 from rag_nodes.store.engine import Engine
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Iterator
+    from pathlib import Path
 
-    from rag_nodes.store.edge.collection import Collection
+    from rag_nodes.store.points import Layout
+
+logger = logging.getLogger(__name__)
+
+FORMAT = 1
+"""Of the folder; raised when an older release could not read it."""
+_NEW, _GONE = folder.UNFINISHED
+_folders: dict[Path, FolderEdge] = {}
+_folders_lock = threading.Lock()
 
 
 class Edge(Engine):
-    """Qdrant's own engine in this process.
-
-    Args:
-        location: see `Engine`.
-        guard: held around every step: the engine is called by one thread at a time.
-    """
+    """Qdrant's own engine in this process; called by one thread at a time."""
 
     def __init__(self, location: str, guard: threading.RLock) -> None:
         self.location, self.guard = location, guard
-        self._open: dict[str, Collection] = {}
-        self._is_closed = False
+        self._opened: dict[str, Collection] = {}
         self._aliases: dict[str, str] = {}
+        self._is_closed = False
 
     @contextmanager
     def step(self, collection: str = "") -> Iterator[None]:
@@ -63,11 +79,11 @@ class Edge(Engine):
     def collection(self, name: str, *, remembered: bool = False) -> Collection | None:  # noqa: ARG002
         """A collection by its name or an alias, opened when it is first asked for."""
         name = self._aliases.get(name, name)
-        if name not in self._open and (opened := self._opened(name)):
-            self._open[name] = opened
-        return self._open.get(name)
+        if name not in self._opened and (opened := self._opening(name)):
+            self._opened[name] = opened
+        return self._opened.get(name)
 
-    def _opened(self, name: str) -> Collection | None:  # noqa: ARG002 -- all are open
+    def _opening(self, name: str) -> Collection | None:  # noqa: ARG002 -- all are open
         """A collection that is not open yet; None where there is none."""
         return None
 
@@ -91,3 +107,171 @@ class Edge(Engine):
 
     def _keep_aliases(self, aliases: dict[str, str]) -> None:
         self._aliases = aliases
+
+
+class FolderEdge(Edge):
+    """A folder that this process alone uses until it is closed.
+
+    A collection that cannot be read is in nobody's way but its own: it is refused where it is asked
+    for, and the others work. `path` is made where it is missing; `users` open stores share it.
+
+    Raises:
+        StoreForeignError: another program or person put something there; nothing is changed.
+        StoreLockedError: another process holds it.
+        StoreDamagedError: what tells about the folder itself cannot be read.
+        StoreError: it cannot be made or written to, or a newer release wrote it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path), threading.RLock())
+        self.users, self._path, self._collections = 1, path, path / COLLECTIONS
+        self._lock = _locked(path)
+        try:
+            self._check_format()
+            self._collections.mkdir(exist_ok=True)
+            self._aliases = self._read(ALIASES)
+            self._known, self._unread, unfinished = folder.contents_of(path)
+            for one in unfinished:
+                shutil.rmtree(one)
+            for error in self._unread.values():
+                logger.warning("%s; the other collections can be used", error)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """The one that this process has on a folder, opened where it is not."""
+        with _folders_lock:
+            if path in _folders:
+                _folders[path].users += 1
+            else:
+                _folders[path] = cls(path)
+            return _folders[path]  # type: ignore[return-value] # there are no others
+
+    def names(self) -> list[str]:
+        """Every collection there is, but those of which nothing can be read."""
+        return list(self._known)
+
+    def _opening(self, name: str) -> Collection | None:
+        """Open a collection.
+
+        Raises:
+            StoreDamagedError: it cannot be read.
+            StoreFullError: the disk has too little space to open it.
+            StoreError: the system does not let it be opened, and it may be whole.
+        """
+        if name not in self._known:
+            if error := self._unread.get(self._collections / _file_name(name)):
+                raise type(error)(str(error))
+            return None
+        place, layout = self._known[name]
+        try:
+            shard = shards.loaded(place / SHARD)
+        except StoreError:
+            raise
+        except Exception as error:
+            raise unreadable(place, error) from error
+        return Collection(shard, name, layout, self.location, place)
+
+    def create(self, name: str, layout: Layout) -> None:
+        """Make a collection; fine if it is there."""
+        if name in self._known:
+            return
+        place = self._collections / _file_name(name)
+        new = place.with_name(place.name + _NEW)
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir()
+        shards.closed(shards.made(new / SHARD, layout))
+        folder.describe(new, name, layout)
+        new.rename(place)
+        self._known[name] = place, layout
+
+    def _remove(self, name: str) -> None:
+        if opened := self._opened.pop(name, None):
+            opened.shard.close()
+        place, _ = self._known.pop(name)
+        gone = place.with_name(place.name + _GONE)
+        shutil.rmtree(gone, ignore_errors=True)
+        place.rename(gone)
+        shutil.rmtree(gone)
+
+    def _keep_aliases(self, aliases: dict[str, str]) -> None:
+        if aliases != self._aliases:
+            folder.replace_json(self._path / ALIASES, aliases)
+        super()._keep_aliases(aliases)
+
+    def close(self) -> None:
+        """Let other processes have it, once the last user closes it."""
+        with _folders_lock:
+            self.users -= 1
+            if self.users > 0:
+                return
+            _folders.pop(self._path, None)
+            with self.guard:
+                self._is_closed = True
+                try:
+                    for collection in self._opened.values():
+                        collection.close()
+                finally:
+                    self._opened.clear()
+                    self._lock.close()
+
+    def _check_format(self) -> None:
+        marker = self._path / MARKER
+        if not marker.exists():
+            marker.write_text(json.dumps({"format": FORMAT}), encoding="utf-8")
+        written = self._read(MARKER).get("format")
+        if not isinstance(written, int):
+            raise unreadable(marker, ValueError("it tells no format"))
+        if written > FORMAT:
+            raise StoreError(
+                f"{self._path}: a newer release of rag_nodes wrote this storage folder (format "
+                f"{written}, and this one reads up to {FORMAT}); update rag_nodes, or choose "
+                "another folder"
+            )
+
+    def _read(self, name: str) -> dict[str, Any]:
+        """What a file of the folder itself tells; nothing where it is not there."""
+        try:
+            return dict(json.loads((self._path / name).read_bytes()))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, TypeError) as error:
+            raise unreadable(self._path / name, error) from error
+
+
+def _locked(path: Path) -> Any:
+    """The open lock file of a folder, held until it is closed or the process ends."""
+    import portalocker
+
+    flags = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
+    try:
+        folder.check_ours(path)
+        path.mkdir(parents=True, exist_ok=True)
+        handle = (path / ".lock").open("a+")
+        try:
+            portalocker.lock(handle, flags)
+        except BaseException:
+            handle.close()
+            raise
+    except portalocker.LockException as error:
+        raise StoreLockedError(
+            f"{path}: another process uses this storage folder; end that process, choose another "
+            "folder, or run a Qdrant server and give its URL"
+        ) from error
+    except OSError as error:
+        raise StoreError(
+            f"{path}: cannot be used as a storage folder ({error.strerror or error}); choose a "
+            "folder you may write to"
+        ) from error
+    return handle
+
+
+def _file_name(name: str) -> str:
+    """A name that every file system takes, different for different collections."""
+    quoted = quote(name, safe=" ")
+    if len(quoted) <= 150 and quoted.strip(" .") == quoted and quoted == quoted.lower():  # noqa: PLR2004
+        return quoted
+    digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return f"{quoted[:100].strip(' .').lower()}-{digest}"

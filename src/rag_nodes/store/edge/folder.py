@@ -1,220 +1,225 @@
-"""A storage folder: who holds it, and how a collection comes and goes in one piece.
+"""What is in a storage folder, read and written without the engine.
 
-Each collection is a folder of its own in `collections`, with a shard and what is known of it. A
-collection is made, and removed, under another name first, so that one which was interrupted is
-never taken for whole.
+Each collection is a folder of its own in `collections`: a shard of the engine, and beside it what
+the collection is, its marks, and a manifest. The engine does not look at its files: it takes a
+vector file that was cut for a shorter one, and deletes a part whose `version.info` is missing. So
+when a shard is closed, names and sizes of its files are written down, and checksums of those that
+are not large. The manifest is removed when the shard is opened: a process that is killed leaves
+none, and then there is nothing to compare with.
 """
 
 from __future__ import annotations
 
+import errno
 import json
-import logging
-import shutil
-import threading
-from hashlib import blake2b
-from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+import os
+import re
+import zlib
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag_nodes.errors import StoreError, StoreLockedError
-from rag_nodes.store.edge import files, shards
-from rag_nodes.store.edge.collection import Collection
-from rag_nodes.store.edge.contents import (
-    ALIASES,
-    COLLECTIONS,
-    MARKER,
-    UNFINISHED,
-    check_ours,
-    contents_of,
-    unreadable,
-)
-from rag_nodes.store.edge.engine import Edge
-from rag_nodes.store.edge.memory import MemoryEdge
-from rag_nodes.store.engine import MEMORY
-from rag_nodes.store.points import Layout
+from rag_nodes.errors import StoreDamagedError, StoreError, StoreForeignError
+from rag_nodes.store.points import SPARSE, Layout
 
-logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
-FORMAT = 1
-"""Of the folder; raised when an older release could not read it."""
-_folders: dict[Path, FolderEdge] = {}
-_folders_lock = threading.Lock()
+MARKER = "store.json"
+"""Every folder of ours has it from the moment it is made."""
+COLLECTIONS = "collections"
+ALIASES = "aliases.json"
+UNFINISHED = (".new", ".gone")
+"""Suffixes of folders that were interrupted while they were made or removed."""
+SHARD = "shard"
+CONFIG = "edge_config.json"
+"""In a shard, of the engine."""
+ABOUT = "collection.json"
+_MARKS = "marks.json"
+_MANIFEST = "manifest.json"
+CHECKED = 1 << 20
+"""Bytes up to which a file has a checksum: those that the engine steers by have. Of larger ones,
+with texts, words and vectors, the size is compared: to read them takes longer than a search."""
+_PART = re.compile(r"segments/[0-9a-f-]{36}/")
+"""Where the engine looks for parts; other files may lie about."""
+_NOBODYS = {
+    *(".lock", ".gitignore", ".gitkeep", ".keep", ".DS_Store"),
+    *("Thumbs.db", "desktop.ini", "lost+found"),
+}
+"""What an empty folder may hold: a lock that was left over, and what systems put everywhere."""
+_OF_SYSTEM = re.compile(r"\(os error (\d+)\)")
+"""How the engine tells what the system said."""
+_NO_DAMAGE = {
+    *(errno.EPERM, errno.EACCES, errno.EROFS, errno.EIO),
+    *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC),
+}
+"""What the system may say of files that are whole."""
+_NAMED = 3
+"""Entries of a folder that a message names."""
 
 
-def open_edge(location: str) -> Edge:
-    """A new engine in memory, or the one that this process has on a folder; see `FolderEdge`."""
-    if location == MEMORY:
-        return MemoryEdge()
-    path = Path(location).expanduser().resolve()
-    with _folders_lock:
-        if path in _folders:
-            _folders[path].users += 1
-        else:
-            _folders[path] = FolderEdge(path)
-        return _folders[path]
-
-
-class FolderEdge(Edge):
-    """A folder that this process alone uses until it is closed.
-
-    A collection that cannot be read is in nobody's way but its own: it is refused where it is asked
-    for, and the others work.
-
-    Args:
-        path: of the folder, resolved; made where it is missing.
+class Contents(NamedTuple):
+    """What is in a storage folder.
 
     Attributes:
-        users: open stores that share it.
-
-    Raises:
-        StoreForeignError: another program or person put something there; nothing is changed.
-        StoreLockedError: another process holds it.
-        StoreDamagedError: what tells about the folder itself cannot be read.
-        StoreError: it cannot be made or written to, or a newer release wrote it.
+        known: folder and vectors of each collection, by name.
+        unread: of each folder of a collection that cannot be read, why.
+        unfinished: folders of collections that were interrupted while they came or went.
     """
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(str(path), threading.RLock())
-        self.users = 1
-        self._path, self._collections = path, path / COLLECTIONS
-        self._lock = _locked(path)
+    known: dict[str, tuple[Path, Layout]]
+    unread: dict[Path, StoreError]
+    unfinished: list[Path]
+
+
+def contents_of(path: Path) -> Contents:
+    """Look at a storage folder without opening or changing anything.
+
+    Raises:
+        StoreForeignError: no store of ours made it.
+    """
+    check_ours(path)
+    found, within = Contents({}, {}, []), path / COLLECTIONS
+    for folder in sorted(within.iterdir()) if within.is_dir() else ():
+        if folder.suffix in UNFINISHED:
+            found.unfinished.append(folder)
+        elif _is_collection(folder):
+            try:
+                name, layout = _read_about(folder)
+                found.known[name] = folder, layout
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                found.unread[folder] = unreadable(folder, error)
+    return found
+
+
+def check_ours(path: Path) -> None:
+    """Find out whether a folder may be written to, without changing anything in it.
+
+    It may where a store of ours made it, and where there is nothing in it yet.
+
+    Raises:
+        StoreForeignError: another program or person put something there.
+        OSError: it cannot be looked at.
+    """
+    if not path.is_dir() or (path / MARKER).exists():
+        return
+    within = path / COLLECTIONS
+    if within.is_dir() and any(map(_is_collection, within.iterdir())):
+        return  # ours, of which only the marker was lost
+    if found := sorted(one.name for one in path.iterdir() if one.name not in _NOBODYS):
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        raise StoreForeignError(
+            f"{path}: this folder is no store of rag_nodes, and holds "
+            f"{', '.join(found[:_NAMED])}{more}; choose a new or an empty folder for the store"
+        )
+
+
+def unreadable(place: Path, error: Exception) -> StoreError:
+    """The error for what cannot be read: damage, unless the system says something else."""
+    said = _OF_SYSTEM.search(str(error))
+    number = error.errno if isinstance(error, OSError) else int(said[1]) if said else None
+    why = f"{type(error).__name__}: {error}"
+    if number in _NO_DAMAGE:
+        return StoreError(
+            f"{place}: it cannot be opened, which need not be damage ({why}); check permissions, "
+            "the disk, and the limits of memory and open files"
+        )
+    return StoreDamagedError(
+        f"{place}: the storage folder is damaged ({why}); delete this folder and ingest again, or "
+        "restore a copy"
+    )
+
+
+def _is_collection(folder: Path) -> bool:
+    """Whether a folder is one of ours, be it torn; others may have put theirs beside."""
+    return (folder / ABOUT).exists() or (folder / SHARD).exists()
+
+
+def replace_json(file: Path, data: Any) -> None:
+    """Have a file hold some data, on the disk itself: the former, or the new, never a part."""
+    new = file.with_suffix(".new")
+    with new.open("w", encoding="utf-8") as opened:
+        json.dump(data, opened, indent=1)
+        opened.flush()
+        os.fsync(opened.fileno())
+    new.replace(file)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """What `replace_json` has kept; nothing where that cannot be read."""
+    with suppress(OSError, ValueError):
+        found = json.loads(file.read_bytes())
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def describe(folder: Path, name: str, layout: Layout) -> None:
+    """Write down what a collection is, as the engine cannot be asked."""
+    about = {"name": name, "size": layout.size, "sparse": SPARSE, "named": dict(layout.named)}
+    replace_json(folder / ABOUT, about)
+
+
+def _read_about(folder: Path) -> tuple[str, Layout]:
+    about = json.loads((folder / ABOUT).read_bytes())
+    named = {str(one): int(size) for one, size in about.get("named", {}).items()}
+    words = SPARSE if about["sparse"] == SPARSE else None  # of another name: indexed in another way
+    layout = Layout(int(about["size"]), sparse=words, named=named)
+    if not (folder / SHARD / CONFIG).is_file():
+        raise FileNotFoundError(f"{SHARD}/{CONFIG} is lost")
+    return str(about["name"]), layout
+
+
+def marks_in(folder: Path) -> dict[str, str]:
+    """The marks of a collection, see `Store.marks`; none where they cannot be read."""
+    return {writer: str(epoch) for writer, epoch in _read(folder / _MARKS).items()}
+
+
+def add_marks(folder: Path, marks: Mapping[str, str | None]) -> None:
+    """Add marks to those of a collection; None removes one."""
+    known = {**marks_in(folder), **marks}
+    kept = {writer: epoch for writer, epoch in known.items() if epoch is not None}
+    replace_json(folder / _MARKS, kept)
+
+
+def keep_manifest(shard: Path) -> None:
+    """Write the list of the files of a shard that was just closed."""
+    replace_json(shard.parent / _MANIFEST, dict(_files(shard)))
+
+
+def drop_manifest(shard: Path) -> None:
+    """Remove the list, on the disk itself: the files are about to change."""
+    (shard.parent / _MANIFEST).unlink(missing_ok=True)
+    with suppress(OSError):  # Windows opens no folders, and needs none of this
+        folder = os.open(shard.parent, os.O_RDONLY)
         try:
-            self._check_format()
-            self._collections.mkdir(exist_ok=True)
-            self._aliases = self._read(ALIASES)
-            self._known, self._unread, unfinished, _ = contents_of(path)
-            for folder in unfinished:
-                shutil.rmtree(folder)
-            for error in self._unread.values():
-                logger.warning("%s; the other collections can be used", error)
-        except BaseException:
-            self._lock.close()
-            raise
-
-    def names(self) -> list[str]:
-        """Every collection there is, but those of which nothing can be read."""
-        return list(self._known)
-
-    def _opened(self, name: str) -> Collection | None:
-        """Open a collection.
-
-        Raises:
-            StoreDamagedError: it cannot be read.
-            StoreFullError: the disk has too little space to open it.
-            StoreError: the system does not let it be opened, and it may be whole.
-        """
-        if name not in self._known:
-            if error := self._unread.get(self._collections / _file_name(name)):
-                raise type(error)(str(error))
-            return None
-        folder, layout = self._known[name]
-        try:
-            shard = shards.loaded(folder / files.SHARD)
-        except StoreError:
-            raise
-        except Exception as error:
-            raise unreadable(folder, error) from error
-        return Collection(shard, name, layout, self.location, folder)
-
-    def create(self, name: str, layout: Layout) -> None:
-        """Make a collection; fine if it is there."""
-        if name in self._known:
-            return
-        folder = self._collections / _file_name(name)
-        new = folder.with_name(folder.name + UNFINISHED[0])
-        shutil.rmtree(new, ignore_errors=True)
-        new.mkdir()
-        shards.closed(shards.made(new / files.SHARD, layout))
-        files.describe(new, name, layout)
-        new.rename(folder)
-        self._known[name] = folder, layout
-
-    def _remove(self, name: str) -> None:
-        """Remove a collection, which may be open."""
-        if opened := self._open.pop(name, None):
-            opened.shard.close()
-        folder, _ = self._known.pop(name)
-        gone = folder.with_name(folder.name + UNFINISHED[1])
-        shutil.rmtree(gone, ignore_errors=True)
-        folder.rename(gone)
-        shutil.rmtree(gone)
-
-    def _keep_aliases(self, aliases: dict[str, str]) -> None:
-        if aliases != self._aliases:
-            files.replace_json(self._path / ALIASES, aliases)
-        super()._keep_aliases(aliases)
-
-    def close(self) -> None:
-        """Let other processes have it, once the last user closes it."""
-        with _folders_lock:
-            self.users -= 1
-            if self.users > 0:
-                return
-            _folders.pop(self._path, None)
-            with self.guard:
-                self._is_closed = True
-                try:
-                    for collection in self._open.values():
-                        collection.close()
-                finally:
-                    self._open.clear()
-                    self._lock.close()
-
-    def _check_format(self) -> None:
-        marker = self._path / MARKER
-        if not marker.exists():
-            marker.write_text(json.dumps({"format": FORMAT}), encoding="utf-8")
-        written = self._read(MARKER).get("format")
-        if not isinstance(written, int):
-            raise unreadable(marker, ValueError("it tells no format"))
-        if written > FORMAT:
-            raise StoreError(
-                f"{self._path}: a newer release of rag_nodes wrote this storage folder (format "
-                f"{written}, and this one reads up to {FORMAT}); update rag_nodes, or choose "
-                "another folder"
-            )
-
-    def _read(self, name: str) -> dict[str, Any]:
-        """What a file of the folder itself tells; nothing where it is not there."""
-        try:
-            return dict(json.loads((self._path / name).read_bytes()))
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, TypeError) as error:
-            raise unreadable(self._path / name, error) from error
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
-def _locked(path: Path) -> Any:
-    """The open lock file of a folder, held until it is closed or the process ends."""
-    import portalocker
+def check_manifest(shard: Path) -> None:
+    """Compare the files of a closed shard with the list, if there is one that can be read.
 
-    flags = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
-    try:
-        check_ours(path)
-        path.mkdir(parents=True, exist_ok=True)
-        handle = (path / ".lock").open("a+")
-        try:
-            portalocker.lock(handle, flags)
-        except BaseException:
-            handle.close()
-            raise
-    except portalocker.LockException as error:
-        raise StoreLockedError(
-            f"{path}: another process uses this storage folder; end that process, choose another "
-            "folder, or run a Qdrant server and give its URL"
-        ) from error
-    except OSError as error:
-        raise StoreError(
-            f"{path}: cannot be used as a storage folder ({error.strerror or error}); choose a "
-            "folder you may write to"
-        ) from error
-    return handle
+    Raises:
+        ValueError: they differ; it names one of them.
+    """
+    if listed := _read(shard.parent / _MANIFEST):
+        there = dict(_files(shard))
+        for name in sorted(listed.keys() | set(filter(_PART.match, there))):
+            known, found = listed.get(name), there.get(name)
+            if found is None:
+                raise ValueError(f"{name} is lost")
+            if found != known:
+                raise ValueError(f"{name} is not as it was when the collection was closed")
 
 
-def _file_name(name: str) -> str:
-    """A name that every file system takes, different for different collections."""
-    quoted = quote(name, safe=" ")
-    if len(quoted) <= 150 and quoted.strip(" .") == quoted and quoted == quoted.lower():  # noqa: PLR2004
-        return quoted
-    digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-    return f"{quoted[:100].strip(' .').lower()}-{digest}"
+def _files(shard: Path) -> Iterator[tuple[str, list[int]]]:
+    """Name, size, and of what is not large a checksum of each file that is there."""
+    for folder, _, names in os.walk(shard):
+        for name in names:
+            path = os.path.join(folder, name)  # noqa: PTH118 - hundreds, before each question
+            about = [os.stat(path).st_size]  # noqa: PTH116
+            if about[0] <= CHECKED:
+                with open(path, "rb") as file:  # noqa: PTH123
+                    about.append(zlib.crc32(file.read()))
+            yield os.path.relpath(path, shard).replace(os.sep, "/"), about

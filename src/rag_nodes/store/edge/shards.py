@@ -20,7 +20,8 @@ import numpy as np
 import qdrant_edge as edge
 
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreFullError
-from rag_nodes.store.edge import files
+from rag_nodes.store.edge.folder import CONFIG, check_manifest, drop_manifest
+from rag_nodes.store.points import SPARSE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,10 +66,7 @@ INDEX_KINDS: Mapping[str, Any] = {
 def made(folder: Path, layout: Layout, *, temporary: bool = False) -> Any:
     """A new shard in a folder that is not there yet.
 
-    Args:
-        folder: where.
-        layout: of its vectors.
-        temporary: it ends with the process; so nothing is logged or sealed, which is faster.
+    A temporary one ends with the process; so nothing is logged or sealed, which is faster.
 
     Raises:
         StoreFullError: the disk has too little space.
@@ -84,7 +82,7 @@ def made(folder: Path, layout: Layout, *, temporary: bool = False) -> Any:
             name: edge.EdgeVectorParams(size=size, distance=edge.Distance.Cosine)
             for name, size in layout.sizes.items()
         },
-        sparse_vectors={layout.sparse: words} if layout.sparse else None,
+        sparse_vectors={SPARSE: words},
         # Sixteen by default, even on four cores; here every call holds Python's lock anyway.
         max_search_threads=1,
         wal_enabled=not temporary,
@@ -110,10 +108,10 @@ def loaded(folder: Path) -> Any:
     """
     check_space(folder)
     # Loading a folder that is none would leave files in it.
-    if not (folder / files.CONFIG).is_file():
-        raise FileNotFoundError(f"{folder.name}/{files.CONFIG} is lost")
-    files.check_manifest(folder)
-    files.drop_manifest(folder)
+    if not (folder / CONFIG).is_file():
+        raise FileNotFoundError(f"{folder.name}/{CONFIG} is lost")
+    check_manifest(folder)
+    drop_manifest(folder)
     return edge.EdgeShard.load(str(folder))
 
 
