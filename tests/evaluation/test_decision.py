@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from rag_nodes.evaluation.decision import decision_of
+from rag_nodes.evaluation.decision import decision_of, likely
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import EvaluationReport, ReportDecision, Row
 from rag_nodes.evaluation.verdicts import Judge, pairs_of
@@ -153,3 +153,19 @@ def test_a_column_that_is_behind_another_than_the_leader_is_shown_to_be_behind()
 def test_a_report_none_of_whose_columns_was_measured_as_it_is_takes_none() -> None:
     found = decision_of([], [], {})
     assert (found.take, found.words) == (None, "No column could be measured as it is.")
+
+
+@pytest.mark.parametrize(("short", "same"), [(0.9, True), (0.1, False)])
+def test_where_short_and_long_probes_put_the_same_first_the_length_does_not_matter(
+    short: float, same: bool
+) -> None:
+    rows = [
+        Row(
+            name, name, "own", {}, None, "", {"mean": 200.0}, {"bytes": None},
+            {"probe of 200": of_200, "probe of 2500": of_2500}, own_mean(np.full(4, by)), {}, (),
+        )
+        for name, by, of_200, of_2500 in (("a", 0.8, short, 0.7), ("b", 0.5, 0.5, 0.6))
+    ]  # fmt: skip
+    decision = likely(rows, 700, 60, lambda _: "")
+    assert decision.take == "a"
+    assert ("looks best, the same for short and long answers." in decision.words) is same

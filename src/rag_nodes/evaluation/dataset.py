@@ -86,6 +86,8 @@ class Dataset:
         left_out: how many entries of a file were no question to measure with, by reason.
         probed: characters of the passages whose keywords are asked, see
             `rag_nodes.evaluation.drafts.probes`; 0 for questions.
+        beside: probes of other lengths, whose kind says which: they only tell whether the length
+            matters.
 
     Raises:
         DatasetError: gold lies outside its document, or two questions or documents have one id.
@@ -98,6 +100,7 @@ class Dataset:
     unaccepted: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
     probed: int = 0
+    beside: tuple[Question, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what could not be measured with."""
@@ -159,11 +162,14 @@ class Dataset:
 
     def narrowed(self) -> Dataset:
         """The same questions, each asked of the documents with its first answer alone."""
-        own = tuple(
-            replace(one, within=tuple(dict.fromkeys(part.document for part in one.gold[0])))
-            for one in self.questions
+        own, beside = (
+            tuple(
+                replace(one, within=tuple(dict.fromkeys(part.document for part in one.gold[0])))
+                for one in asked
+            )
+            for asked in (self.questions, self.beside)
         )
-        return replace(self, questions=own)
+        return replace(self, questions=own, beside=beside)
 
     def quote(self, passage: Passage) -> str:
         """The characters of a passage."""

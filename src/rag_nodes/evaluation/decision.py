@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.evaluation.drafts.probes import CHARACTERS
+from rag_nodes.evaluation.drafts.probes import CHARACTERS, PROBE
 from rag_nodes.evaluation.report import ReportDecision
 from rag_nodes.evaluation.wording import (
     SAME,
@@ -60,8 +60,12 @@ def likely(
     best = max(rows, key=lambda row: row.mean)
     named = [f"a {name}" for name, size in CHARACTERS.items() if size == characters]
     length = named[0] if named else f"{characters:,} characters"
+    others = [kind for kind in best.means if kind.startswith(f"{PROBE} of ")]
+    firsts = [max(rows, key=lambda row: row.means[kind]) for kind in others]
+    is_same = bool(firsts) and all(one is best for one in firsts)
+    same = ", the same for short and long answers" if is_same else ""
     words = (
-        f"For answers of {length}, {best.name} looks best. Tested by keywords of {passages} "
+        f"For answers of {length}, {best.name} looks best{same}. Tested by keywords of {passages} "
         "passages of that length, not by questions: on seven labelled collections such a choice "
         "was 6 points behind the best on average, 22 at worst; twenty questions of your own, 3."
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.query import QueryOptions
     from rag_nodes.store import Store
+    from rag_nodes.text.filling import Ranked
 
 _DEEPEST = 2_000
 """Chunks among which the rank of a missed answer is looked for."""
@@ -105,7 +106,8 @@ class Recipe:
         self.known = self.kept.embedding(self.models)
         self.written = TextJournal(self.journal) if self.journal else None
         self.room = self.store or opened.enter_context(open_store())
-        self.vectors = QuestionVectors(size=len(self.dataset.questions), ttl_hours=1e6)
+        asked = len(self.dataset.questions) + len(self.dataset.beside)
+        self.vectors = QuestionVectors(size=asked, ttl_hours=1e6)
         options = self.plan.options
         self.options = replace(
             options, step_factor=1.0, granularity=options.granularity or "chunks"
@@ -178,10 +180,34 @@ def _examined(recipe: Recipe, variant: Variant) -> Measured:
         for question in recipe.dataset.questions:
             outcomes.append(_outcome(recipe, index, question, seconds, read))
             told(variant.name, len(outcomes))
+        beside = defaultdict[str, list[float]](list)
+        for question in recipe.dataset.beside:
+            scores, _ = _asked(recipe, index, question, seconds)
+            beside[question.kind].append(scores[recipe.plan.main])
     finally:
         index.close()
     cost = {**asdict(index.cost), "search_ms": round(1000 * median(index.seconds or seconds), 2)}
-    return Measured(row_of(variant, asdict(index.statistics), cost, tuple(outcomes)), read)
+    row = row_of(variant, asdict(index.statistics), cost, tuple(outcomes))
+    means = {kind: float(np.mean(each)) for kind, each in beside.items()}
+    return Measured(replace(row, means={**row.means, **means}), read)
+
+
+def _asked(
+    recipe: Recipe, index: Index, question: Question, seconds: list[float]
+) -> tuple[dict[str, float], Sequence[Ranked]]:
+    """The scores of a question, and what was read for it; how long it took is added."""
+    plan, most = recipe.plan, max(recipe.plan.budgets)
+    started = time.perf_counter()
+    passages = index.passages(question, plan.budgets)
+    ranked = passages.get(most) or index.ranking(
+        question, budget=most, chunks=max(plan.ks, default=1)
+    )
+    seconds.append(time.perf_counter() - started)
+    scores = score(
+        question, ranked, index.chunks, recipe.dataset.texts,
+        budgets=plan.budgets, ks=plan.ks, passages_at=passages,
+    )  # fmt: skip
+    return scores, passages.get(plan.budget, ranked)
 
 
 def _outcome(
@@ -193,20 +219,9 @@ def _outcome(
 ) -> Outcome:
     """One question asked; how long the search took, and what was read, are added."""
     plan, texts = recipe.plan, recipe.dataset.texts
-    most = max(plan.budgets)
-    started = time.perf_counter()
-    passages = index.passages(question, plan.budgets)
-    ranked = passages.get(most) or index.ranking(
-        question, budget=most, chunks=max(plan.ks, default=1)
-    )
-    seconds.append(time.perf_counter() - started)
-    main = passages.get(plan.budget, ranked)
+    scores, main = _asked(recipe, index, question, seconds)
     if question.id in recipe.judged and index.variant.role == "own":
         read[question.id] = texts_of(main, plan.budget)
-    scores = score(
-        question, ranked, index.chunks, texts,
-        budgets=plan.budgets, ks=plan.ks, passages_at=passages,
-    )  # fmt: skip
     if scores[f"recall@{plan.budget}"] >= FOUND or not plan.explain:
         return Outcome(question.id, scores)
     options = index.options

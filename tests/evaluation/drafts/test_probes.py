@@ -71,6 +71,15 @@ def test_passages_are_spread_over_all_documents_by_their_length() -> None:
     assert {start * 4 // size for start in starts} == {0, 1, 2, 3}
 
 
+def test_beside_those_of_one_length_are_those_of_the_others() -> None:
+    dataset = probes(DOCUMENTS, 700, count=10)
+    lengths = {one.kind: one.gold[0][0].span.length for one in dataset.beside}
+    assert list(lengths) == ["probe of 200", "probe of 2500"]
+    assert lengths["probe of 200"] <= 400
+    assert lengths["probe of 2500"] >= 1250
+    assert {one.kind for one in dataset.questions} == {PROBE}
+
+
 def test_the_same_seed_gives_the_same_passages_and_another_one_others() -> None:
     first, again, other = (probes(DOCUMENTS, 200, seed=seed).questions for seed in (1, 1, 2))
     assert first == again

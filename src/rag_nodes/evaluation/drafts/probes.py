@@ -59,7 +59,8 @@ def probes(
         seed: other passages for another number.
 
     Returns:
-        A dataset of questions of the kind `PROBE`, with `probed` set.
+        A dataset of questions of the kind `PROBE`, with `probed` set; `beside` has those of the
+        other lengths.
 
     Raises:
         ConfigurationError: nothing is asked for.
@@ -67,22 +68,37 @@ def probes(
     """
     if count < 1 or characters < 1:
         raise ConfigurationError(f"{count} probes of {characters} characters: both must be over 0")
-    texts = [SentenceText(document.text) for document in documents]
-    rarity = Rarity(span.of(one.text) for one in texts for span in one.spans)
-    places = [Place(number, span) for number, one in enumerate(texts)
-              for span in one.passages(characters, characters // _APART)]  # fmt: skip
-    found: dict[str, Question] = {}
-    for at in sorted(evenly(len(places), seed)[:count]):
-        document, span = places[at]
-        if text := _keywords(span.of(texts[document].text), rarity):
-            gold = ((Passage(documents[document].id_, span),),)
-            found.setdefault(text, Question(f"{PROBE}-{len(found)}", text, gold, kind=PROBE))
+    made = _Maker(documents, count, seed)
+    found = made.of_length(characters, PROBE)
     if not found:
         raise DatasetError(
             f"no passage of {characters:,} characters in {len(documents)} document(s); "
             "choose a shorter length, or label questions"
         )
-    return Dataset("probes", tuple(documents), tuple(found.values()), probed=characters)
+    others = [one for one in CHARACTERS.values() if one != characters]
+    beside = tuple(one for size in others for one in made.of_length(size, f"{PROBE} of {size}"))
+    return Dataset("probes", tuple(documents), found, probed=characters, beside=beside)
+
+
+class _Maker:
+    """Sentences of the documents, and how much each of their words tells."""
+
+    def __init__(self, documents: Sequence[Document], count: int, seed: int) -> None:
+        self._documents, self._count, self._seed = documents, count, seed
+        self._texts = [SentenceText(document.text) for document in documents]
+        self._rarity = Rarity(span.of(one.text) for one in self._texts for span in one.spans)
+
+    def of_length(self, characters: int, kind: str) -> tuple[Question, ...]:
+        """Probes of passages of a length; none where no document has one."""
+        places = [Place(number, span) for number, one in enumerate(self._texts)
+                  for span in one.passages(characters, characters // _APART)]  # fmt: skip
+        found: dict[str, Question] = {}
+        for at in sorted(evenly(len(places), self._seed)[: self._count]):
+            document, span = places[at]
+            if text := _keywords(span.of(self._texts[document].text), self._rarity):
+                gold = ((Passage(self._documents[document].id_, span),),)
+                found.setdefault(text, Question(f"{kind}-{len(found)}", text, gold, kind=kind))
+        return tuple(found.values())
 
 
 def examples(documents: Sequence[Document]) -> dict[AnswerLength, Passage]:
