@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 settings.register_profile(
     "default",
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     derandomize=True,  # the same code passes or fails the same way; to explore is what deep is for
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

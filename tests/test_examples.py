@@ -31,13 +31,6 @@ OF_PRESETS = {
     "vector_store_index": r"How do I start\?\n(\d\. -?\d\.\d+ .*\n)+",
 }
 """What the scripts print that run with any preset."""
-PAIRS = [
-    (script, preset)
-    for number, script in enumerate(OF_PRESETS)
-    for place, preset in enumerate(PRESETS)
-    if place % len(OF_PRESETS) == number or preset in {"parent-child", "sentence-window"}
-]
-"""Every preset once, and with every script those whose nodes are read in another width."""
 
 
 @pytest.fixture
@@ -73,7 +66,8 @@ def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")  # core's own agents
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # how core starts workers
 @pytest.mark.usefixtures("no_models")
-@pytest.mark.parametrize(("script", "preset"), PAIRS)
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("script", OF_PRESETS)
 def test_components_of_llama_index_take_the_nodes_of_every_preset(
     script: str, preset: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

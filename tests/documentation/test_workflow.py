@@ -6,16 +6,18 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from crawls import GUIDE, LONG, SHORT, SITE, page, write_crawl
+from crawls import GUIDE, LONG, PAGES, SHORT, SITE, page, write_crawl
 from llama_index.core.node_parser import SentenceSplitter
 from splitters import Headed
 
 from rag_nodes import documentation
-from rag_nodes.documentation import DocsOptions, DocsStep, Threshold, statistics
+from rag_nodes.documentation import DocsOptions, DocsStep, Threshold, pages, statistics, workflow
+from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import PRESETS, get_parser, load_parser
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -66,6 +68,45 @@ def test_the_report_lies_beside_the_output(crawl: Path, output: Path) -> None:
         "chunks.json.report.json",
         "crawl.json",
     ]
+
+
+def test_two_workers_write_what_one_writes(tmp_path: Path, output: Path) -> None:
+    bad = [*PAGES[:2], page("bad", ""), *PAGES[2:]]
+    crawl = write_crawl(tmp_path / "crawl.json", bad)
+    reports, outputs = [], []
+    for workers in (1, 2):
+        report = documentation.run(crawl, output, DocsOptions(workers=workers, **SMALL))
+        reports.append({**report.as_dict(), "seconds": 0})
+        outputs.append(output.read_bytes())
+    assert outputs[0] == outputs[1]
+    assert reports[0] == reports[1]
+
+
+def test_pages_keep_their_order_and_only_a_few_are_under_way() -> None:
+    """The pool, with the processes taken out: what is asked for ahead, and in which order."""
+
+    class Done:
+        def __init__(self, value: Any) -> None:
+            self.value = value
+
+        def result(self) -> Any:
+            return self.value
+
+    class Pool:
+        def submit(self, function: Any, item: Any) -> Done:
+            return Done(function(item))
+
+    taken: list[int] = []
+
+    def source() -> Iterator[int]:
+        for number in range(20):
+            taken.append(number)
+            yield number
+
+    results = pages._in_order(Pool(), lambda number: number * 10, source(), 3)  # type: ignore[arg-type]
+    assert next(results) == 0
+    assert taken == [0, 1, 2]
+    assert list(results) == [number * 10 for number in range(1, 20)]
 
 
 def test_chunks_that_repeat_are_named_with_the_first(tmp_path: Path, output: Path) -> None:
@@ -191,3 +232,22 @@ def test_tokens_are_those_of_the_parsers_own_tokenizer(crawl: Path, output: Path
     report = documentation.run(crawl, output, DocsOptions(parser=parser))
     assert "wrong-tokens" not in report.statistics.findings
     assert report.statistics.page_tokens == sum(map(len, (GUIDE, LONG, SHORT)))
+
+
+def test_a_parser_that_asks_a_model_stays_in_one_process_however_large_the_crawl_is(
+    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workflow, "WORTH_WORKERS", 1)
+    used: list[int] = []
+    whole = workflow.cut_pages
+
+    def noted(cutter: Any, found: Any, workers: int) -> Any:
+        used.append(workers)
+        return whole(cutter, found, 1)
+
+    monkeypatch.setattr(workflow, "cut_pages", noted)
+    monkeypatch.setattr(workflow.os, "cpu_count", lambda: 7)
+    for model in (None, LexicalEmbedding()):
+        options = DocsOptions(parser=get_parser("semantic", embed_model=model))
+        documentation.run(crawl, output, options)
+    assert used == [7, 1]

@@ -9,12 +9,13 @@ import pytest
 from crawls import LONG, SHORT, SITE, page, write_crawl
 
 from rag_nodes import documentation
-from rag_nodes.documentation import DocsOptions, workflow
+from rag_nodes.documentation import DocsOptions, pages, workflow
 from rag_nodes.errors import (
     ConfigurationError,
     FileMissingError,
     FileTooLargeError,
     NoPagesError,
+    RagNodesError,
     ReaderCrashedError,
     ReadMemoryError,
     UnsupportedFileError,
@@ -24,6 +25,7 @@ from rag_nodes.readers import Limits, files
 from rag_nodes.readers.isolation import ReaderPool
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -96,14 +98,14 @@ def test_a_file_that_is_no_crawl_by_its_name_is_refused(
 def test_a_page_the_parser_fails_on_is_a_failed_page(
     crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = workflow.check_page
+    whole = pages.check_page
 
     def check(document: Any, *cut: Any) -> Any:
         if document.text == LONG:
             raise ZeroDivisionError("made to fail")
         return whole(document, *cut)
 
-    monkeypatch.setattr(workflow, "check_page", check)
+    monkeypatch.setattr(pages, "check_page", check)
     report = documentation.run(crawl, output)
     [reason] = report.failed_pages
     assert f"{SITE}/long: unexpected ZeroDivisionError" in reason
@@ -145,6 +147,7 @@ def test_a_crawl_named_like_a_file_of_ours_is_not_overwritten(tmp_path: Path) ->
         {"format": "xml"},
         {"max_tokens": 300, "parser": get_parser("fixed")},
         {"min_tokens": 30, "parser": get_parser("heading")},
+        {"workers": 0},
         {"summary_tokens": 1},
         {"concurrency": 0},
     ],
@@ -152,3 +155,36 @@ def test_a_crawl_named_like_a_file_of_ours_is_not_overwritten(tmp_path: Path) ->
 def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=str(next(iter(options)))):
         DocsOptions(**options)
+
+
+def test_a_dead_worker_is_said_to_be_one(
+    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from concurrent.futures.process import BrokenProcessPool
+
+    def die(*_: Any) -> Iterator[Any]:
+        raise BrokenProcessPool
+        yield
+
+    monkeypatch.setattr(pages, "_in_order", die)
+    with pytest.raises(RagNodesError, match="fewer --workers"):
+        documentation.run(crawl, output, DocsOptions(workers=2))
+    assert not output.exists()
+
+
+def test_large_crawls_use_all_cores_unless_told_otherwise(
+    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[int] = []
+
+    def cut(cutter: Any, found: Any, workers: int) -> Iterator[Any]:
+        used.append(workers)
+        return map(cutter, found)
+
+    monkeypatch.setattr(workflow, "cut_pages", cut)
+    monkeypatch.setattr(workflow.os, "cpu_count", lambda: 5)
+    documentation.run(crawl, output)
+    documentation.run(crawl, output, DocsOptions(workers=3))
+    monkeypatch.setattr(workflow, "WORTH_WORKERS", 1)
+    documentation.run(crawl, output)
+    assert used == [1, 3, 5]

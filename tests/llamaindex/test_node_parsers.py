@@ -7,6 +7,7 @@ import json
 import pickle
 import uuid
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -108,12 +109,16 @@ def test_nodes_come_back_whole_from_json_and_from_a_payload(name: str) -> None:
         assert metadata_dict_to_node(payload) == node
 
 
+@cache
+def corpus() -> list[Document]:
+    return [*documents(), read(CORPUS / "ferry.pdf"), read(CORPUS / "manual.md")]
+
+
 @EVERY
 def test_documents_that_travel_as_json_give_the_same_nodes(name: str) -> None:
     """As they do to the actors of `llama-index-ingestion-ray`, with classes and their options."""
-    given = [*documents(), read(CORPUS / "ferry.pdf"), read(CORPUS / "manual.md")]
-    travelled = [Document.from_json(document.to_json()) for document in given]
-    assert plain(small(name)(travelled)) == plain(small(name)(given))
+    travelled = [Document.from_json(document.to_json()) for document in corpus()]
+    assert plain(small(name)(travelled)) == plain(small(name)(corpus()))
 
 
 @EVERY

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LIMITS = Limits()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def pool() -> Iterator[ReaderPool]:
     made = ReaderPool("hostile_reader_child")
     yield made

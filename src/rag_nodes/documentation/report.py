@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rag_nodes.documentation.validate import PageFinding
     from rag_nodes.parsers import SpanNodeParser
 
-_MINIMA = {"summary_tokens": 16, "concurrency": 1}
+_MINIMA = {"summary_tokens": 16, "concurrency": 1, "workers": 1}
 """Of options that are numbers; the parser checks its own."""
 
 
@@ -49,6 +49,8 @@ class DocsOptions:
         concurrency: requests for summaries under way at the same time.
         resume: use the summaries that an interrupted run left beside the output.
         format: key of `FORMATS`.
+        workers: processes that cut; None for one, or all cores where the crawl is large and the
+            parser asks no model.
         fail_on: thresholds whose crossing is reported.
         keep_duplicates: cut a page again where its text is found under a second URL.
 
@@ -66,6 +68,7 @@ class DocsOptions:
     concurrency: int = 4
     resume: bool = False
     format: str = "documentation"
+    workers: int | None = None
     fail_on: tuple[Threshold, ...] = ()
     keep_duplicates: bool = False
 
@@ -83,7 +86,7 @@ class DocsOptions:
             )
         for name, minimum in _MINIMA.items():
             value = getattr(self, name)
-            if value < minimum:
+            if value is not None and value < minimum:
                 raise ConfigurationError(f"{name} is {value}; at least {minimum} is needed")
 
     def made_parser(self) -> SpanNodeParser:

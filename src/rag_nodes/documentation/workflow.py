@@ -1,12 +1,13 @@
 """A crawl in, checked and summarised chunks out, a few pages at a time.
 
-Memory holds a page, a batch of chunks and short ids, however large the crawl is.
+Memory holds some pages per worker, a batch of chunks and short ids, however large the crawl is.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import os
 import time
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from rag_nodes import metadata as keys
 from rag_nodes.documentation.export import FORMATS
+from rag_nodes.documentation.pages import CutPage, PageCutter, cut_pages
 from rag_nodes.documentation.report import DocsOptions, DocsReport, DocsStep, Repeated
 from rag_nodes.documentation.statistics import RunningStatistics
-from rag_nodes.documentation.validate import check_page
 from rag_nodes.documentation.writer import AtomicFile, RowWriter
 from rag_nodes.errors import (
     ConfigurationError,
@@ -26,22 +27,20 @@ from rag_nodes.errors import (
     ReadError,
     UnsupportedFileError,
 )
-from rag_nodes.parsers import leaf_nodes
-from rag_nodes.readers import COLLECTIONS, Limits, build_document, readings
+from rag_nodes.readers import COLLECTIONS, Limits, readings
 from rag_nodes.transforms import SectionSummary, TextJournal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
     from llama_index.core.llms import LLM
-    from llama_index.core.schema import Document, TextNode
 
-    from rag_nodes.documentation.validate import PageCheck
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.readers import Reading
 
 BATCH = 256
 """Chunks that are summarised side by side before they are written."""
+WORTH_WORKERS = 16 * 1024 * 1024
+"""Bytes of a crawl from which on more processes save more time than they take to start."""
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +61,8 @@ def run(
 
     While a model writes summaries, each is kept in `<output>.summaries.sqlite` as it arrives. After
     an interruption, `resume` takes them from there; the file goes when no summary is missing.
+
+    With several workers, a script needs the usual `if __name__ == "__main__":`.
 
     Args:
         crawl: the JSON or JSON lines of the crawl.
@@ -143,15 +144,6 @@ class _Work:
         return self.output.with_name(f"{self.output.name}.{ending}")
 
 
-@dataclass(frozen=True, slots=True)
-class _CutPage:
-    """A page and its chunks."""
-
-    document: Document
-    nodes: list[TextNode]
-    check: PageCheck
-
-
 def _nothing(_step: DocsStep) -> None:
     """Nobody watches."""
 
@@ -211,12 +203,12 @@ def _journal(work: _Work) -> TextJournal:
     return TextJournal(path)
 
 
-def _cut(work: _Work, parser: SpanNodeParser, limits: Limits) -> Generator[_CutPage]:
+def _cut(work: _Work, parser: SpanNodeParser, limits: Limits) -> Generator[CutPage]:
     """The pages with their chunks; those that failed are noted."""
+    cutter = PageCutter(work.crawl.resolve(), parser)
     # In a child process: a crawl is somebody else's HTML, and may be made to break its reader.
     pages = readings(work.crawl, limits=limits, keep_duplicates=work.options.keep_duplicates)
-    for reading in pages:
-        page = _cut_page(work.crawl.resolve(), reading, parser)
+    for page in cut_pages(cutter, pages, _workers(work, parser)):
         work.pages += 1
         if isinstance(page, ReadError):
             _log.warning("page failed: %s", page)
@@ -233,24 +225,17 @@ def _cut(work: _Work, parser: SpanNodeParser, limits: Limits) -> Generator[_CutP
         yield page
 
 
-def _cut_page(
-    crawl: Path, page: Reading | ReadError, parser: SpanNodeParser
-) -> _CutPage | ReadError:
-    """A page with its chunks, or why there are none; of parents and children, the children."""
-    if isinstance(page, ReadError):
-        return page
-    try:
-        document = build_document(crawl, page)
-        nodes = leaf_nodes(parser([document]))
-        return _CutPage(document, nodes, check_page(document, nodes, parser))
-    except Exception as error:  # noqa: BLE001 -- one page must not end the work on the others
-        reason = f"{page.source}: unexpected {type(error).__name__} while cutting it: {error}"
-        return ReadError(crawl, reason, "please report this page as a bug")
+def _workers(work: _Work, parser: SpanNodeParser) -> int:
+    if work.options.workers is not None:
+        return work.options.workers
+    asks_a_model = getattr(parser, "embed_model", None) is not None
+    small = work.crawl.stat().st_size < WORTH_WORKERS
+    return 1 if small or asks_a_model else os.cpu_count() or 1
 
 
-def _batches(pages: Iterable[_CutPage]) -> Iterator[list[_CutPage]]:
+def _batches(pages: Iterable[CutPage]) -> Iterator[list[CutPage]]:
     """Whole pages that together have enough chunks to keep the model busy."""
-    batch: list[_CutPage] = []
+    batch: list[CutPage] = []
     chunks = 0
     for page in pages:
         batch.append(page)

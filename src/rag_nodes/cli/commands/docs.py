@@ -85,6 +85,10 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
         str,
         typer.Option("--format", help=f"Shape of the output: {', '.join(FORMAT_NAMES)}."),
     ] = "documentation",
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes; by default all cores for crawls over 16 MB, else 1."),
+    ] = None,
     fail_on: Annotated[
         str,
         typer.Option(
@@ -154,6 +158,7 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
             concurrency=concurrency,
             resume=resume,
             format=output_format,
+            workers=workers,
             fail_on=parse_thresholds(fail_on),
             keep_duplicates=keep_duplicates,
         )
