@@ -12,11 +12,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from llama_index.core.ingestion.pipeline import get_transformation_hash
+from llama_index.core.node_parser import TokenTextSplitter
 from llama_index.core.schema import Document
 from pydantic.fields import FieldInfo
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers import PRESETS, SpanNodeParser, get_parser
+from rag_nodes.parsers import PRESETS, SpanNodeParser, as_parser, get_parser
 
 NODES = [Document(text="x")]
 CLASSES = list(dict.fromkeys(preset.parser for preset in PRESETS.values()))
@@ -162,6 +163,9 @@ def test_parsers_pickled_or_made_anew_cut_the_same_in_a_spawned_process_and_need
         "    for name, parser in some.items()}\n"
         "    for some in (parsers, {name: get_parser(name) for name in parsers})]\n"
         "made.append(before or 'nltk.tokenize.punkt' not in sys.modules)\n"
+        "from llama_index.core.node_parser import TokenTextSplitter\n"
+        "from rag_nodes.parsers import as_parser\n"
+        "made.append(as_parser(TokenTextSplitter(chunk_size=99, chunk_overlap=0)).fingerprint)\n"
         "sys.stdout.buffer.write(pickle.dumps(made))\n"
     )
     run = subprocess.run(
@@ -174,4 +178,5 @@ def test_parsers_pickled_or_made_anew_cut_the_same_in_a_spawned_process_and_need
     here = {
         name: [node.to_dict() for node in parser([document])] for name, parser in parsers.items()
     }
-    assert pickle.loads(run.stdout) == [here, here, True]
+    stock = as_parser(TokenTextSplitter(chunk_size=99, chunk_overlap=0)).fingerprint
+    assert pickle.loads(run.stdout) == [here, here, True, stock]

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode
 
+    from rag_nodes.parsers import SpanNodeParser
+
 MANUAL = Path(__file__).parents[2] / "examples" / "corpus" / "manual.md"
 PATIENCE = 60
 DOCUMENT = Document(text="The pump hums. " * 50, id_="a", metadata={"file_name": "pump.md"})
@@ -70,7 +72,6 @@ def test_the_nodes_are_those_of_the_parser_itself(name: str) -> None:
 def test_cutting_that_never_ends_is_ended_with_a_remedy() -> None:
     with pytest.raises(ParseTimeoutError, match=r"pump\.md: .* longer than 0\.1 s; choose"):
         cutting.cut(HangingNodeParser(), DOCUMENT, 0.1)
-    assert cutting.cut(get_parser("fixed"), DOCUMENT, PATIENCE)
 
 
 def test_a_process_that_dies_is_an_error_of_that_document_alone() -> None:
@@ -86,40 +87,28 @@ def test_errors_of_parsers_arrive_as_they_were_and_others_typed() -> None:
         cutting.cut(FailingNodeParser(), DOCUMENT, PATIENCE)
 
 
-def test_whoever_no_longer_waits_ends_the_process(pool: IsolatedCutting, tmp_path: Path) -> None:
-    interrupt, note = Interrupt(), tmp_path / "process"
-    with interruptible(interrupt):
-        parse = pool.within(PATIENCE)  # as the threads of an ingest call it
-    with ThreadPoolExecutor(1) as threads:
-        running = threads.submit(parse, HangingNodeParser(note=str(note)), DOCUMENT)
-        process = wait_for(note)
-        assert is_running(process)
-        interrupt.set()
-        with pytest.raises(CancelledError, match=r"pump\.md"):
-            running.result(PATIENCE)
-    assert not is_running(process)
-
-
-def test_whoever_waits_for_a_turn_can_leave_as_well(
+def test_whoever_no_longer_waits_ends_the_process_or_leaves_before_it_is_their_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(isolated, "AT_ONCE", 1)
     pool, note = IsolatedCutting(), tmp_path / "process"
     hanging, leaving = Interrupt(), Interrupt()
     with interruptible(hanging):
-        first = pool.within(PATIENCE)
+        first = pool.within(PATIENCE)  # as the threads of an ingest call it
     with interruptible(leaving):
         second = pool.within(PATIENCE)
     with ThreadPoolExecutor(2) as threads:
         one = threads.submit(first, HangingNodeParser(note=str(note)), DOCUMENT)
-        wait_for(note)
+        process = wait_for(note)
         two = threads.submit(second, get_parser("fixed"), DOCUMENT)
         leaving.set()
         with pytest.raises(CancelledError):
             two.result(PATIENCE)
+        assert is_running(process)
         hanging.set()
-        with pytest.raises(CancelledError):
+        with pytest.raises(CancelledError, match=r"pump\.md"):
             one.result(PATIENCE)
+    assert not is_running(process)
 
 
 def test_parsers_side_by_side_keep_their_processes_for_the_next_document(
@@ -155,34 +144,29 @@ def test_longer_documents_get_more_time() -> None:
     assert 20 not in seen
 
 
-def test_a_parser_with_a_model_of_its_own_keeps_it_in_this_process(pool: IsolatedCutting) -> None:
-    model = MockEmbedding(embed_dim=4)
-    assert pool.cut(SemanticNodeParser(embed_model=model), DOCUMENT, PATIENCE)
-    headings = get_parser("heading", long_sections="semantic", sentence_model=model)
-    assert pool.cut(headings, DOCUMENT, PATIENCE)
-    assert pool._children._idle == []
-
-
-def test_a_splitter_given_as_an_object_cuts_here_and_one_given_by_path_in_a_process(
+def test_what_was_given_an_object_cuts_in_this_process_and_what_is_named_by_path_in_another(
     pool: IsolatedCutting,
 ) -> None:
-    assert pool.cut(as_parser(str.splitlines), DOCUMENT, PATIENCE)
+    model = MockEmbedding(embed_dim=4)
+    headings = get_parser("heading", long_sections="semantic", sentence_model=model)
+    for parser in (SemanticNodeParser(embed_model=model), headings, as_parser(str.splitlines)):
+        assert pool.cut(parser, DOCUMENT, PATIENCE)
     assert pool._children._idle == []
     path = "llama_index.core.node_parser:SentenceSplitter(chunk_size=64,chunk_overlap=0)"
-    nodes = pool.cut(ForeignNodeParser(path=path), DOCUMENT, PATIENCE)
-    assert len(nodes) > 1
-    assert len(pool._children._idle) == 1
+    assert len(cutting.cut(ForeignNodeParser(path=path), DOCUMENT, PATIENCE)) > 1
+    assert len(cutting._children._idle) == 1
 
 
-def test_warming_up_starts_one_process_and_waits_for_none(
+def test_warming_up_cuts_once_and_waits_for_nothing(
     pool: IsolatedCutting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cut, started, go_on = pool.cut, threading.Semaphore(0), threading.Event()
+    started, go_on = threading.Semaphore(0), threading.Event()
 
-    def slow(*given: Any, **named: Any) -> list[BaseNode]:
+    def slow(parser: SpanNodeParser, *_: Any, **__: Any) -> list[BaseNode]:
+        assert parser.is_plain, "so it is cut in another process"
         started.release()
         assert go_on.wait(PATIENCE)
-        return cut(*given, **named)
+        return []
 
     monkeypatch.setattr(pool, "cut", slow)
     pool.warm_up()
@@ -193,4 +177,3 @@ def test_warming_up_starts_one_process_and_waits_for_none(
         if thread.name == "warming up":
             thread.join(PATIENCE)
     assert not started.acquire(blocking=False)
-    assert len(pool._children._idle) == 1

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from llama_index.core.schema import Document
+from stock_callers import text_nodes
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers import PRESETS, FixedSizeNodeParser, OptionRange, SpanNodeParser, offered
+from rag_nodes.parsers import (
+    PRESETS,
+    FixedSizeNodeParser,
+    OptionRange,
+    SpanNodeParser,
+    get_parser,
+    offered,
+)
 from rag_nodes.parsers.offer import in_few_words, meanings_of, ranges_of
 from rag_nodes.parsers.plugins import GROUP, find_plugins, load_plugin
 from rag_nodes.parsers.presets import parser_names
@@ -136,34 +143,20 @@ def install_example(folder: Path) -> None:
     for module in project["tool"]["setuptools"]["py-modules"]:
         shutil.copy(EXAMPLE / f"{module}.py", folder)
     install_metadata(folder, project["project"]["name"], project["project"]["entry-points"][GROUP])
+    find_plugins.cache_clear()
 
 
-USE = """
-from llama_index.core.schema import Document
-from rag_nodes.parsers import get_parser
-text = "# Title\\n\\nFirst paragraph.\\n\\n- a list\\n- of two"
-parser = get_parser("paragraphs")
-for node in parser([Document(text=text, id_="d")]):
-    assert text[node.start_char_idx : node.end_char_idx] == node.text
-    print(type(parser).__name__, repr(node.text), node.metadata["heading_path"])
-"""
-
-
+@pytest.mark.usefixtures("install")
 def test_the_ten_line_example_package_is_found_by_name_once_installed(tmp_path: Path) -> None:
     install_example(tmp_path)
-    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
-    run = subprocess.run(
-        [sys.executable, "-c", USE],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": path},
-    )
-    assert run.stdout.splitlines() == [
-        "ParagraphNodeParser '# Title' ['Title']",
-        "ParagraphNodeParser 'First paragraph.' ['Title']",
-        "ParagraphNodeParser '- a list\\n- of two' ['Title']",
-    ], run.stderr
+    text = "# Title\n\nFirst paragraph.\n\n- a list\n- of two"
+    parser = get_parser("paragraphs")
+    assert type(parser).__name__ == "ParagraphNodeParser"
+    nodes = text_nodes(parser([Document(text=text, id_="d")]))
+    assert [node.text for node in nodes] == ["# Title", "First paragraph.", "- a list\n- of two"]
+    for node in nodes:
+        assert text[node.start_char_idx : node.end_char_idx] == node.text
+        assert node.metadata["heading_path"] == ["Title"]
 
 
 def test_the_example_is_as_short_as_we_say() -> None:
