@@ -136,6 +136,9 @@ def test_workers_and_a_server_give_what_one_process_gives(models: Models, tmp_pa
             assert store.count(column.collection) == column.chunks
         again = ingest(paths, parsers, store, models=models, ledger=ledger)
         assert {file.status for file in again.files} == {"unchanged"}
+        lost = tmp_path / "made anew.sqlite"
+        again = ingest(paths, parsers, store, models=models, ledger=lost, executor=executor)
+        assert [column.written for column in again.columns] == [0, 0], "nothing is paid twice"
 
 
 def test_processes_keep_the_limits_of_an_account_together(

@@ -36,24 +36,25 @@ def test_what_may_be_stored_of_a_document_that_no_file_has_any_more_is_told_with
     ledger.record(*read("/a", "page 2", "page 1", "page 3"))
     ledger.record(*read("/b", "page 2"))
     ledger.settle([StoredDocument("c", f"page {n}", "v") for n in (1, 2, 3)])
-    assert ledger.vanished("tea") == []
+    assert ledger.unheld("tea") == []
 
     ledger.record(*read("/a", "page 1"))
 
     assert ledger.known("tea", ["/a", "/never seen"]) == {"/a": read("/a", "page 1")}
-    assert ledger.vanished("tea") == [("/a", "page 3")]
-    assert ledger.vanished("coffee") == []
+    assert ledger.unheld("tea") == [("page 3", "/a", None)]
+    assert ledger.unheld("coffee") == []
+    assert ledger.unheld("tea", ["/a"]) == [("page 1", "/a", "/a"), ("page 3", "/a", None)]
 
 
 def test_what_was_stored_of_a_file_that_was_never_read_to_its_end_is_told(ledger: Ledger) -> None:
     ledger.intend("c", {"new": [], "given": []}, {"new": "/a"})
-    assert ledger.vanished("tea") == [("/a", "new")]
+    assert ledger.unheld("tea") == [("new", "/a", None)]
 
     ledger.adopt("c", [(StoredDocument("c", "new", ""), [])])
-    assert ledger.vanished("tea") == [("/a", "new")]
+    assert ledger.unheld("tea") == [("new", "/a", None)]
 
     ledger.record(*read("/a", "new"))
-    assert ledger.vanished("tea") == []
+    assert ledger.unheld("tea") == []
 
 
 def test_what_is_written_together_is_there_as_a_whole_or_not_at_all(ledger: Ledger) -> None:
@@ -110,7 +111,7 @@ def test_documents_of_a_file_that_fails_stay_as_they_are_and_those_of_an_empty_o
     [known] = ledger.known("tea", ["/a"]).values()
     assert known.file.error == "torn"
     assert known.documents == ([] if is_gone else [document("/a", "one")])
-    assert bool(ledger.vanished("tea")) is is_gone
+    assert bool(ledger.unheld("tea")) is is_gone
 
 
 def test_a_document_is_known_as_each_file_has_it(ledger: Ledger) -> None:

@@ -283,7 +283,9 @@ def completes(store: Store, models: Models, server: OpenAIServer, collection: st
     assert ingested("latter", store, models).columns[0].error is None
     for number in range(DOCUMENTS):
         assert set(store.stored(collection, f"document-{number}")) == ids("latter", number)
-    assert Counter(server.embedded) == texts("latter"), "each text once, and none twice"
+    asked = Counter(server.embedded)
+    assert asked <= texts("latter"), "none twice"
+    assert set(asked) == set(texts("latter")), "what two documents share may be asked for once"
 
 
 @pytest.mark.parametrize("name", WRITING)

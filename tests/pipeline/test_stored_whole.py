@@ -172,7 +172,7 @@ def test_former_chunks_left_by_a_broken_run_go_although_the_model_refuses_other_
         raise UnknownModelError("there is no such model")
 
     embedding.fail(refuse)
-    report, [one, two] = taken(store, models, {"one": text("latter"), "two": text("former")})
+    report, [one, two] = taken(store, models, {"one": text("latter"), "two": text("other")})
     assert (one.status, one.former, one.error) == ("stored", 0, None)
     assert (two.status, two.error) == ("incomplete", "there is no such model")
     assert versions(store, report, "one") == {"latter"}

@@ -1,7 +1,7 @@
 """`build_pipeline`: documents to embedded chunks, as an `IngestionPipeline` of LlamaIndex.
 
-A column of an ingest is this pipeline in two parts: between cutting and embedding, what is stored
-already is left out. Neither docstore nor cache of LlamaIndex decides that, as the docstore knows
+An ingest does the same in two parts: between cutting and embedding, what is stored already is left
+out. Neither docstore nor cache of LlamaIndex decides that, as the docstore knows
 documents and not transformations, and the cache knows contents and not documents.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
@@ -21,7 +21,6 @@ from rag_nodes.models import settled
 from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.transforms import (
-    ChunkWriter,
     EmbeddingGuard,
     UserTransformations,
     further_text,
@@ -168,9 +167,9 @@ def build_pipeline(
         (['Tea'], False)
     """
     parser = get_parser(preset) if isinstance(preset, str) else as_parser(preset)
-    steps = [LeafEmbedding(embed_model=settled(None, embed_model).embedding)]
+    embedding = LeafEmbedding(embed_model=settled(None, embed_model).embedding)
     return IngestionPipeline(
-        transformations=[*_cutting(parser, parser, transformations), *steps],
+        transformations=[parser, *behind_parser(parser, transformations), embedding],
         vector_store=vector_store,
         docstore=docstore,
         docstore_strategy=docstore_strategy,
@@ -179,55 +178,9 @@ def build_pipeline(
     )
 
 
-class ColumnPipeline(NamedTuple):
-    """The pipeline of a column in the two parts in which it is run.
-
-    `name` is that of its parser, `code` a part of the version of every document in it, `unwritten`
-    metadata of a chunk that say why an LLM did not write about it.
-    """
-
-    name: str
-    code: str
-    cutting: IngestionPipeline
-    embedding: LeafEmbedding
-    unwritten: frozenset[str] = frozenset()
-
-
-def column_pipeline(
-    name: str,
-    code: str,
-    parser: SpanNodeParser,
-    embed_model: BaseEmbedding,
-    transformations: Sequence[TransformComponent],
-    parse: Parse | None = None,
-) -> ColumnPipeline:
-    """What `build_pipeline` gives, in two parts; `parse` makes the nodes where it is given."""
-    cutter = parser if parse is None else _CutElsewhere(parser=parser, parse=parse)
-    steps = _cutting(cutter, parser, transformations)
-    return ColumnPipeline(
-        name,
-        code,
-        IngestionPipeline(transformations=steps, disable_cache=True),
-        LeafEmbedding(embed_model=embed_model),
-        frozenset(step.noted.error for step in transformations if isinstance(step, ChunkWriter)),
-    )
-
-
-def _cutting(
-    cutter: TransformComponent,
-    parser: SpanNodeParser,
-    transformations: Sequence[TransformComponent],
+def behind_parser(
+    parser: SpanNodeParser, transformations: Sequence[TransformComponent]
 ) -> list[TransformComponent]:
-    behind = UserTransformations(transformations, tokenizer=parser.tokenizer)
-    return [cutter, *([behind] if behind.steps else []), EmbeddingGuard()]
-
-
-class _CutElsewhere(TransformComponent):
-    """A parser whose nodes are made by somebody else."""
-
-    parser: SpanNodeParser
-    parse: Any = Field(exclude=True, repr=False)
-
-    def __call__(self, nodes: Sequence[BaseNode], **_kwargs: Any) -> list[BaseNode]:
-        """The nodes of all documents."""
-        return [made for one in nodes for made in self.parse(self.parser, one)]
+    """What is done to the nodes of a parser before they are embedded."""
+    own = UserTransformations(transformations, tokenizer=parser.tokenizer)
+    return [*([own] if own.steps else []), EmbeddingGuard()]

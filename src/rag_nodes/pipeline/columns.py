@@ -9,18 +9,20 @@ of the content, so that what was stored is overwritten by itself.
 
 from __future__ import annotations
 
+import secrets
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CancelledError, LedgerError, StoreError
-from rag_nodes.ledger import model_of, version_of
-from rag_nodes.pipeline.reconciling import dimension_of, doubted, mark, stored_row
+from rag_nodes.ledger import StoredDocument, model_of, version_of
 from rag_nodes.pipeline.units import HOPELESS, in_brief, noted, said
+from rag_nodes.store import is_complete
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from rag_nodes.ledger import CollectionRow, Ledger, StoredDocument
+    from rag_nodes.ledger import CollectionRow, Ledger
     from rag_nodes.pipeline.tally import Tally
     from rag_nodes.pipeline.units import ColumnResult, DocumentResult
     from rag_nodes.store import Store, StoredNode
@@ -29,11 +31,9 @@ if TYPE_CHECKING:
 class IngestColumn:
     """Writes what one column makes of units; used by one thread at a time.
 
-    The ledger is believed where it bears the marks of this state of the store, and there may be as
-    many chunks as there are; else it is first made anew from the store. A failure of the store is
-    an error of the column and of its documents, and stops nothing else: `stopped` says why no
-    further document can be stored. `code` is that of what is written, and a part of the version of
-    every document; of a shared collection others keep ledgers of their own.
+    A failure of the store is an error of the column and of its documents, and stops nothing else:
+    `stopped` says why no further document can be stored. `code` is that of what is written, and a
+    part of the version of every document; of a shared collection others keep ledgers of their own.
     """
 
     def __init__(
@@ -50,60 +50,59 @@ class IngestColumn:
         self.name, self.collection, self.code = name, row.name, code
         self.stopped: str | None = None
         self._row, self._store, self._ledger, self._tally = row, store, ledger, tally
-        self._is_shared, self._is_listed = is_shared, True
+        self._is_shared = is_shared
         self._is_believed = self._is_marked = self._has_written = False
         self._trouble: StoreError | None = None
         self._former: dict[str, set[str]] = {}
+        self._former_chunks: dict[str, int] = {}
         self._intended: frozenset[str] = frozenset()
         self._pending: dict[str, DocumentResult] = {}
         ledger.use(row)
 
+    # What is stored.
+
     @property
     def dimension(self) -> int | None:
         """Length of the vectors in it; None where there are none, or nobody knows."""
-        try:
+        with self._failing((), "looking up what is stored"):
             self._believe()
-        except LedgerError:
-            raise
-        except StoreError:  # whoever writes to it will say so
-            return None
         return self._row.dimension
 
     def whole(self, document_ids: Sequence[str]) -> dict[str, StoredDocument]:
         """Which of some documents are stored whole, in whatever version.
 
-        Raises:
-            StoreError: the store has to be asked and does not answer.
+        None where the store has to be asked and does not answer, which is an error of the column.
         """
-        self._believe()
-        rows = self._ledger.stored(self.collection, document_ids)
-        found = {one: row for one, row in rows.items() if row.version}
-        for one in document_ids:
-            if (made := self._pending.get(one)) and made.is_whole:
-                found[one] = made.stored
-        return found
-
-    def known(self, document_ids: Sequence[str]) -> dict[str, StoredDocument]:
-        """As `whole`; none where the store does not answer, which is an error of the column."""
+        found: dict[str, StoredDocument] = {}
         with self._failing((), "looking up what is stored"):
-            return self.whole(document_ids)
-        return {}
+            self._believe()
+            rows = self._ledger.stored(self.collection, document_ids)
+            found = {one: row for one, row in rows.items() if row.version}
+            for one in document_ids:
+                if (made := self._pending.get(one)) and made.is_whole:
+                    found[one] = made.stored
+        return found
 
     def vectors(self, document_ids: Sequence[str], name: str) -> Mapping[str, Sequence[float]]:
         """Stored vectors of documents by the text that was embedded, by the same model."""
-        own = model_of(version_of("", self.code))
-        settled, others = self._stored(document_ids)
-        rows = self._ledger.stored(self.collection, list(settled))
-        ids = [i for one, of in settled.items() if model_of(rows[one].version) == own for i in of]
-        for nodes in others.values():
-            ids += [one for one, node in nodes.items() if model_of(node.source_hash) == own]
-        found = self._store.vectors(self.collection, ids, name) if ids else {}
+        found: dict[str, tuple[str, list[float]]] = {}
+        with self._failing((), "looking up what is stored"):
+            own = model_of(version_of("", self.code))
+            rows, settled, others = self._stored(document_ids)
+            ids = [
+                i for one, of in settled.items() if model_of(rows[one].version) == own for i in of
+            ]
+            for nodes in others.values():
+                ids += [one for one, node in nodes.items() if model_of(node.source_hash) == own]
+            found = self._store.vectors(self.collection, ids, name) if ids else {}
         return dict(found.values())
 
     def _stored(
         self, document_ids: Sequence[str]
-    ) -> tuple[dict[str, tuple[str, ...]], dict[str, dict[str, StoredNode]]]:
-        """What is stored of documents: ids of those that are settled, and nodes of the others.
+    ) -> tuple[
+        dict[str, StoredDocument], dict[str, tuple[str, ...]], dict[str, dict[str, StoredNode]]
+    ]:
+        """What is stored of documents: rows and ids of those that are settled, nodes of the others.
 
         The store is asked of these, as the ledger may list more of them.
         """
@@ -111,21 +110,87 @@ class IngestColumn:
         listed = self._ledger.listed_ids(self.collection, document_ids)
         rows = self._ledger.stored(self.collection, list(listed))
         settled = {one: ids for one, ids in listed.items() if rows[one].version}
-        asked = listed.keys() - settled.keys()
-        if self._is_shared or not self._is_listed:
-            asked |= set(document_ids) - listed.keys()
-        return settled, {one: self._store.stored(self.collection, one) for one in asked}
+        asked = (set(document_ids) if self._is_shared else listed.keys()) - settled.keys()
+        return rows, settled, {one: self._store.stored(self.collection, one) for one in asked}
+
+    def _believe(self) -> None:
+        """Have the ledger say what the store holds, once: made anew from it where it is doubted."""
+        if self._trouble:
+            raise self._trouble
+        if self._is_believed:
+            return
+        try:
+            store, name = self._store, self.collection
+            count = store.count(name)
+            found = self._doubted(count)
+            if found is not None:
+                rows = ((stored_row(name, one, of), of) for one, of in found.items())
+                self._ledger.adopt(name, rows)
+                if count:
+                    nodes = (pair for of in found.values() for pair in of.items())
+                    chunks = (one for one, node in nodes if not node.is_parent)
+                    sample = store.vectors(name, list(islice(chunks, 1))).values()
+                    there = next((len(vector) for _, vector in sample), None)
+                    self._use(self._row.dimension or there)
+                    self._mark()
+        except LedgerError:
+            raise
+        except StoreError as error:
+            self._trouble = error
+            raise
+        self._is_believed = True
+
+    def _doubted(self, count: int) -> dict[str, dict[str, StoredNode]] | None:
+        """What the store says of documents; None where the ledger is believed.
+
+        That is where it bears the marks of this state of the store, and there may be as many chunks
+        as there are. A store that others write as well has more than its ledger knows of: then less
+        than that, or another mark of this writer, have it doubted.
+        """
+        store, ledger, name = self._store, self._ledger, self.collection
+        marks = store.marks(name)
+        if not self._is_shared:
+            is_covered = count and ledger.covers(name, marks, count)
+            return None if is_covered else store.documents(name)
+        rows, writer = ledger.stored(name), ledger.writer(name)
+        is_own = marks.get(writer, "") == ledger.marks(name).get(writer)
+        if not rows or (is_own and count >= ledger.totals(name)[0]):
+            return None
+        found = {one: store.stored(name, one) for one in rows}
+        return {one: nodes for one, nodes in found.items() if nodes}
+
+    def _mark(self) -> None:
+        """Give the state of the collection an epoch, which the store and this ledger alone know.
+
+        A process that is killed in between leaves two epochs, and so a ledger that is doubted.
+        """
+        store, ledger, name = self._store, self._ledger, self.collection
+        epoch = secrets.token_hex(8)
+        with ledger.transaction():
+            there = {} if self._is_shared else store.marks(name)
+            marks = {**dict.fromkeys(there), ledger.writer(name): epoch}
+            if store.mark(name, marks):
+                ledger.mark(name, epoch, is_shared=self._is_shared)
+                self._is_marked = True
+
+    def _use(self, dimension: int | None) -> None:
+        self._row = self._row._replace(dimension=dimension)
+        self._ledger.use(self._row)
+
+    # What is written, in this order.
 
     def look_up(self, made: ColumnResult) -> None:
         """See what is stored of documents that are about to be written; that need not be put."""
         due = {key: one for key, one in made.documents.items() if not one.is_known}
-        self._former = {}
+        self._former, self._former_chunks = {}, {}
         with self._failing(due.values(), "looking up what is stored"):
-            settled, others = self._stored(list(due))
+            rows, settled, others = self._stored(list(due))
             self._former = {one: set(ids) for one, ids in {**settled, **others}.items()}
+            self._former_chunks = {one: rows[one].chunks for one in settled}
             self._has_written |= bool(others)  # perhaps by a run that could not flush it
             for key, nodes in others.items():
                 one, version = due[key], due[key].stored.version
+                self._former_chunks[key] = sum(not node.is_parent for node in nodes.values())
                 there = {i: n.is_parent for i, n in nodes.items() if n.source_hash == version}
                 one.points = [p for p in one.points if there.get(p.node_id) != (p.vector is None)]
 
@@ -157,62 +222,19 @@ class IngestColumn:
             one.touched = bool(one.points or self._stale(one) or not one.stored.chunks)
         stored = self._put([one for one in due if one.is_cut])
         for one in due:
-            one.points, former = (), self._former.get(one.stored.document_id, set())
-            if one.stored.document_id in self._intended and (stale := self._stale(one)):
+            document_id, one.points = one.stored.document_id, ()
+            former = self._former.get(document_id, set())
+            if document_id in self._intended and (stale := self._stale(one)):
                 with self._failing([one], one.label), self._tally.storing(self.name):
                     self._store.delete(self.collection, sorted(stale))
                     self._has_written = True
                     self._tally.columns[self.name].deleted += len(stale)
                     former -= stale
-            if kept := former.difference(one.ids if one.is_cut else ()):
-                one.former = self._chunks_of(one, kept)
+            kept = former.difference(one.ids if one.is_cut else ())
+            one.former = min(len(kept), self._former_chunks.get(document_id, 0))
         for document_id, one in made.documents.items():
             made.documents[document_id] = self.remember(one)
         return stored
-
-    def remember(self, made: DocumentResult) -> DocumentResult:
-        """Have a document settled at the next checkpoint, or its error written down.
-
-        Returns:
-            The same; or what this run made of it before, where that is to be settled, too.
-        """
-        document_id = made.stored.document_id
-        pending = self._pending.get(document_id)
-        if made.is_known:
-            if pending and pending.stored.version == made.stored.version:
-                return pending
-            # Of another version that failed, or of a run that was killed; but it may have changed.
-            row = self.known([document_id]).get(document_id) if made.stored.error else None
-            if row is None or row.version != made.stored.version:
-                return made
-        self._pending[document_id] = made
-        return made
-
-    def flush(self) -> None:
-        """Have the store keep what it was given."""
-        if self._has_written:
-            with self._failing(self._pending.values(), "the last chunks"):
-                self._store.flush(self.collection)
-                self._has_written = False
-
-    def settle(self) -> None:
-        """Say in the ledger what is stored whole, and why the others are not."""
-        pending, self._pending = list(self._pending.values()), {}
-        whole = [one for one in pending if one.is_whole]
-        name = self.collection
-        self._ledger.settle(
-            [one.stored._replace(collection=name, error=None, failed_at=None) for one in whole],
-            {one.stored.document_id: one.ids for one in whole if not one.is_known},
-        )
-        failed = {one.stored.document_id: in_brief(one.error) for one in pending if one.error}
-        if failed:
-            self._ledger.fail(name, failed)
-
-    def conclude(self) -> None:
-        """Tell what is stored now from what was while this ingest wrote."""
-        if self._is_marked:
-            with self._failing((), "the last chunks"):
-                self._mark()
 
     def _stale(self, made: DocumentResult) -> set[str]:
         """What is to be deleted of a document once all its points are stored."""
@@ -244,16 +266,54 @@ class IngestColumn:
         self._tally.tell("store", self.name, chunks, 0)
         return len(points)
 
-    def _chunks_of(self, made: DocumentResult, ids: Iterable[str]) -> int:
-        """How many of some nodes of a document are stored and are chunks, and no parents."""
-        with self._failing((), made.label):
-            stored = self._store.stored(self.collection, made.stored.document_id)
-            return sum(one in stored and not stored[one].is_parent for one in ids)
-        return 0
+    def remember(self, made: DocumentResult) -> DocumentResult:
+        """Have a document settled at the next checkpoint, or its error written down.
+
+        Returns:
+            The same; or what this run made of it before, where that is to be settled, too.
+        """
+        document_id = made.stored.document_id
+        pending = self._pending.get(document_id)
+        if made.is_known:
+            if pending and pending.stored.version == made.stored.version:
+                return pending
+            # Of another version that failed, or of a run that was killed; but it may have changed.
+            row = self.whole([document_id]).get(document_id) if made.stored.error else None
+            if row is None or row.version != made.stored.version:
+                return made
+        self._pending[document_id] = made
+        return made
+
+    def flush(self) -> None:
+        """Have the store keep what it was given."""
+        if self._has_written:
+            with self._failing(self._pending.values(), "the last chunks"):
+                self._store.flush(self.collection)
+                self._has_written = False
+
+    def settle(self) -> None:
+        """Say in the ledger what is stored whole, and why the others are not."""
+        pending, self._pending = list(self._pending.values()), {}
+        whole = [one for one in pending if one.is_whole]
+        name = self.collection
+        self._ledger.settle(
+            [one.stored._replace(collection=name, error=None, failed_at=None) for one in whole],
+            {one.stored.document_id: one.ids for one in whole if not one.is_known},
+        )
+        failed = {one.stored.document_id: in_brief(one.error) for one in pending if one.error}
+        if failed:
+            self._ledger.fail(name, failed)
+
+    def conclude(self) -> None:
+        """Tell what is stored now from what was while this ingest wrote."""
+        if self._is_marked:
+            with self._failing((), "the last chunks"):
+                self._mark()
+
+    # What fails.
 
     def _note(self, what: str, error: Exception) -> None:
-        noted(self.name, what, error)
-        self._tally.fail(self.name, f"{what}: {said(error)}")
+        self._tally.fail(self.name, noted(self.name, what, error))
         if isinstance(error, HOPELESS):
             self.stopped = self.stopped or said(error)
 
@@ -270,38 +330,23 @@ class IngestColumn:
             for one in made:
                 one.fail(said(error))
 
-    def _use(self, dimension: int | None) -> None:
-        self._row = self._row._replace(dimension=dimension)
-        self._ledger.use(self._row)
 
-    def _believe(self) -> None:
-        """Have the ledger say what the store holds, once."""
-        if self._trouble:
-            raise self._trouble
-        if self._is_believed:
-            return
-        try:
-            store, name = self._store, self.collection
-            count = store.count(name)
-            found = doubted(store, self._ledger, name, count, is_shared=self._is_shared)
-            if found is not None:
-                rows = [(stored_row(name, one, of), of) for one, of in found.items()]
-                self._ledger.adopt(name, rows)
-                # A store need not list its documents; then it is asked about each.
-                self._is_listed = self._is_shared or self._ledger.totals(name)[0] >= count
-                if count:
-                    self._use(self._row.dimension or dimension_of(store, name, found))
-                    self._mark()
-        except LedgerError:
-            raise
-        except StoreError as error:
-            self._trouble = error
-            raise
-        self._is_believed = True
-
-    def _mark(self) -> None:
-        name, is_shared = self.collection, self._is_shared
-        self._is_marked = mark(self._store, self._ledger, name, is_shared=is_shared)
+def stored_row(
+    collection: str, document_id: str, stored: Mapping[str, StoredNode]
+) -> StoredDocument:
+    """What a ledger says of a document whose nodes the store was asked for."""
+    chunks = [node for node in stored.values() if not node.is_parent]
+    version = next((node.source_hash for node in stored.values()), "")
+    return StoredDocument(
+        collection,
+        document_id,
+        version if is_complete(stored, version) else "",
+        chunks=len(chunks),
+        parents=len(stored) - len(chunks),
+        tokens=sum(node.tokens for node in chunks),
+        largest=max((node.tokens for node in chunks), default=0),
+        unplaced=sum(not node.is_placed for node in chunks),
+    )
 
 
 def _refuse(made: Iterable[DocumentResult], why: str) -> int:

@@ -8,9 +8,10 @@ killed is completed by the next one, see `rag_nodes.pipeline.columns`.
 from __future__ import annotations
 
 from array import array
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.errors import LedgerError, ReaderCrashedError, StoreError
+from rag_nodes.errors import ReaderCrashedError
 from rag_nodes.executors import Inline, LostUnit
 from rag_nodes.metadata import USUAL
 from rag_nodes.pipeline.due import UnchangedDocument, concluded
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
     from rag_nodes.executors import Executor
     from rag_nodes.ledger import FileRow, Ledger, StoredDocument
     from rag_nodes.pipeline.columns import IngestColumn
-    from rag_nodes.pipeline.recipe import IngestRecipe
     from rag_nodes.pipeline.tally import Tally
-    from rag_nodes.pipeline.units import DueFile, Result
+    from rag_nodes.pipeline.units import DueFile, IngestRecipe, Result
 
 MOST_FILES = 32
 """Files of a unit."""
@@ -38,25 +38,6 @@ MOST_BYTES_PAID = 200_000
 """The same where they go to a server, or to another process: as much is lost where that dies."""
 CHECKPOINT = 2_000
 """Points and documents after which the store is flushed and the ledger settled."""
-
-
-class _KnownHere(Known):
-    """What is stored, asked for when it is needed, by units that are done in this process.
-
-    Each is made when the last one is stored.
-    """
-
-    def __init__(self, columns: Sequence[IngestColumn], dimensions: Sequence[int | None]) -> None:
-        super().__init__(dimensions=dimensions)
-        self._columns = columns
-
-    def document(self, column: int, document_id: str) -> StoredDocument | None:
-        return self._columns[column].whole([document_id]).get(document_id)
-
-    def vectors(
-        self, column: int, document_ids: Sequence[str], name: str
-    ) -> Mapping[str, Sequence[float]]:
-        return self._columns[column].vectors(document_ids, name)
 
 
 class _FileRead(NamedTuple):
@@ -143,48 +124,39 @@ class Driver:
             yield self._unit(files)
 
     def _unit(self, files: Sequence[DueFile]) -> FileUnit:
-        dimensions = [None if self._dry_run else one.dimension for one in self._columns]
-        known = _KnownHere(self._columns, dimensions)
-        return FileUnit(
-            tuple(files),
-            known if self._is_here else self._known(files, dimensions),
-            dict(self._recipe.stopped),
-        )
-
-    def _known(self, files: Sequence[DueFile], dimensions: Sequence[int | None]) -> Known:
-        """What is stored of files, for a process that cannot ask."""
-        twins = [twin for one in files for twin in one.twins]
-        ids = [*self._document_ids(files), *self._page_ids(files), *twins]
+        """A unit with all that is known of its documents: who does it cannot ask."""
+        dimensions = [one.dimension for one in self._columns]
+        ids = self._document_ids(files, is_read=any(dimensions))
         documents: dict[tuple[int, str], StoredDocument] = {}
-        by_text: dict[tuple[int, str], Mapping[str, Sequence[float]]] = {}
+        vectors: dict[tuple[int, str], Mapping[str, Sequence[float]]] = {}
         for number, column in enumerate(self._columns):
-            try:
-                documents |= {(number, one): row for one, row in column.whole(ids).items()}
-                for name in (USUAL, *further_names(self._recipe.steps)):
-                    vectors = column.vectors(ids, name)
-                    by_text[number, name] = {text: array("f", of) for text, of in vectors.items()}
-            except LedgerError:
-                raise
-            except StoreError:  # whoever writes to it will say so
-                continue
-        return Known(documents, by_text, dimensions)
+            documents |= {(number, one): row for one, row in column.whole(ids).items()}
+            for name in (USUAL, *further_names(self._recipe.steps)):
+                found = column.vectors(ids, name)
+                vectors[number, name] = {text: array("f", of) for text, of in found.items()}
+            if column.stopped:
+                self._recipe.stopped.setdefault(column.name, column.stopped)
+        known = Known(documents, vectors, [None] * len(dimensions) if self._dry_run else dimensions)
+        return FileUnit(tuple(files), known, dict(self._recipe.stopped))
 
-    def _document_ids(self, files: Sequence[DueFile]) -> list[str]:
-        """Ids of the documents of files, as far as that is known before they are read."""
-        places = [one.file.place for one in files if one.file and one.row]
-        known = self._ledger.known(self._corpus, places)
+    def _document_ids(self, files: Sequence[DueFile], *, is_read: bool = False) -> list[str]:
+        """Ids of the documents of files, and of others with the same bytes.
+
+        Where it `is_read`, those of the pages of crawls that are new, as another may have had some.
+        """
+        known = self._ledger.known(self._corpus, [one.row.path for one in files if one.row])
         ids = [row.id for of in known.values() for row in of.documents]
-        return list(dict.fromkeys([*ids, *map(document_id, places)]))
-
-    def _page_ids(self, files: Sequence[DueFile]) -> Iterator[str]:
-        """Ids of the pages of crawls, as another file may have had some: so they are read here."""
-        crawls = [
-            one.file for one in files if one.file and one.file.path.suffix.lower() in COLLECTIONS
-        ]
-        if crawls and any(one.dimension for one in self._columns):
-            for file in crawls:
-                reads = read_listed(file, limits=self._recipe.limits)
-                yield from (read.document.id_ for read in reads if read.document)
+        for one in files:
+            ids += one.twins
+            if one.document:
+                ids.append(one.document.id_)
+            if one.file:
+                ids.append(document_id(Path(one.file.place)))
+                is_crawl = one.file.path.suffix.lower() in COLLECTIONS
+                if is_read and is_crawl and one.file.place not in known:
+                    reads = read_listed(one.file, limits=self._recipe.limits)
+                    ids += [read.document.id_ for read in reads if read.document]
+        return list(dict.fromkeys(ids))
 
     def _leave(self, left: UnchangedDocument) -> None:
         """Count a document that is left as it is stored."""
@@ -200,7 +172,7 @@ class Driver:
         ids, stopped = self._document_ids([file]), self._recipe.stopped
         columns = {}
         for one in self._columns:
-            there = sum(row.chunks for row in one.known(ids).values())
+            there = sum(row.chunks for row in one.whole(ids).values())
             columns[one.name] = FileColumn("incomplete", 0, 0, there, stopped[one.name])
         self._tally.tell("read", file.path, 0, 0)
         self._tally.failed(file.position, file.path, None, columns=columns)

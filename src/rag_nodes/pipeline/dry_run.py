@@ -107,23 +107,16 @@ class _StandIn(BaseEmbedding):
     """Gives vectors of words in place of those of a model, where they would have been made."""
 
     _place: str = PrivateAttr()
-    _original: BaseEmbedding = PrivateAttr()
     _words: LexicalEmbedding = PrivateAttr(default_factory=LexicalEmbedding)
 
     def __init__(self, model: BaseEmbedding) -> None:
         super().__init__(model_name=model.model_name, embed_batch_size=model.embed_batch_size)
         self._place = place_of(model)
-        self._original = model
 
     @property
     def place(self) -> str:
         """Where texts would be sent, which decides whether they are counted."""
         return self._place
-
-    @property
-    def original(self) -> BaseEmbedding:
-        """The model that would be asked, whose code decides what is due."""
-        return self._original
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         return self._words.get_text_embedding_batch(texts)

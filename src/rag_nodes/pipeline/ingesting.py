@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.models import settled
-from rag_nodes.pipeline.due import documents_in
 from rag_nodes.pipeline.pruning import check_folders, gone_documents, moved_files, pruned
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.pipeline.units import DueFile
-from rag_nodes.readers import listed
+from rag_nodes.readers import COLLECTIONS, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -125,7 +124,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         limits=limits,
         dry_run=dry_run,
         shard=shard,
-        total=documents_in(wanted, shard) if progress else None,
+        total=_documents_in(wanted, shard) if progress else None,
     ) as run:
         if prune:
             _check_prunable(wanted, store, run, corpus)
@@ -209,6 +208,13 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         parse=parse,
     ) as run:
         return run.execute(DueFile(at, document=one) for at, one in enumerate(documents))
+
+
+def _documents_in(paths: Sequence[Path], shard: FileShard | None) -> int | None:
+    """How many documents files and folders hold; None where only reading them tells."""
+    if any(path.suffix.lower() in COLLECTIONS for path in paths):
+        return None
+    return sum(1 for _ in listed(paths, shard))
 
 
 def _check_prunable(paths: Sequence[Path], store: Store, run: IngestRun, corpus: str) -> None:

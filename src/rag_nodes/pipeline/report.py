@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rag_nodes.ledger import utc_time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from rag_nodes.ledger import CollectionRow
 
@@ -17,14 +17,11 @@ Stage = Literal["read", "size", "parse", "embed", "store"]
 size at which their chunks have a certain mean, see `Comparison`."""
 DOING = {"parse": "cutting", "embed": "embedding", "store": "storing"}
 """What a parser does at its stages, for people."""
-
 FileStatus = Literal["read", "partial", "incomplete", "failed", "unchanged"]
 """How a file ended; "partial" means read, but with parts the reader could not take over, and
 "incomplete" read, but not stored whole by every parser."""
-
 ColumnStatus = Literal["stored", "unchanged", "incomplete"]
 """How a file ended with one parser: stored by this run, stored before, or not stored whole."""
-
 
 _FORMER = ("name", "parser", "model", "documents", "chunks")
 """What programs are told of a former collection."""
@@ -34,14 +31,10 @@ _FORMER = ("name", "parser", "model", "documents", "chunks")
 class Progress:
     """One step of a running ingest, for progress bars.
 
-    Attributes:
-        stage: what was just done.
-        name: the file ("read") or the parser (all other stages).
-        done: files read, or chunks that passed the stage so far.
-        total: what `done` will reach, as far as known; None while it is not.
-        tokens: that a server has embedded for the parser so far.
-        cost: US dollars for them; None when the price is unknown.
-        seconds_left: estimate for all files ("read"); None while there is none.
+    `name` is the file ("read") or the parser (all other stages); `done` counts files read, or
+    chunks that passed the stage, of `total` as far as known. A server has embedded `tokens` for the
+    parser so far, for `cost` US dollars, None when the price is unknown. `seconds_left` is an
+    estimate for all files ("read").
     """
 
     stage: Stage
@@ -57,14 +50,10 @@ class Progress:
 class FileColumn:
     """What one parser's collection holds of one file.
 
-    Attributes:
-        status: "stored", "unchanged" or "incomplete".
-        chunks: chunks the parser made of it, parents not counted; 0 where it did not come to that.
-        stored: how many of them are stored now.
-        former: chunks of the file's former version that are still there, also where it was not
-            cut. They are deleted when all new ones are stored.
-        error: why it is incomplete; None otherwise.
-        choice: what a parser that decides per document chose for it and why, where it was cut.
+    `chunks` were made of it, parents not counted, and `stored` of them are stored now. `former`
+    chunks of its former version are still there: they are deleted when all new ones are stored.
+    `error` says why it is incomplete, `choice` what a parser that decides per document chose for it
+    and why, where it was cut.
     """
 
     status: ColumnStatus
@@ -91,19 +80,11 @@ class FileColumn:
 class FileOutcome:
     """How one file ended.
 
-    Attributes:
-        path: the file as its reader names it, or the document's source.
-        status: "read", "partial", "incomplete" (a parser's collection lacks chunks of it), "failed"
-            or "unchanged" (every parser had it stored already).
-        pages: pages of the document; None for formats without pages and for failed files.
-        characters: characters of its text; 0 for failed files.
-        error: why it failed, or what a partial read left out; None otherwise.
-        seconds: wall-clock time of reading.
-        document_id: id of the document it became; None for failed files.
-        missing_extra: the extra of rag-nodes that would read it, where that is all it lacks.
-        columns: what is stored of it, by parser; empty for files that could not be read.
-        name: what to call it: file name, or title and URL of a web page; "" for failed files.
-        source: where its text came from, such as the URL of a page of a crawl; None if unknown.
+    `path` is as its reader names it, or the document's source; `pages` None for formats without and
+    for failed files; `error` why it failed, or what a partial read left out; `seconds` those of
+    reading. `missing_extra` is the extra of rag-nodes that would read it, where that is all it
+    lacks; `columns` what is stored of it, by parser. `name` is what to call it: file name, or title
+    and URL of a web page; `source` where its text came from, such as that URL.
     """
 
     path: str
@@ -123,31 +104,15 @@ class FileOutcome:
 class ParserOutcome:
     """What one parser made of the documents: one column of a comparison.
 
-    Attributes:
-        parser: name the caller gave the parser.
-        collection: where its chunks are stored.
-        chunks: chunks of all documents of this run, whether written now or stored before. Of a
-            parser that makes parents and children these are the children, which are found.
-        tokens: their tokens together, in the parser's encoding.
-        max_tokens: tokens of the largest chunk.
-        written: chunks embedded and stored by this run.
-        unchanged: chunks that were stored already and were left alone.
-        deleted: stale chunks and parents of changed documents that were removed.
-        seconds: wall-clock time per stage: "parse", "embed", "store".
-        error: why the parser stopped, or what it had to leave out; None when all went well.
-        parents: nodes above the chunks, which are read in their place and neither embedded nor
-            ranked.
-        embedding_tokens: tokens the embedding model was given in this run, counted here, also by a
-            parser that compares sentences; 0 for one that runs offline.
-        embedding_cost: US dollars for them by the price table; None when the price is unknown.
-        unplaced: chunks of a foreign splitter that do not stand in their document for certain: they
-            are found and read, and cited without offsets, pages and headings.
-        spared_tokens: tokens of chunks that needed no embedding, as they or their vectors were
-            stored, in the parser's encoding.
-        spared_cost: US dollars that embedding them would have cost by the price table; None when
-            the price is unknown.
-        size_remark: why the mean is not the one that was asked for; "" where it is, or where none
-            was.
+    `chunks` and their `tokens`, in the parser's encoding, are of all documents of the run, whether
+    `written` by it or `unchanged`; `max_tokens` is the largest. `parents` are above them, read in
+    their place and neither embedded nor ranked. `deleted` counts stale chunks and parents of
+    changed documents, `unplaced` chunks of a foreign splitter that do not stand in their document
+    for certain: they are found and read, and cited without offsets, pages and headings. `seconds`
+    are by the clock, by stage: "parse", "embed", "store". The model was given `embedding_tokens`,
+    counted here, 0 where it runs offline; `spared_tokens` needed no embedding, as they or their
+    vectors were stored. Costs are US dollars by the price table, None when the price is unknown.
+    `size_remark` says why the mean is not the one that was asked for.
     """
 
     parser: str
@@ -173,11 +138,6 @@ class ParserOutcome:
         """Tokens of a chunk on average; 0 without chunks."""
         return self.tokens / self.chunks if self.chunks else 0.0
 
-    @property
-    def recovery(self) -> float | None:
-        """Share of the chunks whose place in their document is known; None without chunks."""
-        return (self.chunks - self.unplaced) / self.chunks if self.chunks else None
-
     def as_dict(self) -> dict[str, Any]:
         """Plain data, with the mean."""
         return {**asdict(self), "mean_tokens": self.mean_tokens}
@@ -187,13 +147,9 @@ class ParserOutcome:
 class WriterOutcome:
     """What an LLM wrote about chunks, or would write in a dry run.
 
-    Attributes:
-        step: class name of the transformation that asked it.
-        model: its name, behind another server than OpenAI's with the address.
-        requests: that were answered; what was written before is not asked for again.
-        tokens_in: tokens it read.
-        tokens_out: tokens it wrote; in a dry run, those of answers as long as they may be.
-        cost: US dollars for them by the price table; None when the price is unknown.
+    `step` is the class of the transformation that asked the `model`; `requests` those that were
+    answered, as what was written before is not asked for again. `tokens_out` of a dry run are those
+    of answers as long as they may be; `cost` is None when the price is unknown.
     """
 
     step: str
@@ -206,12 +162,7 @@ class WriterOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was gone from the folders and is gone from the store now.
-
-    Attributes:
-        documents: their paths, or the URLs of pages.
-        nodes: chunks and parents that were deleted, in all collections.
-    """
+    """What was gone from the folders and is gone from the store now: paths or URLs, and nodes."""
 
     documents: tuple[str, ...]
     nodes: int
@@ -221,30 +172,19 @@ class Pruned:
 class IngestReport:
     """Everything one ingest run did.
 
-    Attributes:
-        files: one row per file, in the order they were read; of very many only some, see `omitted`.
-        columns: one row per parser, in the order they were given.
-        seconds: wall-clock time of the whole run.
-        models: which models ran, as `Models.describe()` says it.
-        corpus: the corpus the documents went to.
-        former: collections whose place new ones took, as the parser's options or the model changed;
-            they stay until they are dropped.
-        pruned: what was gone from the files and folders and was removed; None where that was not
-            asked for, or put off since something was not stored whole.
-        writers: what an LLM wrote about chunks.
-        kept_vectors: names of embeddings that nobody asked for, and that were kept up to date as
-            the collections have them.
-        gone: documents that are stored and of which no file is left, as they were deleted or
-            emptied; none where these were removed.
-        moved: files that are not there any more, and whose bytes were read from elsewhere now; what
-            is stored of them is still found.
-        dry_run: nothing of it was done: it says what an ingest would do, and what it would cost.
-        due: documents of a dry run of which something would be stored, by parser.
-        estimated: parsers of a dry run whose numbers are estimates: their embedding model would
-            decide where to cut, and words were compared in its place.
-        omitted: documents that ended well and have no row, of more than 10,000.
-        untold: of which splitters, models and transformations nobody can tell whether their code
-            changed, and why: what they make is made anew by every ingest.
+    `files` has a row per file, in the order they were read; of more than 10,000 documents that
+    ended well the others are `omitted`. `columns` are in the order the parsers were given. `former`
+    are collections whose place new ones took, as the parser's options or the model changed; they
+    stay until they are dropped. `pruned` is None where that was not asked for, or put off since
+    something was not stored whole; else `gone` counts documents that are stored and of which no
+    file is left, and `moved` are files that are not there any more, and whose bytes were read from
+    elsewhere. `kept_vectors` are embeddings that nobody asked for, kept up to date as the
+    collections have them. `untold` says of which splitters, models and transformations nobody can
+    tell whether their code changed: what they make is made anew by every ingest.
+
+    Of a `dry_run` nothing was done: `due` counts by parser the documents of which something would
+    be stored, `estimated` are parsers whose embedding model would decide where to cut, and words
+    were compared in its place.
     """
 
     files: tuple[FileOutcome, ...]
@@ -282,7 +222,7 @@ class IngestReport:
     @property
     def embedding_cost(self) -> float | None:
         """US dollars for them; None when the price is unknown."""
-        return _sum([outcome.embedding_cost for outcome in self.columns])
+        return _sum(outcome.embedding_cost for outcome in self.columns)
 
     @property
     def hit_rate(self) -> float | None:
@@ -298,7 +238,7 @@ class IngestReport:
     @property
     def spared_cost(self) -> float | None:
         """US dollars that they would have cost; None when the price is unknown."""
-        return _sum([outcome.spared_cost for outcome in self.columns])
+        return _sum(outcome.spared_cost for outcome in self.columns)
 
     @property
     def pages(self) -> int:
@@ -308,23 +248,19 @@ class IngestReport:
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
         facts = asdict(self).items()
+        sums = ("embedding_tokens", "embedding_cost", "hit_rate", "spared_tokens", "spared_cost")
         return {
             **{key: list(one) if isinstance(one, tuple) else one for key, one in facts},
             "columns": [one.as_dict() for one in self.columns],
             "former": [
-                {
-                    **{name: getattr(one, name) for name in _FORMER},
-                    "last_used": utc_time(one.last_used),
-                }
+                {name: getattr(one, name) for name in _FORMER}
+                | {"last_used": utc_time(one.last_used)}
                 for one in self.former
             ],
-            "embedding_tokens": self.embedding_tokens,
-            "embedding_cost": self.embedding_cost,
-            "hit_rate": self.hit_rate,
-            "spared_tokens": self.spared_tokens,
-            "spared_cost": self.spared_cost,
+            **{name: getattr(self, name) for name in sums},
         }
 
 
-def _sum(costs: Sequence[float | None]) -> float | None:
-    return None if None in costs else sum(cost or 0.0 for cost in costs)
+def _sum(costs: Iterable[float | None]) -> float | None:
+    found = list(costs)
+    return None if None in found else sum(cost or 0.0 for cost in found)

@@ -16,9 +16,10 @@ from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.driver import Driver
 from rag_nodes.pipeline.due import DueFiles
-from rag_nodes.pipeline.recipe import IngestRecipe, codes_of, identities_of, untold_of
 from rag_nodes.pipeline.report import IngestReport
 from rag_nodes.pipeline.tally import Tally
+from rag_nodes.pipeline.units import IngestRecipe
+from rag_nodes.pipeline.versions import codes_of, identities_of, untold_of
 from rag_nodes.readers import Limits
 from rag_nodes.store import parser_collection
 from rag_nodes.transforms import (
@@ -100,7 +101,7 @@ class IngestRun:
                 parse = dry.cut_unasked
             bounds = limits or Limits()
             self.recipe = IngestRecipe(made, models, steps, bounds, identities, codes, parse)
-            self._tally = Tally(self.recipe, names, prices, progress, total=total)
+            self._tally = Tally(self.recipe, names, prices, progress, total)
             known = {one.name: one for one in self.ledger.collections(corpus)}
             rows = {
                 name: _collection_row(names[name], parser, corpus, models, known.get(names[name]))

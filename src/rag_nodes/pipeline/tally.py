@@ -8,7 +8,13 @@ from os.path import basename
 from typing import TYPE_CHECKING
 
 from rag_nodes.models.prices import cost_of
-from rag_nodes.pipeline.report import FileOutcome, ParserOutcome, Progress, WriterOutcome
+from rag_nodes.pipeline.report import (
+    FileColumn,
+    FileOutcome,
+    ParserOutcome,
+    Progress,
+    WriterOutcome,
+)
 from rag_nodes.transforms import ChunkWriter
 
 if TYPE_CHECKING:
@@ -16,9 +22,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.ledger import DocumentRow
     from rag_nodes.models.prices import Prices
-    from rag_nodes.pipeline.recipe import IngestRecipe
-    from rag_nodes.pipeline.report import FileColumn, FileStatus, Stage
-    from rag_nodes.pipeline.units import DocumentResult, Result
+    from rag_nodes.pipeline.report import FileStatus, Stage
+    from rag_nodes.pipeline.units import DocumentResult, IngestRecipe, Result
 
 _STAGES = ("parse", "embed", "store")
 MOST_ROWS = 10_000
@@ -38,7 +43,6 @@ class Tally:
         collections: Mapping[str, str],
         prices: Prices,
         progress: Callable[[Progress], None] | None,
-        *,
         total: int | None = None,
     ) -> None:
         self.columns = {
@@ -50,8 +54,7 @@ class Tally:
         self._model = recipe.models.embedding_name
         self._writers = [one for one in recipe.steps if isinstance(one, ChunkWriter)]
         self._spent = [(0, 0, 0)] * len(self._writers)
-        self._prices, self._progress = prices, progress
-        self._total = total
+        self._prices, self._progress, self._total = prices, progress, total
         self._errors = dict.fromkeys(recipe.parsers, 0)
         self._told = {name: {"tokens": 0, "parse": 0, "embed": 0} for name in recipe.parsers}
         self._rows: list[tuple[int, int, FileOutcome]] = []
@@ -62,32 +65,28 @@ class Tally:
     def tell(self, stage: Stage, name: str, chunks: int, tokens: int) -> None:
         """Tell whoever watches that so many more chunks passed a stage, or a file was read."""
         if stage == "read":
-            self._tell_read(name)
-            return
-        one, told = self.columns[name], self._told[name]
-        told["tokens"] += tokens
-        total: int | None
-        if stage == "store":
-            one.written += chunks
-            done, total = one.written, max(told["embed"], one.written)
+            self._documents += 1
+            step = self._read(name)
         else:
-            told[stage] += chunks
-            done, total = told[stage], told["embed"] if stage == "embed" else None
-        tokens = told["tokens"]
-        self._report(Progress(stage, name, done, total, tokens, self._cost(tokens)))
+            one, told = self.columns[name], self._told[name]
+            told["tokens"] += tokens
+            total: int | None
+            if stage == "store":
+                one.written += chunks
+                done, total = one.written, max(told["embed"], one.written)
+            else:
+                told[stage] += chunks
+                done, total = told[stage], told["embed"] if stage == "embed" else None
+            step = Progress(stage, name, done, total, told["tokens"], self._cost(told["tokens"]))
+        if self._progress:
+            self._progress(step)
 
-    def _tell_read(self, path: str) -> None:
-        """Report that one more document was read, or left."""
-        self._documents += 1
+    def _read(self, path: str) -> Progress:
         done, total = self._documents, self._total
         each = (time.perf_counter() - self._started) / (done - 1) if done > 1 else None
         rest = each * (total - done + 1) if each and total else None
         name = basename(path.rstrip("/"))  # noqa: PTH119 - of each of a million files
-        self._report(Progress("read", name, done, total, seconds_left=rest))
-
-    def _report(self, step: Progress) -> None:
-        if self._progress:
-            self._progress(step)
+        return Progress("read", name, done, total, seconds_left=rest)
 
     def take(self, result: Result) -> None:
         """Add what a unit took, before anything of it is stored."""
@@ -142,22 +141,16 @@ class Tally:
         seconds: float = 0.0,
     ) -> None:
         """Add the row of a document of the file at a position, read in so many seconds."""
-        made = {name: one.outcome() for name, one in columns.items()}
-        self._add(
-            position,
-            FileOutcome(
-                path,
-                _status(row.warnings, made),
-                row.pages,
-                row.characters,
-                row.warnings,
-                seconds,
-                document_id=row.id,
-                columns=made,
-                name=row.name,
-                source=row.source,
-            ),
-        )
+        made = {name: _outcome(one) for name, one in columns.items()}
+        found = {one.status for one in made.values()}
+        status: FileStatus = "partial" if row.warnings else "read"
+        if "incomplete" in found:
+            status = "incomplete"
+        elif found == {"unchanged"}:
+            status = "unchanged"
+        facts = row.pages, row.characters, row.warnings, seconds, row.id
+        outcome = FileOutcome(path, status, *facts, None, made, row.name, row.source)
+        self._add(position, outcome)
 
     def failed(
         self,
@@ -180,8 +173,7 @@ class Tally:
     def _add(self, position: int, row: FileOutcome) -> None:
         for name, column in row.columns.items():
             self.due[name] += column.status != "unchanged"
-        is_full = len(self._rows) >= MOST_ROWS
-        if is_full and row.status in {"read", "unchanged"}:
+        if len(self._rows) >= MOST_ROWS and row.status in {"read", "unchanged"}:
             self.omitted += 1
         else:
             self._rows.append((position, len(self._rows), row))
@@ -218,10 +210,11 @@ class Tally:
         return cost_of(tokens, 0, self._model, self._prices)
 
 
-def _status(warnings: str | None, columns: Mapping[str, FileColumn]) -> FileStatus:
-    found = {one.status for one in columns.values()}
-    if "incomplete" in found:
-        return "incomplete"
-    if found == {"unchanged"}:
-        return "unchanged"
-    return "partial" if warnings else "read"
+def _outcome(made: DocumentResult) -> FileColumn:
+    chunks = made.stored.chunks
+    if made.is_whole:
+        return FileColumn(
+            "stored" if made.touched else "unchanged", chunks, chunks, choice=made.choice
+        )
+    stored = max(0, chunks - made.missing)
+    return FileColumn("incomplete", chunks, stored, made.former, made.error, made.choice)

@@ -1,9 +1,9 @@
-"""Units of an ingest and what comes of them, plain data that goes to other processes and back."""
+"""What goes to other processes and back: recipe and units of an ingest, and what comes of them."""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,18 +19,24 @@ from rag_nodes.errors import (
 from rag_nodes.ledger import StoredDocument
 from rag_nodes.metadata import SOURCE
 from rag_nodes.models.keys import without_keys
-from rag_nodes.pipeline.report import FileColumn
+from rag_nodes.text.packing import Packer
+from rag_nodes.transforms import ChunkWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from llama_index.core.schema import Document
+    from llama_index.core.schema import Document, TransformComponent
 
     from rag_nodes.ledger import DocumentRow, FileRow
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.report import Stage
-    from rag_nodes.readers import ListedFile
+    from rag_nodes.readers import Limits, ListedFile
     from rag_nodes.store.points import Point
 
+    Tell = Callable[[Stage, str, int, int], object]
+    """Takes what was just done: stage, file or parser, how many chunks, tokens embedded."""
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +51,43 @@ HOPELESS = (
 """Errors after which the next document would only fail the same way, slowly."""
 LONGEST = 1000
 """Characters of an error that a ledger keeps."""
+
+
+@dataclass(eq=False)
+class IngestRecipe:
+    """What all units of an ingest share: parsers, models and transformations, in this process.
+
+    `identities` and `codes` are those of `rag_nodes.pipeline.versions`; `parse` makes the nodes of
+    a document, None to have the parser do it; `tell` hears of what is done, as it is done.
+    `stopped` says by name why columns gave up, as every further document would fail the same way;
+    `has_embedded` that the model has answered, so that several requests may be under way.
+    """
+
+    parsers: Mapping[str, SpanNodeParser]
+    models: Models
+    steps: Sequence[TransformComponent]
+    limits: Limits
+    identities: Sequence[str]
+    codes: Mapping[str, str]
+    parse: Parse | None = None
+    tell: Tell | None = None
+    stopped: dict[str, str] = field(default_factory=dict)
+    has_embedded: bool = False
+
+    def prepare(self) -> None:
+        """Load vocabularies and sentence rules, else the first parser would look slow."""
+        for tokenizer in {parser.tokenizer for parser in self.parsers.values()}:
+            Packer("Warm up. Then run.", encoding=tokenizer).unit_starts(0, 1)
+
+    def for_workers(self, *, is_remote: bool) -> IngestRecipe:
+        """The same for other processes, which on other machines do not have the journals."""
+        steps = self.steps
+        if is_remote:
+            steps = [
+                one.model_copy(update={"journal": None}) if isinstance(one, ChunkWriter) else one
+                for one in steps
+            ]
+        return replace(self, models=replace(self.models, llm=None), steps=steps, stopped={})
 
 
 class DueFile(NamedTuple):
@@ -76,38 +119,21 @@ class DueFile(NamedTuple):
         return str(facts.get(SOURCE) or (self.document.id_ if self.document else ""))
 
 
-@dataclass(slots=True)
-class Known:
+class Known(NamedTuple):
     """What is stored of the documents of a unit, as it was when the unit was made.
 
-    `documents` are those that are stored whole, in whatever version, by column and id; `by_text`
-    vectors by the text that was embedded, by column and name of the embedding; `dimensions` the
-    lengths of the vectors of each column, None where that is not known.
+    `documents` are those that are stored whole, in whatever version, by column and id; `vectors`
+    are by the text that was embedded, by column and name of the embedding; `dimensions` the lengths
+    of the vectors of each column, None where that is not known.
     """
 
-    documents: Mapping[tuple[int, str], StoredDocument] = field(default_factory=dict)
-    by_text: Mapping[tuple[int, str], Mapping[str, Sequence[float]]] = field(default_factory=dict)
-    dimensions: Sequence[int | None] = ()
-
-    def document(self, column: int, document_id: str) -> StoredDocument | None:
-        """What is stored of a document that is stored whole."""
-        return self.documents.get((column, document_id))
-
-    def vectors(
-        self,
-        column: int,
-        document_ids: Sequence[str],  # noqa: ARG002 -- all that are known
-        name: str,
-    ) -> Mapping[str, Sequence[float]]:
-        """Stored vectors of some documents at least, by the same model, by text."""
-        return self.by_text.get((column, name), {})
+    documents: Mapping[tuple[int, str], StoredDocument]
+    vectors: Mapping[tuple[int, str], Mapping[str, Sequence[float]]]
+    dimensions: Sequence[int | None]
 
 
 class FileUnit(NamedTuple):
-    """Files that are read, cut and embedded together.
-
-    `stopped` says why columns have given up, by name, as other units found out.
-    """
+    """Files that are read, cut and embedded together; `stopped` says why columns gave up."""
 
     files: tuple[DueFile, ...]
     known: Known
@@ -183,15 +209,6 @@ class DocumentResult:
         """Whether every node is in the store as it should be, and nothing else of the document."""
         return self.is_stored and not self.former and not self.lacks_texts and self.error is None
 
-    def outcome(self) -> FileColumn:
-        """What became of it, for the report."""
-        chunks = self.stored.chunks
-        if self.is_whole:
-            status = "stored" if self.touched else "unchanged"
-            return FileColumn(status, chunks, chunks, choice=self.choice)  # type: ignore[arg-type]
-        stored = max(0, chunks - self.missing)
-        return FileColumn("incomplete", chunks, stored, self.former, self.error, self.choice)
-
 
 @dataclass(slots=True, eq=False)
 class ColumnResult:
@@ -214,23 +231,24 @@ class Result:
 
     `steps` are for whoever watches (stage, file or parser, chunks, tokens embedded), where it was
     not told meanwhile; `spent` by each writing transformation: requests, tokens in and out.
-    `broken` is what ended it
-    before it was done: what is there by then was paid for and is to be stored.
+    `broken` is what ended it before it was done: what is there by then was paid for and is to be
+    stored.
     """
 
-    reads: list[list[DocumentRead]]
     columns: list[ColumnResult]
+    reads: list[list[DocumentRead]] = field(default_factory=list)
     steps: list[tuple[Stage, str, int, int]] = field(default_factory=list)
     spent: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     broken: BaseException | None = None
 
 
-def noted(column: str, what: str, error: BaseException) -> None:
-    """Log an error of a column."""
+def noted(column: str, what: str, error: BaseException) -> str:
+    """Log an error of a column, and say it."""
     # Where nobody configured logging, Python prints warnings, and with them any traceback.
     logger.warning("%s: %s: %s", column, what, said(error))
     if not isinstance(error, RagNodesError):  # ours say it all, and their causes may hold keys
         logger.debug("%s: %s", column, what, exc_info=error)
+    return f"{what}: {said(error)}"
 
 
 def said(error: BaseException) -> str:
@@ -240,6 +258,6 @@ def said(error: BaseException) -> str:
     return ": ".join(filter(None, (type(error).__name__, str(error))))
 
 
-def in_brief(error: str) -> str:
+def in_brief(error: str | None) -> str:
     """As much of an error as a ledger keeps, without keys."""
-    return without_keys(error, most=LONGEST)
+    return without_keys(error or "", most=LONGEST)

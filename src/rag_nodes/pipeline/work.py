@@ -1,84 +1,90 @@
 """What is done for a unit of an ingest: read, cut, embed; nothing is stored here.
 
 It neither has the store nor the ledger, so that it can be done anywhere, and twice: what comes of
-it is a function of the files, the recipe and what is known of the documents. Chunks are embedded
-request by request; one that is refused costs no other.
+it is a function of the files, the recipe and what is known of the documents.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import threading
+import time
 from array import array
-from collections import deque
-from concurrent.futures import Future, wait
-from contextvars import copy_context
-from itertools import zip_longest
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
-
-from llama_index.core.schema import MetadataMode
 
 from rag_nodes.errors import (
     CancelledError,
+    DimensionError,
     EmptyFileError,
     MissingExtraError,
-    ModelRequestError,
-    ModelResponseError,
-    RagNodesError,
-    UnknownModelError,
+    ModelError,
 )
 from rag_nodes.executors import working_on
-from rag_nodes.ledger import DocumentRow
-from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
-from rag_nodes.models import failure_of
-from rag_nodes.pipeline.build import is_due
-from rag_nodes.pipeline.column_work import ColumnWork, Embedded
-from rag_nodes.pipeline.recipe import hashed
-from rag_nodes.pipeline.units import DocumentRead, Result
+from rag_nodes.ledger import DocumentRow, StoredDocument
+from rag_nodes.metadata import (
+    DECISION,
+    FILE_NAME,
+    READ_WARNINGS,
+    SOURCE,
+    SOURCE_HASH,
+    START_CHAR,
+    TOKEN_COUNT,
+    TOTAL_PAGES,
+    USUAL,
+    display_name,
+)
+from rag_nodes.models.embedded_tokens import EmbeddedTokens
+from rag_nodes.parsers.parent_child import is_leaf, parents_first
+from rag_nodes.pipeline.build import (
+    LeafEmbedding,
+    behind_parser,
+    further_due,
+    give_vector,
+    is_due,
+    lacks_vector,
+)
+from rag_nodes.pipeline.embedding import embed_all
+from rag_nodes.pipeline.units import (
+    HOPELESS,
+    ColumnResult,
+    DocumentRead,
+    DocumentResult,
+    Result,
+    noted,
+    said,
+)
+from rag_nodes.pipeline.versions import hashed, made_by
 from rag_nodes.processes import current_interrupt
 from rag_nodes.readers import read_listed
-from rag_nodes.transforms import ChunkWriter
+from rag_nodes.store.payload import points_of
+from rag_nodes.text.tokens import count_tokens
+from rag_nodes.transforms import ChunkWriter, further_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from llama_index.core.schema import BaseNode, Document
 
-    from rag_nodes.models import Models
-    from rag_nodes.pipeline.build import LeafEmbedding
-    from rag_nodes.pipeline.column_work import Waiting
-    from rag_nodes.pipeline.recipe import IngestRecipe, Tell
-    from rag_nodes.pipeline.units import DocumentResult, DueFile, FileUnit
-    from rag_nodes.readers import ReadResult
+    from rag_nodes.pipeline.embedding import Embedded, Waiting
+    from rag_nodes.pipeline.units import DueFile, FileUnit, IngestRecipe, Known, Tell
     from rag_nodes.store.points import Point
 
-    Asked = deque[tuple[ColumnWork, Future[Embedded]]]
-    """Requests that were made and not taken, in order."""
-
-logger = logging.getLogger(__name__)
-MOST_AT_ONCE = 8
-"""Columns whose requests to a server are under way at the same time."""
-GRACE = 5.0
-"""Seconds for which a unit that is given up waits for what it has asked for."""
-_POLL = 0.1
-"""Seconds after which a request that is waited for notices that it was given up."""
+_IDENTITY = (SOURCE, FILE_NAME, SOURCE_HASH)
+"""Metadata of the document that every node needs."""
 
 
 def work(recipe: IngestRecipe, unit: FileUnit) -> Result:
     """Read the files of a unit, cut them by every column, and embed the chunks.
 
     Errors of files, parsers and models are in the result, and what broke it off in this process.
-
-    Raises:
-        LedgerError: what is known of a document cannot be looked up.
     """
     recipe.stopped.update(unit.stopped)
-    result = Result([], [])
-    tell: Tell = recipe.tell or (lambda *step: result.steps.append(step))
+    is_here = recipe.tell is not None
     writers = [one for one in recipe.steps if isinstance(one, ChunkWriter)]
     before = [one.spent for one in writers]
-    columns = [ColumnWork(n, one, recipe, unit.known, tell) for n, one in enumerate(recipe.columns)]
+    result = Result([])
+    tell: Tell = recipe.tell or (lambda *step: result.steps.append(step))
+    columns = [ColumnWork(n, one, recipe, unit.known, tell) for n, one in enumerate(recipe.parsers)]
     result.columns += [one.result for one in columns]
     try:
         for number, file in enumerate(unit.files):
@@ -87,22 +93,17 @@ def work(recipe: IngestRecipe, unit: FileUnit) -> Result:
             for read in _reads(file, columns, recipe, tell):
                 result.reads[-1].append(read)
         working_on(None)
-        _embed_all(columns, recipe)
+        embed_all(columns, recipe)
     except BaseException as error:
-        if recipe.tell is None:  # in another process, which has nothing to keep
+        if not is_here:  # another process has nothing to keep
             raise
         result.broken = error
     for one in columns:
-        one.finish()
-    if recipe.tell is None:
-        _pack(result)
+        one.finish(is_packed=not is_here)
     for number, (step, then) in enumerate(zip(writers, before, strict=True)):
         now = step.spent
-        result.spent[number] = (
-            now.requests - then.requests,
-            now.tokens_in - then.tokens_in,
-            now.tokens_out - then.tokens_out,
-        )
+        requests, given = now.requests - then.requests, now.tokens_in - then.tokens_in
+        result.spent[number] = requests, given, now.tokens_out - then.tokens_out
     return result
 
 
@@ -112,13 +113,13 @@ def _reads(
     """Read a file and have every column cut its documents."""
     for document, error, seconds in _documents(file, recipe):
         tell("read", file.path, 0, 0)
-        if document is None:
-            yield _read(None, seconds, error)
-            continue
-        whole = hashed(document, recipe.identities)
-        for one in columns:
-            one.add(whole, file.twins)
-        yield _read(_row(whole), seconds, error)
+        row = None
+        if document is not None:
+            whole = hashed(document, recipe.identities)
+            row = _row(whole)
+            for one in columns:
+                one.add(whole)
+        yield _read(row, seconds, error)
 
 
 def _documents(
@@ -131,7 +132,6 @@ def _documents(
         error = EmptyFileError(file.path, nothing, "check what made it") if is_blank else None
         yield file.document, error, 0.0
     elif file.file is not None:
-        one: ReadResult
         for one in read_listed(file.file, limits=recipe.limits):
             yield one.document, one.error, one.seconds
 
@@ -160,159 +160,233 @@ def _read(row: DocumentRow | None, seconds: float, error: Exception | None) -> D
     return DocumentRead(row, seconds, str(error), isinstance(error, EmptyFileError), extra)
 
 
-def _pack(result: Result) -> None:
-    """Make numbers of points into arrays, which pickle fast.
+class ColumnWork:
+    """One column's part of a unit: nodes, vectors, points."""
 
-    They have the precision of Qdrant, which keeps 32 bits, and are taken like lists.
-    """
-    for column in result.columns:
-        for one in column.documents.values():
-            one.points = [_packed(point) for point in one.points]
+    def __init__(
+        self, number: int, name: str, recipe: IngestRecipe, known: Known, tell: Tell
+    ) -> None:
+        self.name, self.result = name, ColumnResult()
+        self.step = LeafEmbedding(embed_model=recipe.models.embedding)
+        self.waiting: Waiting = []
+        self.embedded = EmbeddedTokens(recipe.models.embedding)
+        self._parser = recipe.parsers[name]
+        self._behind = behind_parser(self._parser, recipe.steps)
+        self._number, self._recipe, self._known, self._tell = number, recipe, known, tell
+        self._told = 0
+        self._dimension = known.dimensions[number]
+
+    def add(self, document: Document) -> None:
+        """Cut one document, unless it is stored whole, and have its chunks wait to be embedded.
+
+        In the place of another version of it, of which nothing is embedded.
+        """
+        document = made_by(self._recipe.codes[self.name], document)
+        version = str(document.metadata[SOURCE_HASH])
+        former = self.result.documents.get(document.id_)
+        if former and former.stored.version == version:
+            return
+        if former:
+            self.waiting = [(node, of) for node, of in self.waiting if of is not former]
+        label = str(document.metadata.get(FILE_NAME) or document.id_)
+        row = self._known.documents.get((self._number, document.id_))
+        if row and row.version == version:
+            self.result.documents[document.id_] = DocumentResult.known(label, row)
+            return
+        made = DocumentResult(label, StoredDocument("", document.id_, version))
+        self.result.documents[document.id_] = made
+        with self.failures_noted(made):
+            if why := self._recipe.stopped.get(self.name):
+                made.fail(why)
+                return
+            current_interrupt().check(f"{self.name}: {label}")
+            nodes = self._cut(document, made)
+            made.ids = tuple(node.node_id for node in nodes)
+            made.is_cut, made.missing = True, made.stored.chunks
+            self._reuse_vectors(nodes, made)
+            self._tell("embed", self.name, sum(map(_is_ready, nodes)), 0)
+            self.waiting += [(node, made) for node in nodes]
+
+    def _cut(self, document: Document, made: DocumentResult) -> list[BaseNode]:
+        parse = self._recipe.parse
+        with self.timed("parse"), self.embedded.counting():
+            cut: Sequence[BaseNode]
+            cut = parse(self._parser, document) if parse else self._parser([document])
+            for step in self._behind:
+                cut = step(cut)
+        # A parent goes before its children: the first batch has a vector to make a collection by,
+        # and a run that was killed leaves no child without its parent.
+        nodes = parents_first(cut)
+        _identify(nodes, document)
+        self._note_unwritten(nodes, made)
+        made.choice = next((node.metadata.get(DECISION) for node in nodes), None)
+        chunks = [node for node in nodes if is_leaf(node)]
+        tokens = list(map(_tokens_of, chunks))
+        made.stored = made.stored._replace(
+            chunks=len(chunks),
+            parents=len(nodes) - len(chunks),
+            tokens=sum(tokens),
+            largest=max(tokens, default=0),
+            unplaced=sum(START_CHAR not in node.metadata for node in chunks),
+        )
+        self._tell("parse", self.name, len(chunks), 0)
+        return nodes
+
+    def _note_unwritten(self, nodes: Sequence[BaseNode], made: DocumentResult) -> None:
+        """Have chunks be due again about which an LLM was to write and did not.
+
+        They are stored without it meanwhile, as their usual vector finds them.
+        """
+        keys = {one.noted.error for one in self._recipe.steps if isinstance(one, ChunkWriter)}
+        found = [node for node in nodes if keys & node.metadata.keys()]
+        if not found:
+            return
+        for node in found:  # another version
+            node.metadata[SOURCE_HASH] = f"{made.stored.version} unwritten"
+        (reason, *_) = sorted(keys & found[0].metadata.keys())
+        error = ModelError(
+            f"an LLM wrote nothing about {len(found)} of {len(nodes)} chunks, which are stored "
+            f"without ({found[0].metadata[reason]}); ingest again to have them written about"
+        )
+        made.lacks_texts = True
+        made.fail(said(error))
+        self._note(made.label, error)
+
+    def _reuse_vectors(self, nodes: Sequence[BaseNode], made: DocumentResult) -> None:
+        """Give chunks the vectors that are stored for what reads the same to the model."""
+        for name in sorted({USUAL}.union(*map(further_due, nodes))):
+            vectors = self._known.vectors.get((self._number, name), {})
+            for node in nodes if vectors else ():
+                if name == USUAL and not lacks_vector(node):
+                    continue
+                if vector := vectors.get(further_text(node, name) or ""):
+                    give_vector(node, name, list(vector))
+                    made.spared += _tokens_of(node)
+
+    def may_ask(self) -> bool:
+        """Whether there is any use in asking the model for more.
+
+        Raises:
+            CancelledError: see `interruptible`.
+        """
+        current_interrupt().check(f"{self.name}: embedding")
+        if why := self._recipe.stopped.get(self.name):
+            self._fail(self.waiting, why)
+        return not why
+
+    def take(self, embedded: Embedded) -> None:
+        """Note what came of a request; no later failure costs its vectors."""
+        for node, made, refusal in embedded.refused:
+            made.fail(said(refusal))
+            self._note(f"{made.label}, chunk {node.node_id}", refusal)
+        error = embedded.error or self._error_of_length(embedded.part)
+        chunks = sum(_is_ready(node) for node, _ in embedded.part)
+        self._tell("embed", self.name, chunks, self.embedded.tokens - self._told)
+        self._told = self.embedded.tokens
+        if isinstance(error, CancelledError):
+            raise error
+        if error:
+            self._fail(embedded.part, said(error))
+            self._note(embedded.part[0][1].label, error)
+            if isinstance(error, HOPELESS):
+                self._fail(self.waiting, said(error))
+
+    def _error_of_length(self, part: Waiting) -> DimensionError | None:
+        """Why vectors that are not as long as those of the collection are taken away again."""
+        lengths = [len(node.embedding) for node, _ in part if node.embedding]
+        if self._dimension is None and lengths:
+            self._dimension = lengths[0]
+        other = next((one for one in lengths if one != self._dimension), None)
+        if other is None:
+            return None
+        for node, _ in part:
+            node.embedding = None
+        return DimensionError(
+            f"the collection holds vectors of length {self._dimension}, got {other}; use the "
+            "embedding model it was made with, or another corpus name"
+        )
+
+    def _fail(self, waiting: Waiting, why: str) -> None:
+        """Say of what has no vector that it gets none."""
+        for node, made in waiting:
+            if is_due(node):
+                made.fail(why)
+
+    def finish(self, *, is_packed: bool) -> None:
+        """Make points of what has vectors now, and of parents that belong to it."""
+        self.result.stopped = self._recipe.stopped.get(self.name)
+        self.result.embedded = self.embedded.tokens
+        nodes: dict[int, list[BaseNode]] = {}
+        for node, made in self.waiting:
+            nodes.setdefault(id(made), []).append(node)
+        for made in self.result.documents.values():
+            own = nodes.get(id(made), [])
+            ready = sum(map(_is_ready, own))
+            made.missing -= ready
+            # A family of which no child is to be stored is not begun.
+            with_parents = ready or not made.missing
+            due = [one for one in own if _is_ready(one) or (with_parents and not is_leaf(one))]
+            with self.failures_noted(made, lost=ready):
+                points = points_of(due)
+                made.points = list(map(_packed, points)) if is_packed else points
+
+    def _note(self, what: str, error: BaseException) -> None:
+        """Note an error; one that is hopeless is why the column stops."""
+        self.result.errors.append(noted(self.name, what, error))
+        if isinstance(error, HOPELESS):
+            self._recipe.stopped.setdefault(self.name, said(error))
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the time of the block to a stage."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.result.seconds[stage] += time.perf_counter() - started
+
+    @contextmanager
+    def failures_noted(self, made: DocumentResult, *, lost: int = 0) -> Iterator[None]:
+        """Turn failures into the column's error: one parser never stops the others."""
+        try:
+            yield
+        except CancelledError:
+            raise
+        # Parsers and models are other people's code; one with a loop of its own may raise its
+        # cancellation, which is no `Exception`.
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
+            if not (isinstance(error, HOPELESS) and self.name in self._recipe.stopped):
+                self._note(made.label, error)
+            made.fail(said(error))
+            made.missing += lost
+
+
+def _is_ready(node: BaseNode) -> bool:
+    """Whether it is a chunk, and no parent, that has its vectors."""
+    return is_leaf(node) and not is_due(node)
 
 
 def _packed(point: Point) -> Point:
+    """With vectors as arrays, which pickle fast, and in the precision that Qdrant keeps."""
     vector = None if point.vector is None else array("f", point.vector)
     named = {name: array("f", further) for name, further in point.named.items()}
     return point._replace(vector=vector, named=named)
 
 
-def _embed_all(columns: Sequence[ColumnWork], recipe: IngestRecipe) -> None:
-    """Have all that waits embedded, by several requests at a time where a server does it.
+def _identify(nodes: list[BaseNode], document: Document) -> None:
+    """Tell each node its document, also where the parser was told to leave metadata out.
 
-    Columns take turns. What would refuse every request is asked once: the first one of each column
-    is waited for.
+    Skipping what is stored and citing both depend on it.
     """
-    at_once = 0
-    if not recipe.models.offline:
-        at_once = (recipe.models.embedding.num_workers or 1) * min(len(columns), MOST_AT_ONCE)
-    asked: Asked = deque()
-    parts = [list(_requests(one.waiting, recipe.models)) for one in columns]
-    try:
-        for turn in zip_longest(*parts):
-            for column, part in zip(columns, turn, strict=True):
-                _take(asked, leaving=max(0, at_once - 1))
-                if part and column.may_ask():
-                    _ask(asked, column, part, recipe, is_threaded=bool(at_once))
-            if not recipe.has_embedded:
-                _take(asked)
-            recipe.has_embedded = True
-        _take(asked)
-    except (CancelledError, KeyboardInterrupt):
-        wait([answer for _, answer in asked], GRACE)
-        for column, answer in filter(lambda one: one[1].done(), asked):
-            column.take(answer.result())
-        raise
+    facts = {key: document.metadata[key] for key in _IDENTITY if key in document.metadata}
+    for node in nodes:
+        for key in facts.keys() - node.metadata.keys():
+            node.metadata[key] = facts[key]
+            node.excluded_embed_metadata_keys.append(key)
+            node.excluded_llm_metadata_keys.append(key)
 
 
-def _ask(
-    asked: Asked, column: ColumnWork, part: Waiting, recipe: IngestRecipe, *, is_threaded: bool
-) -> None:
-    """Make a request, in a thread of its own where a server answers it."""
-
-    def ask() -> Embedded:
-        with column.embedded.counting():
-            return _embed(part, column.pipeline.embedding, recipe.models.embedding_name)
-
-    if is_threaded:
-        asked.append((column, _in_thread(ask)))
-        return
-    with column.timed("embed"):
-        answer: Future[Embedded] = Future()
-        answer.set_result(ask())
-    asked.append((column, answer))
-
-
-def _in_thread(ask: Callable[[], Embedded]) -> Future[Embedded]:
-    """What a function gives in a thread, which knows the context of this one.
-
-    It is a daemon, unlike those of an executor: a server that never answers keeps no process alive.
-    """
-    answer: Future[Embedded] = Future()
-
-    def run() -> None:
-        try:
-            answer.set_result(ask())
-        except BaseException as error:  # noqa: BLE001 -- raised where it is waited for
-            answer.set_exception(error)
-
-    threading.Thread(target=copy_context().run, args=(run,), daemon=True, name="embedding").start()
-    return answer
-
-
-def _take(asked: Asked, leaving: int = 0) -> None:
-    """Keep what came of the first requests: of those with an answer, and until few are left.
-
-    Raises:
-        CancelledError: see `interruptible`; the request that was waited for stays.
-    """
-    while asked and (len(asked) > leaving or asked[0][1].done()):
-        column, answer = asked[0]
-        with column.timed("embed"):
-            while not answer.done():
-                current_interrupt().check("embedding")
-                wait([answer], _POLL)
-        asked.popleft()
-        column.take(answer.result())
-
-
-def _requests(waiting: Waiting, models: Models) -> Iterator[Waiting]:
-    """What is to be embedded in runs that a server takes with one request; offline all at once."""
-    due = [(node, document) for node, document in waiting if is_due(node)]
-    if models.offline:
-        if due:
-            yield due
-        return
-    from rag_nodes.models.pacing import request_bytes
-
-    most = request_bytes(models.embedding)
-    part: Waiting = []
-    size = 0
-    for node, document in due:
-        length = len(node.get_content(MetadataMode.EMBED).encode("utf-8", "replace"))
-        if part and (len(part) == models.embedding.embed_batch_size or size + length > most):
-            yield part
-            part, size = [], 0
-        part.append((node, document))
-        size += length
-    if part:
-        yield part
-
-
-def _embed(part: Waiting, step: LeafEmbedding, model: str) -> Embedded:
-    """Give chunks their vectors; where a request is refused, each chunk goes alone."""
-    try:
-        _run([node for node, _ in part], step, model)
-    except UnknownModelError as error:  # every chunk would be refused alike
-        return Embedded(part, error=error)
-    except ModelRequestError as error:
-        if len(part) > 1:
-            logger.info("a request was refused, embedding its chunks one by one")
-            return _one_by_one(part, step, model)
-        [(node, document)] = part
-        return Embedded(part, [(node, document, error)])
-    except Exception as error:  # noqa: BLE001 - whoever stores the others raises it
-        return Embedded(part, error=error)
-    return Embedded(part)
-
-
-def _one_by_one(part: Waiting, step: LeafEmbedding, model: str) -> Embedded:
-    """As `embed`; what was answered before something else failed is kept, as it was paid for."""
-    refused: list[tuple[BaseNode, DocumentResult, ModelRequestError]] = []
-    for alone in part:
-        one = _embed([alone], step, model)
-        refused.extend(one.refused)
-        if one.error:
-            return Embedded(part, refused, one.error)
-    return Embedded(part, refused)
-
-
-def _run(nodes: list[BaseNode], step: LeafEmbedding, model: str) -> None:
-    try:
-        step(nodes)
-    except RagNodesError:
-        raise
-    except asyncio.CancelledError as error:  # by a client with a loop of its own; no `Exception`
-        raise ModelResponseError(f"{model}: its client gave the request up; try again") from error
-    except Exception as error:
-        # Any LlamaIndex embedding can be plugged in, and each raises its provider's errors.
-        raise failure_of(error, step.embed_model, name=model) from error
+def _tokens_of(node: BaseNode) -> int:
+    """Tokens of a node's text, as its parser counted them where it did."""
+    known = node.metadata.get(TOKEN_COUNT)
+    return int(known) if known is not None else count_tokens(node.get_content())

@@ -26,7 +26,7 @@ from rag_nodes.errors import (
     StoreUnreachableError,
 )
 from rag_nodes.ledger import Ledger
-from rag_nodes.pipeline.reconciling import stored_row
+from rag_nodes.pipeline.columns import stored_row
 from rag_nodes.store import is_complete
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.ledger import DocumentRow, StoredDocument, source_hash_of
 from rag_nodes.metadata import SOURCE, TOTAL_PAGES, display_name
+from rag_nodes.pipeline.columns import stored_row
 from rag_nodes.pipeline.pruning import Removed
-from rag_nodes.pipeline.reconciling import stored_row
 from rag_nodes.store import described, is_of
 
 if TYPE_CHECKING:

@@ -1,0 +1,190 @@
+"""The requests of a unit to its embedding model; one that is refused costs no other."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from concurrent.futures import Future, wait
+from contextvars import copy_context
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple
+
+from llama_index.core.schema import BaseNode, MetadataMode
+
+from rag_nodes.errors import (
+    CancelledError,
+    ModelRequestError,
+    ModelResponseError,
+    RagNodesError,
+    UnknownModelError,
+)
+from rag_nodes.models import failure_of
+from rag_nodes.pipeline.build import is_due
+from rag_nodes.pipeline.units import DocumentResult
+from rag_nodes.processes import current_interrupt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rag_nodes.models import Models
+    from rag_nodes.pipeline.build import LeafEmbedding
+    from rag_nodes.pipeline.units import IngestRecipe
+    from rag_nodes.pipeline.work import ColumnWork
+
+    Asked = deque[tuple[ColumnWork, Future["Embedded"]]]
+    """Requests that were made and not taken, in order."""
+
+logger = logging.getLogger(__name__)
+MOST_AT_ONCE = 8
+"""Columns whose requests to a server are under way at the same time."""
+GRACE = 5.0
+"""Seconds for which a unit that is given up waits for what it has asked for."""
+_POLL = 0.1
+"""Seconds after which a request that is waited for notices that it was given up."""
+
+Waiting = list[tuple[BaseNode, DocumentResult]]
+"""Nodes that are to be stored, each with the document it belongs to."""
+
+
+class Embedded(NamedTuple):
+    """What became of a request; what it asked for and was not refused has its vectors now.
+
+    `refused` is what the model refuses by itself, and why; `error` why there is no more.
+    """
+
+    part: Waiting
+    refused: Sequence[tuple[BaseNode, DocumentResult, ModelRequestError]] = ()
+    error: Exception | None = None
+
+
+def embed_all(columns: Sequence[ColumnWork], recipe: IngestRecipe) -> None:
+    """Have all that waits embedded, by several requests at a time where a server does it.
+
+    Columns take turns. What would refuse every request is asked once: the first one of each column
+    is waited for.
+    """
+    at_once = 0
+    if not recipe.models.offline:
+        at_once = (recipe.models.embedding.num_workers or 1) * min(len(columns), MOST_AT_ONCE)
+    asked: Asked = deque()
+    parts = [list(_requests(one.waiting, recipe.models)) for one in columns]
+    try:
+        for turn in zip_longest(*parts):
+            for column, part in zip(columns, turn, strict=True):
+                _take(asked, leaving=max(0, at_once - 1))
+                if part and column.may_ask():
+                    _ask(asked, column, part, recipe, is_threaded=bool(at_once))
+            if not recipe.has_embedded:
+                _take(asked)
+            recipe.has_embedded = True
+        _take(asked)
+    except (CancelledError, KeyboardInterrupt):
+        wait([answer for _, answer in asked], GRACE)
+        for column, answer in filter(lambda one: one[1].done(), asked):
+            column.take(answer.result())
+        raise
+
+
+def _ask(
+    asked: Asked, column: ColumnWork, part: Waiting, recipe: IngestRecipe, *, is_threaded: bool
+) -> None:
+    """Make a request, in a thread of its own where a server answers it.
+
+    It is a daemon, unlike those of an executor: a server that never answers keeps no process alive.
+    """
+    answer: Future[Embedded] = Future()
+
+    def run() -> None:
+        try:
+            with column.embedded.counting():
+                answer.set_result(_embed(part, column.step, recipe.models.embedding_name))
+        except BaseException as error:
+            if not is_threaded:
+                raise
+            answer.set_exception(error)  # raised where it is waited for
+
+    if is_threaded:
+        ran = copy_context().run
+        threading.Thread(target=ran, args=(run,), daemon=True, name="embedding").start()
+    else:
+        with column.timed("embed"):
+            run()
+    asked.append((column, answer))
+
+
+def _take(asked: Asked, leaving: int = 0) -> None:
+    """Keep what came of the first requests: of those with an answer, and until few are left.
+
+    Raises:
+        CancelledError: see `interruptible`; the request that was waited for stays.
+    """
+    while asked and (len(asked) > leaving or asked[0][1].done()):
+        column, answer = asked[0]
+        with column.timed("embed"):
+            while not answer.done():
+                current_interrupt().check("embedding")
+                wait([answer], _POLL)
+        asked.popleft()
+        column.take(answer.result())
+
+
+def _requests(waiting: Waiting, models: Models) -> Iterator[Waiting]:
+    """What is to be embedded in runs that a server takes with one request; offline all at once."""
+    due = [(node, document) for node, document in waiting if is_due(node)]
+    if models.offline:
+        if due:
+            yield due
+        return
+    from rag_nodes.models.pacing import request_bytes
+
+    most = request_bytes(models.embedding)
+    part: Waiting = []
+    size = 0
+    for node, document in due:
+        length = len(node.get_content(MetadataMode.EMBED).encode("utf-8", "replace"))
+        if part and (len(part) == models.embedding.embed_batch_size or size + length > most):
+            yield part
+            part, size = [], 0
+        part.append((node, document))
+        size += length
+    if part:
+        yield part
+
+
+def _embed(part: Waiting, step: LeafEmbedding, model: str) -> Embedded:
+    """Give chunks their vectors; where a request is refused, each chunk goes alone.
+
+    What was answered before something else failed is kept, as it was paid for.
+    """
+    try:
+        _run([node for node, _ in part], step, model)
+    except UnknownModelError as error:  # every chunk would be refused alike
+        return Embedded(part, error=error)
+    except ModelRequestError as error:
+        if len(part) == 1:
+            return Embedded(part, [(*part[0], error)])
+        logger.info("a request was refused, embedding its chunks one by one")
+        refused: list[tuple[BaseNode, DocumentResult, ModelRequestError]] = []
+        for alone in part:
+            one = _embed([alone], step, model)
+            refused.extend(one.refused)
+            if one.error:
+                return Embedded(part, refused, one.error)
+        return Embedded(part, refused)
+    except Exception as error:  # noqa: BLE001 - whoever stores the others raises it
+        return Embedded(part, error=error)
+    return Embedded(part)
+
+
+def _run(nodes: list[BaseNode], step: LeafEmbedding, model: str) -> None:
+    try:
+        step(nodes)
+    except RagNodesError:
+        raise
+    except asyncio.CancelledError as error:  # by a client with a loop of its own; no `Exception`
+        raise ModelResponseError(f"{model}: its client gave the request up; try again") from error
+    except Exception as error:
+        # Any LlamaIndex embedding can be plugged in, and each raises its provider's errors.
+        raise failure_of(error, step.embed_model, name=model) from error
