@@ -12,36 +12,21 @@ from typing import NamedTuple
 from rag_nodes.text.languages import FUNCTION_WORDS
 from rag_nodes.text.words import words
 
-_OF_ANY_TEXT = frozenset(
-    [
-        *("abstract", "about", "background", "conclusion", "conclusions", "discussion", "example"),
-        *("examples", "foreword", "general", "introduction", "notes", "overview", "preface"),
-        *("purpose", "scope", "summary", "summary and conclusions", "einführung", "einleitung"),
-        *(
-            "fazit",
-            "überblick",
-            "übersicht",
-            "vorwort",
-            "zusammenfassung",
-            "aperçu",
-            "avant-propos",
-        ),
-        *("conclusión", "conclusiones", "introducción", "resumen", "résumé", "introduzione"),
-        *("conclusioni", "riassunto", "introdução", "conclusão", "resumo", "inleiding"),
-        *("samenvatting", "概要", "はじめに", "まとめ", "概述", "引言", "总结", "简介", "摘要"),
-    ]
+_OF_ANY_TEXT = (
+    "|abstract|about|background|conclusion|conclusions|discussion|example|examples|foreword|"
+    "general|introduction|notes|overview|preface|purpose|scope|summary|summary and conclusions|"
+    "einführung|einleitung|fazit|überblick|übersicht|vorwort|zusammenfassung|aperçu|avant-propos|"
+    "conclusión|conclusiones|introducción|resumen|résumé|introduzione|conclusioni|riassunto|"
+    "introdução|conclusão|resumo|inleiding|samenvatting|概要|はじめに|まとめ|概述|引言|总结|简介|摘要|"
 )
 """Headings that say nothing about what stands below them: nobody asks for these alone."""
-_APPARATUS = frozenset(
-    [
-        *("acknowledgements", "acknowledgments", "bibliography", "contents", "further reading"),
-        *("index", "list of figures", "list of tables", "literature", "references", "see also"),
-        *("table of contents", "works cited", "abbildungsverzeichnis", "danksagung"),
-        *("inhalt", "inhaltsverzeichnis", "literatur", "literaturverzeichnis", "quellen"),
-        *("tabellenverzeichnis", "bibliographie", "références", "table des matières", "índice"),
-        *("referencias", "bibliografía", "riferimenti", "bibliografia", "indice", "referências"),
-        *("inhoud", "inhoudsopgave", "literatuur", "参考文献", "目录", "目次", "参考资料"),
-    ]
+_APPARATUS = (
+    "|acknowledgements|acknowledgments|bibliography|contents|further reading|index|"
+    "list of figures|list of tables|literature|references|see also|table of contents|works cited|"
+    "abbildungsverzeichnis|danksagung|inhalt|inhaltsverzeichnis|literatur|literaturverzeichnis|"
+    "quellen|tabellenverzeichnis|bibliographie|références|table des matières|índice|referencias|"
+    "bibliografía|riferimenti|bibliografia|indice|referências|inhoud|inhoudsopgave|literatuur|"
+    "参考文献|目录|目次|参考资料|"
 )
 """Headings of what leads to other places: nothing below them is asked about."""
 
@@ -72,25 +57,6 @@ class Grammar(NamedTuple):
     number: re.Pattern[str] | None = None
 
 
-_VERBS = frozenset(
-    words(
-        "access activate add adjust allow apply assign attach authenticate avoid back backup "
-        "block boot build call cancel change check choose clean clear clone close compile "
-        "configure connect convert copy create customise customize debug define delete deploy "
-        "detect disable disconnect display download edit enable encrypt enforce ensure export "
-        "extend file filter find fix format generate get handle implement import improve "
-        "include initialize insert inspect install integrate invite join launch link list "
-        "load log login manage map measure merge migrate modify monitor mount move obtain "
-        "open optimize order override pass prepare prevent print process protect provide "
-        "publish query read reboot rebuild recover redirect reduce register release remove "
-        "rename replace report request reset resolve restart restore restrict retrieve return "
-        "revoke rotate run save scale schedule search secure select send set setup share show "
-        "sign simulate start stop store submit switch sync synchronize test track train "
-        "transfer trigger troubleshoot turn uninstall unlink update upgrade upload use "
-        "validate verify view visualize write"
-    )
-)
-"""Verbs of headings that say what is done."""
 _ALSO_NOUNS = frozenset(
     words(
         "access back backup block boot build call change check clone close copy debug display "
@@ -101,7 +67,20 @@ _ALSO_NOUNS = frozenset(
         "turn update upgrade upload use view write"
     )
 )
-"""Of these the ones that are verbs for sure only before what follows a verb."""
+"""Verbs of headings that are verbs for sure only before what follows a verb."""
+_VERBS = _ALSO_NOUNS | frozenset(
+    words(
+        "activate add adjust allow apply assign attach authenticate avoid cancel choose clean "
+        "clear compile configure connect convert create customise customize define delete "
+        "deploy detect disable disconnect enable encrypt enforce ensure find generate get "
+        "implement improve include initialize inspect install integrate invite join manage "
+        "merge migrate modify monitor obtain optimize prepare prevent protect provide publish "
+        "reboot rebuild recover redirect reduce register remove rename replace resolve restore "
+        "restrict retrieve revoke rotate run save secure send simulate submit sync synchronize "
+        "troubleshoot uninstall unlink validate verify visualize"
+    )
+)
+"""Verbs of headings that say what is done."""
 _AFTER_A_VERB = frozenset(words("a all an for in into my out the to up your"))
 _GERUND = re.compile(r"([A-Za-z]{2,})ing", re.IGNORECASE)
 _PLAIN = re.compile(r"[^,/\[\](){}:;`=<>|.!?\u201c\u201d\"]{4,80}")
@@ -217,13 +196,9 @@ def is_term(term: str) -> bool:
 
 def tells(heading: str) -> bool:
     """Whether a heading says what stands below it; "Overview" does not."""
-    return _plain(heading) not in _OF_ANY_TEXT
+    return f"|{heading.casefold().strip(' .:')}|" not in _OF_ANY_TEXT
 
 
 def leads_elsewhere(heading: str) -> bool:
     """Whether what stands below a heading leads to other places, as a table of contents does."""
-    return _plain(heading) in _APPARATUS
-
-
-def _plain(heading: str) -> str:
-    return heading.casefold().strip(" .:")
+    return f"|{heading.casefold().strip(' .:')}|" in _APPARATUS

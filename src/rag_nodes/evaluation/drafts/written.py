@@ -7,7 +7,7 @@ import random
 import re
 from collections import Counter, defaultdict
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, Field, StrictInt, ValidationError, field_validator
 
@@ -150,8 +150,7 @@ def write_questions(
         )
     if count < 1:
         raise ConfigurationError(f"count={count}: at least 1 question must be drafted")
-    asked = _KeptAnswers(Asker(llm), llm.metadata.model_name, journal)
-    writer = _Writer(documents, answers, asked, seed)
+    writer = _Writer(documents, answers, llm, journal, seed)
     awaited(writer.write(count, concurrency))
     if not writer.written and writer.failure:
         raise ModelError(f"no question was drafted: {writer.failure}")
@@ -165,42 +164,8 @@ def write_questions(
     return Dataset("drafts", tuple(documents), questions, tuple(writer.refused))
 
 
-class _KeptAnswers(NamedTuple):
-    """A model whose answers are kept."""
-
-    asker: Asker
-    model: str
-    journal: TextJournal | None
-
-    async def answer(self, form: type[_Form], prompt: str) -> _Form | None:
-        """What the model says, or said before, in a form; None where it keeps to none."""
-        key = PromptKey.of(self.model, prompt)
-        known = self.journal.get(key) if self.journal is not None else None
-        try:
-            if known is not None:
-                return form.model_validate_json(known)
-        except ValidationError:
-            return None  # the model kept to no form then
-        found = None
-        with suppress(UnformedError):
-            found = await self.asker.predict(form, prompt)
-        if self.journal is not None:  # at once: what is paid for must not wait
-            self.journal.add(key, found.model_dump_json() if found else "{}")
-        return found
-
-
-def _places(documents: Sequence[Document], answers: AnswerLength) -> list[Place]:
-    """All passages that may be asked about; a document that is too short for one is one itself."""
-    characters = _SOURCE if answers == "sentence" else CHARACTERS[answers]
-    found = []
-    for number, document in enumerate(documents):
-        spans = [*SentenceText(document.text).passages(characters, characters)]
-        found += [
-            Place(number, one) for one in spans or [trimmed(document.text, 0, len(document.text))]
-        ]
-    return [
-        one for one in found if len(words(one.span.of(documents[one.document].text))) >= LEAST_WORDS
-    ]
+class _RefusedError(Exception):
+    """Why a draft is not believed."""
 
 
 class _Writer:
@@ -210,17 +175,18 @@ class _Writer:
         self,
         documents: Sequence[Document],
         answers: AnswerLength,
-        asked: _KeptAnswers,
+        llm: LLM,
+        journal: TextJournal | None,
         seed: int,
     ) -> None:
         self.written: dict[tuple[Place, str], Question] = {}
         self.refused: list[Unplaced] = []
         self.failure = ""
-        self._documents, self._answers = documents, answers
+        self._documents, self._answers, self._seed = documents, answers, seed
+        self._asker, self._model, self._journal = Asker(llm), llm.metadata.model_name, journal
         self._texts = [document.text for document in documents]
-        self._places = _places(documents, answers)
+        self._places = [*self._passages()]
         self._rarity = Rarity(map(self._text, self._places))
-        self._llm, self._seed = asked, seed
         self._asked: set[str] = set()
 
     async def write(self, count: int, concurrency: int) -> None:
@@ -233,54 +199,85 @@ class _Writer:
 
     async def _work(self, places: Iterator[Place]) -> None:
         for place in places:
+            draft = None
             try:
-                await self._about(place)
+                draft = await self._answer(
+                    WrittenDraft, _WRITE.format(wanted=_WANTED[self._answers]), [place], ""
+                )
+                if draft is None or draft.quote:
+                    await self._keep(draft, place)
             except UnansweredError as error:
                 self.failure = str(error)
+            except _RefusedError as reason:
+                text, quote = (draft.question, draft.quote) if draft else ("", "")
+                name = f"refused-{len(self.refused) + 1}"
+                quote = quote or self._text(place)[:80]
+                self.refused.append(Unplaced(name, text, quote, str(reason)))
 
-    async def _about(self, place: Place) -> None:
-        """Ask for a question about a passage, and keep it or say why not."""
-        template = _WRITE.format(wanted=_WANTED[self._answers])
-        draft = await self._llm.answer(
-            WrittenDraft, fill(template, _sources([self._text(place)]), "")
-        )
-        if draft is not None and not draft.quote:
-            return
-        found = draft and draft.question and quoted_span(draft.quote, self._text(place))
-        golds: list[Place] = []
+    async def _keep(self, draft: WrittenDraft | None, place: Place) -> None:
+        """Keep a draft that is tried and holds.
+
+        Raises:
+            _RefusedError: it does not.
+        """
         if draft is None or not draft.question:
-            reason = "the model wrote no question in the form asked for"
-        elif not found:
-            reason = "the quote is not in the passage"
-        elif draft.question.casefold() in self._asked:
-            reason = "asked already"
-        else:
-            self._asked.add(draft.question.casefold())
+            raise _RefusedError("the model wrote no question in the form asked for")
+        found = quoted_span(draft.quote, self._text(place))
+        if found is None:
+            raise _RefusedError("the quote is not in the passage")
+        if draft.question.casefold() in self._asked:
+            raise _RefusedError("asked already")
+        self._asked.add(draft.question.casefold())
+        if self._answers == "sentence":
             start = place.span.start
-            span = Span(start + found.start, start + found.end)
-            span = span if self._answers == "sentence" else place.span
-            golds = copies(Place(place.document, span), self._texts)
-            reason = await self._tried(draft.question, place, golds) if golds else (
-                "the quote stands all over"
-            )  # fmt: skip
-        if draft is None or reason:
-            text, quote = (draft.question, draft.quote) if draft else ("", "")
-            self._refuse(text, quote or self._text(place)[:80], reason)
-            return
-        gold = tuple((Passage(self._documents[at].id_, span),) for at, span in golds)
-        quote = self._text(golds[0])
-        self.written[place, draft.question] = drafted(draft.question, quote, gold, WRITTEN)
+            gold = Place(place.document, Span(start + found.start, start + found.end))
+        else:
+            gold = place
+        golds = copies(gold, self._texts)
+        if not golds:
+            raise _RefusedError("the quote stands all over")
+        await self._try(draft.question, place, golds)
+        self.written[place, draft.question] = drafted(
+            draft.question,
+            self._text(gold),
+            tuple((Passage(self._documents[at].id_, span),) for at, span in golds),
+            WRITTEN,
+        )
 
-    async def _tried(self, question: str, place: Place, golds: Sequence[Place]) -> str:
-        """Why the passage, and nothing else, does not answer; "" where it does."""
+    async def _try(self, question: str, place: Place, golds: Sequence[Place]) -> None:
+        """Have the model find the answer in the passage, and in nothing else.
+
+        Raises:
+            _RefusedError: it does not.
+        """
         mixed = [*self._closest(question, place, golds), place]
         random.Random(f"{self._seed} {question}").shuffle(mixed)  # noqa: S311 -- the same again
-        prompt = fill(_TRY, _sources([self._text(one) for one in mixed]), question)
-        said = await self._llm.answer(FoundAnswers, prompt)
+        said = await self._answer(FoundAnswers, _TRY, mixed, question)
         own = mixed.index(place) + 1
         if said is None or own not in said.answers:
-            return "the model does not find the answer in the passage"
-        return "" if set(said.answers) == {own} else "answered elsewhere, too"
+            raise _RefusedError("the model does not find the answer in the passage")
+        if set(said.answers) != {own}:
+            raise _RefusedError("answered elsewhere, too")
+
+    async def _answer(
+        self, form: type[_Form], template: str, places: Sequence[Place], question: str
+    ) -> _Form | None:
+        """What the model says, or said before, of some passages; None where it keeps to no form."""
+        sources = [Source(number, (), self._text(one), f"Source {number}", 0)
+                   for number, one in enumerate(places, start=1)]  # fmt: skip
+        prompt = fill(template, sources, question)
+        key = PromptKey.of(self._model, prompt)
+        known = self._journal.get(key) if self._journal is not None else None
+        found = None
+        if known is not None:
+            with suppress(ValidationError):  # the model kept to no form then
+                found = form.model_validate_json(known)
+            return found
+        with suppress(UnformedError):
+            found = await self._asker.predict(form, prompt)
+        if self._journal is not None:  # at once: what is paid for must not wait
+            self._journal.add(key, found.model_dump_json() if found else "{}")
+        return found
 
     def _closest(self, question: str, place: Place, golds: Sequence[Place]) -> list[Place]:
         """The other passages that share most with a question, but for copies of the answer."""
@@ -296,11 +293,17 @@ class _Writer:
             and not any(one.document == at and one.span.overlap(span) for at, span in golds)
         ][:_OTHERS]
 
+    def _passages(self) -> Iterator[Place]:
+        """All that may be asked about; a document that is too short for one is one itself."""
+        characters = _SOURCE if self._answers == "sentence" else CHARACTERS[self._answers]
+        for number, text in enumerate(self._texts):
+            spans = [*SentenceText(text).passages(characters, characters)]
+            for span in spans or [trimmed(text, 0, len(text))]:
+                if len(words(span.of(text))) >= LEAST_WORDS:
+                    yield Place(number, span)
+
     def _text(self, place: Place) -> str:
         return place.span.of(self._texts[place.document])
-
-    def _refuse(self, text: str, quote: str, reason: str) -> None:
-        self.refused.append(Unplaced(f"refused-{len(self.refused) + 1}", text, quote, reason))
 
 
 def quoted_span(quote: str, text: str) -> Span | None:
@@ -313,8 +316,3 @@ def quoted_span(quote: str, text: str) -> Span | None:
     shown = without_marks(text)
     both = (text, shown) if len(shown) == len(text) else (text,)
     return next((span for one in both for span in quoted(quote, one)), None)
-
-
-def _sources(texts: Sequence[str]) -> list[Source]:
-    return [Source(number, (), text, f"Source {number}", 0)
-            for number, text in enumerate(texts, start=1)]  # fmt: skip
