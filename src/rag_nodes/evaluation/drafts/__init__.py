@@ -74,7 +74,14 @@ def draft_questions(
         >>> question.text, question.gold[0][0].span
         ('How do I rinse the pump?', Span(start=18, end=71))
     """
-    check_asked(count, kinds)
+    unknown = [kind for kind in kinds if kind not in DRAFT_KINDS]
+    if unknown or not kinds:
+        raise ConfigurationError(
+            f"drafts of the kind {', '.join(unknown) or 'none'}: choose among "
+            f"{', '.join(DRAFT_KINDS)}"
+        )
+    if count < 1:
+        raise ConfigurationError(f"count={count}: at least 1 question must be drafted")
     wanted = tuple(kind for kind in DRAFT_KINDS if kind in kinds)
     found = [
         (number, one)
@@ -99,19 +106,3 @@ def fewer(drafts: Dataset, count: int) -> str:
         f"Only {len(drafts.questions)} places can be asked about without a model, as few headings "
         f"say what is done and few sentences define something: {_REMEDY}."
     )
-
-
-def check_asked(count: int, kinds: Collection[str]) -> None:
-    """Refuse what cannot be drafted.
-
-    Raises:
-        ConfigurationError: a kind is unknown, or nothing is asked for.
-    """
-    unknown = [kind for kind in kinds if kind not in DRAFT_KINDS]
-    if unknown or not kinds:
-        raise ConfigurationError(
-            f"drafts of the kind {', '.join(unknown) or 'none'}: choose among "
-            f"{', '.join(DRAFT_KINDS)}"
-        )
-    if count < 1:
-        raise ConfigurationError(f"count={count}: at least 1 question must be drafted")
