@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rag_nodes.store import hits as hits_module
-from rag_nodes.store import open_store
+from rag_nodes.store import open_store, queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,14 +51,14 @@ def test_chunks_deleted_between_ranking_and_reading_make_room_for_the_next_best(
     old = [make_node(f"old zebra {n}", unit(n), document="old") for n in range(10)]
     new = [make_node(f"new zebra {n}", unit(n), document="new") for n in range(10)]
     store.vector_store(collection).add([*old, *new])
-    rank = hits_module.fuse
+    rank = queries.fuse
 
     def interrupted(*scores: Any) -> list[tuple[str, float]]:
         ranked = rank(*scores)
         store.delete(collection, [node.node_id for node in old])
         return ranked
 
-    monkeypatch.setattr(hits_module, "fuse", interrupted)
+    monkeypatch.setattr(queries, "fuse", interrupted)
     hits = store.search(collection, vector=unit(3), text="zebra", limit=6)
     assert [hit.rank for hit in hits] == [1, 2, 3, 4, 5, 6]
     assert all(hit.node.text.startswith("new") for hit in hits)
@@ -68,7 +67,7 @@ def test_chunks_deleted_between_ranking_and_reading_make_room_for_the_next_best(
 def test_nobody_writes_to_an_embedded_store_between_ranking_and_reading(
     collection: str, make_node: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rank = hits_module.fuse
+    rank = queries.fuse
 
     def watched(*scores: Any) -> list[tuple[str, float]]:
         def lock_is_free() -> bool:
@@ -81,7 +80,7 @@ def test_nobody_writes_to_an_embedded_store_between_ranking_and_reading(
             assert not pool.submit(lock_is_free).result()
         return rank(*scores)
 
-    monkeypatch.setattr(hits_module, "fuse", watched)
+    monkeypatch.setattr(queries, "fuse", watched)
     with open_store(":memory:") as store:
         store.vector_store(collection).add([make_node("zebra", unit(1))])
         assert len(store.search(collection, vector=unit(1), text="zebra", limit=2)) == 1

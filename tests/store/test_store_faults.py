@@ -4,9 +4,7 @@ import re
 import socket
 import subprocess
 import sys
-import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
@@ -75,14 +73,6 @@ def test_one_process_may_open_a_folder_several_times(
     second.close()
     with open_store(tmp_path) as third:
         assert third.count(collection) == 1
-
-
-def test_two_stores_in_memory_are_two_stores(
-    collection: str, make_node: Callable[..., TextNode]
-) -> None:
-    with open_store(":memory:") as first, open_store(":memory:") as second:
-        first.vector_store(collection).add([make_node("one", [1.0, 0.0])])
-        assert second.count(collection) == 0
 
 
 @pytest.mark.parametrize("content", [b"{not json", b'{"format": "x"}', b"[]", b""])
@@ -195,26 +185,6 @@ def test_a_server_that_is_not_there_is_reported_with_its_address() -> None:
         with pytest.raises(StoreUnreachableError, match="server is running") as caught:
             open_store(url)
     assert url in str(caught.value)
-
-
-def test_a_refused_key_is_not_taken_for_a_missing_server() -> None:
-    class Refuse(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(401)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Refuse) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            with pytest.raises(StoreError, match="refused the key"):
-                open_store(f"http://127.0.0.1:{server.server_port}")
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 def test_credentials_in_a_url_are_never_shown() -> None:

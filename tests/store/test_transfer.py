@@ -124,14 +124,6 @@ def test_what_went_to_a_server_comes_back_the_same(
         assert is_copy(folder, back, collection)
 
 
-def test_between_engines_of_qdrant_the_copy_is_exact(
-    folder: Store, collection: str, tmp_path: Path
-) -> None:
-    with open_store(tmp_path / "back") as back:
-        copy_collection(collection, folder, back)
-        assert content(folder, collection) == content(back, collection)
-
-
 def test_an_interrupted_copy_goes_on_where_it_ended(
     folder: Store,
     server: Store,

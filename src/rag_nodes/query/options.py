@@ -18,7 +18,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import USUAL, VECTORS
 from rag_nodes.query.reading import EXPANSIONS, Expand
 from rag_nodes.store.filters import Filter
-from rag_nodes.store.queries import FUSIONS
+from rag_nodes.store.fusion import FUSIONS
 from rag_nodes.text.words import words
 
 if TYPE_CHECKING:

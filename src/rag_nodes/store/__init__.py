@@ -18,12 +18,10 @@ from rag_nodes.store.catalogue import (
 )
 from rag_nodes.store.engine import Engine, EngineCollection
 from rag_nodes.store.filters import Filter, Where, holds
-from rag_nodes.store.fusion import Scores
-from rag_nodes.store.hits import Hit
-from rag_nodes.store.opening import open_store
-from rag_nodes.store.options import ServerOptions
+from rag_nodes.store.fusion import Fusion, Scores
+from rag_nodes.store.opening import ServerOptions, open_store
 from rag_nodes.store.points import Layout, Point
-from rag_nodes.store.queries import Fusion, Query, SearchMode
+from rag_nodes.store.queries import Hit, Query, SearchMode
 from rag_nodes.store.store import Store
 from rag_nodes.store.transfer import CopyReport, CopyStep, copy_collection
 

@@ -11,7 +11,7 @@ word with the question, and every score has its place between that and one that 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rag_nodes.store.queries import Fusion
-
+Fusion = Literal["score", "rank"]
+"""By the sum of z-scores, or of reciprocal ranks."""
+FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
 COMPLETE = 1_000
 """Chunks up to which a hybrid question gets the scores of all of them, at what a sample costs."""
 DEPTH = 200
@@ -38,12 +39,7 @@ RANK_OFFSET = 60
 
 
 def depth_of(limit: int, every: int) -> int:
-    """How many chunks each ranking gives a hybrid question.
-
-    Args:
-        limit: chunks that are wanted.
-        every: chunks that may be found.
-    """
+    """How many chunks each ranking gives a hybrid question, by how many of `every` it wants."""
     return max(limit, COMPLETE if every <= COMPLETE else DEPTH)
 
 
@@ -78,12 +74,7 @@ class Scores(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """What was found, best first.
-
-    Attributes:
-        pairs: node ids with the score that ranks them; equal scores in order of id.
-        best: score that no chunk can exceed; one with nothing of the question has 0.
-    """
+    """What was found, best first, equal scores in order of id; `best` is what none can exceed."""
 
     pairs: list[tuple[str, float]]
     best: float
@@ -94,19 +85,12 @@ class Ranking(NamedTuple):
 
 
 def fuse(scores: Scores, method: Fusion = "score", alpha: float | None = None) -> Ranking:
-    """Rank everything that either search found.
+    """Rank everything that either search found; `alpha` is the dense ranking's weight, else half.
 
-    Args:
-        scores: what they found.
-        method: "score" sums z-scores over everything there is, "rank" reciprocal ranks.
-        alpha: weight of the dense ranking's z-scores, from 0 to 1, the rest being that of the
-            other; None for the same.
-
-    Returns:
-        Never dependent on the order of storage. One ranking alone keeps its own scores. As a share
-        of the best, a dense search has its cosine, a sparse one the share of the question's best
-        BM25 score, "score" the mean of both, weighted as they rank (a ranking in which all are
-        alike has no weight), and "rank" the share of what first place in both gives.
+    One ranking alone keeps its own scores. As a share of the best, a dense search has its cosine, a
+    sparse one the share of the question's best BM25 score, "score" the mean of both, weighted as
+    they rank (a ranking in which all are alike has no weight), and "rank" the share of what first
+    place in both gives.
     """
     dense, sparse, _ = scores
     if dense is None or sparse is None:
@@ -123,10 +107,7 @@ def fuse(scores: Scores, method: Fusion = "score", alpha: float | None = None) -
 def _by_score(
     dense: Mapping[str, float], sparse: Mapping[str, float], rest: Rest, alpha: float | None
 ) -> Ranking:
-    """By sums of scores over their deviations: those of z-scores, but for what all have alike.
-
-    A node the dense search lacks counts as its worst.
-    """
+    """By sums of scores over deviations; a node that the dense search lacks counts as its worst."""
     lowest = min(dense.values(), default=0.0)
     ids = dict.fromkeys((*dense, *sparse))
     similar = np.array([dense.get(one, lowest) for one in ids], dtype=np.float64)

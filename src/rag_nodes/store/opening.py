@@ -1,19 +1,101 @@
-"""The store at a place: in memory, in a folder, or at a URL."""
+"""The store at a place: in memory, in a folder, or at a URL, with options of a server."""
 
 from __future__ import annotations
 
+import ssl
+from difflib import get_close_matches
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rag_nodes.errors import ConfigurationError, MissingExtraError, StoreError
 from rag_nodes.store.engine import MEMORY
 from rag_nodes.store.store import Store
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
-    from rag_nodes.store.options import ServerOptions
+
+class ServerOptions(BaseModel):
+    """Options of a Qdrant server; what is None is left to the server.
+
+    The first four say how it is reached, the others how collections are kept that are made.
+
+    Example:
+        >>> ServerOptions.of({"quantization": "scalar"}).quantization
+        'scalar'
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    ca_file: str | None = None
+    """File with the certificate (PEM) of the authority that signed the server's, where it is none
+    that everybody trusts. There is no way to trust whatever answers."""
+    timeout: float = Field(default=60.0, gt=0, allow_inf_nan=False)
+    """Seconds that one request may take."""
+    retries: int = Field(default=5, ge=0, le=20)
+    """How often a request is repeated that met a refused or broken connection, a full server
+    (HTTP 429) or a fault of its own (HTTP 5xx), after 0.25, 0.5, 1, 2 … seconds, each shortened at
+    random by up to half. Every request of ours may be repeated: points are written by id."""
+    trusted_network: bool = False
+    """The API key may cross the network unencrypted, by http:// to another machine."""
+    quantization: Literal["scalar", "product", "binary"] | None = None
+    """Search smaller copies of the embeddings: a quarter of the size (scalar), a sixteenth
+    (product) or a thirty-second (binary, for long embeddings only)."""
+    shards: int | None = Field(default=None, ge=1)
+    """Parts that a new collection is cut into, so that several machines can share it."""
+    replicas: int | None = Field(default=None, ge=1)
+    """Copies of each part, on as many machines."""
+    vectors_on_disk: bool | None = None
+    """Keep embeddings on disk, read as they are needed, and not in memory."""
+    hnsw_m: int | None = Field(default=None, ge=0)
+    """Links of each point in the search graph; 0 builds none, which makes loading much cheaper and
+    searching a look at every point."""
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> ServerOptions:
+        """Options from plain data, as settings have them.
+
+        Raises:
+            ConfigurationError: a name is unknown, or a value of the wrong type or out of range.
+        """
+        try:
+            return cls(**values)
+        except ValidationError as error:
+            raise ConfigurationError(_readable(error)) from error
+
+    def certificates(self) -> ssl.SSLContext | None:
+        """What the server's certificate is checked against; None for what everybody trusts.
+
+        Raises:
+            ConfigurationError: the file is missing or holds no certificate.
+        """
+        if self.ca_file is None:
+            return None
+        try:
+            return ssl.create_default_context(cafile=Path(self.ca_file).expanduser())
+        except OSError as error:
+            raise ConfigurationError(
+                f"store option ca_file: {self.ca_file} holds no certificate that can be read "
+                f"({error.strerror or error}); name a file in PEM format"
+            ) from error
+
+
+def _readable(error: ValidationError) -> str:
+    lines = []
+    for problem in error.errors(include_input=False, include_url=False, include_context=False):
+        name, said = ".".join(map(str, problem["loc"])), problem["msg"]
+        if problem["type"] == "extra_forbidden":
+            known = list(ServerOptions.model_fields)
+            close = get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"options are: {', '.join(known)}"
+            lines.append(f"store option {name} is unknown; {hint}")
+        else:
+            lines.append(f"store option {name}: {said}")
+    return "; ".join(lines)
 
 
 def open_store(
@@ -52,21 +134,17 @@ def open_store(
             raise MissingExtraError("qdrant_client", "qdrant")
         from rag_nodes.store.server import Served
 
-        return Store(Served(place, api_key, options))
+        return Store(Served(place, api_key, options or ServerOptions()))
     if find_spec("qdrant_edge") is None:
-        raise _no_engine()
+        if find_spec("qdrant_client") is None:
+            raise MissingExtraError("qdrant_edge", "qdrant")
+        # The rest of the extra is here: maybe the engine could not be installed with it.
+        raise StoreError(
+            "Qdrant's embedded engine (qdrant-edge-py) is not installed; pip install "
+            "'rag-nodes[qdrant]' brings it, but there is no build of it for Windows on ARM64, nor "
+            "for Linux on ARM64 with a glibc before 2.28: run a Qdrant server there and give its "
+            "URL as the storage location"
+        )
     from rag_nodes.store.edge import open_edge
 
     return Store(open_edge(place))
-
-
-def _no_engine() -> Exception:
-    if find_spec("qdrant_client") is None:
-        return MissingExtraError("qdrant_edge", "qdrant")
-    # The rest of the extra is here: maybe the engine could not be installed with it.
-    return StoreError(
-        "Qdrant's embedded engine (qdrant-edge-py) is not installed; pip install "
-        "'rag-nodes[qdrant]' brings it, but there is no build of it for Windows on ARM64, nor for "
-        "Linux on ARM64 with a glibc before 2.28: run a Qdrant server there and give its URL as "
-        "the storage location"
-    )

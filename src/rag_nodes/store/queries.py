@@ -1,21 +1,24 @@
-"""What a store is asked."""
+"""What a store is asked, and what it finds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from numbers import Real
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import USUAL, check_vector
 from rag_nodes.store.filters import Filter, Where, all_of
+from rag_nodes.store.fusion import FUSIONS, Fusion, fuse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-Fusion = Literal["score", "rank"]
-"""By the sum of z-scores, or of reciprocal ranks."""
-FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.store.fusion import Scores
+
 SearchMode = Literal["hybrid", "dense", "sparse"]
 """By meaning and words, by meaning only, or by words only."""
 
@@ -82,3 +85,112 @@ def _check_choice(name: str, given: str, known: Sequence[str]) -> None:
     if given not in known:
         choices = f"{', '.join(known[:-1])} or {known[-1]}"
         raise ConfigurationError(f"unknown {name} {given!r}; choose {choices}")
+
+
+Origin = Literal["search", "neighbour"]
+"""Found itself, or read from the store because it stands next to one that was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One retrieved node.
+
+    Attributes:
+        node: the node that was found, as stored, without its embedding.
+        rank: position in this result, counted from 1.
+        score: from 0, nothing in common with the question, to 1, in the order of the ranks (equal
+            where they cannot be told apart): the cosine of a dense search, the share of the best
+            BM25 score of a sparse one, and what `rag_nodes.store.fusion` makes of both; what a
+            reranker gave, where there is one; of a passage the share of the best passage's score.
+        similarity: cosine similarity of question and node in [-1, 1]; None without a dense search.
+        keyword_score: BM25 score, 0 or more; None without a sparse search.
+        fused_score: what a hybrid search ranked by, of any size and sign, only comparable within
+            one result; None where one ranking decided.
+        rerank_score: what a reranker gave, of any size and sign; None without one.
+        origin: how it came into the result; what was not searched for has the score of the hit
+            that brought it along.
+        surroundings: what is read in its place: its window of sentences, its parent, or the passage
+            of it that answers; None where the node itself is read.
+    """
+
+    node: TextNode
+    rank: int
+    score: float
+    similarity: float | None = None
+    keyword_score: float | None = None
+    fused_score: float | None = None
+    rerank_score: float | None = None
+    origin: Origin = "search"
+    surroundings: TextNode | None = None
+
+    @property
+    def read(self) -> TextNode:
+        """What an answer is made from: the surroundings, else the node itself."""
+        return self.surroundings or self.node
+
+    @property
+    def found(self) -> TextNode:
+        """What was found: the node, or the passage of it that answers where only that is read."""
+        node, read = self.node, self.read
+        start, end = node.start_char_idx, node.end_char_idx
+        first, last = read.start_char_idx, read.end_char_idx
+        if start is None or end is None or first is None or last is None:
+            return node if node.text in read.text else read
+        return node if first <= start and end <= last else read
+
+    @property
+    def distance(self) -> float | None:
+        """Cosine distance of question and node, one minus the similarity."""
+        return None if self.similarity is None else 1 - self.similarity
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for `--json`, REST and exports."""
+        return {
+            "rank": self.rank,
+            "score": self.score,
+            "similarity": self.similarity,
+            "distance": self.distance,
+            "keyword_score": self.keyword_score,
+            "fused_score": self.fused_score,
+            "rerank_score": self.rerank_score,
+            "origin": self.origin,
+            **_place(self.node),
+            "metadata": dict(self.node.metadata),
+            "read": _place(self.surroundings) if self.surroundings else None,
+        }
+
+
+def _place(node: TextNode) -> dict[str, Any]:
+    return {
+        "node_id": node.node_id,
+        "text": node.text,
+        "start": node.start_char_idx,
+        "end": node.end_char_idx,
+    }
+
+
+def best_hits(
+    query: Query, scores: Scores, fetch: Callable[[list[str]], Mapping[str, TextNode]]
+) -> list[Hit]:
+    """The best chunks that are still there, with what each search said about them.
+
+    Whoever writes to the store may delete between ranking and reading; the next best follow.
+    """
+    dense, sparse, _ = scores
+    ranking = fuse(scores, query.fusion, query.alpha)
+    ranked = iter(ranking.pairs)
+    found: list[tuple[TextNode, float]] = []
+    while page := list(islice(ranked, query.limit - len(found))):
+        nodes = fetch([node_id for node_id, _ in page])
+        found += [(nodes[node_id], score) for node_id, score in page if node_id in nodes]
+    return [
+        Hit(
+            node=node,
+            rank=rank,
+            score=ranking.share(score),
+            similarity=None if dense is None else dense.get(node.node_id),
+            keyword_score=None if sparse is None else sparse.get(node.node_id, 0.0),
+            fused_score=None if dense is None or sparse is None else score,
+        )
+        for rank, (node, score) in enumerate(found, start=1)
+    ]

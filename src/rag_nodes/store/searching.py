@@ -15,8 +15,8 @@ from rag_nodes.errors import (
 )
 from rag_nodes.metadata import USUAL, VECTORS
 from rag_nodes.store.catalogue import missing
-from rag_nodes.store.hits import Hit, best_hits
 from rag_nodes.store.points import named
+from rag_nodes.store.queries import Hit, best_hits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,11 +36,7 @@ _PAGE = 1000
 def best_of(engine: Engine, collection: str, query: Query, told: set[str]) -> list[Hit]:
     """The best chunks for a question; errors are those of `Store.search`.
 
-    Args:
-        engine: where they are.
-        collection: its name.
-        query: what is asked.
-        told: collections without BM25 vectors of ours of which the log says so already.
+    `told` are collections without BM25 vectors of ours of which the log says so already.
     """
     try:
         return _best(engine, collection, query, told, remembered=True)

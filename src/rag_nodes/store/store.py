@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode, TextNode
 
     from rag_nodes.store.engine import Engine, EngineCollection
-    from rag_nodes.store.hits import Hit
-    from rag_nodes.store.queries import Fusion, SearchMode
+    from rag_nodes.store.fusion import Fusion
+    from rag_nodes.store.queries import Hit, SearchMode
     from rag_nodes.store.vector_store import RagNodesVectorStore
 
 _ALIAS = re.compile(r"[\w.-]{1,100}", re.ASCII)

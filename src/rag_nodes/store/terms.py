@@ -165,13 +165,7 @@ class Terms(NamedTuple):
         return self.classes.FieldCondition(key=key, match=self.classes.MatchValue(value=value))
 
     def rankings(self, layout: Layout, query: Query, chosen: Any) -> dict[str, dict[str, Any]]:
-        """What a question ranks by, as arguments of requests; none by words where it has none.
-
-        Args:
-            layout: vectors of the collection.
-            query: what is asked.
-            chosen: condition that points have to pass; None for all.
-        """
+        """What a question ranks by, as arguments of requests; none by words where it has none."""
         found: dict[str, dict[str, Any]] = {}
         if query.mode != "sparse":
             dense = (layout.using(query.using) or layout).dense
@@ -194,11 +188,8 @@ def scores_in(
 ) -> Scores:
     """What searches found, each ranking completed by what only the other one found.
 
-    Args:
-        query: what was asked.
-        answers: score by id, by the ranking that scores and the one whose candidates these are, or
-            `DRAWN`.
-        every: tells how many chunks may be found; asked where the answers do not hold all.
+    `answers` are scores by id, by the ranking that scores and the one whose candidates these are,
+    or `DRAWN`. `every` tells how many chunks may be found, where the answers do not hold all.
     """
     found: dict[str, dict[str, float]] = {"dense": {}, "sparse": {}}
     drawn: dict[str, Mapping[str, float]] = {"dense": {}, "sparse": {}}

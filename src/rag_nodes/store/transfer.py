@@ -28,14 +28,7 @@ PAGE = 256
 
 
 class CopyStep(NamedTuple):
-    """How far the copy of a collection is.
-
-    Attributes:
-        name: of the collection.
-        done: points that are in the target.
-        total: points there are.
-        stage: what is done, which is always the same.
-    """
+    """How far the copy of the collection `name` is, in points that are in the target."""
 
     name: str
     done: int
@@ -125,11 +118,7 @@ def copy_collection(
 def _unlike(wanted: Documents, there: Documents, *, all_versions: bool = False) -> list[str]:
     """Points that are not there as they are wanted.
 
-    Args:
-        wanted: what is to be there, by document and id.
-        there: what is.
-        all_versions: also what no ingest wrote is known by what is noted of it; else it may be
-            another one, as it has no version.
+    What no ingest wrote has no version: it counts as another one, but with `all_versions`.
     """
     return [
         one

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode
 
-    from rag_nodes.store.hits import Hit
     from rag_nodes.store.points import Point
+    from rag_nodes.store.queries import Hit
     from rag_nodes.store.store import Store
 
 _MODES: Mapping[str, SearchMode] = {
@@ -190,7 +190,7 @@ class RagNodesVectorStore(BasePydanticVectorStore):
             arguments: fields of the query by name, which go before its own.
 
         Returns:
-            Nodes with what `rag_nodes.store.hits.Hit.score` is.
+            Nodes with what `rag_nodes.store.queries.Hit.score` is.
 
         Raises:
             CollectionMissingError: nothing was stored.

@@ -52,14 +52,6 @@ def test_a_node_comes_back_as_it_was_written(
     assert node.embedding == X, "writing must not take the caller's embedding away"
 
 
-def test_writing_a_node_twice_stores_it_once(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
-) -> None:
-    for _ in range(2):
-        fill(store, collection, make_node("one", X), make_node("two", Y))
-    assert store.count(collection) == 2
-
-
 def test_the_rare_word_ranks_first(
     store: Store, collection: str, make_node: Callable[..., TextNode]
 ) -> None:
@@ -219,13 +211,3 @@ def test_impossible_searches_say_why(
 ) -> None:
     with pytest.raises(ConfigurationError, match=message):
         store.search(collection, **options)
-
-
-def test_all_that_is_stored_is_seen_at_once(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
-) -> None:
-    assert store.documents(collection) == {}
-    for number in range(3):
-        fill(store, collection, *(make_node(f"{n}", X, document=f"doc-{number}") for n in range(3)))
-    seen = store.documents(collection)
-    assert all(nodes == store.stored(collection, one) for one, nodes in seen.items())

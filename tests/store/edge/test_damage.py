@@ -164,15 +164,6 @@ def test_a_list_that_is_lost_or_torn_is_made_anew(closed: Path, content: bytes |
     assert "wal/first-index" in json.loads(file.read_bytes())
 
 
-def test_what_was_opened_written_and_closed_again_and_again_is_as_it_was_closed(
-    closed: Path,
-) -> None:
-    for number in range(POINTS, POINTS + 12):
-        with open_store(closed) as store:
-            store.put("c", [Point(str(UUID(int=number + 1)), {}, [1.0] * NUMBERS, ([1], [1.0]))])
-    assert len(found(closed)) == POINTS + 12
-
-
 def test_a_panic_of_the_engine_is_an_error_that_names_the_collection(closed: Path) -> None:
     class PanicException(BaseException):
         pass

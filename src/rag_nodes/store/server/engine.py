@@ -12,10 +12,14 @@ from rag_nodes.store.catalogue import shown
 from rag_nodes.store.engine import Engine, EngineCollection
 from rag_nodes.store.filters import INDEXES
 from rag_nodes.store.fusion import DEPTH
-from rag_nodes.store.options import ServerOptions
 from rag_nodes.store.points import Layout, Point
-from rag_nodes.store.server.connection import connected
-from rag_nodes.store.server.faults import NOT_FOUND, REFUSED, status_of, translated
+from rag_nodes.store.server.connection import (
+    NOT_FOUND,
+    REFUSED,
+    connected,
+    status_of,
+    translated,
+)
 from rag_nodes.store.server.models import (
     TERMS,
     layout_of,
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.store.filters import Where
     from rag_nodes.store.fusion import Scores
+    from rag_nodes.store.opening import ServerOptions
     from rag_nodes.store.queries import Query
 
 logger = logging.getLogger(__name__)
@@ -46,10 +51,7 @@ _READ = 1000
 
 
 class Served(Engine):
-    """A Qdrant behind qdrant-client.
-
-    Attributes:
-        client: asks it.
+    """A Qdrant behind `client` of qdrant-client.
 
     Raises:
         ConfigurationError: the options contradict the URL, or name a file that is none.
@@ -58,9 +60,9 @@ class Served(Engine):
         StoreError: the server refused the key.
     """
 
-    def __init__(self, url: str, api_key: str | None, options: ServerOptions | None = None) -> None:
-        self._options = options or ServerOptions()
-        self.location, self.client = shown(url), connected(url, api_key, self._options)
+    def __init__(self, url: str, api_key: str | None, options: ServerOptions) -> None:
+        self.location, self.client = shown(url), connected(url, api_key, options)
+        self._options = options
         self._known: dict[str, ServedCollection] = {}
 
     @contextmanager
@@ -124,14 +126,7 @@ class Served(Engine):
 
 
 class ServedCollection(EngineCollection):
-    """A collection on a server.
-
-    Args:
-        client: asks the server.
-        name: of it, or an alias.
-        where: location and name, for messages.
-        info: what the server says of it.
-    """
+    """A collection on a server, by its name or an alias; `info` is what the server says of it."""
 
     def __init__(self, client: QdrantClient, name: str, where: str, info: Any) -> None:
         self._client, self._name, self._where = client, name, where

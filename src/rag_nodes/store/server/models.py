@@ -14,7 +14,7 @@ from rag_nodes.store.terms import DRAWN, Terms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rag_nodes.store.options import ServerOptions
+    from rag_nodes.store.opening import ServerOptions
     from rag_nodes.store.points import Point
     from rag_nodes.store.queries import Query
 
@@ -56,11 +56,7 @@ def searches(
 ) -> dict[tuple[str, str], rest.QueryRequest]:
     """What is asked of a server, by the ranking that scores and the one whose candidates it scores.
 
-    Args:
-        layout: vectors of the collection.
-        query: what is asked.
-        chosen: condition that points have to pass; None for all.
-        depth: points that each ranking gives, at most.
+    Points have to pass `chosen`; each ranking gives `depth` at most.
     """
     rankings = TERMS.rankings(layout, query, chosen)
     candidates = {kind: rest.Prefetch(limit=depth, **one) for kind, one in rankings.items()}
@@ -118,7 +114,6 @@ def new_collection(options: ServerOptions, sizes: Mapping[str, int]) -> dict[str
         "sparse_vectors_config": {SPARSE: rest.SparseVectorParams(modifier=rest.Modifier.IDF)},
         "shard_number": options.shards,
         "replication_factor": options.replicas,
-        "on_disk_payload": options.payload_on_disk,
         "hnsw_config": graph,
         "quantization_config": _COPIES.get(options.quantization or ""),
     }
