@@ -395,7 +395,7 @@ def test_rows_of_one_name_are_refused(dataset: Dataset) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"budgets": ()}, {"budgets": (0,)}, {"ks": (0,)}, {"measure": "full"}]
+    "wrong", [{"budgets": ()}, {"budgets": (0,)}, {"ks": (0,)}, {"measure": "tokens@60"}]
 )
 def test_a_plan_that_cannot_be_measured_is_refused_at_once(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):

@@ -50,12 +50,10 @@ def test_of_several_answers_the_one_counts_that_was_cut_best() -> None:
 
 
 def test_an_answer_of_which_a_letter_is_missing_is_not_found() -> None:
-    """The tokens to full recall are those to all of it, the last letter included."""
     short = Ranked("d", Span(0, 17), Span(0, 17).of(TEXT))
     chunks = ChunkMap.of([("d", short.span)])
     found = score(question((SENTENCES[0],)), [short], chunks, TEXTS, budgets=(100,), ks=(1,))
     assert found["recall@100"] == pytest.approx(17 / 18)
-    assert "full" not in found
 
 
 def test_what_is_read_on_both_sides_of_what_was_read_before_counts() -> None:
@@ -84,13 +82,6 @@ def test_ranks_say_where_the_first_chunk_with_gold_stands() -> None:
     assert found["ndcg@k2"] == pytest.approx(1 / 1.5849625)
 
 
-def test_the_tokens_to_full_recall_are_those_read_until_the_last_character_of_the_answer() -> None:
-    wanted = question((SENTENCES[2],))
-    read = sum(count_tokens(SENTENCES[n].of(TEXT)) for n in (0, 2))
-    assert scores_of(wanted, 0, 2, 1)["full"] == read
-    assert "full" not in scores_of(wanted, 0, 1)
-
-
 def test_omega_is_the_precision_of_reading_just_the_chunks_that_hold_the_answer() -> None:
     half = Span(56, 56 + SENTENCES[3].length // 2)
     found = scores_of(question((half,)), 0)
@@ -110,24 +101,12 @@ def test_a_gain_is_whole_when_as_many_relevant_chunks_as_there_are_stand_first()
     assert discounted_gain([1], 0, 10) == 0.0
 
 
-def test_a_chunk_that_begins_far_before_the_gold_is_found_on_the_map() -> None:
-    chunks = ChunkMap.of([("d", Span(0, 1000)), ("d", Span(900, 910)), ("d", None)])
-    assert chunks.holding(Passage("d", Span(990, 995))) == [Span(0, 1000)]
-    assert chunks.unplaced == {"d": 1}
-
-
 def test_gains_are_at_most_one_where_more_is_read_than_the_chunks_that_were_found() -> None:
     around = Ranked("d", Span(0, len(TEXT)), TEXT)
     chunks = ChunkMap.of(("d", span) for span in SENTENCES)
     asked = question((SENTENCES[0],))
     found = score(asked, [around, around], chunks, TEXTS, budgets=(100,), ks=(2,))
     assert found["ndcg@k2"] == 1.0
-
-
-def test_the_tokens_to_the_whole_answer_are_those_up_to_its_last_chunk() -> None:
-    found = scores_of(question((SENTENCES[1], SENTENCES[2])), 1, 0, 2, 3)
-    assert found["full"] == sum(count_tokens(SENTENCES[n].of(TEXT)) for n in (1, 0, 2))
-    assert "full" not in scores_of(question((SENTENCES[1], SENTENCES[2])), 1, 0, 3)
 
 
 def test_a_long_chunk_that_begins_far_before_an_answer_is_found() -> None:

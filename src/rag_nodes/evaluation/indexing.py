@@ -29,17 +29,14 @@ from rag_nodes.transforms import vector_steps
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llama_index.core.schema import BaseNode, Document, TransformComponent
+    from llama_index.core.schema import BaseNode
 
     from rag_nodes.evaluation.columns import Variant
     from rag_nodes.evaluation.dataset import Question
-    from rag_nodes.models import Models
-    from rag_nodes.pipeline import ParserOutcome
-    from rag_nodes.pipeline.build import Parse
-    from rag_nodes.query import QueryOptions, QuestionVectors
+    from rag_nodes.evaluation.measuring import Recipe
+    from rag_nodes.query import QueryOptions
     from rag_nodes.store import Hit, Store
     from rag_nodes.text.filling import Ranked
-    from rag_nodes.transforms import WrittenTexts
 
 _CORPUS = "evaluation"
 _FLOAT = 4
@@ -86,81 +83,81 @@ class Index:
     `lists_all` says whether all of its chunks are known, not only those that questions found.
 
     Args:
-        variant: what is indexed.
-        documents: all of the dataset.
-        store: where; a collection of its own, unless the variant has one.
-        models: embeds chunks and questions.
-        options: how is searched, unless the variant says it.
-        vectors: the questions' embeddings, shared by all variants.
-        dimension: numbers of a vector; 0 where none are made.
-        parse: cuts a document; None to have the parser do it.
-        written: keeps what the LLM of `models` writes about chunks; None to keep it nowhere.
-        questions: by which is seen what a column has that cannot be asked for all of its chunks.
+        variant: what is indexed: a parser, of which a collection is made, or a collection.
+        recipe: of the run, prepared.
 
     Raises:
         RagNodesError: the documents could not be cut, embedded or stored.
     """
 
-    def __init__(  # noqa: PLR0913 -- what the rows share, by name
-        self,
-        variant: Variant,
-        documents: Sequence[Document],
-        *,
-        store: Store,
-        models: Models,
-        options: QueryOptions,
-        vectors: QuestionVectors,
-        dimension: int = 0,
-        parse: Parse | None = None,
-        written: WrittenTexts | None = None,
-        questions: Sequence[Question] = (),
-    ) -> None:
-        self.variant, self._models = variant, models
-        self.options, self._vectors = variant.options or options, vectors
-        self._own = not isinstance(variant.parser, StoredCollection)
-        if isinstance(variant.parser, StoredCollection):
-            self._store, self.collection = variant.parser.store, variant.parser.name
-            nodes, counts = self._standing(variant.parser, documents, questions), None
-            outcome, seconds = None, 0.0
+    def __init__(self, variant: Variant, recipe: Recipe) -> None:
+        self.options = variant.options or recipe.options
+        self._recipe, self._seconds = recipe, 0.0
+        self._price: float | None = None
+        parser, self._drops = variant.parser, not isinstance(variant.parser, StoredCollection)
+        self._store: Store = recipe.room
+        counts = None
+        if isinstance(parser, StoredCollection):
+            self._store, self.collection = parser.store, parser.name
+            nodes = self._standing(parser)
         else:
-            assert isinstance(variant.parser, SpanNodeParser)  # noqa: S101 -- for the type checker
-            self._store = store
-            self.collection = parser_collection(_CORPUS, variant.parser, models.embedding_name)
-            steps = vector_steps([self.options.vector], models.llm, written)
-            nodes, outcome, seconds = _ingested(variant, documents, store, models, parse, steps)
-            counts = variant.parser.tokenizer
+            assert isinstance(parser, SpanNodeParser)  # noqa: S101 -- for the type checker
+            self.collection = parser_collection(_CORPUS, parser, recipe.known.embedding_name)
+            nodes, counts = self._ingested(variant.name, parser), parser.tokenizer
         leaves = leaf_nodes(nodes)
         self.chunks = ChunkMap.of((document_of(node), span_of(node)) for node in leaves)
         self.statistics: ChunkStatistics = chunk_statistics(token_counts(nodes, counts))
-        placed = sum(len(spans) for spans in self.chunks.spans.values())
+        found = self._store if isinstance(self._store, FoundStore) else None
+        self.lists_all = found is None or found.lists_all
+        placed = sum(map(len, self.chunks.spans.values()))
+        texts = [node.get_content().encode("utf-8", "replace") for node in leaves]
         embedded = sum(count_tokens(node.get_content(MetadataMode.EMBED)) for node in leaves)
-        size = sum(dimension * _FLOAT + len(_encoded(node)) for node in leaves)
-        self.lists_all = not isinstance(self._store, FoundStore) or self._store.lists_all
+        size = sum(map(len, texts)) + len(leaves) * _FLOAT * recipe.dimension(self.options)
         self.cost = Cost(
             chunks=len(leaves) if self.lists_all else None,
             tokens=self.statistics.tokens if self.lists_all else None,
             embedded=embedded if self.lists_all else None,
             bytes=size if self.lists_all else None,
-            seconds=seconds,
-            price=outcome.embedding_cost if outcome else None,
+            seconds=self._seconds,
+            price=self._price,
             recovery=placed / len(leaves) if leaves else 1.0,
-            outdated=self._store.outdated if isinstance(self._store, FoundStore) else 0,
+            outdated=found.outdated if found else 0,
         )
 
-    def _standing(
-        self,
-        column: StoredCollection,
-        documents: Sequence[Document],
-        questions: Sequence[Question],
-    ) -> list[BaseNode]:
+    def _standing(self, column: StoredCollection) -> list[BaseNode]:
         """The chunks of a column that is there already, as far as they can be known."""
         if not isinstance(column.store, FoundStore):
-            return [*column.nodes_of(one.id_ for one in documents)]
+            return [*column.nodes_of(one.id_ for one in self._recipe.dataset.documents)]
         if not column.store.embeds:  # it makes of a question what it needs
             self.options = replace(self.options, mode="sparse")
-        for question in questions:
+        for question in self._recipe.dataset.questions:
             self.search(question, _LEAST)
         return list(column.store.nodes())
+
+    def _ingested(self, name: str, parser: SpanNodeParser) -> list[BaseNode]:
+        """The nodes of all documents, cut once and stored."""
+        recipe, started = self._recipe, time.perf_counter()
+        documents, parse = recipe.dataset.documents, recipe.parse
+        cut = {one.id_: parse(parser, one) if parse else parser([one]) for one in documents}
+        self._seconds = time.perf_counter() - started
+        nodes = [node for made in cut.values() for node in made]
+        if not nodes:
+            raise RagNodesError("it cut no chunk out of the documents; check its options")
+        outcome = ingest_documents(
+            documents,
+            {name: parser},
+            self._store,
+            models=recipe.known,
+            corpus=_CORPUS,
+            progress=lambda _: current_interrupt().check("the evaluation"),
+            parse=lambda _, document: cut.pop(document.id_),
+            transformations=vector_steps([self.options.vector], recipe.known.llm, recipe.written),
+        ).columns[0]
+        if outcome.error:
+            raise RagNodesError(outcome.error)
+        self._seconds += sum(outcome.seconds.values())
+        self._price = outcome.embedding_cost
+        return nodes
 
     @property
     def seconds(self) -> list[float]:
@@ -169,17 +166,11 @@ class Index:
 
     def close(self) -> None:
         """Drop what was made for this variant: the next one needs the memory."""
-        if self._own:
+        if self._drops:
             self._store.drop(self.collection)
 
     def ranking(self, question: Question, *, budget: int, chunks: int) -> list[Ranked]:
-        """What is retrieved for a question, deep enough to fill a budget.
-
-        Args:
-            question: to ask.
-            budget: tokens to fill.
-            chunks: how many there are to be at least.
-        """
+        """What is retrieved for a question: at least so many chunks, and what fills a budget."""
         mean = max(1.0, self.statistics.mean)
         depth = max(_LEAST, chunks, ceil(_SPARE * budget / mean))
         ranked = self.search(question, depth)
@@ -204,7 +195,7 @@ class Index:
             return {}
         options = replace(self.options, top_k=None, budget=max(budgets))
         candidates = self._candidates(question, options)
-        by_meaning = self._models.embeds_meaning
+        by_meaning = self._recipe.known.embeds_meaning
         sentences = Sentences(question.text, candidates, by_meaning=by_meaning)
         return {budget: sentences.passages(budget) for budget in budgets}
 
@@ -212,59 +203,16 @@ class Index:
         retriever = RagNodesRetriever(
             store=self._store,
             collection=self.collection,
-            models=self._models,
+            models=self._recipe.known,
             document_ids=question.within,
             options=replace(options, step_factor=1.0),
-            vectors=self._vectors,
+            vectors=self._recipe.vectors,
         )
         vector = retriever.question_vector(question.text).vector
         return retriever.candidates(question.text, vector)
-
-
-def _ingested(
-    variant: Variant,
-    documents: Sequence[Document],
-    store: Store,
-    models: Models,
-    parse: Parse | None,
-    steps: Sequence[TransformComponent],
-) -> tuple[list[BaseNode], ParserOutcome, float]:
-    """The nodes of all documents, cut once and stored, and what that took, in seconds too."""
-    parser = variant.parser
-    assert isinstance(parser, SpanNodeParser)  # noqa: S101 -- for the type checker
-    started = time.perf_counter()
-    cut = {
-        document.id_: parse(parser, document) if parse else parser([document])
-        for document in documents
-    }
-    seconds = time.perf_counter() - started
-    nodes = [node for made in cut.values() for node in made]
-    if not nodes:
-        raise RagNodesError("it cut no chunk out of the documents; check its options")
-
-    def made_before(_: SpanNodeParser, document: Document) -> list[BaseNode]:
-        return cut.pop(document.id_)
-
-    outcome = ingest_documents(
-        documents,
-        {variant.name: parser},
-        store,
-        models=models,
-        corpus=_CORPUS,
-        progress=lambda _: current_interrupt().check("the evaluation"),
-        parse=made_before,
-        transformations=steps,
-    ).columns[0]
-    if outcome.error:
-        raise RagNodesError(outcome.error)
-    return nodes, outcome, seconds + sum(outcome.seconds.values())
 
 
 def _fills(ranked: Sequence[Ranked], budget: int) -> bool:
     """Whether something of a ranking is left when a budget is full."""
     filled = fill(ranked, budget, exact=True)
     return filled.cut or len(filled.parts) < len(ranked)
-
-
-def _encoded(node: BaseNode) -> bytes:
-    return node.get_content().encode("utf-8", "replace")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -24,16 +24,19 @@ from rag_nodes.evaluation.diagnosis import diagnose
 from rag_nodes.evaluation.indexing import Index
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import Outcome, Row
-from rag_nodes.evaluation.scoring import FOUND, score, texts_of
+from rag_nodes.evaluation.scoring import FOUND, score
 from rag_nodes.evaluation.sizes import matched
 from rag_nodes.models import Models
 from rag_nodes.models.pickling import unpickled
 from rag_nodes.parsers import SpanNodeParser
 from rag_nodes.query import QuestionVectors
 from rag_nodes.store import open_store
+from rag_nodes.text.filling import fill
 from rag_nodes.transforms import TextJournal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rag_nodes.evaluation.dataset import Question
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.query import QueryOptions
@@ -106,8 +109,7 @@ class Recipe:
         self.known = self.kept.embedding(self.models)
         self.written = TextJournal(self.journal) if self.journal else None
         self.room = self.store or opened.enter_context(open_store())
-        asked = len(self.dataset.questions) + len(self.dataset.beside)
-        self.vectors = QuestionVectors(size=asked, ttl_hours=1e6)
+        self.vectors = QuestionVectors(size=len(self.dataset.questions), ttl_hours=1e6)
         options = self.plan.options
         self.options = replace(
             options, step_factor=1.0, granularity=options.granularity or "chunks"
@@ -130,23 +132,21 @@ class Recipe:
 
 def measure(recipe: Recipe, unit: Unit) -> Measured | Refused:
     """The row of a variant; `Refused` where there can be none."""
+    has_no_size = False
     try:
         variant = unit.variant
         if isinstance(variant.parser, bytes):
             parser = unpickled(variant.parser, known=[recipe.models.embedding])
             variant = replace(variant, parser=parser)
         if variant.role == "matched":
-            try:
-                variant = _matched(recipe, variant)
-            except (CancelledError, EngineError):
-                raise
-            except Exception as error:  # noqa: BLE001 -- as below
-                return Refused(str(error) or type(error).__name__, has_no_size=True)
-        return _examined(recipe, variant)
+            has_no_size = True
+            variant = _matched(recipe, variant)
+            has_no_size = False
+        return _measured(recipe, variant)
     except (CancelledError, EngineError):
         raise
     except Exception as error:  # noqa: BLE001 -- one row must never take the others down
-        return Refused(str(error) or type(error).__name__)
+        return Refused(str(error) or type(error).__name__, has_no_size)
 
 
 def _matched(recipe: Recipe, variant: Variant) -> Variant:
@@ -159,31 +159,28 @@ def _matched(recipe: Recipe, variant: Variant) -> Variant:
     return replace(variant, parser=found.parser, note=note)
 
 
-def _examined(recipe: Recipe, variant: Variant) -> Measured:
+def _measured(recipe: Recipe, variant: Variant) -> Measured:
     """The row of a variant, which is in the store only meanwhile."""
-    told = recipe.told or (lambda _name, _asked: None)
-    index = Index(
-        variant,
-        recipe.dataset.documents,
-        store=recipe.room,
-        models=recipe.known,
-        options=recipe.options,
-        vectors=recipe.vectors,
-        dimension=recipe.dimension(variant.options),
-        parse=recipe.parse,
-        written=recipe.written,
-        questions=recipe.dataset.questions,
-    )
+    told, plan = recipe.told or (lambda _name, _asked: None), recipe.plan
+    index = Index(variant, recipe)
     outcomes, seconds, read = list[Outcome](), list[float](), dict[str, list[str]]()
     try:
         told(variant.name, 0)
         for question in recipe.dataset.questions:
-            outcomes.append(_outcome(recipe, index, question, seconds, read))
+            scores, main = _asked(recipe, index, question, seconds)
+            if question.id in recipe.judged and variant.role == "own":
+                read[question.id] = _texts(main, plan.budget)
+            is_missed = plan.explain and scores[f"recall@{plan.budget}"] < FOUND
+            outcomes.append(
+                _missed(recipe, index, question, scores, main)
+                if is_missed
+                else Outcome(question.id, scores)
+            )
             told(variant.name, len(outcomes))
         beside = defaultdict[str, list[float]](list)
         for question in recipe.dataset.beside:
             scores, _ = _asked(recipe, index, question, seconds)
-            beside[question.kind].append(scores[recipe.plan.main])
+            beside[question.kind].append(scores[plan.main])
     finally:
         index.close()
     cost = {**asdict(index.cost), "search_ms": round(1000 * median(index.seconds or seconds), 2)}
@@ -195,7 +192,7 @@ def _examined(recipe: Recipe, variant: Variant) -> Measured:
 def _asked(
     recipe: Recipe, index: Index, question: Question, seconds: list[float]
 ) -> tuple[dict[str, float], Sequence[Ranked]]:
-    """The scores of a question, and what was read for it; how long it took is added."""
+    """The scores of a question, and what was found for it; how long that took is added."""
     plan, most = recipe.plan, max(recipe.plan.budgets)
     started = time.perf_counter()
     passages = index.passages(question, plan.budgets)
@@ -210,27 +207,30 @@ def _asked(
     return scores, passages.get(plan.budget, ranked)
 
 
-def _outcome(
+def _texts(ranked: Sequence[Ranked], budget: int) -> list[str]:
+    """The texts that are read of a ranking within a budget of tokens, best first."""
+    return [
+        one.text[part.start - one.span.start : part.end - one.span.start]
+        for one, parts in zip(ranked, fill(ranked, budget).parts, strict=False)
+        for part in parts
+    ]
+
+
+def _missed(
     recipe: Recipe,
     index: Index,
     question: Question,
-    seconds: list[float],
-    read: dict[str, list[str]],
+    scores: dict[str, float],
+    main: Sequence[Ranked],
 ) -> Outcome:
-    """One question asked; how long the search took, and what was read, are added."""
-    plan, texts = recipe.plan, recipe.dataset.texts
-    scores, main = _asked(recipe, index, question, seconds)
-    if question.id in recipe.judged and index.variant.role == "own":
-        read[question.id] = texts_of(main, plan.budget)
-    if scores[f"recall@{plan.budget}"] >= FOUND or not plan.explain:
-        return Outcome(question.id, scores)
+    """A question whose answer was not read whole, with the reason."""
     options = index.options
     miss = diagnose(
         question,
         main,
         index.chunks,
-        texts,
-        budget=plan.budget,
+        recipe.dataset.texts,
+        budget=recipe.plan.budget,
         deeper=lambda: index.search(question, min(_DEEPEST, max(1, index.statistics.chunks))),
         is_filtered=bool(options.filter) or options.similarity_cutoff is not None,
         by_sentence=options.granularity == "sentences",
@@ -251,7 +251,7 @@ def row_of(
     outcomes: tuple[Outcome, ...] = (),
     error: str | None = None,
 ) -> Row:
-    """The row of a variant that was examined, or could not be."""
+    """The row of a variant that was measured, or could not be."""
     values: dict[str, list[float]] = defaultdict(list)
     for outcome in outcomes:
         for name, value in outcome.scores.items():

@@ -38,12 +38,9 @@ _ENOUGH = 10
 
 
 class Rows(NamedTuple):
-    """What came of all variants.
+    """Rows in the order of the variants, sizes that columns cannot have, and what was read.
 
-    Attributes:
-        rows: in the order of the variants.
-        left_out: sizes that a column cannot have.
-        read: by the name of a row what it read at the main budget, for the judged questions.
+    `read` has by the name of a row what it read at the main budget for the judged questions.
     """
 
     rows: list[Row]
@@ -71,17 +68,29 @@ def rows_of(
         ModelError: the model cannot be reached.
     """
     recipe.dimension()
-    pace = _Pace(len(variants) * len(recipe.dataset.questions), progress or (lambda _: None))
+    asked = len(recipe.dataset.questions)
+    pace = _Pace(len(variants) * asked, progress or (lambda _: None))
     recipe.told = pace.told
     found: dict[int, Measured | Refused] = {}
     for unit, result in _results(variants, recipe, executor, pace):
-        found[unit.number] = (
-            Refused(f"the worker died twice measuring it ({result.reason})")
-            if isinstance(result, LostUnit)
-            else result
-        )
-        pace.told(unit.variant.name, len(recipe.dataset.questions))
-    return _in_order(variants, found, recipe.plan.target)
+        if isinstance(result, LostUnit):
+            result = Refused(f"the worker died twice measuring it ({result.reason})")  # noqa: PLW2901
+        found[unit.number] = result
+        pace.told(unit.variant.name, asked)
+    kept = Rows([], [], {})
+    for number, variant in enumerate(variants):
+        result = found[number]
+        if isinstance(result, Measured):
+            kept.rows.append(result.row)
+            if result.read:
+                kept.read[variant.name] = result.read
+        elif result.has_no_size:
+            size = f"a mean of {recipe.plan.target}"
+            kept.left_out.append(LeftOut(variant.column, (size,), result.reason))
+        else:
+            logger.warning("%s: %s", variant.name, result.reason)
+            kept.rows.append(row_of(variant, error=result.reason))
+    return kept
 
 
 def _results(
@@ -90,43 +99,20 @@ def _results(
     """What came of each variant: of those that can be sent first, then of the others here."""
     here, sent = [Unit(*one) for one in enumerate(variants)], list[Unit]()
     if executor and (shared := _shared(recipe, executor)):
-        split = [(unit, _sendable(unit.variant, recipe)) for unit in here]
-        here = [unit for unit, parser in split if parser is None]
-        sent = [
-            Unit(unit.number, replace(unit.variant, parser=parser))
-            for unit, parser in split
-            if parser is not None
-        ]
+        packed = [_packed(unit, recipe) for unit in here]
+        sent = [unit for unit in packed if isinstance(unit.variant.parser, bytes)]
+        here = [unit for unit in packed if not isinstance(unit.variant.parser, bytes)]
         for name in dict.fromkeys(unit.variant.column for unit in here):
             logger.warning("a column is measured in this process: %s", name)
-        if sent:
-            try:
-                yield from executor.run(measure, shared, sent)
-            except (CancelledError, EngineError):
-                raise
-            except Exception as error:
-                raise EngineError(f"the workers cannot measure: {error}") from error
+        try:
+            yield from executor.run(measure, shared, sent) if sent else ()
+        except (CancelledError, EngineError):
+            raise
+        except Exception as error:
+            raise EngineError(f"the workers cannot measure: {error}") from error
     for unit in here:
         pace.say("index", unit.variant.name)
         yield from Inline().run(measure, recipe, [unit])
-
-
-def _in_order(
-    variants: Sequence[Variant], found: dict[int, Measured | Refused], target: int | None
-) -> Rows:
-    rows, left_out, read = list[Row](), list[LeftOut](), dict[str, dict[str, list[str]]]()
-    for number, variant in enumerate(variants):
-        result = found[number]
-        if isinstance(result, Measured):
-            rows.append(result.row)
-            if result.read:
-                read[variant.name] = result.read
-        elif result.has_no_size:
-            left_out.append(LeftOut(variant.column, (f"a mean of {target}",), result.reason))
-        else:
-            logger.warning("%s: %s", variant.name, result.reason)
-            rows.append(row_of(variant, error=result.reason))
-    return Rows(rows, left_out, read)
 
 
 def _shared(recipe: Recipe, executor: Executor) -> Recipe | None:
@@ -152,23 +138,20 @@ def _shared(recipe: Recipe, executor: Executor) -> Recipe | None:
     return shared
 
 
-def _sendable(variant: Variant, recipe: Recipe) -> bytes | None:
-    """A pickle of the parser of a variant; None where it is measured in this process."""
+def _packed(unit: Unit, recipe: Recipe) -> Unit:
+    """The unit with its parser as a pickle; as it is where it is measured in this process."""
+    variant = unit.variant
     if isinstance(variant.parser, StoredCollection) or (variant.options and variant.options.rerank):
-        return None
+        return unit
     try:
-        return pickled(variant.parser, known=[recipe.models.embedding])
+        parser = pickled(variant.parser, known=[recipe.models.embedding])
     except ConfigurationError:
-        return None
+        return unit
+    return Unit(unit.number, replace(variant, parser=parser))
 
 
 class _Pace:
-    """How far a run is, and how long it will take.
-
-    Args:
-        total: questions of all rows.
-        progress: hears of every step.
-    """
+    """Says how far a run of so many questions is, and how long it will take."""
 
     def __init__(self, total: int, progress: Callable[[Step], None]) -> None:
         self._total, self._progress = total, progress
@@ -184,7 +167,6 @@ class _Pace:
             self.say("ask", name)
 
     def say(self, stage: Literal["index", "ask"], name: str) -> None:
-        """Say how far it is."""
         self._interrupt.check("the evaluation")
         done = sum(self._asked.values())
         left = None
@@ -207,24 +189,15 @@ def workers_for(dataset: Dataset, rows: int, models: Models) -> Pool | None:
 def kept_in(
     given: Path | None, models: Models, executor: Executor | None, vectors: Iterable[str]
 ) -> Iterator[tuple[Path | None, Path | None]]:
-    """Where a run keeps what it pays for: in the folder that was given, or in one for this run.
+    """The folder and the file in which a run keeps what it pays for, so that all rows share it.
 
-    All rows share by it what was paid for one of them, in this process and in others.
-
-    Args:
-        given: folder of a cache; None for none.
-        models: of the run.
-        executor: measures rows in other processes.
-        vectors: embeddings of chunks that rows may be asked by.
-
-    Yields:
-        The folder with vectors, None for memory; the file with what an LLM writes, None for none.
+    The folder has vectors, the file what an LLM writes about chunks for the embeddings of these
+    names. The folder that was given, or one for this run; both None where nothing is paid for.
     """
     writes = models.llm is not None and bool(unwritten(vectors))
     shares = executor is not None and not executor.is_remote and not models.embeds_offline
-    if given is None and not (writes or shares):
-        yield None, None
-        return
     with ExitStack() as stack:
-        folder = given or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rag-")))
-        yield folder, folder / WRITTEN_FILE if writes else None
+        folder = given
+        if folder is None and (writes or shares):
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rag-")))
+        yield folder, folder / WRITTEN_FILE if folder and writes else None

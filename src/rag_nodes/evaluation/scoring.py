@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,6 @@ from rag_nodes.evaluation.metrics import (
 )
 from rag_nodes.text.filling import Filled, Ranked, fill
 from rag_nodes.text.spans import Span, merge
-from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Answer, Question
@@ -29,20 +27,16 @@ if TYPE_CHECKING:
 Scores = dict[str, float]
 """Values by name. At a budget of tokens: `recall@1000`, `precision@1000`, `iou@1000`, and
 `tokens@1000`, what was read. At a number of chunks: `recall@k5`, `precision@k5`, `hit@k5`,
-`ndcg@k10`. Of the whole ranking: `mrr`; `full`, the tokens read until all gold was, where it was.
-Of the cutting alone: `omega`."""
+`ndcg@k10`. Of the whole ranking: `mrr`. Of the cutting alone: `omega`."""
 FOUND = 1 - 1e-9
 """Recall from which a question counts as found."""
 
 
 @dataclass
 class ChunkMap:
-    """Where the chunks of a column are, to find those that hold some gold.
+    """Where the chunks of a column are, by document and sorted, to find those that hold some gold.
 
-    Attributes:
-        spans: of each document, sorted.
-        unplaced: chunks whose place is not known, by document.
-        longest: characters of the longest chunk of each document.
+    `unplaced` counts chunks whose place is not known, `longest` are characters of a chunk.
     """
 
     spans: dict[str, list[Span]] = field(default_factory=lambda: defaultdict(list))
@@ -101,12 +95,11 @@ def score(
     for budget in budgets:
         for_it = passages_at.get(budget, ranked)
         filled = fill(for_it, budget, exact=True)
-        read = read_of(for_it, filled)
-        scores |= _shares(str(budget), read, question, texts)
+        scores |= _shares(str(budget), read_of(for_it, filled), question, texts)
         scores[f"tokens@{budget}"] = float(filled.tokens)
     for k in ks:
         scores |= _shares(f"k{k}", passages[:k], question, texts)
-    return scores | _ranks(question, passages, chunks, ks) | _whole(question, ranked, texts)
+    return scores | _ranks(question, passages, chunks, ks)
 
 
 def read_of(ranked: Sequence[Ranked], filled: Filled) -> list[Passage]:
@@ -114,15 +107,6 @@ def read_of(ranked: Sequence[Ranked], filled: Filled) -> list[Passage]:
     return [
         Passage(one.document, part)
         for one, parts in zip(ranked, filled.parts, strict=False)
-        for part in parts
-    ]
-
-
-def texts_of(ranked: Sequence[Ranked], budget: int) -> list[str]:
-    """The texts that are read of a ranking within a budget of tokens, best first."""
-    return [
-        one.text[part.start - one.span.start : part.end - one.span.start]
-        for one, parts in zip(ranked, fill(ranked, budget).parts, strict=False)
         for part in parts
     ]
 
@@ -143,20 +127,15 @@ def closed(read: Iterable[Passage], texts: Mapping[str, str]) -> list[Passage]:
     spans: dict[str, list[Span]] = defaultdict(list)
     for passage in read:
         spans[passage.document].append(passage.span)
-    return [
-        Passage(document, span)
-        for document, parts in spans.items()
-        for span in _closed(merge(parts), texts.get(document, ""))
-    ]
-
-
-def _closed(spans: Sequence[Span], text: str) -> list[Span]:
-    joined: list[Span] = []
-    for span in spans:
-        if joined and text[joined[-1].end : span.start].isspace():
-            joined[-1] = Span(joined[-1].start, span.end)
-        else:
-            joined.append(span)
+    joined: list[Passage] = []
+    for document, parts in spans.items():
+        text = texts.get(document, "")
+        for span in merge(parts):
+            last = joined[-1] if joined and joined[-1].document == document else None
+            if last and text[last.span.end : span.start].isspace():
+                joined[-1] = Passage(document, Span(last.span.start, span.end))
+            else:
+                joined.append(Passage(document, span))
     return joined
 
 
@@ -179,43 +158,13 @@ def _ranks(
     first = ranks[0] if ranks else None
     scores = {f"hit@k{k}": float(first is not None and first <= k) for k in ks}
     scores["mrr"] = 1 / first if first else 0.0
-    held = len({(one.document, span) for one in gold for span in chunks.holding(one)})
     # What is read around a chunk may hold gold that the chunk does not.
-    relevant = max(held, len(ranks))
+    relevant = max(len(_holding(gold, chunks)), len(ranks))
     for k in ks:
         scores[f"ndcg@k{k}"] = discounted_gain(ranks, relevant, k)
-    scores["omega"] = max(_omega(answer, chunks) for answer in question.gold)
-    return scores
+    omegas = (precision_omega(_holding(answer, chunks), answer) for answer in question.gold)
+    return scores | {"omega": max(omegas)}
 
 
-def _omega(answer: Answer, chunks: ChunkMap) -> float:
-    needed = {Passage(one.document, span) for one in answer for span in chunks.holding(one)}
-    return precision_omega(needed, answer)
-
-
-def _whole(question: Question, ranked: Sequence[Ranked], texts: Mapping[str, str]) -> Scores:
-    """Tokens read until one answer is read whole; nothing where the ranking never gets there."""
-    parts = fill(ranked, None).parts
-    read = [
-        [Passage(one.document, part) for part in own]
-        for one, own in zip(ranked, parts, strict=False)
-    ]
-
-    def is_whole(count: int) -> bool:
-        return best_recall(chain(*read[:count]), question.gold, texts) >= FOUND
-
-    if not is_whole(len(read)):
-        return {}
-    # More is never less: the first count that suffices is found by halving.
-    needed = bisect_left(range(len(read)), x=True, key=is_whole)
-    tokens = (
-        count_tokens(text)
-        for one, own in zip(ranked, parts[:needed], strict=False)
-        for text in _texts(one, own)
-    )
-    return {"full": float(sum(tokens))}
-
-
-def _texts(one: Ranked, parts: Iterable[Span]) -> Iterator[str]:
-    start = one.span.start
-    return (one.text[part.start - start : part.end - start] for part in parts)
+def _holding(gold: Iterable[Passage], chunks: ChunkMap) -> set[Passage]:
+    return {Passage(one.document, span) for one in gold for span in chunks.holding(one)}
