@@ -67,13 +67,7 @@ def chunk_statistics(token_counts: Iterable[int]) -> ChunkStatistics:
 
 
 class SizeLimits(NamedTuple):
-    """How large a parser lets its chunks be; 0 and None where it sets no limit.
-
-    Attributes:
-        minimum: smallest size it aims at.
-        maximum: largest size it allows.
-        unit: what both count.
-    """
+    """How large a parser lets its chunks be; 0 and None where it sets no limit."""
 
     minimum: int
     maximum: int | None
@@ -92,13 +86,7 @@ def limits_of(parser: SpanNodeParser) -> SizeLimits:
 
 
 class SizedChunk(NamedTuple):
-    """One chunk of a document.
-
-    Attributes:
-        span: its characters.
-        tokens: of its text.
-        oversized: the parser itself says that an unbreakable block exceeds the limit.
-    """
+    """One chunk; `oversized` where its parser says that an unbreakable block exceeds the limit."""
 
     span: Span
     tokens: int
@@ -124,25 +112,14 @@ class ChunkFacts:
 
 
 def whole_blocks(text: str, text_format: Format | None = None) -> list[Block]:
-    """The tables and code blocks of a text, in order.
-
-    Args:
-        text: the text.
-        text_format: what its parsers take to mark its structure; None to judge by the text.
-    """
+    """The tables and code blocks of a text, in order; its format is told by the text if None."""
     return [block for block in Packer(text, text_format=text_format).blocks if block.kind in _WHOLE]
 
 
 def chunk_facts(
     chunks: Sequence[SizedChunk], blocks: Sequence[Block], limits: SizeLimits
 ) -> ChunkFacts:
-    """The facts of one document's chunks.
-
-    Args:
-        chunks: in order; starts and ends increase.
-        blocks: of the document, see `whole_blocks`.
-        limits: of the parser that made them.
-    """
+    """The facts of one document's chunks, in order; `blocks` are its `whole_blocks`."""
     characters = sum(chunk.span.length for chunk in chunks)
     repeated = sum(max(0, a.span.end - b.span.start) for a, b in pairwise(chunks))
     return ChunkFacts(

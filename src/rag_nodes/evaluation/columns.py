@@ -49,15 +49,10 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One parser with one configuration, which is indexed and asked on its own.
+    """One parser, or collection that is there, which is indexed and asked on its own.
 
-    Attributes:
-        column: name of the column it belongs to.
-        role: what it is there for.
-        parser: how it cuts, or the collection that was cut once; pickled for other processes.
-        nominal: tokens a chunk may have, where a size was asked for; None otherwise.
-        note: what has to be said of it, such as a mean size it could not reach; "" for nothing.
-        options: how it is searched, where that is not as all others are.
+    The parser is pickled for other processes. `nominal` are tokens of a size that was asked for,
+    `note` is what has to be said of it, `options` how it is searched if not as all others are.
     """
 
     column: str
@@ -78,11 +73,7 @@ class Variant:
 def variants_of(
     columns: Mapping[str, object], plan: EvaluationPlan
 ) -> tuple[list[Variant], list[LeftOut]]:
-    """Every row there will be, and the sizes that a column cannot have.
-
-    Args:
-        columns: as `evaluate` takes them.
-        plan: sizes, and what is chosen from.
+    """Every row there will be of columns as `evaluate` takes them, and sizes that they cannot have.
 
     Raises:
         ConfigurationError: there is no column, one is no splitter, or a name is taken.
@@ -113,13 +104,7 @@ def variants_of(
 def by_vectors(
     columns: Mapping[str, object], options: QueryOptions, vectors: Sequence[str]
 ) -> dict[str, object]:
-    """Each column by each embedding of its chunks; the same columns for one embedding or none.
-
-    Args:
-        columns: as `evaluate` takes them.
-        options: of the search, but for the embedding.
-        vectors: names of the embeddings, see `rag_nodes.FurtherVectors`.
-    """
+    """Each column by each embedding of its chunks, by name; the same columns for one or none."""
     wanted = dict.fromkeys(vectors)
     if len(wanted) <= 1:
         return dict(columns)
@@ -131,20 +116,14 @@ def by_vectors(
 
 
 def in_both_ways(columns: Mapping[str, object], options: QueryOptions) -> dict[str, object]:
-    """Each column, and the same column read by sentences.
-
-    Args:
-        columns: as `evaluate` takes them, read as its plan says.
-        options: of the search, but for what is read.
-    """
+    """Each column, and the same column read by sentences; options are those of the others."""
     found: dict[str, object] = {}
     for name, column in columns.items():
         found[name] = column
-        given, own = (
-            (column.parser, column.options) if isinstance(column, Searched) else (column, options)
-        )
-        read = replace(own, granularity="sentences", top_k=None, budget=own.budget or 1)
-        found[f"{name} by sentence"] = Searched(given, read)
+        one = column if isinstance(column, Searched) else Searched(column, options)
+        budget = one.options.budget or 1
+        read = replace(one.options, granularity="sentences", top_k=None, budget=budget)
+        found[f"{name} by sentence"] = replace(one, options=read)
     return found
 
 
@@ -159,12 +138,7 @@ def _own(name: str, column: object) -> Variant:
 
 
 def placed_in(documents: Sequence[Document], columns: Mapping[str, object]) -> dict[str, object]:
-    """The same columns; what finds as it stands as a collection whose chunks have their places.
-
-    Args:
-        documents: of the dataset.
-        columns: as `evaluate` takes them.
-    """
+    """The same columns; what finds as it stands as a collection whose chunks have their places."""
     placing = Placing(documents)
 
     def placed(name: str, column: object) -> object:

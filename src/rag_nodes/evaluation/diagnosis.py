@@ -51,13 +51,10 @@ REMEDIES: dict[Reason, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """Why an answer was not read whole.
+    """Why an answer was not read whole: one of `REMEDIES`.
 
-    Attributes:
-        reason: one of `REMEDIES`.
-        rank: of the first chunk with characters of the answer; None where none was retrieved.
-        chunks: places of the chunks that hold the answer, for whoever wants to look.
-        read: parts of the answer that were read.
+    `rank` is that of the first chunk with some of the answer, None where none was retrieved;
+    `chunks` are the places of those that hold it, `read` the parts of it that were read.
     """
 
     reason: Reason
@@ -101,11 +98,16 @@ def diagnose(  # noqa: PLR0913 -- what a search gave, and how it searched
     places = tuple(dict.fromkeys(Passage(one.document, span) for one, span in holding))
     rank = _rank(ranked, answer) or _rank(deeper(), answer)
     reason = _absent(answer, places, chunks, texts, lists_all=lists_all)
-    reason = reason or _beyond(answer, rank, texts, budget, is_filtered=is_filtered)
-    reason = reason or (
-        _of_sentences(answer, read) if by_sentence else _of_chunks(answer, holding, read)
+    tokens = sum(count_tokens(one.span.of(texts[one.document])) for one in answer)
+    if reason is None and tokens > budget:
+        reason = "too long"
+    elif reason is None and rank is None and is_filtered:
+        reason = "filtered"
+    elif reason is None and by_sentence:  # where chunks end, and how long they are, does not matter
+        reason = "read in part" if recall(read, answer) > 0 else "ranked low"
+    return Miss(
+        reason or _of_chunks(answer, holding, read), rank, places, tuple(_parts(answer, read))
     )
-    return Miss(reason, rank, places, tuple(_parts(answer, read)))
 
 
 def _parts(answer: Answer, read: Sequence[Passage]) -> Iterator[Passage]:
@@ -139,20 +141,6 @@ def _absent(
     return "not in the index" if lists_all else None
 
 
-def _beyond(
-    answer: Answer,
-    rank: int | None,
-    texts: Mapping[str, str],
-    budget: int,
-    *,
-    is_filtered: bool,
-) -> Reason | None:
-    """Why no order of what is in the index could have it read whole; None where one could."""
-    if sum(count_tokens(one.span.of(texts[one.document])) for one in answer) > budget:
-        return "too long"
-    return "filtered" if rank is None and is_filtered else None
-
-
 def _of_chunks(
     answer: Answer, holding: Sequence[tuple[Passage, Span]], read: Sequence[Passage]
 ) -> Reason:
@@ -163,8 +151,3 @@ def _of_chunks(
         return "cut"
     share = max((span.overlap(one.span) / span.length for one, span in holding), default=1.0)
     return "diluted" if share < DILUTED else "ranked low"
-
-
-def _of_sentences(answer: Answer, read: Sequence[Passage]) -> Reason:
-    """Why sentences did not have it: where chunks end, and how long they are, does not matter."""
-    return "read in part" if recall(read, answer) > 0 else "ranked low"

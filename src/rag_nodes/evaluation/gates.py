@@ -16,9 +16,7 @@ from rag_nodes.evaluation.verdicts import more_of
 from rag_nodes.evaluation.wording import about, points, turned
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterable, Sequence
 
     from rag_nodes.evaluation.dataset import Question
     from rag_nodes.evaluation.report import EvaluationReport, Row
@@ -77,18 +75,19 @@ def against_baseline(
     Raises:
         DatasetError: they have no measure, row or question in common.
     """
-    measure = report.measure
-    check_measured(baseline, measure)
+    check_measured(baseline, report.measure)
     own = report.of_role("own")
-    shared = shared_columns(baseline, [row.name for row in own])
+    shared = _shared_columns(baseline, [row.name for row in own])
     rows = [row for row in own if row.name in shared]
+    found = {row.name: _unmeasured(row, report) for row in rows}
+    names = [name for name, result in found.items() if result is None]
+    if names:
+        both = _shared_questions(baseline, {one["id"]: one["text"] for one in report.questions})
+        found |= _changes(report, baseline, names, both, tolerance)
     gone = sorted({*_measured(baseline)} - {row.name for row in own})
-    if report.untold:
-        return [*(_undecided(row, report) for row in rows), *map(_gone, gone)]
-    both = shared_questions(baseline, {one["id"]: one["text"] for one in report.questions})
-    told = _changes(report, baseline, [row.name for row in rows if not row.error], both, tolerance)
-    found = [_failed(row) if row.error else told[row.name] for row in rows]
-    return [*found, *map(_gone, gone)]
+    words = "is in the baseline and not in this run, so it was not compared"
+    left = [GateResult(name, "not compared", f"{name} {words}") for name in gone]
+    return [*filter(None, found.values()), *left]
 
 
 def check_measured(baseline: EvaluationReport, measure: str) -> None:
@@ -97,42 +96,8 @@ def check_measured(baseline: EvaluationReport, measure: str) -> None:
     Raises:
         DatasetError: it did not measure this.
     """
-    measured = [row for row in baseline.of_role("own") if measure in row.means]
-    if not measured:
+    if not any(measure in row.means for row in baseline.of_role("own")):
         raise DatasetError(f"the baseline did not measure {measure}; use the same budgets")
-
-
-def shared_columns(baseline: EvaluationReport, columns: Iterable[str]) -> set[str]:
-    """The names of columns that the baseline measured, too.
-
-    Raises:
-        DatasetError: it measured none of them.
-    """
-    shared = {*columns} & {*_measured(baseline)}
-    if not shared:
-        raise DatasetError("no column of the baseline is in this run; name the same parsers")
-    return shared
-
-
-def shared_questions(baseline: EvaluationReport, asked: Mapping[str, str]) -> set[str]:
-    """The ids of questions that the baseline asked in the same words.
-
-    Args:
-        baseline: then.
-        asked: texts of the questions by id.
-
-    Raises:
-        DatasetError: they are too few to compare anything.
-    """
-    then = {one["id"]: one["text"] for one in baseline.questions}
-    both = {name for name, text in asked.items() if then.get(name) == text}
-    if len(both) < _FEWEST:
-        raise DatasetError("the baseline asked other questions; make a new one with these")
-    return both
-
-
-def _measured(baseline: EvaluationReport) -> list[str]:
-    return [row.name for row in baseline.of_role("own") if not row.error]
 
 
 def check_comparable(
@@ -140,18 +105,34 @@ def check_comparable(
 ) -> None:
     """Refuse a baseline of other columns or questions, before anything is measured.
 
-    Args:
-        baseline: then.
-        columns: names of those that are to be measured.
-        questions: that are to be asked. Where all are drafts nothing is compared.
+    Where all questions are drafts nothing is compared.
 
     Raises:
-        DatasetError: see `shared_columns` and `shared_questions`.
+        DatasetError: it measured none of the columns, or asked too few of the questions.
     """
-    shared_columns(baseline, columns)
-    accepted = {one.id: one.text for one in questions if not one.draft}
-    if accepted:
-        shared_questions(baseline, accepted)
+    _shared_columns(baseline, columns)
+    if accepted := {one.id: one.text for one in questions if not one.draft}:
+        _shared_questions(baseline, accepted)
+
+
+def _shared_columns(baseline: EvaluationReport, columns: Iterable[str]) -> set[str]:
+    shared = {*columns} & {*_measured(baseline)}
+    if not shared:
+        raise DatasetError("no column of the baseline is in this run; name the same parsers")
+    return shared
+
+
+def _shared_questions(baseline: EvaluationReport, asked: dict[str, str]) -> list[str]:
+    """The ids of questions, given by id and text, that the baseline asked in the same words."""
+    then = {one["id"]: one["text"] for one in baseline.questions}
+    both = [name for name, text in asked.items() if then.get(name) == text]
+    if len(both) < _FEWEST:
+        raise DatasetError("the baseline asked other questions; make a new one with these")
+    return both
+
+
+def _measured(baseline: EvaluationReport) -> list[str]:
+    return [row.name for row in baseline.of_role("own") if not row.error]
 
 
 class Limit(NamedTuple):
@@ -162,11 +143,7 @@ class Limit(NamedTuple):
 
 
 def limit_of(text: str, measured: Iterable[str]) -> Limit:
-    """A limit as people type it.
-
-    Args:
-        text: such as "recall@1000=0.85".
-        measured: the measures from 0 to 1 that are measured.
+    """A limit as people type it, such as "recall@1000=0.85", of one of the measures.
 
     Raises:
         ConfigurationError: it cannot be read, or nobody measures such a thing.
@@ -195,71 +172,55 @@ def under(report: EvaluationReport, limit: str) -> list[GateResult]:
     Raises:
         ConfigurationError: see `limit_of`.
     """
-    asked = limit_of(limit, shares(report.settings["budgets"], report.settings["ks"]))
-    own = report.of_role("own")
-    return [_undecided(row, report) if report.untold else _reaches(row, asked) for row in own]
+    measure, least = limit_of(limit, shares(report.settings["budgets"], report.settings["ks"]))
+    found = []
+    for row in report.of_role("own"):
+        result = _unmeasured(row, report)
+        if result is None:
+            value = row.means[measure]
+            relation = "reaches" if value >= least else "is under"
+            words = f"{row.name} {relation} {measure} {least:.3f}: {value:.3f}"
+            result = GateResult(row.name, "holds" if value >= least else "fell", words)
+        found.append(result)
+    return found
 
 
-def _reaches(row: Row, limit: Limit) -> GateResult:
+def _unmeasured(row: Row, report: EvaluationReport) -> GateResult | None:
+    """The outcome of a row that failed, and where nobody has accepted a question."""
     if row.error:
-        return _failed(row)
-    measure, least = limit
-    value = row.means[measure]
-    reached = value >= least
-    relation = "reaches" if reached else "is under"
-    words = f"{row.name} {relation} {measure} {least:.3f}: {value:.3f}"
-    return GateResult(row.name, "holds" if reached else "fell", words)
-
-
-def _undecided(row: Row, report: EvaluationReport) -> GateResult:
-    """The outcome where nobody has accepted a question."""
-    if row.error:
-        return _failed(row)
-    words = f"{row.name}: cannot tell: {report.untold}; {ACCEPT}"
-    return GateResult(row.name, "cannot tell", words)
-
-
-def _failed(row: Row) -> GateResult:
-    return GateResult(row.name, "fell", f"{row.name} failed: {row.error}")
-
-
-def _gone(name: str) -> GateResult:
-    words = f"{name} is in the baseline and not in this run, so it was not compared"
-    return GateResult(name, "not compared", words)
+        return GateResult(row.name, "fell", f"{row.name} failed: {row.error}")
+    if report.untold:
+        words = f"{row.name}: cannot tell: {report.untold}; {ACCEPT}"
+        return GateResult(row.name, "cannot tell", words)
+    return None
 
 
 def _changes(
     report: EvaluationReport,
     baseline: EvaluationReport,
-    names: Iterable[str],
-    both: Container[str],
+    names: Sequence[str],
+    both: Sequence[str],
     tolerance: float,
 ) -> dict[str, GateResult]:
     """What became of each row, by the questions that all of them were asked both times."""
-    measure, names = report.measure, list(names)
-    if not names:
-        return {}
-    runs = [_scores(run.row(name), measure) for run in (report, baseline) for name in names]
-    asked = [str(one["id"]) for one in report.questions if one["id"] in both]
-    asked = [one for one in asked if all(one in scores for scores in runs)]
+    measure = report.measure
+    runs = [
+        {one.question: one.scores[measure] for one in row.outcomes if measure in one.scores}
+        for run in (report, baseline)
+        for row in map(run.row, names)
+    ]
+    asked = [one for one in both if all(one in scores for scores in runs)]
     if len(asked) < _FEWEST:
         raise DatasetError(f"the baseline did not measure {measure}; use the same budgets")
     table = np.array([[scores[one] for scores in runs] for one in asked])
     pairs = [(at, at + len(names)) for at in range(len(names))]
     settings = report.settings
     swaps = Swaps(table, pairs, draws=int(settings["draws"]), seed=int(settings["seed"]))
+    changed = [bool((table[:, now] != table[:, then]).any()) for now, then in pairs]
     return {
-        name: _told(name, measure, swaps, at, tolerance, changed=_differ(table, *pairs[at]))
+        name: _told(name, measure, swaps, at, tolerance, changed=changed[at])
         for at, name in enumerate(names)
     }
-
-
-def _scores(row: Row, measure: str) -> dict[str, float]:
-    return {one.question: one.scores[measure] for one in row.outcomes if measure in one.scores}
-
-
-def _differ(table: NDArray[np.float64], now: int, then: int) -> bool:
-    return bool((table[:, now] != table[:, then]).any())
 
 
 def _told(
@@ -270,16 +231,16 @@ def _told(
     over = f"over {count} questions"
     signed = f"{100 * gap.mean:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
     large = f"{100 * tolerance:g} points"
+    outcome: Outcome = "holds"
     if not changed:
         words = f"{name} holds: {measure} is the same for each of {count} questions"
-        return GateResult(name, "holds", words, gap)
-    if gap.low >= -tolerance:
+    elif gap.low >= -tolerance:
         drop = f"a drop of less than {large}" if gap.high < 0 else f"no drop of {large} or more"
-        return GateResult(name, "holds", f"{name} holds: {measure} {signed}, {drop}, {over}", gap)
-    if gap.high < 0:
-        words = f"{name} fell by {points(turned(gap))}: {measure} {over}"
-        return GateResult(name, "fell", words, gap)
-    words = (
-        f"{name}: cannot tell: {measure} {signed} {over}; {about(more_of(swaps, at) or 1)} could"
-    )
-    return GateResult(name, "cannot tell", words, gap)
+        words = f"{name} holds: {measure} {signed}, {drop}, {over}"
+    elif gap.high < 0:
+        outcome, words = "fell", f"{name} fell by {points(turned(gap))}: {measure} {over}"
+    else:
+        more = about(more_of(swaps, at) or 1)
+        outcome = "cannot tell"
+        words = f"{name}: cannot tell: {measure} {signed} {over}; {more} could"
+    return GateResult(name, outcome, words, gap)

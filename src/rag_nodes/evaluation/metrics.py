@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 
 class Passage(NamedTuple):
-    """Some characters of some document.
-
-    Attributes:
-        document: id of the document.
-        span: which of its characters.
-    """
+    """Some characters of a document, named by its id."""
 
     document: str
     span: Span

@@ -23,12 +23,8 @@ KS = (1, 3, 5, 10)
 class Step(NamedTuple):
     """How far a run is.
 
-    Attributes:
-        stage: indexing a row, asking it, or judging answers.
-        name: of the row; of the judge.
-        done: questions asked so far, of all rows; answers judged.
-        total: how many there will be; None while that is not known.
-        seconds_left: estimate; None while there is none.
+    A row of this `name` is indexed or asked, or a judge judges. Of `total` questions of all rows so
+    many were asked, or answers judged; `seconds_left` is an estimate, None while there is none.
     """
 
     stage: Literal["index", "ask", "judge"]

@@ -46,13 +46,9 @@ _IN_PROPORTION = (
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """A parser whose chunks have about the mean size that was asked for.
+    """A parser whose mean is, of all sizes tried, the nearest to the target, in tokens.
 
-    Attributes:
-        parser: the parser; of all sizes tried, the one whose mean is nearest.
-        mean: tokens of its chunks on average.
-        target: tokens that were asked for.
-        size: what `resized` was given for it.
+    `size` is what `resized` was given for it.
     """
 
     parser: SpanNodeParser
@@ -129,7 +125,7 @@ def matched(
             refused = error
             low, size = size, min(size * 2, (size + high) // 2)
             continue
-        nodes = [node for each in documents for node in (cut or _cut)(one, each)]
+        nodes = [node for each in documents for node in (cut(one, each) if cut else one([each]))]
         mean = mean_size(nodes, one.tokenizer)
         if best is None or abs(mean - target) < abs(best.mean - target):
             best = Matched(one, mean, target, size)
@@ -143,17 +139,8 @@ def matched(
     return best
 
 
-def _cut(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
-    return parser([document])
-
-
 def mean_size(nodes: Sequence[BaseNode], encoding: str = DEFAULT_ENCODING) -> float:
-    """Tokens of a chunk on average; 0 without chunks. Parents, which are not found, do not count.
-
-    Args:
-        nodes: of one parser.
-        encoding: in which that parser counted tokens.
-    """
+    """Tokens of a chunk on average; 0 without chunks. Parents are not found and do not count."""
     sizes = token_counts(nodes, encoding)
     return sum(sizes) / len(sizes) if sizes else 0.0
 
