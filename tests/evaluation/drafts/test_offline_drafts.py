@@ -206,6 +206,7 @@ def test_whether_a_word_keeps_its_capital_is_asked_of_the_document(
     "text",
     [
         "Ann: Well, I think we should open a window.\nBob: Yes, me too, as it is nice.\n" * 9,
+        "# Getting Started\n\nA basic build compiles and tests what somebody has written so far.",
         "# インストール方法\n\nこの章では、システムのインストール方法を説明します。簡単です。",
     ],
 )

@@ -123,7 +123,7 @@ def mine(text: str, language: str) -> str:
 def _howto_en(heading: str) -> str:
     """A heading with an imperative or a gerund in front, as after "How do I"."""
     first, _, rest = heading.partition(" ")
-    if FUNCTION_WORDS.issuperset(words(rest)) or rest == "started":
+    if FUNCTION_WORDS.issuperset(words(rest)) or rest.casefold() == "started":
         return ""  # "Save as", "Getting started"
     second = rest.partition(" ")[0].casefold()
     base = first.casefold()
