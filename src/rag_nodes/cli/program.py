@@ -97,6 +97,7 @@ _STORES: dict[str, tuple[str, ...]] = {
         "rag-nodes store push http://localhost:6333 --corpus contracts --json",
     ),
     "pull": ("rag-nodes store pull https://qdrant.example.com:6333 --store copy",),
+    "import_": ("rag-nodes store import qdrant_data --store rag_nodes_data",),
     "alias": (
         "rag-nodes store alias",
         "rag-nodes store alias handbook --corpus contracts --parser heading",

@@ -1,6 +1,7 @@
 """`rag-nodes store`: whole stores, from a folder to a server and back."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Never
 
 import typer
@@ -10,14 +11,17 @@ from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.old_progress import copy_words, shown_progress
 from rag_nodes.cli.options import STORE_SETTINGS
-from rag_nodes.cli.stores import inventory, kept, must_exist, of_parser
-from rag_nodes.cli.views.store import aliases_view, copies_view
+from rag_nodes.cli.stores import inventory, kept, must_exist, of_parser, opened
+from rag_nodes.cli.views.store import aliases_view, copies_view, imported_view
 from rag_nodes.cli.views.stored import foreign_words
 from rag_nodes.errors import CollectionMissingError, ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rag_nodes.store import Store
-    from rag_nodes.upkeep import HeldCollection, Inventory
+    from rag_nodes.store.importing import ImportFailure
+    from rag_nodes.upkeep import CopyFailure, HeldCollection, Inventory
 
 Collections = Annotated[
     list[str] | None,
@@ -72,6 +76,45 @@ def pull(
     settings = cli.settings()
     ends = source, settings.store
     _copy(cli, ends, collections or [], everything=everything, prune=prune)
+
+
+@takes(*STORE_SETTINGS)
+def import_(
+    cli: Invocation,
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER", help="As the program gives it: QdrantClient(path=...)."),
+    ],
+) -> None:
+    """Copy the collections of a folder of qdrant-client's local mode into the store.
+
+    Ids, payloads and vectors are copied as they are. The folder is only read. A collection that the
+    store has already is refused, unless it is empty. Ask what was imported by an alias (`store
+    alias`, then `ask --alias`), or measure it with `evaluate --collection`.
+    """
+    from rag_nodes.store.importing import ImportFailure, collections_in, import_collections
+
+    settings, source = cli.settings(), folder.expanduser().resolve()
+    names = collections_in(source)
+    if Path(settings.store).expanduser().resolve().is_relative_to(source):
+        raise ConfigurationError(
+            f"{settings.store}: the store would be made in the folder that is imported, which is "
+            "left as it is; name another one with --store"
+        )
+    store = opened(cli, settings)
+    with shown_progress(cli, names, copy_words) as progress:
+        outcomes = list(import_collections(source, store, progress))
+    failed = [one for one in outcomes if isinstance(one, ImportFailure)]
+    done = [one for one in outcomes if not isinstance(one, ImportFailure)]
+    if not done and failed:
+        raise failed[0].error
+    places = {"source": str(source), "target": store.location}
+    if cli.as_json:
+        lost = [{"collection": one.collection, "error": str(one.error)} for one in failed]
+        cli.emit({**places, "collections": [one._asdict() for one in done], "failed": lost})
+    else:
+        cli.show(*imported_view(done, **places))
+    _conclude(cli, failed, len(outcomes), "imported")
 
 
 @takes(*STORE_SETTINGS, "ledger", "corpus")
@@ -157,11 +200,18 @@ def _copy(
         cli.emit({**places, "collections": collections, "failed": not_copied})
     else:
         cli.show(*copies_view(done, **places))
+    _conclude(cli, failed, len(outcomes), "copied")
+
+
+def _conclude(
+    cli: Invocation, failed: "Sequence[CopyFailure | ImportFailure]", total: int, done: str
+) -> None:
+    """Name what was not done; the rest was."""
     if failed:
         for one in failed:
             cli.complain(f"{one.collection}: {one.error}")
-        count = f"{len(failed)} of {len(outcomes)} collections"
-        cli.complain(f"Not copied: {count}; mend the cause and run this again")
+        count = f"{len(failed)} of {total} collections"
+        cli.complain(f"Not {done}: {count}; mend the cause and run this again")
         raise typer.Exit(ExitCode.PARTIAL)
 
 

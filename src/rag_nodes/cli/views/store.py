@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from rag_nodes.store import CopyReport
+    from rag_nodes.store.importing import ImportReport
 
 
 def copies_view(copied: Sequence[CopyReport], source: str, target: str) -> Iterator[RenderableType]:
@@ -29,6 +30,19 @@ def copies_view(copied: Sequence[CopyReport], source: str, target: str) -> Itera
             kept = counted(one.extra, "point")
             yield plain(f"  {kept} of other documents stay there; --prune deletes them", "yellow")
     yield plain(f"From {near(source)} to {near(target)}.", "dim")
+
+
+def imported_view(
+    imported: Sequence[ImportReport], source: str, target: str
+) -> Iterator[RenderableType]:
+    """What became of each collection of another program."""
+    for one in imported:
+        yield plain(one.collection, "bold")
+        yield plain(f"  {counted(one.points, 'point')}")
+        if one.left_out:
+            names = ", ".join(repr(name) for name in one.left_out)
+            yield plain(f"  vectors that cannot be ranked here were left out: {names}", "yellow")
+    yield plain(f"From {near(source)}, which is as it was, to {near(target)}.", "dim")
 
 
 def aliases_view(aliases: Mapping[str, str], location: str) -> Iterator[RenderableType]:

@@ -239,16 +239,18 @@ class Collection(EngineCollection):
         """Delete its points."""
         self.shard.update(edge.UpdateOperation.delete_points_by_filter(self._scope()))
 
-    def _id(self, node_id: str) -> UUID:
-        """The engine's id of a node."""
+    def _id(self, node_id: str) -> UUID | int:
+        """The engine's id of a node, a number where another program gave it."""
         try:
-            own = UUID(node_id)
+            own = UUID(int=int(node_id)) if node_id.isdecimal() else UUID(node_id)
         except ValueError as error:
             raise ConfigurationError(
                 f"{self.where}: node id {node_id!r} is no UUID, and Qdrant takes nothing else; "
                 "give your nodes ids such as str(uuid.uuid4())"
             ) from error
-        return UUID(int=own.int ^ self._tenant.mask) if self._tenant else own
+        if self._tenant:
+            return UUID(int=own.int ^ self._tenant.mask)
+        return own.int if node_id.isdecimal() else own
 
     def _node_id(self, point_id: UUID) -> str:
         if self._tenant is None:

@@ -14,6 +14,7 @@ import errno
 import json
 import os
 import re
+import shlex
 import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -103,6 +104,12 @@ def check_ours(path: Path) -> None:
     """
     if not path.is_dir() or (path / MARKER).exists():
         return
+    if _is_local_mode(path):
+        command = f"rag-nodes store import {shlex.quote(str(path))} --store NEW"
+        raise StoreForeignError(
+            f"{path}: another program made this folder with qdrant-client's local mode, and it is "
+            f"left unchanged; copy its collections into a store of rag_nodes with `{command}`"
+        )
     within = path / COLLECTIONS
     if within.is_dir() and any(map(_is_collection, within.iterdir())):
         return  # ours, of which only the marker was lost
@@ -112,6 +119,12 @@ def check_ours(path: Path) -> None:
             f"{path}: this folder is no store of rag_nodes, and holds "
             f"{', '.join(found[:_NAMED])}{more}; choose a new or an empty folder for the store"
         )
+
+
+def _is_local_mode(path: Path) -> bool:
+    if any(path.glob("collection/*/storage.sqlite")):
+        return True
+    return isinstance(_read(path / "meta.json").get("collections"), dict)
 
 
 def unreadable(place: Path, error: Exception) -> StoreError:
@@ -155,7 +168,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 def describe(folder: Path, name: str, layout: Layout) -> None:
     """Write down what a collection is, as the engine cannot be asked."""
-    about = {"name": name, "size": layout.size, "sparse": SPARSE, "named": dict(layout.named)}
+    about = {"name": name, **layout._asdict(), "named": dict(layout.named)}
     replace_json(folder / ABOUT, about)
 
 
@@ -163,7 +176,7 @@ def _read_about(folder: Path) -> tuple[str, Layout]:
     about = json.loads((folder / ABOUT).read_bytes())
     named = {str(one): int(size) for one, size in about.get("named", {}).items()}
     words = SPARSE if about["sparse"] == SPARSE else None  # of another name: indexed in another way
-    layout = Layout(int(about["size"]), sparse=words, named=named)
+    layout = Layout(int(about["size"]), str(about["dense"]), words, named)
     if not (folder / SHARD / CONFIG).is_file():
         raise FileNotFoundError(f"{SHARD}/{CONFIG} is lost")
     return str(about["name"]), layout

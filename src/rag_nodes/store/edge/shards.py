@@ -21,7 +21,6 @@ import qdrant_edge as edge
 
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreFullError
 from rag_nodes.store.edge.folder import CONFIG, check_manifest, drop_manifest
-from rag_nodes.store.points import SPARSE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +81,7 @@ def made(folder: Path, layout: Layout, *, temporary: bool = False) -> Any:
             name: edge.EdgeVectorParams(size=size, distance=edge.Distance.Cosine)
             for name, size in layout.sizes.items()
         },
-        sparse_vectors={SPARSE: words},
+        sparse_vectors={layout.sparse: words} if layout.sparse else None,
         # Sixteen by default, even on four cores; here every call holds Python's lock anyway.
         max_search_threads=1,
         wal_enabled=not temporary,

@@ -1,0 +1,316 @@
+"""Collections of a folder of qdrant-client's local mode in a folder of ours."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import sqlite3
+import tomllib
+from contextlib import closing
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pytest
+from packaging.requirements import Requirement
+from qdrant_client import QdrantClient
+from qdrant_client.http import models as rest
+
+from rag_nodes.errors import ConfigurationError, StoreDamagedError, StoreError
+from rag_nodes.store import importing, open_store
+from rag_nodes.store.bm25 import document_vectors
+from rag_nodes.store.importing import ImportFailure, ImportReport, import_collections
+from rag_nodes.store.payload import payload_of
+from rag_nodes.store.points import DENSE, SPARSE, Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.store import CopyStep, Store
+
+TWO = rest.VectorParams(size=2, distance=rest.Distance.COSINE)
+
+
+@pytest.fixture
+def ours(tmp_path: Path) -> Any:
+    with open_store(tmp_path / "ours") as store:
+        yield store
+
+
+def written(tmp_path: Path, fill: Callable[[QdrantClient], object]) -> Path:
+    folder = tmp_path / "theirs"
+    with closing(QdrantClient(path=str(folder))) as client:
+        fill(client)
+    return folder
+
+
+def of_two(client: QdrantClient, name: str = "two", count: int = 5) -> None:
+    client.create_collection(name, vectors_config=TWO)
+    points = [
+        rest.PointStruct(id=one, vector=[one, 1.0], payload={"n": one})
+        for one in range(1, count + 1)
+    ]
+    client.upsert(name, points)
+
+
+def of(store: Store, name: str) -> Any:
+    found = store.engine.collection(name)
+    assert found is not None
+    return found
+
+
+def imported(
+    folder: Path, store: Store, progress: Callable[[CopyStep], None] | None = None
+) -> list[ImportReport | ImportFailure]:
+    return list(import_collections(folder, store, progress))
+
+
+def test_ids_payloads_and_all_vectors_are_there_afterwards(
+    tmp_path: Path, ours: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    nodes = [
+        make_node("the red fox", [1.0, 0.0, 0.0], flag=True),
+        make_node("a blue whale", [0.0, 1.0, 0.0]),
+    ]
+    weighed = zip(nodes, *document_vectors(node.text for node in nodes), strict=True)
+
+    def fill(client: QdrantClient) -> None:
+        client.create_collection(
+            collection,
+            vectors_config={
+                name: rest.VectorParams(size=size, distance=rest.Distance.COSINE)
+                for name, size in {DENSE: 3, "text-heading": 2}.items()
+            },
+            sparse_vectors_config={SPARSE: rest.SparseVectorParams(modifier=rest.Modifier.IDF)},
+        )
+        for node, indices, values in weighed:
+            words = rest.SparseVector(indices=indices, values=values)
+            vectors = {DENSE: node.get_embedding(), SPARSE: words, "text-heading": [0.6, 0.8]}
+            point = rest.PointStruct(id=node.node_id, vector=vectors, payload=payload_of(node))
+            client.upsert(collection, [point])
+
+    assert imported(written(tmp_path, fill), ours) == [ImportReport(collection, 2, ())]
+    [best, *_] = ours.search(collection, vector=[1.0, 0.0, 0.0], text="red", limit=2)
+    assert (best.node.node_id, best.node.text) == (nodes[0].node_id, "the red fox")
+    assert best.node.metadata["flag"] is True
+    assert best.keyword_score
+    [point] = of(ours, collection).read([nodes[0].node_id], vectors=True)
+    assert point.named == {"text-heading": pytest.approx([0.6, 0.8])}
+    ours.add(collection, [make_node("a third", [1.0, 0.0, 0.0])])
+    assert ours.count(collection) == 3
+
+
+def test_the_folder_is_not_changed_by_a_byte(tmp_path: Path, ours: Store) -> None:
+    folder = written(tmp_path, of_two)
+
+    def content() -> dict[Path, tuple[str, int]]:
+        return {
+            one: (hashlib.sha256(one.read_bytes()).hexdigest(), one.stat().st_mtime_ns)
+            for one in folder.rglob("*")
+            if one.is_file()
+        }
+
+    before = content()
+    imported(folder, ours)
+    assert content() == before
+
+
+def test_ids_of_both_kinds_and_points_that_were_written_again_are_there_once(
+    tmp_path: Path, ours: Store
+) -> None:
+    own = str(UUID(int=5))
+
+    def fill(client: QdrantClient) -> None:
+        of_two(client, count=1)
+        for text in ("old", "new"):
+            point = rest.PointStruct(id=own, vector=[0.0, 1.0], payload={"text": text})
+            client.upsert("two", [point])
+
+    assert imported(written(tmp_path, fill), ours) == [ImportReport("two", 2, ())]
+    points = {one.node_id: one.payload for one in of(ours, "two").read(["1", own])}
+    assert points == {"1": {"n": 1}, own: {"text": "new"}}
+
+
+def test_pages_are_told_as_they_are_written(
+    tmp_path: Path, ours: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "_PAGE", 2)
+    steps: list[CopyStep] = []
+    imported(written(tmp_path, of_two), ours, steps.append)
+    assert [(one.name, one.done, one.total) for one in steps] == [
+        ("two", 2, 5),
+        ("two", 4, 5),
+        ("two", 5, 5),
+    ]
+
+
+def test_a_collection_that_is_there_already_is_refused_and_the_others_are_imported(
+    tmp_path: Path, ours: Store
+) -> None:
+    folder = written(tmp_path, of_two)
+    imported(folder, ours)
+    with closing(QdrantClient(path=str(folder))) as client:
+        of_two(client, "further")
+    refused, done = imported(folder, ours)
+    assert isinstance(refused, ImportFailure)
+    assert "'two' is there already, with 5 points; import into another folder" in str(refused.error)
+    assert done == ImportReport("further", 5, ())
+    assert of(ours, "two").count(None) == 5
+
+
+def test_an_empty_collection_makes_room(tmp_path: Path, ours: Store) -> None:
+    ours.engine.create("two", Layout(7))
+    assert imported(written(tmp_path, of_two), ours) == [ImportReport("two", 5, ())]
+
+
+def test_a_name_that_is_an_alias_here_is_refused(
+    tmp_path: Path, ours: Store, make_node: Callable[..., TextNode]
+) -> None:
+    ours.add("c", [make_node("one", [1.0, 0.0])])
+    ours.point_alias("two", "c")
+    [refused] = imported(written(tmp_path, of_two), ours)
+    assert isinstance(refused, ImportFailure)
+    assert "'two' is an alias there" in str(refused.error)
+
+
+def test_a_collection_that_cannot_be_read_to_its_end_is_not_there_in_part(
+    tmp_path: Path, ours: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "_PAGE", 2)
+    folder = written(tmp_path, of_two)
+    points = importing._points
+
+    def torn(*given: Any) -> Any:
+        yield from list(points(*given))[:3]
+        raise StoreError("torn")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(importing, "_points", torn)
+        [failed] = imported(folder, ours)
+    assert isinstance(failed, ImportFailure)
+    assert ours.engine.names() == []
+    assert imported(folder, ours) == [ImportReport("two", 5, ())]
+
+
+def test_an_import_that_was_killed_is_made_anew(
+    tmp_path: Path, ours: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = written(tmp_path, of_two)
+    with monkeypatch.context() as killed:
+        killed.setattr(type(ours.engine), "drop", lambda *_: None)
+
+        def ended(_: object) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            imported(folder, ours, ended)
+    assert of(ours, "two").count(None) == 5
+    assert imported(folder, ours) == [ImportReport("two", 5, ())]
+    assert of(ours, "two").marks() == {}
+
+
+def test_vectors_of_a_model_for_words_that_is_not_ours_are_named_as_left_out(
+    tmp_path: Path, ours: Store
+) -> None:
+    def fill(client: QdrantClient) -> None:
+        words = {SPARSE: rest.SparseVectorParams()}
+        client.create_collection("c", vectors_config={DENSE: TWO}, sparse_vectors_config=words)
+
+    assert imported(written(tmp_path, fill), ours) == [ImportReport("c", 0, (SPARSE,))]
+
+
+@pytest.mark.parametrize(
+    ("vectors", "said"),
+    [
+        (rest.VectorParams(size=4, distance=rest.Distance.EUCLID), "compares vectors by Euclid"),
+        (
+            {
+                name: rest.VectorParams(size=4, distance=rest.Distance.COSINE)
+                for name in ("title", "body")
+            },
+            "has 2 kinds of vectors (title, body)",
+        ),
+        (
+            rest.VectorParams(
+                size=4,
+                distance=rest.Distance.COSINE,
+                multivector_config=rest.MultiVectorConfig(
+                    comparator=rest.MultiVectorComparator.MAX_SIM
+                ),
+            ),
+            "compares vectors several per chunk",
+        ),
+    ],
+    ids=["euclid", "two", "many"],
+)
+def test_vectors_that_cannot_be_ranked_here_are_named(
+    tmp_path: Path, ours: Store, vectors: Any, said: str
+) -> None:
+    folder = written(
+        tmp_path, lambda client: client.create_collection("theirs", vectors_config=vectors)
+    )
+    [refused] = imported(folder, ours)
+    assert isinstance(refused, ImportFailure)
+    assert said in str(refused.error)
+    assert "ingest the documents" in str(refused.error)
+    assert ours.engine.names() == []
+
+
+def test_a_store_without_a_folder_is_refused(tmp_path: Path) -> None:
+    folder = written(tmp_path, of_two)
+    with open_store() as memory, pytest.raises(ConfigurationError, match="into a folder"):
+        imported(folder, memory)
+
+
+def test_the_installed_client_is_within_the_bound_that_was_tried() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    extra = map(Requirement, project["optional-dependencies"]["qdrant"])
+    [bound] = [one for one in extra if one.name == "qdrant-client"]
+    assert "<" in str(bound.specifier)
+    assert bound.specifier.contains(version("qdrant-client"))
+
+
+def test_a_point_that_would_run_something_is_refused(tmp_path: Path, ours: Store) -> None:
+    class Evil:
+        def __reduce__(self) -> Any:
+            return os.mkdir, (str(tmp_path / "ran"),)
+
+    folder = written(tmp_path, of_two)
+    with closing(sqlite3.connect(folder / "collection" / "two" / "storage.sqlite")) as rows, rows:
+        rows.execute("INSERT INTO points VALUES ('x', ?)", [pickle.dumps(Evil())])
+    [failed] = imported(folder, ours)
+    assert isinstance(failed, ImportFailure)
+    assert "holds a posix" in str(failed.error)
+    assert not (tmp_path / "ran").exists()
+    assert ours.engine.names() == []
+
+
+def test_a_folder_that_a_program_has_open_is_read_and_stays_its_own(
+    tmp_path: Path, ours: Store
+) -> None:
+    with closing(QdrantClient(path=str(tmp_path / "theirs"))) as client:
+        of_two(client)
+        assert imported(tmp_path / "theirs", ours) == [ImportReport("two", 5, ())]
+        client.delete("two", [1])
+        assert client.count("two").count == 4
+
+
+@pytest.mark.parametrize(
+    ("told", "error", "said"),
+    [
+        ("{", StoreDamagedError, r"meta\.json: it cannot be read"),
+        ('{"title": "Notes"}', StoreDamagedError, r"meta\.json: it cannot be read"),
+        (None, StoreError, "no folder of qdrant-client's local mode"),
+    ],
+)
+def test_a_folder_whose_list_of_collections_is_lost_or_torn_is_named(
+    tmp_path: Path, ours: Store, told: str | None, error: type[StoreError], said: str
+) -> None:
+    if told:
+        (tmp_path / "meta.json").write_text(told)
+    with pytest.raises(error, match=said):
+        imported(tmp_path, ours)
