@@ -86,8 +86,8 @@ def test_four_times_the_page_takes_no_more_than_five_times_the_steps(unit: str) 
     assert many < 5 * few
 
 
-def test_a_million_levels_reach_the_parser_as_a_hundred() -> None:
-    simple, warnings = bounded("<div>" * 1_000_000 + "deep" + "</div>" * 1_000_000, DEEPEST)
+def test_a_hundred_thousand_levels_reach_the_parser_as_a_hundred() -> None:
+    simple, warnings = bounded("<div>" * 100_000 + "deep" + "</div>" * 100_000, DEEPEST)
     assert simple.count("<div>") == simple.count("</div>") == DEEPEST
     assert simple.split() == ["<div>" * DEEPEST, "deep", "</div>" * DEEPEST]
     assert warnings == (f"elements nested over {DEEPEST} levels deep were read as plain text",)
