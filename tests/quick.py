@@ -50,6 +50,7 @@ SLOW = (
     "readers/test_tabular_reader.py",
     "store/edge/test_damage.py",
     "store/test_filters_on_a_server.py",
+    "store/test_grpc.py",
     "store/test_payload_version.py",
     "store/test_requests_to_a_server.py",
     "store/test_server_faults.py",

@@ -24,11 +24,11 @@ SERVER = ("--store", "http://192.168.0.9:6333")
 def test_options_of_the_server_come_from_flags_file_and_environment(
     command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, no_configuration: Path
 ) -> None:
-    flags = ("--store-option", "quantization=scalar", "--store-option", "retries=9")
+    flags = ("--store-option", "quantization=scalar", "--store-option", "grpc=true")
     shown = command("ask", "?", *SERVER, *flags, "--print-config")
     assert tomllib.loads(shown.stdout)["store_options"] == {
         "quantization": "scalar",
-        "retries": 9,
+        "grpc": "true",
     }
     (no_configuration / "rag_nodes.toml").write_text("[store_options]\nreplicas = 2\n")
     shown = command("ask", "?", "--print-config")

@@ -1,11 +1,13 @@
 """What we assume about Qdrant's engine; raise its bound when all of this passes.
 
-Each test fails with what breaks for our users where the assumption no longer holds.
+Each test fails with what breaks for our users where the assumption no longer holds, or says which
+care of ours has become needless.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
@@ -38,6 +40,11 @@ def put(shard: Any, number: int, vector: Any, **payload: Any) -> None:
     shard.update(edge.UpdateOperation.upsert_points([point]))
 
 
+def matching(shard: Any, value: object) -> int:
+    condition = edge.FieldCondition(key="flag", match=edge.MatchValue(value=value))
+    return int(shard.count(edge.CountRequest(exact=True, filter=edge.Filter(must=[condition]))))
+
+
 def word_score(shard: Any, params: Any) -> float:
     nearest = edge.Query.Nearest(edge.SparseVector([7], [1.0]), SPARSE)
     [best, *_] = shard.query(edge.QueryRequest(limit=1, query=nearest, params=params))
@@ -51,6 +58,34 @@ def test_the_installed_engine_is_within_the_bound_that_was_tried() -> None:
     assert bound.specifier.contains(version("qdrant-edge-py"))
 
 
+def test_a_filter_finds_neither_true_nor_false(shard: Any) -> None:
+    put(shard, 1, [1.0, 0.0], flag=True)
+    put(shard, 2, [1.0, 0.0], flag=1)
+    assert [matching(shard, True), matching(shard, 1)] == [1, 1], "flags need no texts any more"
+    [found], _ = shard.scroll(
+        edge.ScrollRequest(
+            filter=edge.Filter(
+                must=[edge.FieldCondition(key="flag", match=edge.MatchValue(value=True))]
+            )
+        )
+    )
+    assert found.id == UUID(int=2), "flags need no texts any more"
+
+
+def test_no_number_is_taken_for_a_number(shard: Any) -> None:
+    put(shard, 1, [float("nan"), 0.0])
+    assert shard.info().points_count == 1, "embeddings need not be looked at before a write"
+
+
+def test_what_is_nested_too_deeply_is_stored_and_breaks_reading(shard: Any) -> None:
+    deep: Any = 1
+    for _ in range(200):
+        deep = [deep]
+    put(shard, 1, [1.0, 0.0], deep=deep)
+    with pytest.raises(Exception, match="recursion"):
+        shard.scroll(edge.ScrollRequest(with_payload=True))
+
+
 def test_deleted_points_count_as_documents_unless_the_corpus_is_named(shard: Any) -> None:
     plain, named = edge.SearchParams(), edge.SearchParams(idf=edge.IdfParams(corpus=edge.Filter()))
     put(shard, 1, [1.0, 0.0])
@@ -60,6 +95,30 @@ def test_deleted_points_count_as_documents_unless_the_corpus_is_named(shard: Any
     shard.update(edge.UpdateOperation.delete_points([UUID(int=n) for n in range(2, 30)]))
     assert word_score(shard, named) == pytest.approx(expected), "scores change with every delete"
     assert word_score(shard, plain) != pytest.approx(expected), "the corpus need not be named"
+
+
+def test_one_folder_opens_once(shard: Any, tmp_path: Path) -> None:
+    put(shard, 1, [1.0, 0.0])
+    with pytest.raises(Exception, match="WouldBlock"):
+        edge.EdgeShard.load(str(tmp_path / "shard"))
+
+
+def test_opening_an_empty_folder_leaves_files_in_it(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="edge"):
+        edge.EdgeShard.load(str(tmp_path))
+    assert list(tmp_path.iterdir()), "a folder need not be looked at before it is opened"
+    with pytest.raises(FileNotFoundError, match=r"edge_config\.json is lost"):
+        shards.loaded(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_batch_with_one_bad_point_is_refused_and_stored_in_part(shard: Any) -> None:
+    good = [edge.Point(UUID(int=n), {DENSE: [1.0, 0.0]}, {}) for n in range(1, 41)]
+    bad = edge.Point(UUID(int=99), {DENSE: [1.0, 0.0, 0.0]}, {})
+    for _ in range(8):
+        with pytest.raises(Exception, match="dimension"):
+            shard.update(edge.UpdateOperation.upsert_points([*good, bad]))
+    assert shard.info().points_count, "a batch is all or nothing: points need no look before"
 
 
 def test_a_shard_keeps_to_few_threads(tmp_path: Path) -> None:
@@ -82,6 +141,25 @@ def test_a_place_in_a_list_has_an_index_of_its_own(shard: Any, tmp_path: Path) -
     second = edge.FieldCondition(key="heading_path[1]", match=edge.MatchValue(value="B"))
     scope = edge.Filter(must=[second])
     assert shard.count(edge.CountRequest(exact=True, filter=scope)) == 1
+
+
+def test_without_a_log_there_is_no_lock_and_nothing_is_kept_without_a_flush(tmp_path: Path) -> None:
+    made = shards.made(tmp_path / "loose", Layout(2), temporary=True)
+    made.flush()
+    put(made, 1, [1.0, 0.0])
+    again = edge.EdgeShard.load(str(tmp_path / "loose"))
+    assert again.info().points_count == 0, "the engine locks by itself: ours is needless"
+    for one in (again, made):
+        one.close()
+
+
+def test_closing_hides_what_could_not_be_written_and_flushing_tells(tmp_path: Path) -> None:
+    made = shards.made(tmp_path / "here", Layout(2))
+    put(made, 1, [1.0, 0.0])
+    shutil.rmtree(tmp_path / "here")
+    with pytest.raises(Exception, match="No such file"):
+        made.flush()
+    made.close()
 
 
 def parts_of(shard: Any, *numbers: range) -> Any:

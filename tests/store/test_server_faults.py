@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from llama_index.core.schema import TextNode
-    from qdrant_server import Fault, QdrantDouble
+    from store.qdrant_server import Fault, QdrantDouble
 
     from rag_nodes.store import Store
 

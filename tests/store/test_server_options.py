@@ -26,6 +26,7 @@ KEPT: dict[str, Any] = {
     "shards": 3,
     "replicas": 2,
     "vectors_on_disk": True,
+    "payload_on_disk": False,
     "hnsw_m": 0,
 }
 
@@ -34,11 +35,12 @@ KEPT: dict[str, Any] = {
     ("values", "said"),
     [
         ({"quantisation": "scalar"}, "quantisation is unknown; did you mean quantization"),
-        ({"zzz": 1}, "options are: ca_file, "),
+        ({"zzz": 1}, "options are: grpc, "),
         ({"quantization": "tiny"}, "quantization: .*'scalar', 'product' or 'binary'"),
         ({"shards": 0}, "shards: .*greater than or equal to 1"),
         ({"timeout": "nan"}, "timeout"),
         ({"retries": "often"}, "retries: .*integer"),
+        ({"grpc": True, "ca_file": "x"}, "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"),
     ],
 )
 def test_a_wrong_option_is_named(values: dict[str, Any], said: str) -> None:
@@ -110,8 +112,8 @@ def test_a_new_collection_is_kept_as_the_options_say(
     assert made["quantization_config"] == {"scalar": {"type": "int8", "always_ram": True}}
     assert made["vectors"]["text-dense"]["on_disk"] is True
     assert made["hnsw_config"] == {"m": 0}
-    named = ("shard_number", "replication_factor")
-    assert [made[name] for name in named] == [3, 2]
+    named = ("shard_number", "replication_factor", "on_disk_payload")
+    assert [made[name] for name in named] == [3, 2, False]
 
 
 def test_without_options_the_server_decides(

@@ -49,7 +49,7 @@ SETTINGS: dict[str, Any] = {
         typer.Option(
             "--store-option",
             metavar=ASSIGNMENT,
-            help="Option of the Qdrant server, repeatable: retries=9, quantization=scalar, "
+            help="Option of the Qdrant server, repeatable: grpc=true, quantization=scalar, "
             "replicas=2. The key is taken from RAG_NODES_STORE_API_KEY.",
         ),
     ],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rag_nodes.errors import ConfigurationError, MissingExtraError, StoreError
 from rag_nodes.store.engine import MEMORY
@@ -22,15 +22,19 @@ if TYPE_CHECKING:
 class ServerOptions(BaseModel):
     """Options of a Qdrant server; what is None is left to the server.
 
-    The first four say how it is reached, the others how collections are kept that are made.
+    The first six say how it is reached, the others how collections are kept that are made.
 
     Example:
-        >>> ServerOptions.of({"quantization": "scalar"}).quantization
+        >>> ServerOptions.of({"grpc": True, "quantization": "scalar"}).quantization
         'scalar'
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
+    grpc: bool = False
+    """Speak gRPC, which is faster for large answers and bulk writes, instead of HTTP."""
+    grpc_port: int = Field(default=6334, ge=1, le=65535)
+    """Port of gRPC on the host of the URL."""
     ca_file: str | None = None
     """File with the certificate (PEM) of the authority that signed the server's, where it is none
     that everybody trusts. There is no way to trust whatever answers."""
@@ -39,7 +43,8 @@ class ServerOptions(BaseModel):
     retries: int = Field(default=5, ge=0, le=20)
     """How often a request is repeated that met a refused or broken connection, a full server
     (HTTP 429) or a fault of its own (HTTP 5xx), after 0.25, 0.5, 1, 2 … seconds, each shortened at
-    random by up to half. Every request of ours may be repeated: points are written by id."""
+    random by up to half. Every request of ours may be repeated: points are written by id. gRPC
+    repeats four times at most."""
     trusted_network: bool = False
     """The API key may cross the network unencrypted, by http:// to another machine."""
     quantization: Literal["scalar", "product", "binary"] | None = None
@@ -51,6 +56,8 @@ class ServerOptions(BaseModel):
     """Copies of each part, on as many machines."""
     vectors_on_disk: bool | None = None
     """Keep embeddings on disk, read as they are needed, and not in memory."""
+    payload_on_disk: bool | None = None
+    """The same of texts and metadata."""
     hnsw_m: int | None = Field(default=None, ge=0)
     """Links of each point in the search graph; 0 builds none, which makes loading much cheaper and
     searching a look at every point."""
@@ -66,6 +73,15 @@ class ServerOptions(BaseModel):
             return cls(**values)
         except ValidationError as error:
             raise ConfigurationError(_readable(error)) from error
+
+    @model_validator(mode="after")
+    def _certificates_are_for_http(self) -> ServerOptions:
+        if self.grpc and self.ca_file:
+            raise ValueError(
+                "gRPC reads its own list of authorities; leave ca_file out and set the variable "
+                "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH to that file"
+            )
+        return self
 
     def certificates(self) -> ssl.SSLContext | None:
         """What the server's certificate is checked against; None for what everybody trusts.
@@ -94,7 +110,8 @@ def _readable(error: ValidationError) -> str:
             hint = f"did you mean {close[0]}?" if close else f"options are: {', '.join(known)}"
             lines.append(f"store option {name} is unknown; {hint}")
         else:
-            lines.append(f"store option {name}: {said}")
+            said = said.removeprefix("Value error, ")
+            lines.append(f"store option {name}: {said}" if name else f"store options: {said}")
     return "; ".join(lines)
 
 

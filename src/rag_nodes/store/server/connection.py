@@ -15,6 +15,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from grpc import RpcError, StatusCode
 from httpx import ConnectError, TimeoutException
 from pydantic import ValidationError
 from qdrant_client import QdrantClient
@@ -50,7 +51,21 @@ REFUSED = (401, 403)
 """Statuses of a key that may not do it."""
 NOT_FOUND = 404
 _FULL = 429
+_LATE = 504
 _FAULTS = range(500, 600)
+_OF_GRPC = {
+    StatusCode.UNAUTHENTICATED: 401,
+    StatusCode.PERMISSION_DENIED: 403,
+    StatusCode.NOT_FOUND: NOT_FOUND,
+    StatusCode.RESOURCE_EXHAUSTED: _FULL,
+    StatusCode.INTERNAL: 500,
+    StatusCode.UNAVAILABLE: 503,
+    StatusCode.DEADLINE_EXCEEDED: _LATE,
+}
+_GRPC_TRIES = 5
+"""As many as gRPC makes of one call, whatever it is told."""
+_GRPC_BUFFER = 64 * 1024 * 1024
+"""Bytes of a call that gRPC keeps for a repetition; it does not repeat larger ones."""
 _INDEX_REMEDY = (
     "; in strict mode it filters by indexed keys only: those of `Filter` are indexed by the first "
     "write, others by its own interface"
@@ -60,7 +75,13 @@ _INDEX_REMEDY = (
 def connected(url: str, api_key: str | None, options: ServerOptions) -> QdrantClient:
     """What asks a server that answered within `PROBE_SECONDS`; errors are those of `Served`."""
     _check_key(url, api_key, options)
-    given: dict[str, Any] = {"url": url, "api_key": api_key, "check_compatibility": False}
+    given: dict[str, Any] = {
+        "url": url,
+        "api_key": api_key,
+        "check_compatibility": False,
+        "prefer_grpc": options.grpc,
+        "grpc_port": options.grpc_port,
+    }
     certificates = options.certificates()
     if certificates is not None:
         given["verify"] = certificates
@@ -68,11 +89,12 @@ def connected(url: str, api_key: str | None, options: ServerOptions) -> QdrantCl
     warnings.filterwarnings("ignore", message="Api key is used with an insecure connection")
     with translated(url):
         # Where nobody listens, whoever mistyped the URL is told at once.
-        probe = QdrantClient(**given, timeout=PROBE_SECONDS)
+        probe = QdrantClient(**given, grpc_options=_grpc_retries(0), timeout=PROBE_SECONDS)
         probe.http.client.add_middleware(_retrying(options.retries, TimeoutException, ConnectError))
         with closing(probe):
             probe.get_collections()
-        client = QdrantClient(**given, timeout=math.ceil(options.timeout))
+        given["timeout"] = math.ceil(options.timeout)
+        client = QdrantClient(**given, grpc_options=_grpc_retries(options.retries))
         # A request that was slow would be slow again; a server that was there restarts.
         client.http.client.add_middleware(_retrying(options.retries, TimeoutException))
     return client
@@ -127,6 +149,25 @@ def _retrying(times: int, *final: type[Exception]) -> Callable[..., Response]:
     return middleware
 
 
+def _grpc_retries(times: int) -> dict[str, Any]:
+    """The same for calls by gRPC, which repeats by itself once it is told."""
+    policy = {
+        "maxAttempts": min(times + 1, _GRPC_TRIES),
+        "initialBackoff": f"{FIRST_WAIT}s",
+        "maxBackoff": f"{LONGEST_WAIT}s",
+        "backoffMultiplier": 2,
+        "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED", "INTERNAL"],
+    }
+    config = {"methodConfig": [{"name": [{}], "retryPolicy": policy}]}
+    if not times:
+        return {"grpc.enable_retries": 0}
+    return {
+        "grpc.enable_retries": 1,
+        "grpc.service_config": json.dumps(config),
+        "grpc.per_rpc_retry_buffer_size": _GRPC_BUFFER,
+    }
+
+
 @contextmanager
 def translated(location: str, collection: str = "") -> Iterator[None]:
     """Run calls of a server so that whatever they raise on purpose comes out as a `StoreError`.
@@ -155,7 +196,9 @@ def status_of(error: Exception) -> int | None:
     """The HTTP status that an error stands for; None where it is none of a server's."""
     if isinstance(error, UnexpectedResponse):
         return error.status_code
-    return _FULL if isinstance(error, ResourceExhaustedResponse) else None
+    if isinstance(error, ResourceExhaustedResponse):
+        return _FULL
+    return _OF_GRPC.get(error.code(), 400) if isinstance(error, RpcError) else None
 
 
 def _answered(error: Exception, status: int, where: str) -> StoreError:
@@ -164,10 +207,14 @@ def _answered(error: Exception, status: int, where: str) -> StoreError:
         return StoreError(
             f"{where}: the Qdrant server refused the key (HTTP {status}); set the right one"
         )
-    try:
-        said = str(json.loads(getattr(error, "content", b""))["status"]["error"])
-    except (ValueError, KeyError, TypeError):
-        said = getattr(error, "reason_phrase", "") or str(error)
+    said = _said(error)
+    if isinstance(error, RpcError) and "failed to connect" in said.lower():
+        return StoreUnreachableError(
+            f"{where}: the Qdrant server does not answer by gRPC ({said}); check that it is "
+            "running and the store option grpc_port, or do without the option grpc"
+        )
+    if status == _LATE:
+        return _late(where, said)
     if status in {_FULL, *_FAULTS}:
         return StoreUnreachableError(
             f"{where}: the Qdrant server could not do it, also when asked again (HTTP {status}: "
@@ -180,10 +227,7 @@ def _answered(error: Exception, status: int, where: str) -> StoreError:
 def _no_answer(error: Exception, where: str) -> StoreError:
     """What is said where an answer is missing, late or garbled."""
     if isinstance(error, TimeoutException):
-        return StoreUnreachableError(
-            f"{where}: the Qdrant server did not answer in time ({type(error).__name__}); check "
-            "the address and the server's load, or raise the store option timeout"
-        )
+        return _late(where, type(error).__name__)
     if isinstance(error, ValidationError):
         return StoreUnreachableError(
             f"{where}: what answers there does not speak as a Qdrant server does; check the "
@@ -193,3 +237,20 @@ def _no_answer(error: Exception, where: str) -> StoreError:
         f"{where}: the Qdrant server does not answer ({error}); check the address and that the "
         "server is running"
     )
+
+
+def _late(where: str, said: str) -> StoreError:
+    return StoreUnreachableError(
+        f"{where}: the Qdrant server did not answer in time ({said}); check the address and the "
+        "server's load, or raise the store option timeout"
+    )
+
+
+def _said(error: Exception) -> str:
+    """What the server says about it."""
+    if isinstance(error, RpcError):
+        return str(error.details())
+    try:
+        return str(json.loads(getattr(error, "content", b""))["status"]["error"])
+    except (ValueError, KeyError, TypeError):
+        return getattr(error, "reason_phrase", "") or str(error)

@@ -114,6 +114,7 @@ def new_collection(options: ServerOptions, sizes: Mapping[str, int]) -> dict[str
         "sparse_vectors_config": {SPARSE: rest.SparseVectorParams(modifier=rest.Modifier.IDF)},
         "shard_number": options.shards,
         "replication_factor": options.replicas,
+        "on_disk_payload": options.payload_on_disk,
         "hnsw_config": graph,
         "quantization_config": _COPIES.get(options.quantization or ""),
     }
