@@ -146,7 +146,7 @@ def import_all() -> None:
     for name in (
         "llama_index.core.ingestion",
         "qdrant_edge",
-        "rag_nodes.cli.commands.ingest",
+        "rag_nodes.operations.ingesting",
         "rag_nodes.pipeline",
         "rag_nodes.query",
         "rag_nodes.readers",

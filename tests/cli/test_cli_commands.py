@@ -221,7 +221,8 @@ def test_nothing_is_asked_when_no_file_could_be_read(
     command: Callable[..., Ended], corrupt: Path
 ) -> None:
     ended = command("compare", corrupt, "-a", QUESTION, "-p", "fixed", "--json")
-    assert (ended.code, ended.stdout) == (ExitCode.FAILURE, "")
+    assert (ended.code, ended.json["columns"]) == (ExitCode.FAILURE, [])
+    assert "the file is damaged" in ended.json["files"][0]["error"]
     assert "the file is damaged" in ended.stderr
     assert "the file is damaged" in command("compare", corrupt, "-a", QUESTION).stdout
 

@@ -193,7 +193,7 @@ def test_questions_about_another_file_say_which_one_it_is(
     ("arguments", "message"),
     [
         (("--budget", "many"), "must be numbers with commas"),
-        (("--budget", "0"), "at least 1 token"),
+        (("--budget", "0"), "at least 1 item"),
         (("--fail-under", "recall"), "such as recall@1000"),
         (("--baseline", "nowhere.json"), "nowhere.json: no such file or folder"),
         (("--html", "/nowhere/at/all/report.html"), "cannot be written"),

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rag_nodes.cli.derive import settings_of
 from rag_nodes.cli.failures import ExitCode
+from rag_nodes.operations import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,18 +69,18 @@ def test_a_key_is_not_taken_as_a_flag_and_not_repeated(
 
 
 def test_options_with_keys_are_masked_and_come_back_as_they_were(
-    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, manual: Path
+    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = f'{{"letters": "xyz", "api_key": "{KEY}"}}'
     monkeypatch.setenv("RAG_NODES_EMBEDDING_OPTIONS", given)
-    shown = command("compare", manual, *ASKED, *EMBEDDING[:3], "num_workers=3", "--print-config")
+    shown = command("--print-config")
     assert shown.code == ExitCode.DONE
     assert KEY not in shown.stdout + shown.stderr
     assert '# api_key = "****"' in shown.stdout
     options = tomllib.loads(shown.stdout)["embedding_options"]
-    assert options == {"letters": "xyz", "num_workers": 3}
-    as_json = command("compare", manual, *ASKED, "--print-config", "--json").json["settings"]
-    assert as_json["embedding_options"] == {"letters": "xyz", "api_key": "****"}
+    assert options == {"letters": "xyz"}
+    settings = settings_of(named("ask"), {"embedding_options": ["num_workers=3"]})
+    assert settings.embedding_options == {"letters": "xyz", "api_key": KEY, "num_workers": 3}
 
 
 def test_an_option_that_is_no_assignment_is_refused(

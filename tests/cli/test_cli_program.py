@@ -18,8 +18,7 @@ from rag_nodes import errors
 from rag_nodes.cli import main
 from rag_nodes.cli.failures import ExitCode, exit_code_of
 from rag_nodes.cli.invocation import Invocation
-from rag_nodes.cli.options import MODEL_SETTINGS, SETTINGS
-from rag_nodes.cli.selection import context_budget
+from rag_nodes.operations.run import context_budget
 from rag_nodes.parsers import PRESETS
 from rag_nodes.settings import Settings
 from rag_nodes.workspace import Workspace
@@ -151,11 +150,6 @@ def test_the_help_of_a_command_names_every_preset(command: Callable[..., Ended])
     assert ", ".join(PRESETS) in said
 
 
-def test_every_setting_with_an_option_exists() -> None:
-    assert SETTINGS.keys() <= Settings.model_fields.keys()
-    assert set(MODEL_SETTINGS) <= SETTINGS.keys()
-
-
 # --- settings -----------------------------------------------------------------------------------
 
 
@@ -185,9 +179,13 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_file(
     (tmp_path / "rag_nodes.toml").write_text('corpus = "file"\nbudget = 7\nstore = "file"\n')
     monkeypatch.setenv("RAG_NODES_CORPUS", "environment")
     monkeypatch.setenv("RAG_NODES_BUDGET", "8")
-    ended = command("ask", "why?", "--budget", "9", "--print-config", "--json")
-    settings = ended.json["settings"]
-    assert (settings["budget"], settings["corpus"], settings["store"]) == (9, "environment", "file")
+    (tmp_path / "file").mkdir()
+    (tmp_path / "flag").mkdir()
+    values = tomllib.loads(command("--print-config").stdout)
+    assert (values["budget"], values["corpus"], values["store"]) == (8, "environment", "file")
+    assert command("status", "--json").json["store"].endswith("file")
+    monkeypatch.setenv("RAG_NODES_STORE", "environment")
+    assert command("status", "--store", "flag", "--json").json["store"].endswith("flag")
 
 
 @pytest.mark.usefixtures("no_configuration")
@@ -295,7 +293,7 @@ def test_a_run_that_is_asked_to_end_does_so_as_by_ctrl_c(
     number = signal.Signals[name]
     closed: list[str] = []
 
-    def models(_: Workspace) -> None:
+    def models(_: Workspace, **__: object) -> None:
         try:
             signal.raise_signal(number)
         finally:

@@ -104,15 +104,18 @@ def test_what_a_terminal_would_act_on_is_not_shown(
     assert "\x1b" in command("read", path, "--markdown").stdout
 
 
-@pytest.mark.parametrize(
-    ("options", "word"), [(("--json", "--markdown"), "exclude"), (("--layout", "x"), "onnx")]
-)
-def test_options_that_make_no_sense_are_refused(
-    command: Callable[..., Ended], manual: Path, options: tuple[str, ...], word: str
+def test_the_text_is_in_the_json_where_it_is_asked_for(
+    command: Callable[..., Ended], manual: Path
 ) -> None:
-    ended = command("read", manual, *options)
+    (found,) = command("read", manual, "--json", "--markdown").json["documents"]
+    assert found["text"] == manual.read_text(encoding="utf-8")
+    assert "text" not in command("read", manual, "--json").json["documents"][0]
+
+
+def test_a_layout_that_is_unknown_is_refused(command: Callable[..., Ended], manual: Path) -> None:
+    ended = command("read", manual, "--layout", "x")
     assert ended.code == ExitCode.USAGE
-    assert word in ended.stderr
+    assert "onnx" in ended.stderr
 
 
 def test_limits_come_from_the_settings(

@@ -1,7 +1,9 @@
-"""`ingest --shard I/N`, as a scheduler's script would use them."""
+"""`ingest --shard I/N` and `--engine ray`, as a scheduler's script would use them."""
 
 from __future__ import annotations
 
+import socket
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -40,3 +42,28 @@ def test_what_is_no_shard_is_a_usage_error(command: Callable[..., Ended], docs: 
     ended = command("ingest", str(docs), "--shard", "3/2")
     assert ended.code == 2
     assert "from 1/8 to 8/8" in ended.stderr
+
+
+def test_a_cluster_that_is_not_there_is_one_sentence_and_writes_nothing(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    (tmp_path / "a.md").write_text("# A\n\nTea.", "utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    there = ["--engine", "ray", "--ray-address", f"127.0.0.1:{port}"]
+    ended = command("ingest", str(tmp_path), "--store", str(tmp_path / "store"), *there)
+    assert ended.code == 1
+    assert f"no Ray cluster answers at 127.0.0.1:{port}" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not [*(tmp_path / "store").glob("collections/*")]
+
+
+def test_without_ray_installed_the_command_says_how_to_install_it(
+    command: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    (tmp_path / "a.md").write_text("# A\n\nTea.", "utf-8")
+    ended = command("ingest", tmp_path, "--store", tmp_path / "store", "--engine", "ray")
+    assert ended.code == 5
+    assert "pip install 'rag-nodes[ray]'" in ended.stderr
+    assert not (tmp_path / "store").exists()

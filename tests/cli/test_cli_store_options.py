@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from store import qdrant_server as _server
 
+from rag_nodes.cli.derive import settings_of
 from rag_nodes.cli.failures import ExitCode
+from rag_nodes.operations import named
 from rag_nodes.store.server import connection
 
 if TYPE_CHECKING:
@@ -24,17 +26,13 @@ SERVER = ("--store", "http://192.168.0.9:6333")
 def test_options_of_the_server_come_from_flags_file_and_environment(
     command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, no_configuration: Path
 ) -> None:
-    flags = ("--store-option", "quantization=scalar", "--store-option", "grpc=true")
-    shown = command("ask", "?", *SERVER, *flags, "--print-config")
-    assert tomllib.loads(shown.stdout)["store_options"] == {
-        "quantization": "scalar",
-        "grpc": "true",
-    }
+    settings = settings_of(named("ask"), {"store_options": ["quantization=scalar", "grpc=true"]})
+    assert settings.store_options == {"quantization": "scalar", "grpc": "true"}
     (no_configuration / "rag_nodes.toml").write_text("[store_options]\nreplicas = 2\n")
-    shown = command("ask", "?", "--print-config")
+    shown = command("--print-config")
     assert tomllib.loads(shown.stdout)["store_options"] == {"replicas": 2}
     monkeypatch.setenv("RAG_NODES_STORE_OPTIONS", '{"shards": 3}')
-    shown = command("ask", "?", "--print-config")
+    shown = command("--print-config")
     assert tomllib.loads(shown.stdout)["store_options"]["shards"] == 3
 
 

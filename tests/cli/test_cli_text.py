@@ -9,10 +9,14 @@ import pytest
 from rich.console import Console
 
 from rag_nodes.cli.invocation import Invocation, to_json
-from rag_nodes.cli.old_progress import DOCUMENTS, LineProgress, ingest_words, shown_progress
+from rag_nodes.cli.progress import Watch, words_of
 from rag_nodes.cli.views.text import clean, ending, one_line, pages, plain, seconds, shortened
+from rag_nodes.documentation import DocsStep
 from rag_nodes.errors import command
+from rag_nodes.evaluation.plan import Step as Measuring
+from rag_nodes.operations.run import Doing, Said
 from rag_nodes.pipeline import Progress
+from rag_nodes.store import CopyStep
 
 HOSTILE = [
     "\x1b[31mred\x1b[0m",
@@ -92,69 +96,87 @@ class Clock:
         return self.now
 
 
+def told(*steps: object, seconds: float = 0.0) -> list[str]:
+    """The lines on stderr where there is no terminal, so many seconds between two steps."""
+    stream, clock = io.StringIO(), Clock()
+    with Watch(Invocation(errors=Console(file=stream, width=200)), clock) as watch:
+        for step in steps:
+            clock.now += seconds
+            watch(step)
+    return stream.getvalue().splitlines()
+
+
 def test_off_a_terminal_progress_is_a_line_now_and_then() -> None:
-    lines: list[str] = []
-    clock = Clock()
-    progress = LineProgress(lines.append, ingest_words, clock)
-    for done in range(1, 10):
-        clock.now += 1
-        progress(Progress("embed", "heading", done, 9))
-    assert lines == [
+    steps = (Progress("embed", "heading", done, 9) for done in range(1, 10))
+    assert told(*steps, seconds=1) == [
         "heading: embedding, 1/9 chunks",
         "heading: embedding, 6/9 chunks",
     ]
 
 
 def test_the_last_file_and_the_last_chunk_are_always_told() -> None:
-    lines: list[str] = []
-    progress = LineProgress(lines.append, ingest_words, Clock())
-    for step in (
+    assert told(
+        Doing("Reading"),
         Progress("read", "a.md", 1, 2),
         Progress("read", "b\x1b[31m.md", 2, 2),
         Progress("store", "fixed", 200, 1400),
         Progress("store", "fixed", 400, 1400),
         Progress("store", "fixed", 1400, 1400),
-    ):
-        progress(step)
-    assert lines == [
+        Said("done"),
+    ) == [
+        "Reading",
         "read a.md (1/2)",
         "read b.md (2/2)",
         "fixed: storing, 200/1,400 chunks",
         "fixed: storing, 1,400/1,400 chunks",
+        "done",
+    ]
+
+
+def test_all_progress_is_told_by_one_rule() -> None:
+    lines = [words_of(step).line for step in (
+        DocsStep("pages", "https://docs.example/a", 3),
+        DocsStep("summaries", "a-model", 2, 7),
+        CopyStep("manuals.fixed", 500, 800),
+        Measuring("ask", "heading", 30, 90, 61.0),
+    )]  # fmt: skip
+    assert lines == [
+        "cut https://docs.example/a (3)",
+        "summarised by a-model (2/7)",
+        "manuals.fixed: copying, 500/800 points",
+        "asking heading (30/90 questions, about 1 min 1 s left)",
     ]
 
 
 def test_progress_says_when_it_will_be_done_and_what_it_has_cost() -> None:
-    read = ingest_words(Progress("read", "a.md", 30, 120, seconds_left=3725.0))
+    read = words_of(Progress("read", "a.md", 30, 120, seconds_left=3725.0))
     assert read.line == "read a.md (30/120, about 1 h 2 min left)"
     assert read.detail == "30/120, about 1 h 2 min left a.md"
-    embedded = ingest_words(Progress("embed", "fixed", 3, 4, tokens=120_000, cost=0.0024))
+    embedded = words_of(Progress("embed", "fixed", 3, 4, tokens=120_000, cost=0.0024))
     assert embedded.line == "fixed: embedding, 3/4 chunks, 120,000 tokens, $0.0024"
-    unknown = ingest_words(Progress("store", "fixed", 3, 4, tokens=1, cost=None))
+    unknown = words_of(Progress("store", "fixed", 3, 4, tokens=1, cost=None))
     assert unknown.detail == "storing 3/4 chunks, 1 token, price unknown"
 
 
 def test_on_a_terminal_bars_follow_the_steps_and_leave_nothing_behind() -> None:
     stream = io.StringIO()
-    cli = Invocation(errors=Console(file=stream, force_terminal=True, width=100))
-    with shown_progress(cli, [DOCUMENTS, "fixed"], ingest_words) as progress:
-        assert progress is not None
-        progress(Progress("read", "a.md", 1, 1))
-        progress(Progress("embed", "fixed", 3, 4))
+    with Watch(Invocation(errors=Console(file=stream, force_terminal=True, width=100))) as watch:
+        watch(Doing("Loading"))
+        watch(Progress("read", "a.md", 1, 1))
+        watch(Progress("embed", "fixed", 3, 4))
     shown = stream.getvalue()
     assert "embedding 3/4 chunks" in shown
     assert shown.endswith("\x1b[2K")
 
 
-def test_quiet_shows_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    cli = Invocation(quiet=True)
-    with (
-        shown_progress(cli, [DOCUMENTS, "fixed"], ingest_words) as progress,
-        cli.activity("working"),
-    ):
-        cli.note("done")
-    assert progress is None
-    assert capsys.readouterr() == ("", "")
+def test_quiet_shows_no_progress_and_warnings_all_the_same(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Watch(Invocation(quiet=True)) as watch:
+        for event in (Doing("working"), Progress("read", "a.md", 1, 1), Said("done")):
+            watch(event)
+        watch(Said("not all", "warning"))
+    assert capsys.readouterr() == ("", "not all\n")
 
 
 def test_commands_in_messages_act_on_the_store_that_was_typed_and_tell_no_password() -> None:

@@ -71,7 +71,7 @@ def command_of(operation: Operation) -> Callable[..., None]:
         # Splitters of other packages print; only what we say is data.
         with redirect_stdout(sys.stderr):
             taken = _taken(cli, request, typed)
-            cli.perform(operation, taken, _settings(operation, flags), flags)
+            cli.perform(operation, taken, settings_of(operation, flags), flags)
 
     run.__name__ = operation.name.rpartition(" ")[2]
     run.__doc__ = unwrapped(request.__doc__ or operation.summary)
@@ -90,9 +90,11 @@ def described(error: ValidationError, request: type[BaseModel]) -> str:
     said = []
     for one in error.errors(include_input=False, include_url=False):
         words = one["msg"].removeprefix("Value error, ")
-        name = str(one["loc"][0]) if one["loc"] else ""
-        field = request.model_fields.get(name)
-        said.append(f"{_typed_name(name, flag_of(field))}: {words}" if field else words)
+        name, *inside = map(str, one["loc"] or [""])
+        if field := request.model_fields.get(name):
+            where = " ".join([_typed_name(name, flag_of(field)), *inside])
+            words = f"{where}: {words}"
+        said.append(words)
     return "; ".join(dict.fromkeys(said))
 
 
@@ -111,7 +113,7 @@ def _taken(cli: Invocation, request: type[Request], typed: dict[str, Any]) -> Re
         raise ConfigurationError(described(error, request)) from None
 
 
-def _settings(operation: Operation, flags: Mapping[str, Any]) -> Settings:
+def settings_of(operation: Operation, flags: Mapping[str, Any]) -> Settings:
     """Flag, environment, `.env`, `rag_nodes.toml`, the operation's default, default.
 
     Raises:
@@ -197,12 +199,14 @@ def _parameter(
     else:
         usual = name in operation.usual or required
         group = None if usual else panel or MORE
-        names = [_typed_name(name, flag), *([flag.short] if flag.short else [])]
+        long = _typed_name(name, flag)
+        off = f"/--no-{long[2:]}" if kind is bool and field.default is True else ""
+        names = [f"{long}{off}", *([flag.short] if flag.short else [])]
         option = typer.Option(*names, rich_help_panel=group, **said)
     annotation: Any = list[kind] if many else kind  # type: ignore[valid-type]
     initial: Any = inspect.Parameter.empty
     if not required:
-        initial = False if kind is bool else None
+        initial = field.default is True if kind is bool else None
         annotation = annotation if kind is bool else annotation | None
     return inspect.Parameter(
         name,
@@ -241,12 +245,13 @@ def _without_none(annotation: Any) -> Any:
 def _default_in_words(field: FieldInfo) -> str | None:
     """The default in words, where it tells something."""
     default = field.get_default(call_default_factory=True)
-    if default is None or default is False or default in ({}, (), [], ""):
+    if default is None or isinstance(default, bool) or default in ({}, (), [], ""):
         return None
     if isinstance(default, BaseModel):
         return str(getattr(default, "label", None) or default)
     if isinstance(default, tuple | list):
-        return ",".join(map(str, default))
+        # A description says which parsers are meant.
+        return None if isinstance(default[0], BaseModel) else ",".join(map(str, default))
     return str(default) if not field.is_required() else None
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from rag_nodes.cli.views.text import clean, one_line
+from rag_nodes.cli.views.text import clean
 from rag_nodes.errors import (
     ConfigurationError,
     FileMissingError,
@@ -20,11 +20,8 @@ from rag_nodes.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.operations.base import Outcome
-    from rag_nodes.pipeline import FileOutcome
 
 
 class ExitCode(IntEnum):
@@ -74,47 +71,6 @@ def exit_code_of(error: BaseException) -> ExitCode:
     return ExitCode.FAILURE
 
 
-def conclude(
-    cli: Invocation,
-    files: Sequence[FileOutcome],
-    parsers: Mapping[str, str | None],
-    *,
-    some_done: bool = False,
-    omitted: int = 0,
-) -> ExitCode:
-    """The exit code of work on many files with many parsers; what failed is named on stderr.
-
-    Args:
-        cli: where to say it.
-        files: how each file ended.
-        parsers: error of each parser by label; None where it did well.
-        some_done: whether parsers with an error have done a part of their work all the same.
-        omitted: further files, which ended well.
-    """
-    total = len(files) + omitted
-    lost = [file for file in files if file.status == "failed"]
-    incomplete = [file for file in files if file.status == "incomplete"]
-    errors = {name: error for name, error in parsers.items() if error}
-    if not lost and not errors:
-        return ExitCode.DONE
-    # For people the report on stdout has the reasons already.
-    if cli.as_json:
-        for message in (*(file.error for file in lost), *errors.values()):
-            cli.complain(one_line(message or "unknown reason"))
-    counts = (_share(len(lost), total, "file"), _share(len(errors), len(parsers), "parser"))
-    cli.complain("Failed: " + ", ".join(count for count in counts if count))
-    if incomplete:
-        cli.complain(
-            f"Not stored whole: {_share(len(incomplete), total, 'file')}; what was stored "
-            "before is kept; mend the cause and run this again"
-        )
-    all_parsers = len(errors) == len(parsers) and not some_done
-    nothing_left = (lost and len(lost) == total) or all_parsers
-    if nothing_left and any(file.missing_extra for file in lost):
-        return ExitCode.UNAVAILABLE
-    return ExitCode.FAILURE if nothing_left else ExitCode.PARTIAL
-
-
 def report_failure(error: Exception, cli: Invocation) -> ExitCode:
     """Say on stderr what went wrong, with a traceback only under `--verbose`."""
     if cli.verbose:
@@ -140,7 +96,3 @@ def _message(error: Exception) -> str:
         f"unexpected {type(error).__name__}: {error}. This is a bug: please report it with what "
         "--verbose prints"
     )
-
-
-def _share(failed: int, total: int, thing: str) -> str:
-    return f"{failed} of {total} {thing}{'' if total == 1 else 's'}" if failed else ""

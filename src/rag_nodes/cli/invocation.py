@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import logging
 import os
 import re
 import shlex
 import sys
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -20,20 +19,18 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from rag_nodes.cli.options import OUTPUT_FLAGS, SEARCH, SETTINGS
-from rag_nodes.cli.selection import table_of
 from rag_nodes.cli.views import NAMES_COMMANDS, VIEWS
 from rag_nodes.cli.views.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable
 
     from rich.console import RenderableType
 
+    from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.operations import Operation
     from rag_nodes.operations.base import Request
     from rag_nodes.settings import Settings
-    from rag_nodes.workspace import Workspace
 
 SCHEMA_VERSION = 1
 """Version of every object `--json` prints; raised when a key changes its meaning."""
@@ -59,7 +56,6 @@ OUTPUT = {
 """What every command takes about its output, each with its flags and its help."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
 
 @dataclass(slots=True)
@@ -70,42 +66,19 @@ class Invocation:
         quiet: nothing on stderr but errors.
         verbose: log and tracebacks on stderr.
         as_json: stdout is one JSON object.
-        print_config: show the settings instead of working.
-        flags: settings given as options; None where an option was not given.
-        search: how to search, as typed; empty for commands that answer nothing.
-        defaults: settings of the command, below flags, environment and file.
+        flags: settings given as options.
         output: stdout.
         errors: stderr.
-        unread: files that could not be read and were gone on without.
         cleanup: what to undo at the end of the run.
     """
 
     quiet: bool = False
     verbose: bool = False
     as_json: bool = False
-    print_config: bool = False
     flags: dict[str, Any] = field(default_factory=dict)
-    search: dict[str, Any] = field(default_factory=dict)
-    defaults: dict[str, Any] = field(default_factory=dict)
     output: Console = field(default_factory=lambda: _console(sys.stdout))
     errors: Console = field(default_factory=lambda: _console(sys.stderr, stderr=True))
-    unread: int = 0
     cleanup: ExitStack = field(default_factory=ExitStack)
-
-    def settings(self) -> Settings:
-        """Flag, environment, `.env`, `rag_nodes.toml`, the command's default, default.
-
-        Raises:
-            ConfigurationError: a value is out of range or a file cannot be read.
-        """
-        from rag_nodes.settings import OPTION_TABLES, Settings
-
-        given = {name: value for name, value in self.flags.items() if value is not None}
-        for name in given.keys() & set(OPTION_TABLES):
-            given[name] = table_of(name, given[name])
-        settings = Settings(**given)
-        unset = {k: v for k, v in self.defaults.items() if k not in settings.model_fields_set}
-        return Settings(**{**given, **unset}) if unset else settings
 
     def perform(
         self, operation: Operation, request: Request, settings: Settings, flags: dict[str, Any]
@@ -123,7 +96,8 @@ class Invocation:
 
         self.flags = flags
         with Watch(self) as watch:
-            run = Run(settings, watch)
+            streams = self.output.is_terminal and not self.as_json
+            run = Run(settings, watch, streams=streams)
             self.cleanup.callback(run.close)
             run.tell(request)
             result = operation.function(request, run)
@@ -133,10 +107,21 @@ class Invocation:
             module, _, name = VIEWS[operation.name].partition(":")
             view = getattr(import_module(f"rag_nodes.cli.views.{module}"), name)
             show = self.tell if operation.name in NAMES_COMMANDS else self.show
-            show(*view(result, request, self))
+            if parts := list(view(result, request, self)):
+                show(*parts)
         from rag_nodes.cli.failures import code_of
 
         raise typer.Exit(code_of(result.outcome))
+
+    def review(self, dataset: Dataset, keep: Callable[[Dataset], None]) -> None:
+        """Ask about one question after the other, on stderr."""
+        from rag_nodes.cli.reviewing import Review
+
+        Review(dataset).run(
+            lambda wanted: self.errors.input(plain(wanted)),
+            lambda lines: self.errors.print(plain(lines), soft_wrap=True),
+            keep,
+        )
 
     def standard_input(self) -> Path:
         """What was sent to this process, as a file that is gone at the end of the run."""
@@ -144,12 +129,6 @@ class Invocation:
         path = Path(folder, "stdin.md")
         path.write_bytes(sys.stdin.buffer.read())
         return path
-
-    def workspace(self, settings: Settings) -> Workspace:
-        """Models and store of the settings; to be closed, as by a `with` statement."""
-        from rag_nodes.workspace import Workspace
-
-        return Workspace(settings, store=settings.store)
 
     def show(self, *parts: RenderableType) -> None:
         """Data for people, on stdout."""
@@ -192,18 +171,6 @@ class Invocation:
         """What went wrong without stopping the work, on stderr, also under `--quiet`."""
         self.errors.print(plain(self.with_store(message), "yellow"), soft_wrap=True)
 
-    @contextmanager
-    def activity(self, doing: str) -> Iterator[None]:
-        """A spinner on a terminal, one line elsewhere, while something takes seconds."""
-        if self.quiet:
-            yield
-        elif self.errors.is_terminal:
-            with self.errors.status(plain(doing, "dim")):
-                yield
-        else:
-            self.note(doing)
-            yield
-
     def configure_logging(self) -> None:
         """Library logs go to stderr under `--verbose` only: reports carry what matters."""
         handler = logging.StreamHandler(self.errors.file)
@@ -228,69 +195,12 @@ def to_json(data: dict[str, Any], *, indent: int | None = None) -> str:
     return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def takes(
-    *settings: str, search: Iterable[str] = (), defaults: dict[str, Any] | None = None
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option per setting, the output flags, and a filled `Invocation`.
-
-    Args:
-        settings: names of settings the command has options for.
-        search: names of options of `SEARCH` that it has as well.
-        defaults: settings whose default differs for this command.
-    """
-    searching = {name: SEARCH[name] for name in search}
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        def run(context: typer.Context, **values: Any) -> None:
-            cli = context.ensure_object(Invocation)
-            cli.flags = {name: values.pop(name) for name in settings}
-            cli.search = {name: values.pop(name) for name in searching}
-            cli.defaults = defaults or {}
-            for flag in OUTPUT_FLAGS:
-                setattr(cli, flag, values.pop(flag) or getattr(cli, flag))
-            cli.configure_logging()
-            if cli.print_config:
-                show_settings(cli)
-            else:
-                # Splitters of other packages print; only what we say is data.
-                with redirect_stdout(sys.stderr):
-                    command(cli, **values)
-
-        own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-        asked = {**searching, **{name: SETTINGS[name] for name in settings}}
-        shared = [_option(name, option, None) for name, option in asked.items()]
-        flags = [_option(name, flag, default=False) for name, flag in OUTPUT_FLAGS.items()]
-        _disguise(run, command, [_CONTEXT, *own, *shared, *flags])
-        return run
-
-    return decorate
-
-
 def show_settings(cli: Invocation) -> None:
-    """Print the settings in effect, keys masked: as TOML, or as JSON under `--json`."""
-    settings = cli.settings()
-    values = {**settings.masked(), "answers": settings.answering()}
-    if cli.as_json:
-        cli.emit({"settings": values})
-    else:
-        cli.output.file.write(_as_toml(values))
+    """Print the settings in effect as TOML, keys masked."""
+    from rag_nodes.settings import Settings
 
-
-def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
-    )
-
-
-def _disguise(
-    run: Callable[..., None], command: Callable[..., None], parameters: list[inspect.Parameter]
-) -> None:
-    """Typer reads name, help and options from the function it is given."""
-    keyword_only = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
-    run.__name__ = command.__name__
-    run.__doc__ = command.__doc__
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword_only}
-    run.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
+    settings = Settings()
+    cli.output.file.write(_as_toml({**settings.masked(), "answers": settings.answering()}))
 
 
 def _as_toml(values: dict[str, Any]) -> str:

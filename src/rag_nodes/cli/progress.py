@@ -6,9 +6,10 @@ import time
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
-from rag_nodes.cli.views.text import counted, ending, plain, shortened
+from rag_nodes.cli.views.text import counted, ending, one_line, plain, shortened
 from rag_nodes.models.prices import dollars
-from rag_nodes.operations.run import Doing, Said
+from rag_nodes.operations.labelled import Reviewing
+from rag_nodes.operations.run import Asking, Doing, Said
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from rag_nodes.cli.invocation import Invocation
+    from rag_nodes.cli.live import Growing
 
 LINE_EVERY = 5.0
 """Seconds between two lines about the same thing where there is no terminal."""
@@ -118,7 +120,7 @@ def _remaining(estimate: float) -> str:
 
 
 class Watch:
-    """Hears of every event of a run, and tells of it on stderr.
+    """Hears of every event of a run, and tells of it on stderr; of answers on stdout.
 
     Args:
         cli: decides whether and how.
@@ -131,6 +133,7 @@ class Watch:
         self._told: dict[tuple[str, str], float] = {}
         self._spinner: Status | None = None
         self._bars: Bars | None = None
+        self._growing: Growing | None = None
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
@@ -144,18 +147,37 @@ class Watch:
     def __call__(self, event: Any) -> None:
         """Take one event."""
         match event:
-            case Said(words, level):
-                (self._cli.note if level == "note" else self._cli.complain)(words)
-            case _ if self._cli.quiet:
-                pass
-            case Doing(what) if self._cli.errors.is_terminal:
+            case Said():
+                self._say(event)
+            case Asking():
+                from rag_nodes.cli.live import Growing
+
                 self._stop()
-                self._spinner = self._cli.errors.status(plain(what, "dim"))
-                self._spinner.start()
-            case Doing(what):
-                self._cli.note(what)
-            case _ if hasattr(event, "stage"):
+                self._growing = Growing(self._cli.output, event)
+            case (str(name), piece) if self._growing:
+                self._growing.take(name, piece)
+            case Reviewing(dataset, keep):
+                self._stop()
+                self._cli.review(dataset, keep)
+            case Doing(what) if not self._cli.quiet:
+                self._do(what)
+            case _ if hasattr(event, "stage") and not self._cli.quiet:
                 self._step(event)
+
+    def _say(self, said: Said) -> None:
+        words = one_line(said.words)
+        if said.level == "note":
+            self._cli.note(words)
+        elif said.level == "warning" or self._cli.as_json:
+            self._cli.complain(words)
+
+    def _do(self, what: str) -> None:
+        if not self._cli.errors.is_terminal:
+            self._cli.note(what)
+            return
+        self._stop()
+        self._spinner = self._cli.errors.status(plain(what, "dim"))
+        self._spinner.start()
 
     def _step(self, step: Step) -> None:
         words = words_of(step)
@@ -182,7 +204,9 @@ class Watch:
             self._spinner.stop()
         if self._bars is not None:
             self._bars.stop()
-        self._spinner, self._bars, self._tasks = None, None, {}
+        if self._growing is not None:
+            self._growing.end()
+        self._spinner, self._bars, self._growing, self._tasks = None, None, None, {}
 
 
 def _bars(cli: Invocation) -> Bars:

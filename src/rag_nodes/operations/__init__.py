@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rag_nodes.operations.base import Request, Result, Surface
+    from rag_nodes.operations.base import Reply, Request, Result, Surface
     from rag_nodes.operations.run import Run
 
 __all__ = ["GROUPS", "OPERATIONS", "Operation", "named"]
@@ -31,6 +31,8 @@ MODELS = (
 """Settings that choose the models."""
 STORE = ("store", "store_options")
 """Settings that choose the store."""
+ANSWERS = ("temperature", "max_output_tokens")
+"""Settings of the model that answers."""
 SERVED: tuple[Surface, ...] = ("cli", "rest", "mcp")
 """Surfaces of what strangers may ask for, too."""
 GROUPS = {
@@ -47,13 +49,14 @@ class Operation:
 
     Attributes:
         name: what is typed, in one word or two.
-        path: module below this package and function, as `chunking:chunk`.
+        path: module below `package` and function, as `chunking:chunk`.
         summary: first sentence of the request's docstring.
         examples: command lines, without the program's name.
         usual: fields and settings that a help text shows first.
         settings: names of settings that can be given with the request by their owner.
         defaults: settings whose default differs, name and value.
         surfaces: where it can be asked for.
+        package: of the module.
     """
 
     name: str
@@ -64,13 +67,14 @@ class Operation:
     settings: tuple[str, ...] = ()
     defaults: tuple[tuple[str, str], ...] = ()
     surfaces: tuple[Surface, ...] = ("cli",)
+    package: str = "rag_nodes.operations"
 
     @property
     def function(self) -> Callable[[Any, Run], Result]:
         """What does it, given the request and a run."""
         module, _, name = self.path.partition(":")
         found: Callable[[Any, Run], Result]
-        found = getattr(import_module(f"rag_nodes.operations.{module}"), name)
+        found = getattr(import_module(f"{self.package}.{module}"), name)
         return found
 
     @property
@@ -81,9 +85,18 @@ class Operation:
 
     @property
     def result(self) -> type[Result]:
-        """What it finds; its `reply` is what strangers get of that."""
+        """What it finds."""
         result: type[Result] = self._annotated("return")
         return result
+
+    @property
+    def reply(self) -> type[Reply] | None:
+        """What strangers get of its `as_dict`; None for what only the owner may ask."""
+        module, _, name = self.result.reply.partition(":")
+        if not module:
+            return None
+        reply: type[Reply] = getattr(import_module(f"{self.package}.{module}"), name)
+        return reply
 
     def _annotated(self, name: str) -> Any:
         function = self.function
@@ -93,12 +106,125 @@ class Operation:
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
+        "compare",
+        "comparing:compare",
+        "Ask the same question of the same documents cut in different ways.",
+        examples=(
+            'compare report.pdf --ask "Who approves a change?"',
+            'compare a.md --ask "How?" -p heading -p fixed:chunk_size=500',
+            'compare report.pdf --ask "Who approves?" --filter page=3-9 --mode sparse',
+            'compare docs/ --ask "What does it cost?" --json > result.json',
+        ),
+        usual=("question", "parsers", "budget", "equal_size", "filter"),
+        settings=(*STORE, "ledger", "corpus", *ANSWERS, *MODELS),
+        defaults=(("store", ":memory:"),),
+        surfaces=SERVED,
+    ),
+    Operation(
+        "evaluate",
+        "measuring:evaluate",
+        "Find out which way of cutting finds the answers to your questions, and by how much.",
+        examples=(
+            "evaluate docs/ --questions questions.csv --html report.html",
+            "evaluate docs/ --questions q.csv -p recursive -p 'my.module:Splitter(size=9)'",
+            "evaluate report.pdf --answers paragraph --html report.html",
+            "evaluate docs/ --questions q.json -o run.json --fail-under recall@1000=0.85",
+            "evaluate docs/ --questions q.json --baseline run.json",
+        ),
+        usual=("file", "parsers", "budgets", "sizes", "html"),
+        settings=(*STORE, *MODELS),
+        surfaces=SERVED,
+    ),
+    Operation(
+        "recommend",
+        "measuring:recommend",
+        "Find the parser and size to take for your documents, or hear that nothing can tell.",
+        examples=(
+            "recommend docs/ --questions questions.csv",
+            "recommend docs/ --questions q.csv -p heading -p recursive --sizes 150,300,600",
+            "recommend docs/ --questions q.csv --save best.toml --export pipeline.py",
+            "recommend manual.pdf --answers paragraph --cache .recommend",
+        ),
+        usual=("file", "answers", "parsers", "sizes", "save"),
+        settings=MODELS,
+        surfaces=SERVED,
+    ),
+    Operation(
+        "ingest",
+        "ingesting:ingest",
+        "Read documents, cut them, and store the chunks.",
+        examples=(
+            "ingest report.pdf manual.md --parser heading",
+            "ingest docs/ -p semantic -p fixed --store http://localhost:6333",
+            "ingest docs/ -p recursive --alias handbook",
+            "ingest docs/ -p heading --vector plain --vector summary",
+            "ingest docs/ --store http://localhost:6333 --shard 3/8",
+            "ingest docs/ --embedding openai --dry-run",
+        ),
+        usual=("parsers", "store", "corpus", "prune", "dry_run"),
+        settings=(*STORE, "ledger", "corpus", *MODELS),
+    ),
+    Operation(
+        "ask",
+        "asking:ask",
+        "Answer a question from documents, with citations.",
+        examples=(
+            'ask "Who approves a change?" --parser heading',
+            'ask "Who approves?" --filter file=report.pdf --filter heading=Approval',
+            'ask "Who approves a change?" --retrieval-only --top-k 5',
+            'ask "Who approves a change?" -p heading --corpus contracts --json',
+            'ask "Who approves a change?" --alias handbook',
+        ),
+        usual=("parser", "corpus", "store", "budget", "filter"),
+        settings=(*STORE, "ledger", "corpus", *ANSWERS, *MODELS),
+        surfaces=SERVED,
+    ),
+    Operation(
         "status",
         "stored:status",
         "Show what is stored: by which parser and model, how much, and from when.",
         examples=("status", "status --store http://localhost:6333 --json"),
         usual=("parser", "corpus", "store"),
         settings=(*STORE, "ledger"),
+    ),
+    Operation(
+        "list",
+        "stored:list_documents",
+        "List the documents of a corpus, with what is stored of each.",
+        examples=("list --corpus contracts", "list --state incomplete,expired"),
+        usual=("parser", "state", "corpus", "store"),
+        settings=(*STORE, "ledger", "corpus"),
+    ),
+    Operation(
+        "remove",
+        "stored:remove",
+        "Take documents out of every collection of the corpus.",
+        examples=("remove docs/old.pdf", "remove old.pdf --dry-run"),
+        usual=("dry_run", "corpus", "store"),
+        settings=(*STORE, "ledger", "corpus"),
+    ),
+    Operation(
+        "clear",
+        "stored:clear",
+        "Delete all that is stored of a corpus, or what one parser cut of it.",
+        examples=("clear --corpus contracts --yes", "clear --parser fixed:chunk_size=500 --yes"),
+        usual=("parser", "yes", "corpus", "store"),
+        settings=(*STORE, "ledger", "corpus"),
+    ),
+    Operation(
+        "doctor",
+        "stored:doctor",
+        "Look for what is torn, foreign, orphaned or about to fail in a store, with the remedy.",
+        examples=("doctor", "doctor --repair --store http://localhost:6333"),
+        usual=("repair", "store"),
+        settings=(*STORE, "ledger"),
+    ),
+    Operation(
+        "read",
+        "reading:read",
+        "Show what was understood of documents: pages, headings, tables, links, warnings.",
+        examples=("read report.pdf", "read report.pdf --markdown --pages 3-5"),
+        usual=("markdown", "pages", "layout"),
     ),
     Operation(
         "chunk",
@@ -112,6 +238,96 @@ OPERATIONS: tuple[Operation, ...] = (
         usual=("parser", "set", "full"),
         settings=MODELS,
         surfaces=SERVED,
+    ),
+    Operation(
+        "docs",
+        "crawls:docs",
+        "Cut a crawled documentation, at its headings or by any parser, check and summarise it.",
+        examples=(
+            "docs crawl.json chunks.json",
+            "docs crawl.json chunks.jsonl --format jsonl --no-summaries",
+            "docs crawl.json chunks.json --fail-on lost-headings,coverage=99.9,duplicates=0",
+        ),
+        usual=("parser", "max_tokens", "format", "summaries", "fail_on"),
+        settings=MODELS,
+    ),
+    Operation(
+        "parsers",
+        "chunking:parsers",
+        "List the parsers with their options and defaults.",
+        examples=("parsers", "parsers --json"),
+    ),
+    Operation(
+        "questions draft",
+        "labelled:draft",
+        "Draft questions about documents that have none, each with the exact place of its answer.",
+        examples=(
+            "questions draft docs/ --output drafts.json",
+            "questions draft manual.pdf --count 100 --kinds table,howto -o drafts.json",
+            "questions draft docs/ --llm openai --answers paragraph -o drafts.json",
+        ),
+        usual=("output", "count", "kinds", "llm", "answers"),
+        settings=("llm_model", "llm_options", "api_base", "retry_seconds"),
+    ),
+    Operation(
+        "questions review",
+        "labelled:review",
+        "Accept, reject and reword questions one at a time, each beside what answers it.",
+        examples=("questions review drafts.json docs/",),
+        usual=("output",),
+    ),
+    Operation(
+        "questions check",
+        "labelled:check",
+        "Look for what is wrong with questions before anything is measured with them.",
+        examples=("questions check questions.csv docs/",),
+        surfaces=SERVED,
+    ),
+    Operation(
+        "questions convert",
+        "labelled:convert",
+        "Write questions of any format as our own JSON, every answer with text and offsets.",
+        examples=("questions convert questions.csv docs/ --output questions.json",),
+        usual=("output",),
+    ),
+    Operation(
+        "store push",
+        "copying:push",
+        "Copy what is stored to a server, as it is: nothing is cut or embedded again.",
+        examples=(
+            "store push https://qdrant.example.com:6333 --store rag_nodes_data",
+            "store push http://localhost:6333 --corpus contracts --json",
+        ),
+        usual=("collections", "all", "prune", "corpus", "store"),
+        settings=(*STORE, "ledger", "corpus"),
+    ),
+    Operation(
+        "store pull",
+        "copying:pull",
+        "Copy what a server has into the store, as `push` does the other way.",
+        examples=("store pull https://qdrant.example.com:6333 --store copy",),
+        usual=("collections", "all", "prune", "corpus", "store"),
+        settings=(*STORE, "ledger", "corpus"),
+    ),
+    Operation(
+        "store import",
+        "copying:import_folder",
+        "Copy the collections of a folder of qdrant-client's local mode into the store.",
+        examples=("store import qdrant_data --store rag_nodes_data",),
+        usual=("store",),
+        settings=STORE,
+    ),
+    Operation(
+        "store alias",
+        "copying:alias",
+        "Give a collection another name, or show the names there are.",
+        examples=(
+            "store alias",
+            "store alias handbook --corpus contracts --parser heading",
+            "store alias handbook --remove",
+        ),
+        usual=("parser", "remove", "corpus", "store"),
+        settings=(*STORE, "ledger", "corpus"),
     ),
 )
 """All operations, in the order in which a help text lists them."""

@@ -61,8 +61,9 @@ class Result:
         outcome: how it ended.
     """
 
-    reply: ClassVar[type[Reply] | None] = None
-    """What strangers get of it; None for what only the owner may ask for."""
+    reply: ClassVar[str] = ""
+    """What strangers get of it, module below this package and class; "" for what only the owner may
+    ask for."""
     outcome: Outcome = Outcome.DONE
 
     @abstractmethod
@@ -132,7 +133,7 @@ def panel_of(request: type[Request], name: str) -> str:
     """The heading of the class that declares a field."""
     for kind in reversed(request.__mro__):
         if name in vars(kind).get("__annotations__", {}):
-            return str(getattr(kind, "panel", ""))
+            return str(vars(kind).get("panel", ""))
     return ""
 
 
@@ -148,8 +149,9 @@ def model_for(model: type[BaseModel], surface: Surface) -> type[BaseModel]:
         if not has(field, surface):
             continue
         kept = [one for one in field.metadata if not isinstance(one, Flag | Only | Bounds)]
-        if surface != "cli":
-            kept += [one.constraint for one in field.metadata if isinstance(one, Bounds)]
+        if surface != "cli":  # before validators, which come before what is taken is bounded
+            bounds = (one.constraint for one in field.metadata if isinstance(one, Bounds))
+            kept = [*bounds, *kept]
         described: dict[str, Any] = {"description": field.description, "examples": field.examples}
         if field.default_factory is not None:
             described["default_factory"] = field.default_factory

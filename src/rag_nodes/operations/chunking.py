@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from rag_nodes import metadata as keys
-from rag_nodes.operations.base import OWNER, Flag, Only, Reply, Result, visitors
+from rag_nodes.operations.base import OWNER, Flag, Only, Reply, Request, Result, visitors
 from rag_nodes.operations.fields import (
     AS_PARSER,
     PARSER_NAMES,
@@ -19,7 +19,9 @@ from rag_nodes.operations.fields import (
     Parser,
     ParserSpec,
 )
-from rag_nodes.operations.run import Doing, Run, check_there, text_document
+from rag_nodes.operations.files import check_there, text_document
+from rag_nodes.operations.parsers import plain_options
+from rag_nodes.operations.run import Doing, Run
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
@@ -116,7 +118,7 @@ class Chunks(Result):
         limit: how many were asked for; None for all.
     """
 
-    reply: ClassVar[type[Reply] | None] = ChunksReply
+    reply: ClassVar[str] = "chunking:ChunksReply"
     label: str
     parser: SpanNodeParser
     document: Document
@@ -186,3 +188,42 @@ def _plain(node: TextNode, index: int) -> dict[str, Any]:
         "text": node.text,
         "metadata": dict(metadata),
     }
+
+
+class ParsersRequest(Request):
+    """List the parsers with their options and defaults."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsers(Result):
+    """What can be named as a parser.
+
+    Attributes:
+        listed: name, title, summary, class, options and sizes worth a try of each.
+    """
+
+    listed: Sequence[dict[str, Any]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for programs."""
+        return {"parsers": self.listed}
+
+
+def parsers(request: ParsersRequest, run: Run) -> Parsers:  # noqa: ARG001 - as all are called
+    """Look at each preset and plug-in."""
+    run.emit(Doing("Loading parsers"))
+    from rag_nodes.parsers import offered
+
+    return Parsers(
+        listed=[
+            {
+                "name": preset.name,
+                "title": preset.title,
+                "summary": preset.summary,
+                "class": preset.parser.class_name(),
+                "options": plain_options(preset.make()),
+                "sizes": list(preset.sizes) if preset.sizes else None,
+            }
+            for preset in offered().values()
+        ]
+    )

@@ -5,31 +5,38 @@ from __future__ import annotations
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rag_nodes.errors import (
     ConfigurationError,
     DatasetError,
     DocumentMissingError,
-    FileMissingError,
 )
-from rag_nodes.operations.parsers import make_offered, make_parsers
+from rag_nodes.operations.base import Outcome
+from rag_nodes.operations.fields import Searching
+from rag_nodes.operations.files import check_there
+from rag_nodes.operations.parsers import make_offered, make_parsers, preset_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from llama_index.core.schema import Document, TextNode
 
     from rag_nodes.models import Models
     from rag_nodes.operations.base import Request
-    from rag_nodes.operations.fields import ParserSpec
+    from rag_nodes.operations.fields import Finding, ParserSpec
     from rag_nodes.parsers import Preset, SpanNodeParser
+    from rag_nodes.pipeline import FileOutcome
+    from rag_nodes.query import Answer, QueryOptions, RagNodesQueryEngine
     from rag_nodes.readers import Limits
     from rag_nodes.settings import Settings
     from rag_nodes.workspace.workspace import Workspace
 
 MEMORY = ":memory:"
 """The store that is gone at the end."""
+_ASKED = ("granularity", "mode", "expand", "retrieval_only", "vector")
+"""What a request says as `QueryOptions` does."""
 CUT_SECONDS = 60.0
 """Seconds that one parser may take for a document of a stranger of up to a million characters."""
 
@@ -45,11 +52,26 @@ class Said(NamedTuple):
 
     Attributes:
         words: one sentence or more.
-        level: a note, or a warning, that something is not as it was asked for.
+        level: a note; a warning, that something is not as it was asked for; or a detail, which
+            every view of the result has as well.
     """
 
     words: str
-    level: Literal["note", "warning"] = "note"
+    level: Literal["note", "warning", "detail"] = "note"
+
+
+class Asking(NamedTuple):
+    """A question is asked now, and pieces of its answers follow.
+
+    Attributes:
+        question: as asked.
+        models: what runs.
+        columns: names of those that answer.
+    """
+
+    question: str
+    models: str
+    columns: tuple[str, ...]
 
 
 class Run:
@@ -61,7 +83,8 @@ class Run:
     Args:
         settings: models, limits and store.
         emit: hears of every event: `Doing`, `Said`, steps of the library (with `stage`, `done`,
-            `total`), and pairs of a column and an event of its answer.
+            `total`), and where answers are streamed, `Asking` and pairs of a column and an event.
+        streams: answers are told piece by piece.
         workspace: models and store of a stranger; None for those of the settings.
         documents: that a stranger has sent.
         offer: parsers that a stranger may name; None where the owner of the computer asks.
@@ -72,12 +95,14 @@ class Run:
         settings: Settings,
         emit: Callable[[object], None] = lambda _: None,
         *,
+        streams: bool = False,
         workspace: Workspace | None = None,
         documents: Sequence[Document] = (),
         offer: Mapping[str, Preset] | None = None,
     ) -> None:
         self.settings = settings
         self.emit = emit
+        self.streams = streams
         self.documents = documents
         self.offer = offer
         self.unread = 0
@@ -93,6 +118,7 @@ class Run:
         workspace: Workspace,
         documents: Sequence[Document],
         offer: Mapping[str, Preset],
+        streams: bool = False,
     ) -> Run:
         """The run of a stranger, who leaves nothing behind.
 
@@ -101,7 +127,14 @@ class Run:
         """
         if workspace.location != MEMORY:
             raise ConfigurationError("what strangers send must not be stored; give it to memory")
-        return cls(settings, emit, workspace=workspace, documents=documents, offer=offer)
+        return cls(
+            settings,
+            emit,
+            streams=streams,
+            workspace=workspace,
+            documents=documents,
+            offer=offer,
+        )
 
     @property
     def is_trusted(self) -> bool:
@@ -145,6 +178,15 @@ class Run:
         made = Workspace(self.settings, store=self.settings.store)
         return self.cleanup.enter_context(made)
 
+    def stored_workspace(self) -> Workspace:
+        """Models and store of the settings, also where a stranger asks: what is there is read."""
+        if self.is_trusted:
+            return self.workspace
+        from rag_nodes.workspace.workspace import Workspace
+
+        made = Workspace(self.settings, store=self.settings.store)
+        return self.cleanup.enter_context(made)
+
     def models(self, *, answers: bool = True, check: bool = True) -> Models:
         """The models that will run, known to answer; see `Workspace.models`."""
         return self.workspace.models(answers=answers, check=check)
@@ -167,6 +209,62 @@ class Run:
         if self.offer is not None:
             return make_offered(specs, self.offer, embedding)
         return make_parsers(specs, changes or {}, embedding)
+
+    def query_of(self, spec: ParserSpec | None) -> Mapping[str, Any]:
+        """How to search, where a parser is a preset file that says so."""
+        return preset_of(spec).query if spec and spec.is_file and self.is_trusted else {}
+
+    def options(
+        self, request: Finding, usual: Mapping[str, Any] = MappingProxyType({})
+    ) -> QueryOptions:
+        """How to answer: the request first, then the settings, then what is usual.
+
+        A limit that was asked for holds as it is, also for questions about steps.
+
+        Args:
+            request: may be silent about everything.
+            usual: options of a preset file.
+
+        Raises:
+            ConfigurationError: they contradict each other.
+        """
+        from rag_nodes.query import QueryOptions
+
+        settings = self.settings
+        limits = {"budget": context_budget(settings), "top_k": settings.top_k}
+        if not settings.model_fields_set & limits.keys():
+            limits |= {name: usual[name] for name in limits if name in usual}
+        # Sentences fill a budget: a number of chunks that was asked for is one of whole chunks.
+        own = dict(usual) if limits["budget"] else {**usual, "granularity": None}
+        chosen = own | {k: v for k, v in settings.answering().items() if v is not None}
+        asked = {name: getattr(request, name, None) for name in _ASKED}
+        if isinstance(request, Searching) and (request.budget or request.top_k):
+            chosen["step_factor"] = 1.0
+        told = {name: one for name, one in asked.items() if one is not None and one is not False}
+        if isinstance(told.get("vector"), list):
+            del told["vector"]
+        if request.filter:
+            told["filter"] = request.filter.condition()
+        return QueryOptions(**chosen | limits | told)
+
+    def answer(self, engine: RagNodesQueryEngine, question: str, column: str) -> Answer:
+        """The answer of one engine, told piece by piece where somebody listens.
+
+        Raises:
+            RagNodesError: there is none, or it broke off; what had arrived was told.
+        """
+        if not self.streams:
+            return engine.answer(question)
+        from rag_nodes.query import Failed, Finished
+
+        self.emit(Asking(question, engine.models.describe(), (column,)))
+        for event in engine.stream(question):
+            self.emit((column, event))
+            if isinstance(event, Finished):
+                return event.answer
+            if isinstance(event, Failed):
+                raise event.error
+        raise AssertionError("a stream ends with Finished or Failed")
 
     def cut(self, parser: SpanNodeParser, document: Document) -> Sequence[TextNode]:
         """The chunks of a document, those of a stranger within bounds.
@@ -219,53 +317,51 @@ class Run:
         return found
 
 
-def text_document(text: str) -> Document:
-    """A text as a document; the same text has the same id, and so have its chunks."""
-    from uuid import NAMESPACE_OID, uuid5
-
-    from llama_index.core.schema import Document
-
-    from rag_nodes.metadata import FILE_NAME
-
-    return Document(text=text, id_=str(uuid5(NAMESPACE_OID, text)), metadata={FILE_NAME: "text"})
+def context_budget(settings: Settings) -> int | None:
+    """Tokens of context; asking for a number of chunks alone lifts the default limit."""
+    if settings.top_k is not None and "budget" not in settings.model_fields_set:
+        return None
+    return settings.budget
 
 
-def check_there(paths: Iterable[Path]) -> None:
-    """Refuse names of which nothing is there, before a model is loaded or a store is opened.
+def concluded(
+    run: Run,
+    files: Sequence[FileOutcome],
+    parsers: Mapping[str, str | None],
+    *,
+    some_done: bool = False,
+    omitted: int = 0,
+) -> Outcome:
+    """How work on many files with many parsers ended; what failed is said.
 
-    Where some are there, the work goes on with those, and the report names the others.
-
-    Raises:
-        FileMissingError: there is no file and no folder of any of these names.
+    Args:
+        run: where to say it.
+        files: how each file ended.
+        parsers: error of each parser by label; None where it did well.
+        some_done: whether parsers with an error have done a part of their work all the same.
+        omitted: further files, which ended well.
     """
-    named = list(paths)
-    if named and not any(path.exists() for path in named):
-        more = f" (nor the other {len(named) - 1})" if len(named) > 1 else ""
-        raise FileMissingError(named[0], f"no such file or folder{more}")
+    total = len(files) + omitted
+    lost = [file for file in files if file.status == "failed"]
+    incomplete = [file for file in files if file.status == "incomplete"]
+    errors = {name: error for name, error in parsers.items() if error}
+    if not lost and not errors:
+        return Outcome.DONE
+    for message in (*(file.error for file in lost), *errors.values()):
+        run.emit(Said(message or "unknown reason", "detail"))
+    counts = (_share(len(lost), total, "file"), _share(len(errors), len(parsers), "parser"))
+    run.warn("Failed: " + ", ".join(count for count in counts if count))
+    if incomplete:
+        run.warn(
+            f"Not stored whole: {_share(len(incomplete), total, 'file')}; what was stored before "
+            "is kept; mend the cause and run this again"
+        )
+    all_parsers = len(errors) == len(parsers) and not some_done
+    nothing_left = (lost and len(lost) == total) or all_parsers
+    if nothing_left and any(file.missing_extra for file in lost):
+        return Outcome.UNAVAILABLE
+    return Outcome.FAILED if nothing_left else Outcome.PARTLY
 
 
-def check_writable(path: Path) -> None:
-    """Refuse a name before hours are spent on what should be written there.
-
-    Raises:
-        ConfigurationError: nothing can be written there.
-    """
-    import os
-
-    known = path if path.exists() else path.parent
-    if path.is_dir() or not path.parent.is_dir() or not os.access(known, os.W_OK):
-        raise ConfigurationError(f"{path} cannot be written; name a file in a folder that is there")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file that was asked for.
-
-    Raises:
-        ConfigurationError: it cannot be written.
-    """
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise ConfigurationError(
-            f"{path} cannot be written ({error}); name a file in a folder that is there"
-        ) from error
+def _share(failed: int, total: int, thing: str) -> str:
+    return f"{failed} of {total} {thing}{'' if total == 1 else 's'}" if failed else ""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from rag_nodes.cli.invocation import Invocation
+    from rag_nodes.operations.asking import Asked, AskRequest
     from rag_nodes.query import Answer, Citation, Hit
 
 KINDS = {
@@ -48,20 +50,21 @@ _RAGGED = 12
 """Characters two lines lose because words are not cut."""
 
 
-def answer_view(answer: Answer, models: str, width: int, *, shown: int) -> Iterator[RenderableType]:
-    """One answer with everything behind it, top to bottom.
-
-    Args:
-        answer: what to show.
-        models: which models ran.
-        width: characters of the terminal.
-        shown: chunks to show.
-    """
-    yield header_of(answer.question, models)
-    yield label("Answer")
-    if answer.kind != "retrieval":
-        yield answer_text(answer)
-    yield from evidence_view(answer, width, shown=shown)
+def asked_view(asked: Asked, request: AskRequest, cli: Invocation) -> Iterator[RenderableType]:
+    """One answer with everything behind it, top to bottom; what has grown is there already."""
+    answer = asked.answer
+    if not asked.grown:
+        yield header_of(answer.question, asked.models)
+        yield label("Answer")
+        if answer.kind != "retrieval":
+            yield answer_text(answer)
+    yield from evidence_view(answer, cli.output.width, shown=request.chunks)
+    if asked.reduction is not None and asked.reduction > 0:
+        cli.note(
+            f"Read {answer.context_tokens:,} of the {counted(asked.document_tokens, 'token')} of "
+            f"these documents, {asked.reduction:.0%} less.",
+            "dim",
+        )
 
 
 def header_of(question: str, models: str) -> RenderableType:

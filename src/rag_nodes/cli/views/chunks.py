@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from rag_nodes.cli.invocation import Invocation
-    from rag_nodes.operations.chunking import ChunkRequest, Chunks
+    from rag_nodes.operations.chunking import ChunkRequest, Chunks, Parsers, ParsersRequest
     from rag_nodes.text.edges import EdgeFinder, Edges
 
 _NUMBERS_WIDTH = 37
@@ -187,3 +187,16 @@ def _heading(node: TextNode) -> str:
     path = heading(node.metadata.get(HEADING_PATH) or ())
     parts = node.metadata.get(PARTS)
     return f"{path} ({node.metadata.get(PART)}/{parts})" if parts else path
+
+
+def parsers_view(found: Parsers, _: ParsersRequest, __: Invocation) -> Iterator[RenderableType]:
+    """Each parser with its options."""
+    for preset in found.listed:
+        options = ", ".join(f"{name}={value}" for name, value in preset["options"].items())
+        rows = [("  Cuts", preset["summary"]), ("  Class", preset["class"]), ("  Options", options)]
+        if preset["sizes"]:
+            low, high = preset["sizes"]
+            rows.append(("  Worth a try", f"chunk_size from {low} to {high}"))
+        yield plain(preset["name"], "bold")
+        yield facts(rows)
+        yield ""

@@ -21,6 +21,7 @@ from rag_nodes.cli.views.answer import (
     label,
     remarks,
 )
+from rag_nodes.cli.views.ingest import embedding_spent, files_view
 from rag_nodes.cli.views.text import (
     COLOURS,
     configuration,
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
-    from rag_nodes.compare import Column, ComparisonReport
+    from rag_nodes.cli.invocation import Invocation
+    from rag_nodes.compare import Column
+    from rag_nodes.operations.comparing import Compared, CompareRequest
 
 LEAST_WIDTH = 46
 """Characters a column needs to be read with ease."""
@@ -46,16 +49,17 @@ _FRAME = 3
 """Characters a column loses to its border and padding."""
 
 
-def comparison_view(
-    report: ComparisonReport, console: Console, *, shown: int
+def compared_view(
+    found: Compared, request: CompareRequest, cli: Invocation
 ) -> Iterator[RenderableType]:
-    """The parts of the view, top to bottom.
-
-    Args:
-        report: what was found.
-        console: where it will be shown; decides the layout.
-        shown: chunks per parser.
-    """
+    """The parts of the view, top to bottom."""
+    report = found.report
+    if report is None:
+        yield from files_view(tuple(found.files))
+        return
+    options, console, shown = found.options, cli.output, request.chunks
+    yield header_view(report.question, report.models, budget=options.budget, top_k=options.top_k)
+    yield from files_view(report.files)
     styled = list(zip(report.columns, _colours(len(report.columns)), strict=True))
     across = columns_across(len(styled), console)
     if across > 1:
@@ -65,6 +69,10 @@ def comparison_view(
         for column, colour in styled:
             yield from _section(column, colour, console.width, shown)
     yield _statistics(styled)
+    if found.ingested:
+        yield times_view(found.ingested.seconds, report.seconds)
+        if spent := embedding_spent(found.ingested):
+            yield plain(spent, "dim")
 
 
 def header_view(

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.cli.views.text import counted, ending, facts, one_line, plain, seconds, table
+from rag_nodes.cli.views.text import (
+    configuration,
+    counted,
+    ending,
+    facts,
+    one_line,
+    plain,
+    seconds,
+    table,
+)
+from rag_nodes.operations.parsers import plain_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,7 +22,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+    from rag_nodes.cli.invocation import Invocation
     from rag_nodes.documentation import DocsReport, Statistics
+    from rag_nodes.operations.crawls import DocsRequest, Documented
 
 MOST_FINDINGS = 20
 """Rows of findings on a screen; all of them are in the report file."""
@@ -20,13 +32,10 @@ MOST_FINDINGS = 20
 _NAME_WIDTH = 48
 
 
-def docs_view(report: DocsReport, parser: str) -> Iterator[RenderableType]:
-    """The parts of the view, top to bottom.
-
-    Args:
-        report: what the run did.
-        parser: what cut the pages, in words.
-    """
+def docs_view(found: Documented, _: DocsRequest, __: Invocation) -> Iterator[RenderableType]:
+    """The parts of the view, top to bottom."""
+    report = found.report
+    parser = f"{found.label} · {configuration(plain_options(found.parser))}"
     yield _statistics(report, parser)
     yield from _findings(report)
     for page in report.repeated:

@@ -12,14 +12,25 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+    from rag_nodes.cli.invocation import Invocation
     from rag_nodes.evaluation.gates import GateResult
     from rag_nodes.evaluation.judgement import Judgement, Rating
     from rag_nodes.evaluation.report import EvaluationReport, Row
+    from rag_nodes.operations.measuring import EvaluateRequest, Measured, RecommendRequest
 
 _WIDEST = 6
 """Rows that have room side by side."""
 _COLOURS = {"holds": "green", "fell": "red", "cannot tell": "yellow", "not compared": "yellow"}
 """Of the outcomes of gates."""
+
+
+def measured_view(
+    found: Measured, _: EvaluateRequest | RecommendRequest, cli: Invocation
+) -> Iterator[RenderableType]:
+    """The parts of the view, top to bottom."""
+    yield from evaluation_view(found.report, found.gates)
+    if found.report.decision.preset and not found.is_written:
+        cli.note("To use it: --save FILE.toml writes a preset, --export FILE.py a script.")
 
 
 def evaluation_view(

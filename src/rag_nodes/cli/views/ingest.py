@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+    from rag_nodes.cli.invocation import Invocation
+    from rag_nodes.operations.ingesting import Ingested, IngestRequest
     from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport
 
 MOST_NAMES = 10
@@ -36,8 +38,14 @@ _STYLES = {
 }
 
 
-def ingest_view(report: IngestReport) -> Iterator[RenderableType]:
-    """The parts of the view, top to bottom."""
+def ingested_view(
+    found: Ingested, request: IngestRequest, _: Invocation
+) -> Iterator[RenderableType]:
+    """What was done, or would be."""
+    yield from (_rehearsed if request.dry_run else _done)(found.report)
+
+
+def _done(report: IngestReport) -> Iterator[RenderableType]:
     yield from files_view(report.files, report.omitted)
     yield _parsers(report)
     for outcome in report.columns:
@@ -116,7 +124,7 @@ def _gone(report: IngestReport, removed: str) -> Iterator[RenderableType]:
         yield plain(f"{documents} {has} no file any more; --prune removes them.", "yellow")
 
 
-def dry_run_view(report: IngestReport) -> Iterator[RenderableType]:
+def _rehearsed(report: IngestReport) -> Iterator[RenderableType]:
     """What an ingest would do, and what it would cost."""
     for file in report.files:
         yield from _said_lines(file)

@@ -1,10 +1,9 @@
-"""What is wrong with labelled questions, for people and for programs."""
+"""What is wrong with labelled questions, for people."""
 
 from __future__ import annotations
 
 import textwrap
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rag_nodes.cli.views.text import counted, facts, one_line, plain, table
 
@@ -13,8 +12,14 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from rag_nodes.evaluation.checks import Check
-    from rag_nodes.evaluation.dataset import Dataset
+    from rag_nodes.cli.invocation import Invocation
+    from rag_nodes.operations.labelled import (
+        Checked,
+        CheckRequest,
+        ConvertRequest,
+        DraftRequest,
+        Written,
+    )
 
 _MOST = 60
 """Rows on a screen; all of them are in the JSON."""
@@ -23,8 +28,9 @@ _BEGINNING = 90
 """Characters of an answer that is shown to recognise it."""
 
 
-def check_view(check: Check) -> Iterator[RenderableType]:
+def check_view(found: Checked, _: CheckRequest, __: Invocation) -> Iterator[RenderableType]:
     """The parts of the view, top to bottom."""
+    check = found.check
     drafts = f", {check.drafts} of them drafts" if check.drafts else ""
     yield facts(
         [
@@ -49,10 +55,11 @@ def check_view(check: Check) -> Iterator[RenderableType]:
         )
 
 
-def drafts_view(dataset: Dataset, check: Check) -> Iterator[RenderableType]:
+def drafts_view(found: Checked, _: DraftRequest, __: Invocation) -> Iterator[RenderableType]:
     """Some of the drafts with the beginnings of their answers, and what is to be known of all."""
     from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
 
+    dataset, check = found.dataset, found.check
     rows = table("Kind", "Draft", "Answer")
     for one in dataset.questions[:_EXAMPLES]:
         answer = one_line(dataset.quote(one.gold[0][0]))
@@ -66,6 +73,12 @@ def drafts_view(dataset: Dataset, check: Check) -> Iterator[RenderableType]:
     )
 
 
-def check_data(check: Check) -> dict[str, Any]:
-    """The same as plain data."""
-    return {**asdict(check), "sound": check.is_sound}
+def written_view(found: Written, _: ConvertRequest, cli: Invocation) -> Iterator[RenderableType]:
+    """That there is a file now."""
+    cli.note(f"Wrote {counted(found.questions, 'question')} to {found.output}")
+    yield from ()
+
+
+def nothing_more(*_: object) -> Iterator[RenderableType]:
+    """Nothing: all was seen while it was done."""
+    yield from ()

@@ -8,17 +8,26 @@ from rag_nodes.cli.views.stored import near
 from rag_nodes.cli.views.text import counted, plain, seconds, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from rich.console import RenderableType
 
-    from rag_nodes.store import CopyReport
-    from rag_nodes.store.importing import ImportReport
+    from rag_nodes.cli.invocation import Invocation
+    from rag_nodes.operations.copying import (
+        Aliases,
+        AliasRequest,
+        Copied,
+        ImportRequest,
+        PullRequest,
+        PushRequest,
+    )
 
 
-def copies_view(copied: Sequence[CopyReport], source: str, target: str) -> Iterator[RenderableType]:
+def copied_view(
+    found: Copied, _: PushRequest | PullRequest, __: Invocation
+) -> Iterator[RenderableType]:
     """What became of each collection that was copied."""
-    for one in copied:
+    for one in found.done:
         gone = f", {one.deleted:,} former ones deleted" if one.deleted else ""
         yield plain(one.collection, "bold")
         yield plain(
@@ -29,28 +38,26 @@ def copies_view(copied: Sequence[CopyReport], source: str, target: str) -> Itera
         if one.extra:
             kept = counted(one.extra, "point")
             yield plain(f"  {kept} of other documents stay there; --prune deletes them", "yellow")
-    yield plain(f"From {near(source)} to {near(target)}.", "dim")
+    yield plain(f"From {near(found.source)} to {near(found.target)}.", "dim")
 
 
-def imported_view(
-    imported: Sequence[ImportReport], source: str, target: str
-) -> Iterator[RenderableType]:
+def imported_view(found: Copied, _: ImportRequest, __: Invocation) -> Iterator[RenderableType]:
     """What became of each collection of another program."""
-    for one in imported:
+    for one in found.done:
         yield plain(one.collection, "bold")
         yield plain(f"  {counted(one.points, 'point')}")
-        if one.left_out:
-            names = ", ".join(repr(name) for name in one.left_out)
+        if left_out := getattr(one, "left_out", ()):
+            names = ", ".join(repr(name) for name in left_out)
             yield plain(f"  vectors that cannot be ranked here were left out: {names}", "yellow")
-    yield plain(f"From {near(source)}, which is as it was, to {near(target)}.", "dim")
+    yield plain(f"From {near(found.source)}, which is as it was, to {near(found.target)}.", "dim")
 
 
-def aliases_view(aliases: Mapping[str, str], location: str) -> Iterator[RenderableType]:
+def aliases_view(found: Aliases, _: AliasRequest, __: Invocation) -> Iterator[RenderableType]:
     """What each alias means."""
-    if not aliases:
-        yield plain(f"{location} has no aliases.", "dim")
+    if not found.known:
+        yield plain(f"{found.location} has no aliases.", "dim")
         return
     made = table("Alias", "Collection")
-    for alias, collection in sorted(aliases.items()):
+    for alias, collection in sorted(found.known.items()):
         made.add_row(plain(alias), plain(collection))
     yield made

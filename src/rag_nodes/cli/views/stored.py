@@ -6,35 +6,35 @@ from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rag_nodes.cli.views.text import counted, facts, one_line, plain, shortened, table
 from rag_nodes.errors import command
 from rag_nodes.metadata import USUAL
+from rag_nodes.operations.stores import foreign_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.console import RenderableType
 
     from rag_nodes.cli.invocation import Invocation
-    from rag_nodes.operations.stored import StatusRequest, Stored
-    from rag_nodes.upkeep import CollectionStatus, HeldCollection, ListedDocument, Trouble
+    from rag_nodes.operations.stored import (
+        ClearRequest,
+        DoctorRequest,
+        Examined,
+        Gone,
+        Listed,
+        ListRequest,
+        RemoveRequest,
+        StatusRequest,
+        Stored,
+    )
+    from rag_nodes.upkeep import CollectionStatus, HeldCollection, ListedDocument
 
 _STYLES = {"stored": "", "incomplete": "red", "failed": "red", "expired": "yellow"}
 _KILO = 1000
 _NAME_WIDTH = 60
-_NAMED = 10
-"""Collections of other programs that are named."""
-
-
-def foreign_words(names: Sequence[str]) -> str:
-    """What stands behind "nothing is stored" where other programs have collections there."""
-    if not names:
-        return ""
-    told = ", ".join(one_line(one) for one in names[:_NAMED])
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return f"; collections of other programs: {told}{more}"
 
 
 def status_view(stored: Stored, _: StatusRequest, __: Invocation) -> Iterator[RenderableType]:
@@ -53,7 +53,7 @@ def status_view(stored: Stored, _: StatusRequest, __: Invocation) -> Iterator[Re
     sizes = [one.size for one in found if one.size is not None]
     size = f", {size_of(sum(sizes))}" if sizes else ""
     what = f"{counted(len(found), 'collection')}, {counted(chunks, 'chunk')}{size}"
-    said = what if found else f"nothing is stored{foreign_words(stored.foreign)}"
+    said = what if found else f"nothing is stored{one_line(foreign_words(stored.foreign))}"
     yield plain(f"{near(stored.location)}: {said}", "dim")
 
 
@@ -85,15 +85,9 @@ def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
     yield "  On disk", "-" if one.size is None else size_of(one.size)
 
 
-def documents_view(
-    corpus: str,
-    shown: Sequence[ListedDocument],
-    collections: Sequence[HeldCollection],
-    *,
-    of: int,
-    foreign: Sequence[str],
-) -> Iterator[RenderableType]:
+def listed_view(found: Listed, _: ListRequest, __: Invocation) -> Iterator[RenderableType]:
     """A row per document, and what is wrong with those that something is wrong with."""
+    shown, collections = found.shown, found.collections
     if shown:
         yield _table(shown, [one.info.name for one in collections])
     if shown and len(collections) > 1:
@@ -105,10 +99,10 @@ def documents_view(
             yield plain(f"{one_line(one.name)}{since}: {said}", _STYLES[one.state])
     states = Counter(one.state for one in shown)
     said = ", ".join(f"{number:,} {state}" for state, number in states.items())
-    total = f"{len(shown):,} of {counted(of, 'document')}"
-    yield plain(f"corpus {corpus}: {total}{': ' + said if said else ''}", "dim")
-    if not collections and foreign:
-        yield plain(f"nothing is stored{foreign_words(foreign)}", "dim")
+    total = f"{len(shown):,} of {counted(found.total, 'document')}"
+    yield plain(f"corpus {found.corpus}: {total}{': ' + said if said else ''}", "dim")
+    if found.foreign:
+        yield plain(f"nothing is stored{one_line(foreign_words(found.foreign))}", "dim")
 
 
 def _told_apart(collections: Sequence[HeldCollection]) -> list[str]:
@@ -146,35 +140,35 @@ def _origin(one: ListedDocument) -> str:
     return folder if folder and last == one.name else place
 
 
-def removed_view(title: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+def gone_view(
+    found: Gone, _: RemoveRequest | ClearRequest, __: Invocation
+) -> Iterator[RenderableType]:
     """What went, or would go, by collection."""
-    yield plain(f"{one_line(title)}:" if rows else f"{one_line(title)}: nothing is stored of it")
+    title, rows = one_line(found.title), found.rows
+    yield plain(f"{title}:" if rows else f"{title}: nothing is stored of it")
     for row in rows:
         nodes, documents = counted(row["nodes"], "node"), counted(row["documents"], "document")
         aliases = f", which {', '.join(row['aliases'])} means" if row.get("aliases") else ""
         yield plain(f"  {nodes} of {documents} in {row['collection']}{aliases}")
 
 
-def finding_view(finding: Trouble) -> Iterator[RenderableType]:
-    """What was found, and what to do about it."""
-    style = "yellow" if finding.mended else "red" if finding.is_wrong else "dim"
-    word = "mended" if finding.mended else finding.kind if finding.is_wrong else "note"
-    yield plain(f"{word}: {one_line(finding.where)}", style)
-    # Our messages begin with the place, which stands above already.
-    yield plain(f"  {one_line(finding.what.removeprefix(f'{finding.where}: '))}")
-    if not finding.mended:
-        yield plain(f"  {one_line(finding.remedy)}", "dim")
-
-
-def verdict_view(location: str, found: Sequence[Trouble]) -> Iterator[RenderableType]:
-    """How many findings there are of each kind."""
-    mended = sum(one.mended for one in found)
-    wrong = sum(one.is_wrong and not one.mended for one in found)
-    by_repair = sum(one.repair is not None and not one.mended for one in found)
+def examined_view(found: Examined, _: DoctorRequest, __: Invocation) -> Iterator[RenderableType]:
+    """What was found, what to do about it, and how many findings there are of each kind."""
+    for one in found.findings:
+        style = "yellow" if one.mended else "red" if one.is_wrong else "dim"
+        word = "mended" if one.mended else one.kind if one.is_wrong else "note"
+        yield plain(f"{word}: {one_line(one.where)}", style)
+        # Our messages begin with the place, which stands above already.
+        yield plain(f"  {one_line(one.what.removeprefix(f'{one.where}: '))}")
+        if not one.mended:
+            yield plain(f"  {one_line(one.remedy)}", "dim")
+    mended = sum(one.mended for one in found.findings)
+    wrong = sum(one.is_wrong and not one.mended for one in found.findings)
+    by_repair = sum(one.repair is not None and not one.mended for one in found.findings)
     said = [f"{wrong} wrong" if wrong else "nothing is wrong"]
     said += [f"{mended} mended"] if mended else []
     said += [f"{by_repair} of them can be mended by --repair"] if by_repair else []
-    yield plain(f"{near(location)}: {', '.join(said)}", "dim")
+    yield plain(f"{near(found.location)}: {', '.join(said)}", "dim")
 
 
 def near(place: str) -> str:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.cli.measured import ReportFiles
 from rag_nodes.evaluation.report import EvaluationReport, ReportDecision
 from rag_nodes.models import settled
+from rag_nodes.operations.measuring import RecommendRequest
+from rag_nodes.operations.saving import written_files
 from rag_nodes.parsers import get_parser, load_preset, preset_for
 from rag_nodes.parsers.preset_files import preset_text
 
@@ -28,8 +29,8 @@ def test_what_is_to_be_taken_is_written_with_how_to_use_it(
     tmp_path: Path, take: str | None
 ) -> None:
     path = tmp_path / "mine.toml"
-    files = ReportFiles(None, None, path, None)
-    [said] = files.write(report(take, PRESET), settled(None))
+    request = RecommendRequest(save=path)
+    [said] = written_files(request, report(take, PRESET), settled(None))
     assert said == f"Wrote {path}; use it: rag-nodes ingest DOCUMENTS --parser {path}"
     preset = load_preset(path)
     assert (preset.name, dict(preset.query)) == ("mine", {"mode": "sparse"})
@@ -43,8 +44,8 @@ def test_what_no_file_can_name_is_no_error_after_all_was_measured(
     tmp_path: Path, take: str | None, why: str
 ) -> None:
     path, script = tmp_path / "mine.toml", tmp_path / "mine.py"
-    files = ReportFiles(None, None, path, script)
-    said = [*files.write(report(take), settled(None))]
+    request = RecommendRequest(save=path, export=script)
+    said = [*written_files(request, report(take), settled(None))]
     assert [one.partition(" was not written: ")[0] for one in said] == [str(path), str(script)]
     assert all(why in one for one in said)
     assert not path.exists()

@@ -1,0 +1,114 @@
+"""`rag-nodes app`: the same comparison in a browser, with REST and MCP beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import typer
+from pydantic import Field, SecretStr
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.operations.base import OWNER, Flag, Request, Result
+from rag_nodes.operations.files import check_there
+from rag_nodes.operations.run import Doing, Run
+
+if TYPE_CHECKING:
+    from rag_nodes.server.gate import Access
+
+_SHORTEST = 12
+"""Characters below which a secret is guessed."""
+
+
+class AppRequest(Request):
+    """Open the comparison in a browser; REST is at /api, with the token in RAG_NODES_API_TOKEN."""
+
+    configures: ClassVar[tuple[str, ...]] = ("budget", "top_k")
+
+    documents: Annotated[list[Path], OWNER, Flag(argument=True, metavar="PATH")] = Field(
+        default_factory=list
+    )
+    """Documents to open it with."""
+    host: str = "127.0.0.1"
+    """Address to listen on; others than 127.0.0.1 open it to the net."""
+    port: Annotated[int, Field(ge=0, le=65535)] = 7860
+    """Port to listen on."""
+    auth: Annotated[str | None, Flag(metavar="USER")] = None
+    """Ask for this user; the password is RAG_NODES_APP_PASSWORD."""
+    mcp: bool = False
+    """Offer tools for agents at /mcp."""
+    local_models: bool = False
+    """Let visitors name model servers in this network."""
+    parser: Annotated[list[str], OWNER, Flag(short="-p", metavar="MODULE:CLASS")] = Field(
+        default_factory=list
+    )
+    """Splitter of another package, or a preset file (.toml, .json), that visitors can choose
+    besides the presets, repeatable, as module:Class(option=value)."""
+    behind_proxy: Annotated[str | None, Flag(metavar="ADDRESS")] = None
+    """Believe X-Forwarded-For of the proxy at this address, such as 127.0.0.1."""
+    budget: Annotated[int | None, Field(ge=1)] = None
+    """Tokens of context, the same for each parser; 1500 by default."""
+    top_k: Annotated[int | None, Field(ge=1)] = None
+    """Chunks per parser instead of a budget of tokens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed(Result):
+    """The app was ended."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Nothing to tell."""
+        return {}
+
+
+def app(request: AppRequest, run: Run) -> Closed:
+    """Serve until somebody ends it."""
+    check_there(request.documents)
+    access = _access(request, run)
+    run.emit(Doing("Loading the app"))
+    from rag_nodes.server import launch
+
+    launch(
+        run.settings,
+        host=request.host,
+        port=request.port,
+        documents=request.documents,
+        access=access,
+        mcp=request.mcp,
+        local_models=request.local_models,
+        parsers=request.parser,
+    )
+    return Closed()
+
+
+def _access(request: AppRequest, run: Run) -> Access:
+    """What to ask visitors for, if anything.
+
+    Raises:
+        ConfigurationError: a secret is too short.
+        MissingExtraError: Gradio is not installed.
+    """
+    user = request.auth
+    token, password = run.settings.api_token, run.settings.app_password if user else None
+    if user and password is None:
+        typed = typer.prompt(f"Password for {user}", hide_input=True, confirmation_prompt=True)
+        password = SecretStr(typed)
+    for name, secret in (("token", token), ("password", password)):
+        if secret is not None and len(secret.get_secret_value()) < _SHORTEST:
+            raise ConfigurationError(
+                f"the {name} has fewer than {_SHORTEST} characters; choose a longer one"
+            )
+    from rag_nodes.server.serve import require_gradio
+
+    require_gradio()  # before the gate, which needs what comes with it
+    from rag_nodes.models.public_servers import is_loopback
+    from rag_nodes.server.gate import Access
+
+    return Access(
+        token=token,
+        user=user or "",
+        password=password,
+        local=is_loopback(request.host),
+        proxy=request.behind_proxy,
+    )

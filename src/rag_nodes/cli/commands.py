@@ -1,0 +1,130 @@
+"""The commands put together: a help text lists words alone, and what is used is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from rag_nodes import IDENTITY
+from rag_nodes.cli.invocation import Invocation, show_settings
+from rag_nodes.cli.program import PROGRAM
+from rag_nodes.operations import GROUPS, MODELS, OPERATIONS, STORE, Operation
+
+APP = Operation(
+    "app",
+    "app:app",
+    "Open the comparison in a browser; REST is at /api, with the token in RAG_NODES_API_TOKEN.",
+    examples=("app", "app report.pdf --port 8080", "app --auth ann --mcp"),
+    usual=("host", "port", "auth", "mcp", "parser"),
+    settings=(*STORE, "corpus", *MODELS),
+    package="rag_nodes.cli",
+)
+"""The one command that is no operation, as it shows them all."""
+COMMANDS = {one.name: one for one in (*OPERATIONS, APP)}
+"""All commands by name, in the order in which help lists them."""
+
+_MODELS = (
+    "Without a key everything runs offline; with OPENAI_API_KEY set, OpenAI embeds and answers."
+)
+_EXIT_CODES = (
+    "Exit codes: 0 done, 1 failure, 2 usage or configuration, 3 partly done, "
+    "4 a threshold was crossed or a check failed, 5 a dependency or service is missing, "
+    "130 interrupted."
+)
+
+
+def command() -> Any:
+    """The program with the two options of shell completion, which help does not list."""
+    program = typer.Typer(
+        cls=Commands,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
+        epilog=_EXIT_CODES,
+    )
+    program.callback(invoke_without_command=True, help=f"{IDENTITY}\n\n{_MODELS}")(_root)
+    command = typer.main.get_command(program)
+    for option in command.params:
+        if option.name in {"install_completion", "show_completion"}:
+            option.hidden = True  # type: ignore[attr-defined] # both are options
+    return command
+
+
+class Commands(TyperGroup):
+    """Commands that are imported when one of them is used; a help text lists words alone.
+
+    Attributes:
+        group: their first word; "" for those without one.
+    """
+
+    group = ""
+
+    def list_commands(self, _context: Any) -> list[str]:
+        """Their names, in order."""
+        return [one.removeprefix(self._prefix) for one in _listed() if self._is_here(one)]
+
+    def get_command(self, _context: Any, name: str) -> Any:
+        """The command or group of that name, with its name and summary only; None for none."""
+        summary = _listed().get(f"{self._prefix}{name}")
+        return None if summary is None else TyperCommand(name, help=summary)
+
+    def resolve_command(self, context: Any, arguments: list[str]) -> Any:
+        """The command that is used, whole."""
+        name, command, others = super().resolve_command(context, arguments)
+        return name, command and _imported(f"{self._prefix}{name}"), others
+
+    @property
+    def _prefix(self) -> str:
+        return f"{self.group} " if self.group else ""
+
+    def _is_here(self, name: str) -> bool:
+        return name.startswith(self._prefix) and " " not in name.removeprefix(self._prefix)
+
+
+def _listed() -> dict[str, str]:
+    """All commands and groups in the order in which they are listed, each with a sentence."""
+    return {**{name: one.summary for name, one in COMMANDS.items()}, **GROUPS}
+
+
+def _imported(name: str) -> Any:
+    """A command, or a group of them."""
+    program = typer.Typer(
+        rich_markup_mode="rich", no_args_is_help=name in GROUPS, add_completion=False
+    )
+    if name in GROUPS:
+        group = type("Group", (Commands,), {"group": name})
+        program.callback(cls=group, help=GROUPS[name])(lambda: None)
+        return typer.main.get_command(program)
+    from rag_nodes.cli.derive import command_of
+
+    found = COMMANDS[name]
+    examples = [f"{PROGRAM} {one}" for one in found.examples]
+    program.command(name.rpartition(" ")[2], epilog=_epilog(examples))(command_of(found))
+    return typer.main.get_command(program)
+
+
+def _root(
+    context: typer.Context,
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,  # noqa: ARG001 - shown before this is imported
+    print_config: Annotated[
+        bool,
+        typer.Option("--print-config", help="Show the settings in effect, keys masked."),
+    ] = False,
+) -> None:
+    """Run no command: show the version, the settings or the help."""
+    cli = context.ensure_object(Invocation)
+    if print_config:
+        show_settings(cli)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        cli.output.file.write(context.get_help())
+
+
+def _epilog(examples: Sequence[str]) -> str:
+    """The examples as rich markup: brackets are escaped, every example has its own line."""
+    lines = "\n".join(f"  {example}" for example in examples).replace("[", r"\[")
+    return f"[bold]Examples[/bold]\n{lines}"

@@ -1,0 +1,227 @@
+"""One question to documents that are stored, or were sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from rag_nodes.errors import CollectionMissingError, ConfigurationError, RagNodesError
+from rag_nodes.operations.base import OWNER, Flag, Result
+from rag_nodes.operations.comparing import Question, compare_sent
+from rag_nodes.operations.fields import (
+    AS_PARSER,
+    PARSER_NAMES,
+    Changes,
+    OfText,
+    Parser,
+    ParserSpec,
+    Searching,
+)
+from rag_nodes.operations.run import MEMORY, Doing, Run
+from rag_nodes.operations.stores import exists, foreign_words, ledger_of, must_exist
+from rag_nodes.parsers.presets import DEFAULT_PARSER
+
+if TYPE_CHECKING:
+    from rag_nodes.models import Models
+    from rag_nodes.query import Answer
+    from rag_nodes.store import Store
+
+
+class AskRequest(Searching, OfText):
+    """Answer a question from documents, with citations.
+
+    On the command line these are stored already: the parser, its options, the corpus and the
+    embedding model must be those of the ingest. Where no parser is named, a corpus that one preset
+    alone has cut is asked by that one.
+    """
+
+    question: Annotated[Question, Flag(argument=True)]
+    """In your own words."""
+    parser: Annotated[
+        Parser | None,
+        AS_PARSER,
+        Field(
+            description=f"How the documents are cut: {PARSER_NAMES}; by default {DEFAULT_PARSER}, "
+            "or the one preset that the corpus was cut by."
+        ),
+    ] = None
+    set: Changes = Field(default_factory=dict)
+    """Change an option of the parser, repeatable."""
+    alias: Annotated[str | None, OWNER, Flag(metavar="NAME")] = None
+    """Ask what an alias means, instead of naming parser and corpus; see `store alias`."""
+    vector: Literal["heading", "plain", "summary", "context"] | None = None
+    """Search by this embedding of the chunks: with the headings above them (heading, the default),
+    of their text alone (plain), or behind what was written about each when it was stored."""
+    chunks: Annotated[int, OWNER, Field(ge=0)] = 3
+    """Chunks to show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked(Result):
+    """An answer, and what was asked.
+
+    Attributes:
+        answer: with its evidence.
+        parser: label of the parser that cut the documents.
+        models: what ran.
+        collection: that was asked; "" where documents were sent along.
+        document_tokens: of the documents that were read from; 0 where nobody knows.
+        incomplete: why some documents could not be searched.
+        grown: its text was told piece by piece.
+    """
+
+    reply: ClassVar[str] = "replies:AskedReply"
+    answer: Answer
+    parser: str
+    models: str
+    collection: str = ""
+    document_tokens: int = 0
+    incomplete: str | None = None
+    grown: bool = False
+
+    @property
+    def reduction(self) -> float | None:
+        """Share of the documents that need not be read; None where it is not known."""
+        read = self.answer.context_tokens
+        return 1 - read / self.document_tokens if self.document_tokens else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for programs."""
+        return {
+            "parser": self.parser,
+            "collection": self.collection,
+            "models": self.models,
+            **self.answer.as_dict(),
+            "incomplete": self.incomplete,
+            "document_tokens": self.document_tokens or None,
+            "context_reduction": self.reduction,
+        }
+
+
+def ask(request: AskRequest, run: Run) -> Asked:
+    """Ask the documents that were sent, or else the store."""
+    if run.documents:
+        return _ask_sent(request, run)
+    settings = run.settings
+    if request.alias and (request.parser or request.set):
+        raise ConfigurationError(
+            "--alias says what is asked, and so do --parser and --set; leave one of them out"
+        )
+    if settings.store == MEMORY or not (run.is_trusted or exists(settings.store)):
+        raise (ConfigurationError if run.is_trusted else CollectionMissingError)(
+            f"--store {MEMORY} holds nothing to ask; name the folder or URL of the ingest, or use "
+            "'rag-nodes compare', which does both"
+            if run.is_trusted
+            else "no documents are stored on this server; send a text, or have them ingested"
+        )
+    must_exist(settings.store)
+    run.emit(Doing("Loading parsers and models"))
+    from rag_nodes.query import RagNodesQueryEngine
+
+    usual = run.query_of(request.parser)
+    options = run.options(request, usual)
+    workspace = run.stored_workspace()
+    models = workspace.models()
+    store = workspace.store
+    label, collection = _asked_collection(request, run, store, models)
+    with _contents_named(run, store):
+        engine = RagNodesQueryEngine(
+            store=store,
+            collection=collection,
+            models=models,
+            parser_name=label,
+            options=options,
+        )
+        answer = run.answer(engine, request.question, label)
+    # The ledger knows collections by their own names.
+    kept = store.aliases()[request.alias] if request.alias else collection
+    return Asked(
+        answer=answer,
+        parser=label,
+        models=models.describe(),
+        collection=collection,
+        document_tokens=_tokens_of(run, store.location, kept, answer),
+        grown=run.streams,
+    )
+
+
+def _ask_sent(request: AskRequest, run: Run) -> Asked:
+    """One parser over the documents of a stranger."""
+    from rag_nodes.query.options import STEP_FACTOR
+
+    options = run.options(request, {"step_factor": STEP_FACTOR})
+    options = replace(options, granularity="sentences" if options.reads_sentences else "chunks")
+    spec = request.parser or ParserSpec(name=DEFAULT_PARSER)
+    report = compare_sent(request.question, run, [spec], options, vector=request.vector)
+    [column] = report.columns
+    if column.answer is None:
+        raise RagNodesError(column.error or "there is no answer")
+    return Asked(
+        answer=column.answer,
+        parser=column.name,
+        models=report.models,
+        incomplete=column.statistics.error,
+        grown=run.streams,
+    )
+
+
+def _asked_collection(
+    request: AskRequest, run: Run, store: Store, models: Models
+) -> tuple[str, str]:
+    """The parser that is asked, by label, and its collection."""
+    from rag_nodes.store import parser_collection
+    from rag_nodes.workspace.workspace import aliased_parser, asked_preset
+
+    if request.alias:
+        return aliased_parser(store, request.alias, models.embedding_name), request.alias
+    corpus, spec = run.settings.corpus, request.parser
+    if spec is None:
+        named = bool(request.set)
+        found = DEFAULT_PARSER if named else asked_preset(store, corpus, models.embedding_name)
+        spec = ParserSpec(name=found)
+    ((label, made),) = run.parsers([spec], request.set, models).items()
+    return label, parser_collection(corpus, made, models.embedding_name)
+
+
+@contextmanager
+def _contents_named(run: Run, store: Store) -> Iterator[None]:
+    """Where a collection is missing, say which there are: one of them is probably meant."""
+    try:
+        yield
+    except CollectionMissingError:
+        found = store.collections()
+        for one in found:
+            run.warn(
+                f"stored: corpus {one.corpus}, {one.parser}, embedded by {one.embedding}, "
+                f"{one.points:,} node{'' if one.points == 1 else 's'}"
+            )
+        if found:
+            run.warn("to ask one of these, name its --parser, --corpus and --embedding")
+        elif foreign := store.foreign():
+            run.warn(
+                f"nothing is stored{foreign_words(foreign)}; to ask one of these, give it an alias "
+                "with `rag-nodes store alias NAME COLLECTION`, and ask with --alias NAME"
+            )
+        raise
+
+
+def _tokens_of(run: Run, location: str, collection: str, answer: Answer) -> int:
+    """Tokens of the documents of which something is read; 0 where no ledger knows it."""
+    from rag_nodes.errors import LedgerError
+    from rag_nodes.ledger import Ledger
+
+    path = ledger_of(run.settings, location)
+    if path is None or not path.is_file():
+        return 0
+    read = (hit.node.ref_doc_id for source in answer.sources for hit in source.hits)
+    try:
+        with Ledger(path) as ledger:
+            rows = ledger.stored(collection, list(dict.fromkeys(one for one in read if one)))
+    except LedgerError as error:
+        run.warn(str(error))
+        return 0
+    return sum(row.tokens for row in rows.values())

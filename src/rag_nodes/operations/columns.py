@@ -1,0 +1,161 @@
+"""What an evaluation measures beside parsers, who judges it, and what a build relies on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from pydantic import Field
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.operations.base import OWNER, Flag, Request
+from rag_nodes.operations.fields import (
+    ASSIGNMENT,
+    assignments,
+)
+from rag_nodes.operations.files import check_there
+from rag_nodes.operations.run import Run
+
+if TYPE_CHECKING:
+    from rag_nodes.evaluation.dataset import Question
+    from rag_nodes.evaluation.gates import GateResult
+    from rag_nodes.evaluation.judging import Judging
+    from rag_nodes.evaluation.plan import EvaluationPlan
+    from rag_nodes.evaluation.report import EvaluationReport
+
+
+class Judged(Request):
+    """Whether the answers are good."""
+
+    panel: ClassVar[str] = "Whether the answers are good"
+
+    judge: Annotated[int, OWNER, Field(ge=0), Flag(metavar="N")] = 0
+    """Questions that the LLM answers from what each column read at the middle budget, and a judge
+    grades; 0 for none. Costs requests."""
+    judge_model: Annotated[str | None, OWNER] = None
+    """Who judges: a chat model's name, as for --llm-model, or the import path of an LLM of
+    LlamaIndex, as for --llm. The LLM that answers where none is named."""
+    judge_option: Annotated[list[str], OWNER, Flag(metavar=ASSIGNMENT)] = Field(
+        default_factory=list
+    )
+    """Option of that LLM's class, repeatable: model=llama3.2."""
+
+
+class Gated(Request):
+    """What a build may rely on."""
+
+    panel: ClassVar[str] = "Gates"
+
+    baseline: Annotated[Path | None, OWNER, Flag(metavar="FILE")] = None
+    """Exit with 4 where a column fell below this run, and with 5 where the questions cannot exclude
+    a drop of --tolerance."""
+    tolerance: Annotated[float, OWNER, Field(ge=0, le=1)] = 0.05
+    """A drop below --baseline that is surely smaller holds, as a share from 0 to 1."""
+    fail_under: Annotated[list[str], OWNER, Flag(metavar="MEASURE=VALUE")] = Field(
+        default_factory=list
+    )
+    """Exit with 4 where a column does not reach it, as recall@1000=0.85; repeatable."""
+
+
+def column_of(given: str) -> tuple[str, str]:
+    """The name of a column, and the import path of what finds for it."""
+    name, equals, path = (part.strip() for part in given.partition("="))
+    if not (name and equals and path):
+        raise ConfigurationError(
+            f"--column {given!r} is not NAME=MODULE:OBJECT, for example mine=my_engines:engine"
+        )
+    return name, path
+
+
+def check_names(parsers: set[str], names: Sequence[str], *, changes: bool) -> None:
+    """Refuse collections and columns without a name of their own, and `--set` for no parser."""
+    taken = set(parsers)
+    for name in names:
+        if not name.strip():
+            raise ConfigurationError("--collection is blank; name one of --store")
+        if name in taken:
+            raise ConfigurationError(
+                f"two of the parsers, collections and columns are called {name!r}; give the "
+                "--column another name, as other=MODULE:OBJECT, or leave one out"
+            )
+        taken.add(name)
+    if names and changes and not parsers:
+        raise ConfigurationError(
+            "--set changes nothing, as no parser is compared; name one with --parser, or leave it "
+            "out"
+        )
+
+
+def found_at(name: str, path: str) -> object:
+    """What finds for a column."""
+    from rag_nodes.columns import finds
+    from rag_nodes.import_paths import load_object
+
+    found = load_object(path)
+    if not finds(found):
+        raise ConfigurationError(
+            f"--column {name}={path}: {type(found).__name__} finds nothing; name a query engine, "
+            "retriever, index or vector store of LlamaIndex, or give a splitter with --parser"
+        )
+    return found
+
+
+def judging_of(request: Judged, run: Run) -> Judging | None:
+    """What is judged and by whom; None where nothing is."""
+    count, model, options = request.judge, request.judge_model, request.judge_option
+    if not count:
+        if model or options:
+            raise ConfigurationError(
+                "--judge-model judges nothing; add --judge 20, or leave it out"
+            )
+        return None
+    from rag_nodes.evaluation.judging import Judging
+    from rag_nodes.import_paths import is_path
+    from rag_nodes.models import choose_models
+    from rag_nodes.settings import refuse_secrets, typed_option
+
+    prices = run.settings.answering().get("prices", {})
+    if model is None:
+        if options:
+            raise ConfigurationError("--judge-option needs the --judge-model that it is for")
+        return Judging(count, prices=prices)
+    flag = "--judge-option"
+    given = {name: typed_option(value) for name, value in assignments(options, flag).items()}
+    refuse_secrets(given, flag, "judge_options")
+    own = {"embedding": "lexical", "llm_options": given, "temperature": 0.0}
+    named = {"llm": model} if is_path(model) else {"llm": "openai", "llm_model": model}
+    settings = run.settings.model_copy(update=own | named)
+    return Judging(count, choose_models(settings).llm, prices=prices)
+
+
+class Gates:
+    """`--baseline` and `--fail-under`: refused before an hour is spent, and what came of them."""
+
+    def __init__(self, plan: EvaluationPlan, request: Gated) -> None:
+        from rag_nodes.evaluation.gates import check_measured, limit_of
+        from rag_nodes.evaluation.report import EvaluationReport
+
+        self._before: EvaluationReport | None = None
+        self._limits, self._tolerance = request.fail_under, request.tolerance
+        if request.baseline is not None:
+            check_there([request.baseline])
+            self._before = EvaluationReport.load(request.baseline)
+            check_measured(self._before, plan.main)
+        for limit in self._limits:
+            limit_of(limit, plan.shares)
+
+    def check_comparable(self, columns: Mapping[str, object], asked: Sequence[Question]) -> None:
+        """Refuse a baseline with nothing in common with what is to be measured."""
+        from rag_nodes.evaluation.gates import check_comparable
+
+        if self._before:
+            check_comparable(self._before, columns, asked)
+
+    def results(self, report: EvaluationReport) -> list[GateResult]:
+        """A result per row and gate."""
+        from rag_nodes.evaluation.gates import against_baseline, under
+
+        before = self._before
+        found = against_baseline(report, before, tolerance=self._tolerance) if before else []
+        return [*found, *(one for limit in self._limits for one in under(report, limit))]

@@ -1,0 +1,201 @@
+"""The same question to the same documents, cut in several ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.operations.base import OWNER, Flag, Result, visitors
+from rag_nodes.operations.fields import (
+    AS_PARSERS,
+    LARGEST,
+    MOST_COLUMNS,
+    MOST_QUESTION,
+    Changes,
+    OfText,
+    Parser,
+    ParserSpec,
+    Searching,
+    described_parsers,
+)
+from rag_nodes.operations.files import check_there
+from rag_nodes.operations.parsers import LEAST_CHUNK
+from rag_nodes.operations.run import MEMORY, Asking, Doing, Run, concluded
+from rag_nodes.parsers.presets import COMPARED
+
+if TYPE_CHECKING:
+    from rag_nodes.compare import Comparison, ComparisonReport, ComparisonStream
+    from rag_nodes.pipeline import FileOutcome, IngestReport
+    from rag_nodes.query import QueryOptions
+
+Question = Annotated[str, Field(min_length=1), visitors(max_length=MOST_QUESTION, pattern=r"\S")]
+
+
+class CompareRequest(Searching, OfText):
+    """Ask the same question of the same documents cut in different ways.
+
+    Nothing is kept, unless --store, the environment or rag_nodes.toml names a store.
+    """
+
+    paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="PATH", required=True)] = Field(
+        default_factory=list
+    )
+    """Files, and folders to walk; crawls are named."""
+    question: Annotated[Question, Flag("--ask", short="-a")]
+    """The question for every parser."""
+    parsers: Annotated[
+        list[Parser],
+        AS_PARSERS,
+        Field(description=described_parsers("compare", COMPARED)),
+        visitors(min_length=1, max_length=MOST_COLUMNS),
+    ] = Field(default_factory=lambda: [ParserSpec(name=one) for one in COMPARED])
+    set: Changes = Field(default_factory=dict)
+    """Change an option of every parser that has it, repeatable."""
+    equal_size: Annotated[
+        int | None, Field(ge=1), visitors(ge=LEAST_CHUNK, le=LARGEST), Flag(metavar="TOKENS")
+    ] = None
+    """Tokens of a chunk on average, the same for each parser, found on the first documents; the
+    parsers' own sizes by default."""
+    vector: Annotated[
+        list[Literal["heading", "plain", "summary", "context"]],
+        visitors(max_length=1),
+        Flag(metavar="NAME"),
+    ] = Field(default_factory=list)
+    """By which embedding of the chunks is searched: with the headings above them (heading, the
+    default), their text alone (plain), or behind what is written about each (summary, context).
+    Repeatable: every column is then asked by each."""
+    chunks: Annotated[int, OWNER, Field(ge=0)] = 3
+    """Chunks to show of each parser."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared(Result):
+    """What every parser found, or why there is nothing to ask.
+
+    Attributes:
+        files: how each file ended.
+        report: of the question; None where no file could be read.
+        ingested: of the files; None where they were sent before.
+        options: what was read.
+    """
+
+    reply: ClassVar[str] = "replies:ComparedReply"
+    files: Sequence[FileOutcome]
+    report: ComparisonReport | None
+    options: QueryOptions
+    ingested: IngestReport | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for programs."""
+        if self.report:
+            return self.report.as_dict()
+        return {"files": [asdict(one) for one in self.files], "columns": []}
+
+
+def compare(request: CompareRequest, run: Run) -> Compared:
+    """Cut the documents by every parser, and ask each."""
+    if not run.is_trusted:
+        options = run.options(request)
+        vector = next(iter(request.vector), None)
+        report = compare_sent(
+            request.question,
+            run,
+            request.parsers,
+            options,
+            equal_size=request.equal_size,
+            vector=vector,
+        )
+        return Compared(files=report.files, report=report, options=options)
+    check_there(request.paths)
+    run.emit(Doing("Loading parsers and models"))
+    options, settings = run.options(request), run.settings
+    models = run.models()
+    parsers = run.parsers(request.parsers, request.set, models)
+    run.note(models.describe())
+    made = run.workspace.compared(
+        parsers, models, options, equal_size=request.equal_size, vectors=request.vector
+    )
+    with made as comparison:
+        ingested = comparison.ingest(
+            request.paths, limits=run.limits(), progress=run.emit, ledger=settings.ledger
+        )
+        files = ingested.files
+        if len(ingested.failed) == len(files):
+            outcome = concluded(run, files, {})
+            return Compared(outcome=outcome, files=files, report=None, options=options)
+        own = [file.document_id for file in files if file.document_id]
+        # A store that is kept may hold other documents of the corpus.
+        documents = None if settings.store == MEMORY else own
+        report = _answers(run, comparison, request.question, documents)
+    errors = {column.name: column.statistics.error or column.error for column in report.columns}
+    return Compared(
+        outcome=concluded(run, report.files, errors),
+        files=report.files,
+        report=report,
+        options=options,
+        ingested=ingested,
+    )
+
+
+def compare_sent(
+    question: str,
+    run: Run,
+    specs: Sequence[ParserSpec],
+    options: QueryOptions,
+    *,
+    equal_size: int | None = None,
+    vector: str | None = None,
+) -> ComparisonReport:
+    """The answers from the documents that a stranger has sent."""
+    if not run.documents:
+        raise ConfigurationError("no document yet; upload one first, or send a text")
+    models = run.models()
+    comparison: Comparison = run.workspace.prepared(  # type: ignore[attr-defined] # of a session
+        run.parsers(specs, models=models),
+        models,
+        options,
+        equal_size=equal_size,
+        vector=vector or "heading",
+        progress=run.emit,
+    )
+    return _answers(run, comparison, question, None)
+
+
+def _answers(
+    run: Run, comparison: Comparison, question: str, documents: list[str] | None
+) -> ComparisonReport:
+    """Every parser's answer, told piece by piece where somebody listens.
+
+    Raises:
+        RagNodesError: every parser failed for the same reason, such as a missing server.
+    """
+    if not run.streams:
+        run.emit(Doing("Asking"))
+        if run.is_trusted:
+            return comparison.ask(question, document_ids=documents)
+    stream = comparison.stream(question, document_ids=documents)
+    run.emit(Asking(question, comparison.models.describe(), tuple(comparison.columns)))
+    return _told(run, stream)
+
+
+def _told(run: Run, stream: ComparisonStream) -> ComparisonReport:
+    from rag_nodes.processes import current_interrupt
+    from rag_nodes.query import Failed
+
+    failures = {}
+    with stream as events, current_interrupt().killing(stream.close):
+        for name, event in events:
+            run.emit((name, event))
+            if isinstance(event, Failed):
+                failures[name] = event.error
+        current_interrupt().check("the question")
+        report = events.report()
+    reasons = {str(one) for one in failures.values()}
+    if len(failures) == len(report.columns) and len(reasons) == 1:
+        raise next(iter(failures.values()))
+    return report

@@ -1,0 +1,188 @@
+"""A crawled documentation cut, checked and summarised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.operations.base import OWNER, Flag, Outcome, Request, Result
+from rag_nodes.operations.fields import AS_PARSER, PARSER_NAMES, Changes, Parser, ParserSpec
+from rag_nodes.operations.files import check_there
+from rag_nodes.operations.parsers import plain_options, preset_of
+from rag_nodes.operations.run import Doing, Run, Said
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+    from rag_nodes.documentation import DocsReport
+    from rag_nodes.parsers import SpanNodeParser
+
+_SIZES = {"max_tokens": "chunk_size", "min_tokens": "min_chunk_size", "overlap": "chunk_overlap"}
+"""Fields that set an option of the parser."""
+_RETRY_SECONDS = 120.0
+"""Nobody waits in front of a screen here, so a server that is busy or away gets more time."""
+
+
+class Summarised(Request):
+    """How chunks are summarised."""
+
+    panel: ClassVar[str] = "Summaries"
+
+    summaries: bool = True
+    """By the LLM, or quoted from the text."""
+    summary_tokens: Annotated[int, Field(ge=16)] = 150
+    """Tokens of a summary."""
+    knowledge_base: str = ""
+    """What the documentation is about."""
+    concurrency: Annotated[int, Field(ge=1)] = 4
+    """Requests at the same time."""
+    requests_per_minute: Annotated[int | None, Field(ge=1)] = None
+    """Requests in any minute at most, repeated ones included."""
+    resume: bool = False
+    """Use the summaries an interrupted run left beside OUTPUT."""
+
+
+class DocsRequest(Summarised):
+    """Cut a crawled documentation, at its headings or by any parser, check and summarise it.
+
+    OUTPUT appears when all of it is written; statistics and findings go to OUTPUT.report.json.
+    """
+
+    crawl: Annotated[Path, OWNER, Flag(argument=True, metavar="INPUT")]
+    """JSON of a Firecrawl crawl."""
+    output: Annotated[Path, OWNER, Flag(argument=True)]
+    """File for the chunks."""
+    parser: Annotated[Parser, AS_PARSER, Field(description=f"Parser to use: {PARSER_NAMES}.")] = (
+        ParserSpec(name="heading")
+    )
+    set: Changes = Field(default_factory=dict)
+    """Change an option of the parser, repeatable."""
+    max_tokens: int | None = None
+    """Tokens a chunk may hold, of a parser that counts them; 1000 by default."""
+    min_tokens: int | None = None
+    """Shorter sections join a neighbour, where the parser knows that; 100 by default."""
+    overlap: Annotated[int | None, Field(ge=0)] = None
+    """What neighbouring chunks share, counted as the parser counts; by default what the parser
+    says, which is nothing at headings."""
+    format: Literal["documentation", "links", "tokens", "web", "jsonl"] = "documentation"
+    """Shape of the output."""
+    workers: Annotated[int | None, Field(ge=1)] = None
+    """Processes; by default all cores for crawls over 16 MB, else 1."""
+    fail_on: Annotated[str, Flag(metavar="NAME[=NUMBER],...")] = ""
+    """Exit with 4 where a figure is over NUMBER (0 by default), or coverage under it (100 percent
+    by default): lost-headings, split-code, coverage, tokens, duplicates, outside-range, too-large,
+    too-small, failed-pages, failed-summaries."""
+    keep_duplicates: bool = False
+    """Cut the same text again under another URL."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Documented(Result):
+    """What became of a crawl.
+
+    Attributes:
+        report: statistics and findings.
+        label: of the parser.
+        parser: that cut the pages.
+    """
+
+    report: DocsReport
+    label: str
+    parser: SpanNodeParser
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for programs."""
+        return self.report.as_dict()
+
+
+def docs(request: DocsRequest, run: Run) -> Documented:
+    """Cut every page."""
+    check_there([request.crawl])
+    run.emit(Doing("Loading the workflow"))
+    from rag_nodes.documentation import DocsOptions, parse_thresholds
+    from rag_nodes.documentation import run as documented
+
+    changes = {**request.set, **_sizes(request)}
+    ((label, made),) = run.parsers([request.parser], changes).items()
+    options = DocsOptions(
+        parser=made,
+        summaries=request.summaries,
+        summary_tokens=request.summary_tokens,
+        knowledge_base=request.knowledge_base,
+        concurrency=request.concurrency,
+        resume=request.resume,
+        format=request.format,
+        workers=request.workers,
+        fail_on=parse_thresholds(request.fail_on),
+        keep_duplicates=request.keep_duplicates,
+    )
+    llm = _llm(request, run) if request.summaries else None
+    report = documented(
+        request.crawl, request.output, options, llm=llm, limits=run.limits(), progress=run.emit
+    )
+    for message in (*report.failed_pages, *report.crossed):
+        run.emit(Said(message, "detail"))
+    whole = Outcome.DONE if report.complete else Outcome.PARTLY
+    return Documented(
+        outcome=Outcome.FELL if report.crossed else whole, report=report, label=label, parser=made
+    )
+
+
+def _sizes(request: DocsRequest) -> Mapping[str, str]:
+    """Options of the parser that were given as tokens.
+
+    Raises:
+        ConfigurationError: the parser has no such option, or counts something else.
+    """
+    spec = request.parser
+    known = {} if spec.is_foreign else {**plain_options(preset_of(spec).make()), **spec.options}
+    unit = known.get("unit", "tokens")
+    changes = {}
+    for name, option in _SIZES.items():
+        size, flag = getattr(request, name), f"--{name.replace('_', '-')}"
+        if size is None:
+            continue
+        if option not in known:
+            raise ConfigurationError(
+                f"{flag}: {spec.label} has no option {option}; 'rag-nodes parsers' lists what "
+                "each parser takes"
+            )
+        if name.endswith("tokens") and unit != "tokens":
+            raise ConfigurationError(
+                f"{flag}: {spec.label} counts {unit}; if you mean them, write --set {option}={size}"
+            )
+        if option in request.set:
+            raise ConfigurationError(f"{flag}: {option} is given twice; leave --set out")
+        changes[option] = str(size)
+    return changes
+
+
+def _llm(request: DocsRequest, run: Run) -> LLM | None:
+    """The model that summarises, tried out with requests that count for its limit, or None."""
+    from rag_nodes.models import check_models, choose_models
+    from rag_nodes.models.pacing import RequestWindow
+
+    settings = run.settings
+    own: dict[str, Any] = {
+        "embedding": "lexical",  # nothing is embedded, so nothing need answer for it
+        "max_output_tokens": request.summary_tokens,
+        "temperature": 0.0,
+    }
+    # Tried with the usual patience: a wrong address shows at once.
+    models = choose_models(settings.model_copy(update=own))
+    if models.llm and request.requests_per_minute:
+        models.llm.rate_limiter = RequestWindow(request.requests_per_minute)
+    check_models(models)
+    run.note(f"summaries: {models.answer_name} ({'offline' if models.offline else 'server'})")
+    if "retry_seconds" in settings.model_fields_set or models.llm is None:
+        return models.llm
+    own["retry_seconds"] = _RETRY_SECONDS
+    patient = choose_models(settings.model_copy(update=own)).llm
+    if patient:
+        patient.rate_limiter = models.llm.rate_limiter
+    return patient

@@ -1,0 +1,206 @@
+"""Documents into a store, through one or more parsers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.ledger import WEB_HOURS
+from rag_nodes.operations.base import OWNER, Flag, Result
+from rag_nodes.operations.fields import (
+    AS_PARSERS,
+    Changes,
+    Parser,
+    ParserSpec,
+    described_parsers,
+)
+from rag_nodes.operations.files import check_there
+from rag_nodes.operations.run import MEMORY, Doing, Run, concluded
+from rag_nodes.operations.stores import exists
+from rag_nodes.operations.workers import Working, executor_of
+from rag_nodes.parsers.presets import DEFAULT_PARSER
+
+if TYPE_CHECKING:
+    from rag_nodes.pipeline import IngestReport, Progress
+    from rag_nodes.readers import FileShard
+    from rag_nodes.store import Store
+
+_WRITTEN = {"summary", "context"}
+"""Vectors for which a model writes."""
+_NONE = "none"
+"""Keeps no vectors that are stored and not named."""
+
+
+class IngestRequest(Working):
+    """Read documents, cut them, and store the chunks.
+
+    Running it again adds nothing, and opens no file that did not change; a changed file replaces
+    its chunks.
+    """
+
+    paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="PATH")]
+    """Files, and folders to walk; crawls are named."""
+    parsers: Annotated[
+        list[Parser],
+        AS_PARSERS,
+        Field(description=described_parsers("use", (DEFAULT_PARSER,)), min_length=1),
+    ] = Field(default_factory=lambda: [ParserSpec(name=DEFAULT_PARSER)])
+    set: Changes = Field(default_factory=dict)
+    """Change an option of every chosen parser that has it, repeatable."""
+    vector: Annotated[list[str], Flag(metavar="NAME")] = Field(default_factory=list)
+    """Embed the chunks in a further way as well, repeatable: their text alone (plain), or behind
+    what is written about each, a summary or where in its document it belongs (context, which needs
+    an LLM). With the headings above them (heading) they always are. Later ingests keep up to date
+    what is stored, named or not; none stops that."""
+    alias: Annotated[str | None, Flag(metavar="NAME")] = None
+    """When all is stored, have this alias mean it; see `store alias`. For one parser."""
+    shard: Annotated[str | None, Flag(metavar="I/N")] = None
+    """Only every N-th file or so, by a hash of its path below PATH: for schedulers that start N
+    runs, of 1/N to N/N, against one server or into N folders."""
+    prune: bool = False
+    """Remove what is gone from PATH: documents of files that were deleted or emptied, and pages
+    that a crawl has no more. Refused where PATH is missing or has none left."""
+    ttl: Annotated[float, Field(ge=0), Flag(metavar="HOURS")] = WEB_HOURS
+    """When pages of a crawl are due again though its file did not change; 0 for never."""
+    dry_run: bool = False
+    """Count and price what is due; ask no model and store nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingested(Result):
+    """What an ingest did, or would do.
+
+    Attributes:
+        report: of the library.
+    """
+
+    report: IngestReport
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for programs."""
+        return self.report.as_dict()
+
+
+def ingest(request: IngestRequest, run: Run) -> Ingested:
+    """Store what is new."""
+    _check_alias(request)
+    share = _shard(request.shard)
+    if Path("-") in request.paths:
+        raise ConfigurationError("-: what is stored needs the name of a file; write one first")
+    if not request.prune:  # which says itself what a folder that is not there means
+        check_there(request.paths)
+    if request.dry_run and not exists(run.settings.store):
+        run.configure({"store": MEMORY})  # opening a folder makes it
+    run.emit(Doing("Loading parsers and models"))
+    from rag_nodes.pipeline import ingest as ingested
+    from rag_nodes.transforms import FurtherVectors
+
+    settings, vectors = run.settings, request.vector
+    executor = executor_of(request)
+    models = run.models(answers=bool(_WRITTEN & {*vectors}), check=not request.dry_run)
+    parsers = run.parsers(request.parsers, request.set, models)
+    names = [one for one in vectors if one != _NONE]
+    steps = [FurtherVectors(*names, keep=_NONE not in vectors)]
+    run.note(models.describe())
+    store = run.workspace.store
+    if request.engine == "ray" and "://" not in store.location:
+        run.note("One process writes a folder; Ray pays where the store is a server.")
+    report = ingested(
+        request.paths,
+        parsers,
+        store,
+        models=models,
+        transformations=steps,
+        corpus=settings.corpus,
+        limits=run.limits(),
+        progress=_rehearsed(run.emit) if request.dry_run else run.emit,
+        prices=settings.answering().get("prices", {}),
+        ledger=settings.ledger,
+        ttl=request.ttl,
+        shard=share,
+        prune=request.prune,
+        dry_run=request.dry_run,
+        executor=executor,
+    )
+    if request.alias and not request.dry_run:
+        _switch(run, store, report, request.alias)
+    if request.prune and report.pruned is None:
+        run.warn("Nothing was removed, as not all is stored; mend that and run this again.")
+    errors = {column.parser: column.error for column in report.columns}
+    stored = any(column.stored for file in report.files for column in file.columns.values())
+    outcome = concluded(run, report.files, errors, some_done=stored, omitted=report.omitted)
+    return Ingested(outcome=outcome, report=report)
+
+
+def _rehearsed(emit: Callable[[object], None]) -> Callable[[Progress], None]:
+    """Tells of every stage behind reading as one of counting."""
+
+    def tell(step: Progress) -> None:
+        emit(step if step.stage == "read" else replace(step, stage="count"))  # type: ignore[arg-type]
+
+    return tell
+
+
+def _check_alias(request: IngestRequest) -> None:
+    """See that an alias can mean what this run stores."""
+    alias = request.alias
+    if alias and len(request.parsers) > 1:
+        raise ConfigurationError(
+            f"--alias {alias} can mean what one parser made, and {len(request.parsers)} are named; "
+            "ingest with each by itself"
+        )
+    if alias and request.shard:
+        raise ConfigurationError(
+            f"--alias {alias} would mean a share of the files while others may be missing; when "
+            f"all runs have ended: `rag-nodes store alias {alias}`"
+        )
+
+
+def _switch(run: Run, store: Store, report: IngestReport, alias: str) -> None:
+    """Have an alias mean the one column, unless who asks by it would miss something then."""
+    [column] = report.columns
+    missed = [column.parser] if column.error else _missed(store, report, alias)
+    if missed:
+        more = f" and {len(missed) - 1} more" if missed[1:] else ""
+        run.warn(
+            f"Not all is stored ({missed[0]}{more}), so the alias {alias} means what it meant. To "
+            "have it mean the new chunks all the same: "
+            f"`rag-nodes store alias {alias} {column.collection}`"
+        )
+        return
+    store.point_alias(alias, column.collection)
+    run.note(f"{alias} now means {column.collection}")
+
+
+def _missed(store: Store, report: IngestReport, alias: str) -> list[str]:
+    """Files that are not stored whole, or that are only found by what the alias means so far.
+
+    A file that never could be read is not among them: one scanned page in a folder would hold back
+    every switch.
+    """
+    from rag_nodes.readers import COLLECTIONS, document_id
+
+    former = store.aliases().get(alias)
+
+    def is_found(path: Path) -> bool:
+        holds_many = path.suffix.lower() in COLLECTIONS  # whose ids only their content tells
+        return holds_many or bool(former and store.stored(former, document_id(path.resolve())))
+
+    return [
+        file.path
+        for file in report.files
+        if file.status == "incomplete" or (file.status == "failed" and is_found(Path(file.path)))
+    ]
+
+
+def _shard(words: str | None) -> FileShard | None:
+    if words is None:
+        return None
+    from rag_nodes.readers import FileShard
+
+    return FileShard.of(words)

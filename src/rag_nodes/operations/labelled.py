@@ -1,0 +1,337 @@
+"""Labelled questions: drafted, reviewed, checked and converted."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+
+from pydantic import Field
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.operations.asked import Documents, Questions, counted, dataset_of, labels_of
+from rag_nodes.operations.base import OWNER, Flag, Outcome, Reply, Request, Result
+from rag_nodes.operations.fields import OfText
+from rag_nodes.operations.files import check_writable, write_text
+from rag_nodes.operations.run import Doing, Run
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+    from rag_nodes.evaluation.checks import Check
+    from rag_nodes.evaluation.dataset import Dataset
+
+_ANSWER_TOKENS = 600
+"""Of an answer with a quote and a question."""
+
+
+class CheckRequest(OfText):
+    """Look for what is wrong with questions before anything is measured with them.
+
+    Answers that cannot be placed, questions asked twice, questions in the words of their answers,
+    answers no chunk can hold. Ends with 4 where answers have no place or questions are doubled.
+    """
+
+    file: Annotated[Path | None, OWNER, Flag(argument=True, metavar="QUESTIONS", required=True)] = (
+        None
+    )
+    """Labelled questions, see `evaluate`."""
+    questions: Questions = None
+    """Labelled questions; null for those of the file that was sent before."""
+    paths: Documents = Field(default_factory=list)
+    """Files and folders the questions are about; none where the questions bring them."""
+
+
+class ConvertRequest(Request):
+    """Write questions of any format as our own JSON, every answer with text and offsets.
+
+    After a document was changed this is how its questions find their places again.
+    """
+
+    file: Annotated[Path, OWNER, Flag(argument=True, metavar="QUESTIONS")]
+    """Labelled questions, see `evaluate`."""
+    paths: Documents = Field(default_factory=list)
+    """Files and folders the questions are about; none where the questions bring them."""
+    output: Annotated[Path, OWNER, Flag(short="-o", metavar="FILE")]
+    """File for our own JSON."""
+
+
+class ReviewRequest(Request):
+    """Accept, reject and reword questions one at a time, each beside what answers it.
+
+    A key and Enter: how long the answer is, another question of the same passage, the next part of
+    the documents that nothing is asked about. What was decided is written at once; after 10, 20 and
+    50 accepted questions it is said what these can decide.
+    """
+
+    file: Annotated[Path, OWNER, Flag(argument=True, metavar="QUESTIONS")]
+    """Drafts, or a file that is not there yet."""
+    paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="DOCS")]
+    """Files and folders they are about."""
+    output: Annotated[Path | None, OWNER, Flag(short="-o", metavar="FILE")] = None
+    """File for our own JSON; QUESTIONS unless named."""
+
+
+class Reviewing(NamedTuple):
+    """Somebody is to decide about questions now.
+
+    Attributes:
+        dataset: the questions, and the documents they are about.
+        keep: takes what there is after every decision.
+    """
+
+    dataset: Dataset
+    keep: Callable[[Dataset], None]
+
+
+class ByModel(Request):
+    """How an LLM drafts."""
+
+    panel: ClassVar[str] = "With --llm"
+
+    answers: Literal["sentence", "paragraph", "page"] = "sentence"
+    """How long the answers are that people look for."""
+    concurrency: Annotated[int, Field(ge=1)] = 4
+    """Passages at the same time."""
+    requests_per_minute: Annotated[int | None, Field(ge=1)] = None
+    """Requests in any minute at most, repeated ones included."""
+    resume: bool = False
+    """Use the answers an interrupted run left beside OUTPUT."""
+
+
+class DraftRequest(ByModel):
+    """Draft questions about documents that have none, each with the exact place of its answer.
+
+    Instructions and references give 30 to 150, reports 1 to 10, speech none; kinds take turns. In
+    OUTPUT each has "draft": true, and drafts choose no parser and pass no gate. Accept a question
+    by setting its "draft" to false, or in the tab Questions of the app; throw out what nobody would
+    ask, and write what is missed.
+
+    With --llm a model writes them; each is kept only where its quote stands in the text, and where
+    the model finds the answer there and in none of the passages closest to it. That takes two
+    requests for each question. Without --llm nothing is asked of any model, whatever the settings
+    say.
+    """
+
+    configures: ClassVar[tuple[str, ...]] = ("llm",)
+
+    paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="DOCS")]
+    """Files and folders to ask about."""
+    llm: str | None = None
+    """Have a model write them: openai, or an LLM of LlamaIndex by its import path, as
+    module:Class."""
+    output: Annotated[Path, OWNER, Flag(short="-o", metavar="FILE")]
+    """File for the drafts, as JSON."""
+    count: Annotated[int, Field(ge=1)] = 40
+    """Questions at most; short documents give fewer."""
+    kinds: Annotated[str, Flag(metavar="KIND[,KIND...]")] = "asked,howto,definition,number,table"
+    """Of which places: asked (headings that are questions), howto (headings that say what is done),
+    definition, number (of days), table (rows that explain a name), phrase (headings as one would
+    search for them)."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Other places for another number."""
+
+
+class ConcernReply(Reply):
+    """Something about a question that somebody should look at."""
+
+    question: str
+    """Its id."""
+    problem: str
+    """What it is: not placed, duplicate, found nearly, leakage, too long, no words."""
+    detail: str
+    """In words, with what to do."""
+
+
+class CheckReply(Reply):
+    """What came of looking at questions before anything is measured with them."""
+
+    sound: bool
+    """Every answer has its place and no question is asked twice."""
+    questions: int
+    """That can be measured with."""
+    documents: int
+    """That they are about."""
+    drafts: int
+    """Questions made by a program and accepted by nobody yet."""
+    leakage: float
+    """Share of the questions' content words that their answers have too, on average."""
+    concerns: list[ConcernReply]
+    """One per thing to look at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked(Result):
+    """What is to be known of questions.
+
+    Attributes:
+        check: what was found.
+        dataset: the questions.
+    """
+
+    reply: ClassVar[str] = "labelled:CheckReply"
+    check: Check
+    dataset: Dataset
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for programs."""
+        return {**asdict(self.check), "sound": self.check.is_sound}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written(Result):
+    """A file of questions.
+
+    Attributes:
+        output: the file.
+        questions: how many are in it.
+        left_out: ids of those without a place, each with the reason.
+    """
+
+    output: Path
+    questions: int
+    left_out: dict[str, str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for programs."""
+        return {
+            "output": str(self.output),
+            "questions": self.questions,
+            "left_out": self.left_out,
+        }
+
+
+def check(request: CheckRequest, run: Run) -> Checked:
+    """Look at each question."""
+    from rag_nodes.evaluation.checks import check_dataset
+
+    if request.file:
+        dataset = dataset_of(run, request.file, request.paths)
+    else:
+        dataset = run.workspace.dataset(labels_of(request.questions))  # type: ignore[attr-defined]
+    found = check_dataset(dataset)
+    whole = Outcome.PARTLY if run.unread else Outcome.DONE
+    return Checked(outcome=whole if found.is_sound else Outcome.FELL, check=found, dataset=dataset)
+
+
+def review(request: ReviewRequest, run: Run) -> Checked:
+    """Have every question decided about."""
+    from rag_nodes.evaluation.checks import check_dataset
+    from rag_nodes.evaluation.dataset import Dataset
+
+    kept = request.output or request.file
+    check_writable(kept)
+    if request.file.exists():
+        decided = dataset_of(run, request.file, request.paths)
+    else:
+        decided = Dataset(kept.stem, tuple(run.read(request.paths)), ())
+    if kept == request.file and (kept.suffix.lower() != ".json" or decided.unplaced):
+        raise ConfigurationError(
+            f"{kept} would lose what our own JSON does not hold, or answers without a place; name "
+            "another file with --output"
+        )
+
+    def keep(now: Dataset) -> None:
+        nonlocal decided
+        decided = now
+        _write(now, kept)
+
+    run.emit(Reviewing(decided, keep))
+    found = check_dataset(decided)
+    accepted = found.questions - found.drafts
+    run.note(f"{counted(accepted)} accepted, {found.drafts} drafts left in {kept}")
+    return Checked(
+        outcome=Outcome.PARTLY if run.unread else Outcome.DONE, check=found, dataset=decided
+    )
+
+
+def convert(request: ConvertRequest, run: Run) -> Written:
+    """Place every answer, and write it down."""
+    check_writable(request.output)
+    dataset = dataset_of(run, request.file, request.paths)
+    _write(dataset, request.output)
+    for one in dataset.unplaced:
+        run.warn(f"left out {one.id}: {one.reason}")
+    partly = dataset.unplaced or run.unread
+    return Written(
+        outcome=Outcome.PARTLY if partly else Outcome.DONE,
+        output=request.output,
+        questions=len(dataset.questions),
+        left_out={one.id: one.reason for one in dataset.unplaced},
+    )
+
+
+def draft(request: DraftRequest, run: Run) -> Checked:
+    """Draft by rules, or have a model write."""
+    from rag_nodes.evaluation.checks import check_dataset
+    from rag_nodes.evaluation.drafts import QUESTIONS, draft_questions, fewer
+
+    check_writable(request.output)
+    run.emit(Doing("Reading documents and drafting questions"))
+    documents = run.read(request.paths)
+    if request.llm in {None, "extractive"}:
+        named = [kind.strip() for kind in request.kinds.split(",") if kind.strip()]
+        dataset = draft_questions(
+            documents,
+            count=request.count,
+            kinds=named or QUESTIONS,  # type: ignore[arg-type] # kinds are checked there
+            seed=request.seed,
+        )
+    else:
+        dataset = _written_by_llm(request, run, documents)
+    _write(dataset, request.output)
+    if why := fewer(dataset, request.count):
+        run.note(why)
+    count = len(dataset.questions)
+    run.note(f"Wrote {count:,} draft{'' if count == 1 else 's'} to {request.output}")
+    return Checked(
+        outcome=Outcome.PARTLY if run.unread else Outcome.DONE,
+        check=check_dataset(dataset),
+        dataset=dataset,
+    )
+
+
+def _written_by_llm(request: DraftRequest, run: Run, documents: Sequence[Any]) -> Dataset:
+    """Drafts of the model, whose answers are kept until they are written."""
+    from rag_nodes.evaluation.drafts import write_questions
+    from rag_nodes.transforms import TextJournal
+
+    kept = request.output.with_name(f"{request.output.name}.answers.sqlite")
+    if not request.resume:
+        kept.unlink(missing_ok=True)
+    run.emit(Doing("Asking the model for questions"))
+    dataset = write_questions(
+        documents,
+        _llm(run, request.requests_per_minute),
+        count=request.count,
+        answers=request.answers,
+        seed=request.seed,
+        concurrency=request.concurrency,
+        journal=TextJournal(kept),
+    )
+    kept.unlink()
+    for reason, times in Counter(one.reason for one in dataset.unplaced).most_common():
+        run.note(f"refused {times}: {reason}")
+    return dataset
+
+
+def _llm(run: Run, requests_per_minute: int | None = None) -> LLM:
+    from rag_nodes.models import choose_models
+    from rag_nodes.models.pacing import RequestWindow
+
+    own = {"embedding": "lexical", "max_output_tokens": _ANSWER_TOKENS, "temperature": 0.0}
+    llm = choose_models(run.settings.model_copy(update=own)).llm
+    if llm is None:
+        raise ConfigurationError("no LLM is configured; name one with --llm")
+    if requests_per_minute:
+        llm.rate_limiter = RequestWindow(requests_per_minute)
+    return llm
+
+
+def _write(dataset: Dataset, output: Path) -> None:
+    from rag_nodes.evaluation.importers import plain_of
+
+    write_text(output, json.dumps(plain_of(dataset), ensure_ascii=False, indent=1))

@@ -1,0 +1,299 @@
+"""Which way of cutting finds the answers, by how much, and what to take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.metadata import USUAL
+from rag_nodes.operations.asked import Labelled, asked_of
+from rag_nodes.operations.base import OWNER, Flag, Outcome, Result, visitors
+from rag_nodes.operations.columns import (
+    Gated,
+    Gates,
+    Judged,
+    check_names,
+    column_of,
+    found_at,
+    judging_of,
+)
+from rag_nodes.operations.fields import (
+    AS_PARSERS,
+    LARGEST,
+    MOST_COLUMNS,
+    Changes,
+    Finding,
+    Parser,
+    ParserSpec,
+    described_parsers,
+    numbers,
+)
+from rag_nodes.operations.run import CUT_SECONDS, Run
+from rag_nodes.operations.saving import Saved, check_files, written_files
+from rag_nodes.operations.workers import Working, executor_of
+from rag_nodes.parsers.presets import COMPARED, SWEPT
+
+if TYPE_CHECKING:
+    from rag_nodes.evaluation.dataset import Dataset
+    from rag_nodes.evaluation.gates import GateResult
+    from rag_nodes.evaluation.plan import EvaluationPlan
+    from rag_nodes.evaluation.report import EvaluationReport
+    from rag_nodes.models import Models
+
+MOST_NUMBERS = 8
+"""Budgets, and sizes, of a stranger."""
+
+
+def _numbers(option: str) -> BeforeValidator:
+    return BeforeValidator(lambda given: numbers(option, given))
+
+
+Vectors = Annotated[
+    list[Literal["heading", "plain", "summary", "context"]],
+    visitors(max_length=4),
+    Flag(metavar="NAME"),
+]
+
+
+class Measuring(Finding, Labelled, Saved, Working):
+    """What `evaluate` and `recommend` share."""
+
+    workers: Annotated[str | None, OWNER, Flag(metavar="N|auto")] = None
+    """Measure in so many processes, a row in each at a time; by default one for each core where
+    documents and rows are many and are embedded offline, and else in this process alone."""
+    set: Changes = Field(default_factory=dict)
+    """Change an option of every chosen parser that has it, repeatable."""
+    budgets: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=10**9)], ...],
+        Field(min_length=1),
+        visitors(max_length=MOST_NUMBERS),
+        _numbers("--budget"),
+        Flag("--budget", metavar="N[,N...]", joined=True),
+    ] = (500, 1000, 2000)
+    """Tokens of context, filled exactly by every row; the middle one decides, and at it misses are
+    explained."""
+    sizes: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=10**9)], ...],
+        visitors(max_length=MOST_NUMBERS),
+        _numbers("--sizes"),
+        Flag(metavar="N[,N...]", joined=True),
+    ] = (100, 200, 400, 800)
+    """Sizes at which every parser is tried, in tokens; 0 for none."""
+    vector: Vectors = Field(default_factory=list)
+    """By which embedding of the chunks is searched: with the headings above them (heading, the
+    default), their text alone (plain), or behind what is written about each (summary, context).
+    Repeatable: every column is then asked by each."""
+    own_document: bool = False
+    """Search only the document that a question belongs to."""
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 0
+    """Random seed of intervals, and of passages."""
+    cache: Annotated[Path | None, OWNER, Flag(metavar="FOLDER")] = None
+    """Folder that keeps what a paid model made: a run that was ended pays for none of it again."""
+
+
+class EvaluateRequest(Measuring, Judged, Gated):
+    """Find out which way of cutting finds the answers to your questions, and by how much.
+
+    Every column reads the same number of tokens. Columns are compared at their own options, over a
+    curve of sizes, and at an equal mean size, so that you see what is size and what is strategy.
+
+    Without questions of your own, columns are ranked by keywords of passages as long as --answers
+    says. Drafts that nobody has accepted show which answers are lost, but no column is compared by
+    them; beside accepted questions they are left out.
+    """
+
+    parsers: Annotated[
+        list[Parser],
+        AS_PARSERS,
+        Field(description=described_parsers("compare", COMPARED)),
+        visitors(min_length=1, max_length=MOST_COLUMNS),
+    ] = Field(default_factory=lambda: [ParserSpec(name=one) for one in COMPARED])
+    collection: Annotated[list[str], OWNER, Flag(metavar="NAME")] = Field(default_factory=list)
+    """A collection of --store that is there already, as one more column; repeatable."""
+    column: Annotated[list[str], OWNER, Flag(metavar="NAME=MODULE:OBJECT")] = Field(
+        default_factory=list
+    )
+    """A query engine, retriever, index or vector store of LlamaIndex, or a function that makes one,
+    as it stands, as one more column; repeatable."""
+    equal_size: Annotated[int, Field(ge=0), visitors(le=LARGEST), Flag(metavar="TOKENS")] = 200
+    """Mean tokens of a chunk at which parsers are compared; 0 for no such comparison."""
+    granularity: Literal["chunks", "sentences", "both"] | None = None
+    """Read whole chunks (chunks, the default), the sentences of them that answer (sentences), or
+    have every column read in both ways (both)."""
+
+
+class RecommendRequest(Measuring):
+    """Find the parser and size to take for your documents, or hear that nothing can tell.
+
+    The short way to `evaluate`: each parser at each size, LlamaIndex's SentenceSplitter as it
+    comes, and what `ingest` and `ask` do where nothing is said, all with the same questions and the
+    same number of tokens read. The cheapest to keep is taken that is as good as the best, with
+    intervals that hold for all of them at once. Where the questions cannot tell them apart it says
+    so, and how many would be needed.
+
+    Without questions parsers are ranked by keywords of passages as long as --answers says.
+    """
+
+    parsers: Annotated[
+        list[Parser],
+        AS_PARSERS,
+        Field(description=described_parsers("try", SWEPT)),
+        visitors(max_length=MOST_COLUMNS),
+    ] = Field(default_factory=list)
+    granularity: Literal["chunks", "sentences"] | None = None
+    """Read whole chunks or the sentences that answer; by default chunks, and sentences where the
+    preset `retrieval` is asked as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured(Result):
+    """A report, and what came of the gates.
+
+    Attributes:
+        report: of the evaluation.
+        gates: a result for each row and gate.
+        is_written: what is to be taken was written to a file, or was to be.
+    """
+
+    reply: ClassVar[str] = "reports:EvaluationReply"
+    report: EvaluationReport
+    gates: Sequence[GateResult] = field(default=())
+    is_written: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for programs, the same for the same run."""
+        return {**self.report.as_dict(), "gates": [one.as_dict() for one in self.gates]}
+
+
+def evaluate(request: EvaluateRequest, run: Run) -> Measured:
+    """Measure every column."""
+    from rag_nodes.evaluation.columns import StoredCollection, by_vectors, in_both_ways
+    from rag_nodes.evaluation.run import evaluate as measured
+
+    found = [column_of(given) for given in request.column]
+    typed = "parsers" in request.model_fields_set
+    labels = {one.label for one in request.parsers} if typed else set()
+    names = [*request.collection, *(name for name, _ in found)]
+    check_names(labels, names, changes=bool(request.set))
+    plan = _plan(request, run, target=request.equal_size or None)
+    gates = Gates(plan, request)
+    check_files(request)
+    judging = judging_of(request, run)
+    # Refused, if at all, before documents are read.
+    stored: dict[str, object] = {
+        name: StoredCollection(run.workspace.store, name) for name in request.collection
+    }
+    stored |= {name: found_at(name, path) for name, path in found}
+    dataset = asked_of(request, run, request.seed)
+    models = run.models(answers=bool(judging))
+    parsers = {} if stored and not typed else run.parsers(request.parsers, request.set, models)
+    columns: Mapping[str, object] = by_vectors({**parsers, **stored}, plan.options, request.vector)
+    if request.granularity == "both":
+        columns = in_both_ways(columns, plan.options)
+    gates.check_comparable(columns, dataset.questions)
+    if judging:
+        requests = judging.requests(len(columns), len(dataset.questions))
+        run.note(f"Answering and judging takes up to {requests:,} requests.")
+    report = measured(
+        _narrowed(request, dataset),
+        columns,
+        judge=judging,
+        **_how(request, run, plan, models),
+    )
+    return _told(request, run, report, models, gates.results(report))
+
+
+def recommend(request: RecommendRequest, run: Run) -> Measured:
+    """Measure each parser at each size."""
+    from rag_nodes.evaluation.run import recommend as measured
+
+    if not request.sizes:
+        raise ConfigurationError("--sizes: name at least one number of tokens above 0")
+    plan = _plan(request, run)
+    check_files(request)
+    dataset = asked_of(request, run, request.seed)
+    models = run.models(answers=False)
+    report = measured(
+        _narrowed(request, dataset),
+        run.parsers(request.parsers, request.set, models) if request.parsers else None,
+        vectors=request.vector,
+        **_how(request, run, plan, models),
+    )
+    return _told(request, run, report, models)
+
+
+def _how(request: Measuring, run: Run, plan: EvaluationPlan, models: Models) -> dict[str, Any]:
+    """What both take, those of strangers within bounds."""
+    given: dict[str, Any] = {"plan": plan, "models": models, "progress": run.emit}
+    if run.is_trusted:
+        executor = executor_of(request) or ("auto" if request.workers is None else None)
+        return {**given, "cache": request.cache, "executor": executor}
+    from rag_nodes.parsers.isolation import cutting
+
+    return {**given, "parse": cutting.within(CUT_SECONDS)}
+
+
+def _narrowed(request: Measuring, dataset: Dataset) -> Dataset:
+    return dataset.narrowed() if request.own_document else dataset
+
+
+def _plan(
+    request: EvaluateRequest | RecommendRequest, run: Run, *, target: int | None = None
+) -> EvaluationPlan:
+    from rag_nodes.evaluation.plan import EvaluationPlan
+
+    asked = request.model_copy(update={"granularity": None})
+    vector: str = next(iter(request.vector), USUAL)
+    options = replace(run.options(asked), vector=vector)
+    if request.granularity:
+        read = "chunks" if request.granularity == "both" else request.granularity
+        options = replace(options, granularity=read, top_k=None, budget=request.budgets[0])
+    return EvaluationPlan(
+        budgets=request.budgets,
+        sizes=request.sizes,
+        target=target,
+        options=options,
+        seed=request.seed,
+    )
+
+
+def _told(
+    request: Measuring,
+    run: Run,
+    report: EvaluationReport,
+    models: Models,
+    gates: Sequence[GateResult] = (),
+) -> Measured:
+    """The result, written to the files that were named."""
+    for said in written_files(request, report, models):
+        run.note(said)
+    failed = [row for row in report.rows if row.error]
+    for error, name in {row.error: row.name for row in reversed(failed)}.items():
+        run.warn(f"{name}: {error}")
+    if report.judgement and report.judgement.error:
+        run.warn(report.judgement.error)
+    return Measured(
+        outcome=_outcome(run, report, gates),
+        report=report,
+        gates=gates,
+        is_written=bool(request.save or request.export),
+    )
+
+
+def _outcome(run: Run, report: EvaluationReport, gates: Sequence[GateResult]) -> Outcome:
+    outcomes = {one.outcome for one in gates}
+    if "fell" in outcomes:
+        return Outcome.FELL
+    if "cannot tell" in outcomes:
+        return Outcome.CANNOT_TELL
+    failed = sum(bool(row.error) for row in report.rows)
+    if failed:
+        return Outcome.FAILED if failed == len(report.rows) else Outcome.PARTLY
+    not_judged = report.judgement.error if report.judgement else None
+    partly = report.dataset["unplaced"] or not_judged or run.unread
+    return Outcome.PARTLY if partly else Outcome.DONE

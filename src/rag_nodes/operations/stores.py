@@ -1,0 +1,136 @@
+"""Stores that an operation looks at or changes: opened with key, options and ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import FileMissingError, LedgerDamagedError
+from rag_nodes.operations.fields import ParserSpec, parser_spec
+
+if TYPE_CHECKING:
+    from rag_nodes.operations.run import Run
+    from rag_nodes.settings import Settings
+    from rag_nodes.store import Store
+    from rag_nodes.upkeep import HeldCollection, Inventory
+
+_NAMED = 10
+"""Collections of other programs that are named."""
+
+
+def foreign_words(names: Sequence[str]) -> str:
+    """What stands behind "nothing is stored" where other programs have collections there."""
+    if not names:
+        return ""
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"; collections of other programs: {', '.join(names[:_NAMED])}{more}"
+
+
+def exists(location: str) -> bool:
+    """Whether there may be a store: a folder that is there, or an address."""
+    return "://" in location or Path(location).expanduser().is_dir()
+
+
+def must_exist(location: str) -> None:
+    """Refuse a place where nothing can be: opening a folder would make it.
+
+    Raises:
+        FileMissingError: there is no such folder, or it is memory.
+    """
+    if not exists(location):
+        raise FileMissingError(
+            location, "there is no store here", "check --store, or ingest documents first"
+        )
+
+
+def opened(run: Run, location: str | None = None) -> Store:
+    """A store, open until the end of the run.
+
+    Args:
+        run: whose settings have key and options of a server.
+        location: folder or URL; None for that of the settings.
+
+    Raises:
+        ConfigurationError: an option of the server is wrong.
+        StoreError: it cannot be opened or does not answer.
+    """
+    from rag_nodes.store import ServerOptions, open_store
+
+    settings = run.settings
+    key = settings.store_api_key
+    secret = key.get_secret_value() if key else None
+    options = ServerOptions.of(settings.store_options)
+    return run.cleanup.enter_context(open_store(location or settings.store, secret, options))
+
+
+def ledger_of(settings: Settings, location: str, *, is_theirs: bool = True) -> Path | None:
+    """Where the ledger of a store lies; None for a store that has none.
+
+    Args:
+        settings: may name another file for their own store.
+        location: of the open store.
+        is_theirs: it is the store of the settings.
+    """
+    from rag_nodes.ledger import ledger_path
+
+    return ledger_path(location, settings.ledger if is_theirs else None)
+
+
+def inventory(run: Run, location: str | None = None, *, must_know: bool = False) -> Inventory:
+    """What a store holds, with its ledger where it has one.
+
+    Args:
+        run: whose settings have key and options of a server, and the ledger of their own store.
+        location: folder or URL; None for that of the settings, which must be there.
+        must_know: a ledger that cannot be read is an error, and else only said.
+
+    Raises:
+        FileMissingError: there is no such store.
+        StoreError: it cannot be opened or does not answer, or the ledger cannot be read.
+    """
+    from rag_nodes.ledger import Ledger
+    from rag_nodes.upkeep import Inventory
+
+    settings = run.settings
+    if location is None:
+        must_exist(settings.store)
+    store = opened(run, location)
+    is_theirs = location in {None, settings.store}
+    path = ledger_of(settings, store.location, is_theirs=is_theirs)
+    ledger = None
+    if path and path.is_file():
+        try:
+            ledger = run.cleanup.enter_context(Ledger(path))
+        except LedgerDamagedError as error:
+            if must_know:
+                raise
+            run.warn(f"{error}; until then paths and times are not known")
+    return Inventory(store, ledger)
+
+
+def of_parser(held: Sequence[HeldCollection], parser: str) -> list[HeldCollection]:
+    """The collections of a parser.
+
+    Args:
+        held: to choose from.
+        parser: its class, a preset with its options, or the name of a collection; "" for any.
+
+    Raises:
+        ConfigurationError: there is no such preset.
+    """
+    if not parser or any(parser in {one.parser, one.info.name} for one in held):
+        return [one for one in held if parser in {"", one.parser, one.info.name}]
+    from rag_nodes.operations.parsers import make_parsers
+    from rag_nodes.store import collection_name
+
+    spec = ParserSpec.model_validate(parser_spec(parser))
+    (made,) = make_parsers([spec], {}, lambda: None).values()
+
+    def is_it(one: HeldCollection) -> bool:
+        if one.row:
+            return one.row.fingerprint == made.fingerprint
+        name = collection_name(one.corpus, made.fingerprint, made.class_name(), one.info.embedding)
+        return name == one.info.name
+
+    return [one for one in held if is_it(one)]

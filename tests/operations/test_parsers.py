@@ -1,0 +1,173 @@
+"""`--parser` and `--set` to parsers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic import ValidationError
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.models import settled
+from rag_nodes.models.lexical import LexicalEmbedding
+from rag_nodes.operations.comparing import CompareRequest
+from rag_nodes.operations.fields import ParserSpec
+from rag_nodes.operations.parsers import make_offered, make_parsers
+from rag_nodes.parsers import COMPARED, ForeignNodeParser, SpanNodeParser, offered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class ElsewhereEmbedding(LexicalEmbedding):
+    """A model that is not the parsers' own default."""
+
+    @property
+    def place(self) -> str:
+        return "elsewhere"
+
+
+def built(
+    *choices: str, changes: Sequence[str] = (), embedding: LexicalEmbedding | None = None
+) -> dict[str, SpanNodeParser]:
+    """The parsers as they are typed with `--parser` and `--set`."""
+    typed: dict[str, object] = {"question": "Why?", "set": list(changes)}
+    request = CompareRequest.model_validate(typed | ({"parsers": choices} if choices else {}))
+    model = settled(embedding).sentence_model if embedding else None
+    return make_parsers(request.parsers, request.set, lambda: model)
+
+
+def test_no_choice_is_every_preset() -> None:
+    assert list(built()) == list(COMPARED)
+
+
+def test_one_strategy_can_appear_twice_with_other_options() -> None:
+    made = built("fixed", "fixed:chunk_size=500,chunk_overlap=50")
+    assert list(made) == ["fixed", "fixed:chunk_size=500,chunk_overlap=50"]
+    sizes = [(parser.chunk_size, parser.chunk_overlap) for parser in made.values()]  # type: ignore[attr-defined]
+    assert sizes == [(1000, 200), (500, 50)]
+
+
+def test_values_are_typed_by_the_field() -> None:
+    options = "fixed:chunk_size=64,chunk_overlap=8,unit=tokens,include_metadata=false"
+    (parser,) = built(options).values()
+    values = parser.to_dict()
+    assert (values["chunk_size"], values["unit"]) == (64, "tokens")
+    assert values["include_metadata"] is False
+
+
+def test_set_changes_every_parser_that_has_the_option() -> None:
+    made = built(changes=["chunk_size=400", "breakpoint_percentile=90"])
+    assert {parser.to_dict()["chunk_size"] for parser in made.values()} == {400}
+    assert made["semantic"].to_dict()["breakpoint_percentile"] == 90.0
+
+
+def test_a_parsers_own_option_wins_over_set() -> None:
+    made = built("fixed:chunk_size=300", "heading", changes=["chunk_size=400"])
+    assert made["fixed:chunk_size=300"].to_dict()["chunk_size"] == 300
+    assert made["heading"].to_dict()["chunk_size"] == 400
+
+
+@pytest.mark.parametrize(
+    ("choices", "changes", "message"),
+    [
+        (["fixed:"], [], "NAME"),
+        ([":chunk_size=5"], [], "NAME"),
+        (["fixed:chunk_size"], [], "not OPTION=VALUE"),
+        (["splitters:cut"], [], r"module:function\(option=value\) where a function makes it"),
+        (["fixed:chunk_size=5,chunk_size=6"], [], "given twice"),
+        (["fixed"], ["chunk_size="], "not OPTION=VALUE"),
+        (["fixed"], ["a=1", "a=2"], "given twice"),
+    ],
+)
+def test_bad_syntax_is_refused_with_an_explanation(
+    choices: list[str], changes: list[str], message: str
+) -> None:
+    with pytest.raises((ConfigurationError, ValidationError), match=message):
+        built(*choices, changes=changes)
+
+
+@pytest.mark.parametrize(
+    ("choices", "changes", "message"),
+    [
+        (["fixd"], [], "unknown parser 'fixd'"),
+        (["fixed", "fixed"], [], "named twice"),
+        (["fixed:min_chunk_size=5"], [], "min_chunk_size"),
+        (["semantic:embed_model=x"], [], "unknown option embed_model"),
+        (["fixed"], ["breakpoint_percentile=50"], "no chosen parser has"),
+        (["fixed:chunk_size=many"], [], "chunk_size"),
+    ],
+)
+def test_what_no_parser_can_do_is_refused_with_an_explanation(
+    choices: list[str], changes: list[str], message: str
+) -> None:
+    with pytest.raises((ConfigurationError, ValidationError), match=message):
+        built(*choices, changes=changes)
+
+
+def test_parsers_that_embed_use_the_chosen_model() -> None:
+    model = ElsewhereEmbedding()
+    made = built("semantic", "fixed", embedding=model)
+    assert made["semantic"].embed_model is model  # type: ignore[attr-defined]
+
+
+def test_the_offline_model_keeps_the_parsers_own_fingerprint() -> None:
+    default = built("semantic")["semantic"]
+    chosen = built("semantic", embedding=LexicalEmbedding())["semantic"]
+    assert chosen.fingerprint == default.fingerprint
+
+
+def test_an_embedding_named_for_the_parser_is_kept() -> None:
+    made = built("semantic:embedding=lexical", embedding=ElsewhereEmbedding())
+    assert made["semantic:embedding=lexical"].embed_model is None  # type: ignore[attr-defined]
+
+
+def test_a_splitter_of_another_package_is_chosen_by_its_import_path() -> None:
+    path = "llama_index.core.node_parser:SentenceSplitter(chunk_size=64, chunk_overlap=8)"
+    made = built(path, "fixed", changes=["chunk_size=400", "chunk_overlap=100"])
+    assert list(made) == ["SentenceSplitter(chunk_size=64, chunk_overlap=8)", "fixed"]
+    foreign, ours = made.values()
+    assert isinstance(foreign, ForeignNodeParser)
+    assert (foreign.options["chunk_size"], foreign.options["chunk_overlap"]) == (64, 8)
+    assert ours.chunk_size == 400  # type: ignore[attr-defined]
+
+
+def test_a_foreign_splitter_named_twice_is_refused() -> None:
+    path = "llama_index.core.node_parser:SentenceSplitter"
+    with pytest.raises(ConfigurationError, match="named twice"):
+        built(path, path)
+
+
+# --- what strangers may name --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        (ParserSpec(name="llama_index.core.node_parser:SentenceSplitter"), "unknown parser"),
+        (ParserSpec(name="/etc/presets.toml"), "unknown parser"),
+        (ParserSpec(name="fixed", options={"chunk_size": 3, "chunk_overlap": 0}), "at least 20"),
+        (ParserSpec(name="fixed", options={"chunk_size": 10**8}), "at most 100,000"),
+        (ParserSpec(name="fixed", options={"chunk_size": 40, "chunk_overlap": 39}), "three quart"),
+        (ParserSpec(name="fixed", options={"unit": "/etc"}), "one of"),
+        (
+            ParserSpec(name="semantic", options={"embedding": "openai"}),
+            "no option that can be sent",
+        ),
+        (ParserSpec(name="sentence-window", options={"window": 1000}), "window must be at most"),
+    ],
+    ids=str,
+)
+def test_a_stranger_names_what_is_on_offer_with_numbers_and_choices(
+    spec: ParserSpec, why: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=why):
+        make_offered([spec], offered(), lambda: None)
+
+
+def test_a_stranger_compares_a_few_parsers() -> None:
+    spec = ParserSpec(name="fixed", options={"chunk_size": 300, "unit": "tokens"})
+    ((label, parser),) = make_offered([spec], offered(), lambda: None).items()
+    assert (label, parser.chunk_size) == ("fixed:chunk_size=300,unit=tokens", 300)  # type: ignore[attr-defined]
+    with pytest.raises(ConfigurationError, match="at most 4 are compared"):
+        make_offered([ParserSpec(name=one) for one in list(offered())[:5]], offered(), lambda: None)
