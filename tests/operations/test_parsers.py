@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.models import settled
+from rag_nodes.models import Models
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.operations.comparing import CompareRequest
 from rag_nodes.operations.fields import ParserSpec
@@ -33,7 +33,7 @@ def built(
     """The parsers as they are typed with `--parser` and `--set`."""
     typed: dict[str, object] = {"question": "Why?", "set": list(changes)}
     request = CompareRequest.model_validate(typed | ({"parsers": choices} if choices else {}))
-    model = settled(embedding).sentence_model if embedding else None
+    model = Models.of(embed_model=embedding).sentence_model if embedding else None
     return make_parsers(request.parsers, request.set, lambda: model)
 
 
