@@ -38,7 +38,10 @@ def test_a_question_is_asked_by_an_embedding_that_the_ingest_made(
 
 def test_unknown_embeddings_are_refused(command: Callable[..., Ended], manual: Path) -> None:
     unknown = command("ingest", manual, "--store", ":memory:", "--vector", "title")
-    assert "unknown vector 'title'; choose heading, plain, summary or context" in unknown.stderr
+    assert (
+        "--vector: Input should be 'heading', 'plain' heading, plain, summary or context"
+        in unknown.stderr
+    )
     without = command("ingest", manual, "--store", ":memory:", "--vector", "context")
     assert "of what an LLM writes, and there is none" in without.stderr
 
@@ -140,4 +143,4 @@ def test_every_column_is_asked_by_each_embedding_that_is_named(
     assert [one["error"] for one in rows] == [None] * len(rows)
     assert {f"{stored} by heading", f"{stored} by plain"} <= {one["name"] for one in rows}
     unknown = command("compare", manual, "--ask", "Water?", *CUT, "--vector", "title")
-    assert "unknown vector 'title'; choose" in unknown.stderr
+    assert "--vector: Input should be 'heading', 'plain'" in unknown.stderr

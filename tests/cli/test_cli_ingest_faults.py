@@ -150,7 +150,7 @@ def test_a_dry_run_names_a_file_that_fails_once_and_says_of_nothing_that_it_is_s
     ended = ingest("--dry-run")
     [said] = [line for line in ended.stdout.splitlines() if "torn.pdf" in line]
     assert said.count("torn.pdf") == 1
-    assert "counting to store, " in ended.stderr
+    assert ": counting, " in ended.stderr
     assert "storing" not in ended.stderr
 
 

@@ -92,7 +92,8 @@ def described(error: ValidationError, request: type[BaseModel]) -> str:
         words = one["msg"].removeprefix("Value error, ")
         name, *inside = map(str, one["loc"] or [""])
         if field := request.model_fields.get(name):
-            where = " ".join([_typed_name(name, flag_of(field)), *inside])
+            parts = (part for part in inside if not part.isdecimal())
+            where = " ".join([_typed_name(name, flag_of(field)), *parts])
             words = f"{where}: {words}"
         said.append(words)
     return "; ".join(dict.fromkeys(said))

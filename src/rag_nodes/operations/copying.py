@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Never
 
@@ -104,7 +104,7 @@ class Copied(Result):
             "source": self.source,
             "target": self.target,
             "collections": [
-                asdict(one) if is_dataclass(one) else one._asdict() for one in self.done
+                one._asdict() if hasattr(one, "_asdict") else asdict(one) for one in self.done
             ],
             "failed": [
                 {"collection": one.collection, "error": str(one.error)} for one in self.failed
