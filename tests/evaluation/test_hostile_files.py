@@ -94,11 +94,6 @@ def test_only_a_line_feed_ends_a_line_of_json_or_of_a_sheet(tmp_path: Path, mark
     assert sheet.questions[0].text == f"a{mark}b?"
 
 
-def test_a_first_line_that_names_the_delimiter_is_no_header(tmp_path: Path) -> None:
-    dataset = loaded(tmp_path, "q.csv", f"sep=;\r\nquestion;quote\r\nWhen?;{QUOTE}\r\n")
-    assert spans(dataset) == [[Span(9, 9 + len(QUOTE))]]
-
-
 def test_a_question_that_is_null_is_no_question(tmp_path: Path) -> None:
     qa = {"id": 1, "question": None, "answers": [{"text": "b", "answer_start": 2}]}
     plain = {"data": [{"title": "T", "paragraphs": [{"context": "a b c", "qas": [qa]}]}]}

@@ -87,7 +87,7 @@ def _read(path: Path) -> Labels:
         raise DatasetError(f"{path} is a folder, but not one of BEIR. {_SIMPLEST}")
     if path.suffix.lower() not in SUFFIXES:
         raise DatasetError(f"{path} is of no kind that has questions. {_SIMPLEST}")
-    plain, guessed = read_file(path)
+    plain = read_file(path)
     if corpora.is_squad(plain):
         return _of_corpus("SQuAD", corpora.squad(plain))
     if corpora.is_pairs(plain):
@@ -102,8 +102,7 @@ def _read(path: Path) -> Labels:
             f"{path} is of no known format: nothing in it is called a question with the words "
             f"that answer it{columns}. {_SIMPLEST}"
         )
-    labels = read_rows(plain, str(path), form, sheet=sheet)
-    return replace(labels, form=f"{labels.form}, {guessed}") if guessed else labels
+    return read_rows(plain, str(path), form, sheet=sheet)
 
 
 def _of_corpus(form: str, corpus: corpora.Corpus) -> Labels:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import zipfile
 from contextlib import closing
 from itertools import islice
@@ -24,8 +23,6 @@ SUFFIXES = (".json", ".jsonl", ".yaml", ".yml", *SHEETS)
 """What a file of questions may end with."""
 _HALF = "\\ud"
 """How the escape of half a surrogate pair begins."""
-_MARK = re.compile("sep=.?", re.IGNORECASE)
-"""A first line by which some programs name the delimiter."""
 _LONGEST = 10_000_000
 """Characters of one cell: a quoted section may be long."""
 _LARGEST = 100_000_000
@@ -35,8 +32,8 @@ _END = "end of the sheet"
 """A line put behind the last, which a quotation mark that nobody closed would swallow."""
 
 
-def read_file(path: Path) -> tuple[Any, str]:
-    """The content of a file of one of the `SUFFIXES`, and what had to be guessed to read it.
+def read_file(path: Path) -> Any:
+    """The content of a file of one of the `SUFFIXES`.
 
     A sheet is a list of its rows by column, names of columns in lower case.
 
@@ -46,19 +43,19 @@ def read_file(path: Path) -> tuple[Any, str]:
     """
     suffix = path.suffix.lower()
     if suffix == ".xlsx":
-        return _workbook(path), ""
+        return _workbook(path)
     if suffix in SHEETS:
         try:
-            text, guessed = decode_file(path)
+            text, _ = decode_file(path)
         except EmptyFileError:
-            return [], ""
+            return []
         except (OSError, ReadError) as error:
             raise DatasetError(f"{path} cannot be read ({error}); save the sheet as CSV") from error
-        return _sheet(text, path), "; ".join(guessed)
+        return _sheet(text, path)
     if suffix == ".jsonl":
-        return list(json_lines(path)), ""
+        return list(json_lines(path))
     text = read_text(path)
-    return (_json(text, str(path)) if suffix == ".json" else _yaml(text, path)), ""
+    return _json(text, str(path)) if suffix == ".json" else _yaml(text, path)
 
 
 def read_text(path: Path) -> str:
@@ -114,9 +111,6 @@ def _yaml(text: str, path: Path) -> Any:
 
 def _sheet(text: str, path: Path) -> list[dict[str, str]]:
     csv.field_size_limit(_LONGEST)
-    first, _, rest = text.partition("\n")
-    if _MARK.fullmatch(first.strip()):
-        text = rest
     header = next((line for line in text.splitlines() if line.strip("\t;, ")), "")
     delimiter = max("\t;,", key=header.count)
     try:
