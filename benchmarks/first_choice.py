@@ -36,10 +36,10 @@ Floats = NDArray[np.float64]
 COLUMNS = ("recursive", "heading", "semantic")
 SIZES = (100, 200, 400, 800)
 STANDARD = "recursive at 200"
-BUDGETS = (200, 1000)
-"""Tokens; by the first the settings of short documents are compared, by the second all others."""
+SHORT_BUDGET, BUDGET = 200, 1000
+"""Tokens at which people's questions judge the settings: of sets of short documents, of others."""
 SHORT = ("de",)
-"""Sets whose documents are too short for the second."""
+"""Sets whose documents are too short for the usual budget."""
 HALVED = ("qmsum", "evidence_inference")
 """Sets of two parts: the rule was found on one half of their documents."""
 SETS = ("headed", "qmsum", "evidence_inference", "de", "chroma")
@@ -103,8 +103,11 @@ def measured(name: str, title: str, people: Dataset) -> Part:
     marked = [replace(one, id=f"{source}|{one.id}", draft=False)
               for source, each in asked.items() for one in each.questions]  # fmt: skip
     marked.sort(key=lambda one: one.document)  # a filter is looked up once for all its questions
+    judged = EvaluationPlan(budgets=(SHORT_BUDGET if name in SHORT else BUDGET,))
+    at = {"people": judged.budget}
+    at |= {length: judged.probed_at(size) for length, size in CHARACTERS.items()}
     plan = EvaluationPlan(
-        budgets=BUDGETS, ks=(), sizes=SIZES, target=None, draws=100,
+        budgets=tuple({*at.values()}), ks=(), sizes=SIZES, target=None, draws=100, explain=False,
         options=QueryOptions(mode="sparse"),
     )  # fmt: skip
     report = evaluate(
@@ -112,13 +115,13 @@ def measured(name: str, title: str, people: Dataset) -> Part:
         {column: get_parser(column) for column in COLUMNS},
         plan=plan,
     )
-    measure = f"recall@{BUDGETS[0] if name in SHORT else BUDGETS[1]}"
-    rows = {row.name: {one.question: one.scores[measure] for one in row.outcomes}
+    rows = {row.name: {one.question: one.scores for one in row.outcomes}
             for row in report.of_role("size")}  # fmt: skip
 
     def values(source: str) -> Floats:
         ids = [f"{source}|{one.id}" for one in asked[source].questions]
-        return np.array([[row[one] for row in rows.values()] for one in ids])
+        measure = f"recall@{at[source.partition(' ')[0]]}"
+        return np.array([[row[one][measure] for row in rows.values()] for one in ids])
 
     gold = median(sum(one.span.length for one in question.gold[0]) for question in people.questions)
     return Part(title, gold, [*rows], values("people"),

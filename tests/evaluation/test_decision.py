@@ -10,6 +10,7 @@ import pytest
 
 from rag_nodes.evaluation.decision import decision_of, likely
 from rag_nodes.evaluation.leads import own_mean
+from rag_nodes.evaluation.plan import of_probes
 from rag_nodes.evaluation.report import EvaluationReport, ReportDecision, Row
 from rag_nodes.evaluation.verdicts import Judge, pairs_of
 from rag_nodes.parsers import get_parser
@@ -162,7 +163,7 @@ def test_where_short_and_long_probes_put_the_same_first_the_length_does_not_matt
     rows = [
         Row(
             name, name, "own", {}, None, "", {"mean": 200.0}, {"bytes": None},
-            {"probe of 200": of_200, "probe of 2500": of_2500}, own_mean(np.full(4, by)), {}, (),
+            {of_probes(200): of_200, of_probes(2500): of_2500}, own_mean(np.full(4, by)), {}, (),
         )
         for name, by, of_200, of_2500 in (("a", 0.8, short, 0.7), ("b", 0.5, 0.5, 0.6))
     ]  # fmt: skip

@@ -14,7 +14,7 @@ from rag_nodes.evaluation import Dataset, recommend
 from rag_nodes.evaluation.columns import REFERENCE
 from rag_nodes.evaluation.drafts.probes import CHARACTERS, probes
 from rag_nodes.evaluation.gates import under
-from rag_nodes.evaluation.plan import EvaluationPlan
+from rag_nodes.evaluation.plan import EvaluationPlan, of_probes
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.preset_files import preset_in
 from rag_nodes.query import QueryOptions
@@ -22,8 +22,8 @@ from rag_nodes.query import QueryOptions
 if TYPE_CHECKING:
     from rag_nodes.evaluation import EvaluationReport
 
-OTHER_LENGTHS = ("probe of 700",)
-"""Of probes; the documents of the corpus are too short for a page."""
+OTHER_LENGTHS = (of_probes(700),)
+"""The documents of the corpus are too short for a page."""
 SMALL = EvaluationPlan(budgets=(30, 60), sizes=(30, 300), ks=(1,), draws=400)
 
 
@@ -122,6 +122,20 @@ def test_every_embedding_is_tried_where_that_is_asked_for(dataset: Dataset) -> N
     report = recommend(dataset, given, plan=plan, vectors=("heading", "plain"))
     names = {row.name for row in report.rows}
     assert {"recursive by heading at 30", "recursive by plain at 30"} <= names
+
+
+@pytest.mark.parametrize(
+    ("characters", "measure", "chosen_by"),
+    [(200, "", "recall@200"), (2500, "", "recall@1000"), (200, "mrr", "mrr")],
+)
+def test_keywords_choose_where_not_everything_is_found(
+    characters: int, measure: str, chosen_by: str
+) -> None:
+    plan = EvaluationPlan(measure=measure)
+    chosen = plan.by_probes(characters)
+    assert chosen.main == chosen_by
+    assert set(plan.budgets) <= set(chosen.budgets)
+    assert chosen.budget == plan.budget
 
 
 def test_by_keywords_of_passages_the_best_is_likely_and_nothing_is_compared(

@@ -86,8 +86,8 @@ class Dataset:
         left_out: how many entries of a file were no question to measure with, by reason.
         probed: characters of the passages whose keywords are asked, see
             `rag_nodes.evaluation.drafts.probes`; 0 for questions.
-        beside: probes of other lengths, whose kind says which: they only tell whether the length
-            matters.
+        beside: by characters of the passages probes of other lengths, which only tell whether the
+            length matters.
 
     Raises:
         DatasetError: gold lies outside its document, or two questions or documents have one id.
@@ -100,7 +100,7 @@ class Dataset:
     unaccepted: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
     probed: int = 0
-    beside: tuple[Question, ...] = ()
+    beside: Mapping[int, tuple[Question, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what could not be measured with."""
@@ -162,14 +162,8 @@ class Dataset:
 
     def narrowed(self) -> Dataset:
         """The same questions, each asked of the documents with its first answer alone."""
-        own, beside = (
-            tuple(
-                replace(one, within=tuple(dict.fromkeys(part.document for part in one.gold[0])))
-                for one in asked
-            )
-            for asked in (self.questions, self.beside)
-        )
-        return replace(self, questions=own, beside=beside)
+        beside = {size: _narrowed(asked) for size, asked in self.beside.items()}
+        return replace(self, questions=_narrowed(self.questions), beside=beside)
 
     def quote(self, passage: Passage) -> str:
         """The characters of a passage."""
@@ -185,6 +179,13 @@ def reachable(gold: Iterable[Answer], within: Collection[str] | None) -> bool:
     """Whether one of the answers is all in documents that are searched."""
     return within is None or any(
         all(passage.document in within for passage in answer) for answer in gold
+    )
+
+
+def _narrowed(asked: Iterable[Question]) -> tuple[Question, ...]:
+    return tuple(
+        replace(one, within=tuple(dict.fromkeys(part.document for part in one.gold[0])))
+        for one in asked
     )
 
 

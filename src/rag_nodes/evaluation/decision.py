@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.evaluation.drafts.probes import CHARACTERS, PROBE
+from rag_nodes.evaluation.drafts.probes import CHARACTERS
+from rag_nodes.evaluation.plan import of_probes
 from rag_nodes.evaluation.report import ReportDecision
 from rag_nodes.evaluation.wording import (
     SAME,
@@ -60,8 +61,8 @@ def likely(
     best = max(rows, key=lambda row: row.mean)
     named = [f"a {name}" for name, size in CHARACTERS.items() if size == characters]
     length = named[0] if named else f"{characters:,} characters"
-    others = [kind for kind in best.means if kind.startswith(f"{PROBE} of ")]
-    firsts = [max(rows, key=lambda row: row.means[kind]) for kind in others]
+    others = [one for size in CHARACTERS.values() if (one := of_probes(size)) in best.means]
+    firsts = [max(rows, key=lambda row: row.means[other]) for other in others]
     is_same = bool(firsts) and all(one is best for one in firsts)
     same = ", the same for short and long answers" if is_same else ""
     words = (

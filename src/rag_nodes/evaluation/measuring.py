@@ -22,7 +22,7 @@ from rag_nodes.evaluation.columns import Variant, configuration_of
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.diagnosis import diagnose
 from rag_nodes.evaluation.indexing import Index
-from rag_nodes.evaluation.plan import EvaluationPlan
+from rag_nodes.evaluation.plan import EvaluationPlan, of_probes
 from rag_nodes.evaluation.report import Outcome, Row
 from rag_nodes.evaluation.scoring import FOUND, score
 from rag_nodes.evaluation.sizes import matched
@@ -177,32 +177,45 @@ def _measured(recipe: Recipe, variant: Variant) -> Measured:
                 else Outcome(question.id, scores)
             )
             told(variant.name, len(outcomes))
-        beside = defaultdict[str, list[float]](list)
-        for question in recipe.dataset.beside:
-            scores, _ = _asked(recipe, index, question, seconds)
-            beside[question.kind].append(scores[plan.main])
+        means = {
+            of_probes(size): _mean_beside(recipe, index, size) for size in recipe.dataset.beside
+        }
     finally:
         index.close()
     cost = {**asdict(index.cost), "search_ms": round(1000 * median(index.seconds or seconds), 2)}
     row = row_of(variant, asdict(index.statistics), cost, tuple(outcomes))
-    means = {kind: float(np.mean(each)) for kind, each in beside.items()}
     return Measured(replace(row, means={**row.means, **means}), read)
 
 
+def _mean_beside(recipe: Recipe, index: Index, characters: int) -> float:
+    """Mean recall by probes of another length, at the budget that they are judged at."""
+    budget = recipe.plan.probed_at(characters)
+    asked = recipe.dataset.beside[characters]
+    scores = (_asked(recipe, index, one, [], (budget,))[0] for one in asked)
+    return float(np.mean([one[f"recall@{budget}"] for one in scores]))
+
+
 def _asked(
-    recipe: Recipe, index: Index, question: Question, seconds: list[float]
+    recipe: Recipe,
+    index: Index,
+    question: Question,
+    seconds: list[float],
+    budgets: Sequence[int] = (),
 ) -> tuple[dict[str, float], Sequence[Ranked]]:
-    """The scores of a question, and what was found for it; how long that took is added."""
-    plan, most = recipe.plan, max(recipe.plan.budgets)
+    """The scores of a question, and what was found for it; how long that took is added.
+
+    At the budgets of the plan, unless others are given.
+    """
+    plan, budgets = recipe.plan, budgets or recipe.plan.budgets
     started = time.perf_counter()
-    passages = index.passages(question, plan.budgets)
-    ranked = passages.get(most) or index.ranking(
-        question, budget=most, chunks=max(plan.ks, default=1)
+    passages = index.passages(question, budgets)
+    ranked = passages.get(max(budgets)) or index.ranking(
+        question, budget=max(budgets), chunks=max(plan.ks, default=1)
     )
     seconds.append(time.perf_counter() - started)
     scores = score(
         question, ranked, index.chunks, recipe.dataset.texts,
-        budgets=plan.budgets, ks=plan.ks, passages_at=passages,
+        budgets=budgets, ks=plan.ks, passages_at=passages,
     )  # fmt: skip
     return scores, passages.get(plan.budget, ranked)
 

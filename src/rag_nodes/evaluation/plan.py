@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from rag_nodes.errors import ConfigurationError
@@ -90,6 +90,22 @@ class EvaluationPlan:
         """The main measure."""
         return self.measure or f"recall@{self.budget}"
 
+    def probed_at(self, characters: int) -> int:
+        """Tokens at which probes of passages of a length choose: no more than it has characters.
+
+        That is about four passages. What reads much more finds all of them, whichever way it cuts,
+        and nothing is told apart.
+        """
+        return min(self.budget, characters)
+
+    def by_probes(self, characters: int) -> EvaluationPlan:
+        """The plan by which probes choose, see `probed_at`; the same where it names a measure."""
+        if self.measure:
+            return self
+        budget = self.probed_at(characters)
+        budgets = tuple(dict.fromkeys((budget, *self.budgets)))
+        return replace(self, budgets=budgets, measure=f"recall@{budget}")
+
     @property
     def shares(self) -> list[str]:
         """Measures from 0 to 1 that every question has."""
@@ -102,3 +118,8 @@ def shares(budgets: Sequence[int], ks: Sequence[int]) -> list[str]:
     read = [f"{name}@{one}" for one in at for name in ("recall", "precision", "iou")]
     ranks = [f"{name}@k{k}" for k in ks for name in ("hit", "ndcg")]
     return [*read, *ranks, "mrr", "omega"]
+
+
+def of_probes(characters: int) -> str:
+    """Name of the mean recall by probes of passages of another length than that of the report."""
+    return f"probes of {characters} characters"

@@ -98,7 +98,9 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     """
     dataset.check_asked()
     dataset = dataset.decisive()
-    plan = plan or EvaluationPlan()
+    given = plan = plan or EvaluationPlan()
+    if dataset.probed:
+        plan = plan.by_probes(dataset.probed)
     chosen = settled(models, embed_model)
     variants, left_out = variants_of(placed_in(dataset.documents, columns), plan)
     if executor == "auto":
@@ -127,7 +129,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         found.rows,
         [*left_out, *found.left_out],
         judgement,
-        lambda name: _preset_of(of[name], plan),
+        lambda name: _preset_of(of[name], given),
     )
 
 

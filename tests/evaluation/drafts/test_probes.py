@@ -73,10 +73,10 @@ def test_passages_are_spread_over_all_documents_by_their_length() -> None:
 
 def test_beside_those_of_one_length_are_those_of_the_others() -> None:
     dataset = probes(DOCUMENTS, 700, count=10)
-    lengths = {one.kind: one.gold[0][0].span.length for one in dataset.beside}
-    assert list(lengths) == ["probe of 200", "probe of 2500"]
-    assert lengths["probe of 200"] <= 400
-    assert lengths["probe of 2500"] >= 1250
+    lengths = {size: asked[0].gold[0][0].span.length for size, asked in dataset.beside.items()}
+    assert list(lengths) == [200, 2500]
+    assert lengths[200] <= 400
+    assert lengths[2500] >= 1250
     assert {one.kind for one in dataset.questions} == {PROBE}
 
 

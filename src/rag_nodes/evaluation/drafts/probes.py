@@ -69,14 +69,14 @@ def probes(
     if count < 1 or characters < 1:
         raise ConfigurationError(f"{count} probes of {characters} characters: both must be over 0")
     made = _Maker(documents, count, seed)
-    found = made.of_length(characters, PROBE)
+    found = made.of_length(characters)
     if not found:
         raise DatasetError(
             f"no passage of {characters:,} characters in {len(documents)} document(s); "
             "choose a shorter length, or label questions"
         )
     others = [one for one in CHARACTERS.values() if one != characters]
-    beside = tuple(one for size in others for one in made.of_length(size, f"{PROBE} of {size}"))
+    beside = {size: asked for size in others if (asked := made.of_length(size))}
     return Dataset("probes", tuple(documents), found, probed=characters, beside=beside)
 
 
@@ -88,7 +88,7 @@ class _Maker:
         self._texts = [SentenceText(document.text) for document in documents]
         self._rarity = Rarity(span.of(one.text) for one in self._texts for span in one.spans)
 
-    def of_length(self, characters: int, kind: str) -> tuple[Question, ...]:
+    def of_length(self, characters: int) -> tuple[Question, ...]:
         """Probes of passages of a length; none where no document has one."""
         places = [Place(number, span) for number, one in enumerate(self._texts)
                   for span in one.passages(characters, characters // _APART)]  # fmt: skip
@@ -97,7 +97,7 @@ class _Maker:
             document, span = places[at]
             if text := _keywords(span.of(self._texts[document].text), self._rarity):
                 gold = ((Passage(self._documents[document].id_, span),),)
-                found.setdefault(text, Question(f"{kind}-{len(found)}", text, gold, kind=kind))
+                found.setdefault(text, Question(f"{PROBE}-{len(found)}", text, gold, kind=PROBE))
         return tuple(found.values())
 
 
