@@ -107,8 +107,8 @@ def measured(name: str, title: str, people: Dataset) -> Part:
     at = {"people": judged.budget}
     at |= {length: judged.probed_at(size) for length, size in CHARACTERS.items()}
     plan = EvaluationPlan(
-        budgets=tuple({*at.values()}), ks=(), sizes=SIZES, target=None, draws=100, explain=False,
-        options=QueryOptions(mode="sparse"),
+        budgets=tuple(sorted({*at.values()})), ks=(), sizes=SIZES, target=None, draws=100,
+        explain=False, options=QueryOptions(mode="sparse"),
     )  # fmt: skip
     report = evaluate(
         replace(people, questions=tuple(marked)),
