@@ -12,12 +12,12 @@ from splitters import Headed
 
 from rag_nodes import documentation
 from rag_nodes.documentation import DocsOptions, DocsStep, Threshold, pages, statistics, workflow
+from rag_nodes.executors import Inline, LostUnit
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import PRESETS, get_parser, load_parser
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -82,31 +82,25 @@ def test_two_workers_write_what_one_writes(tmp_path: Path, output: Path) -> None
     assert reports[0] == reports[1]
 
 
-def test_pages_keep_their_order_and_only_a_few_are_under_way() -> None:
-    """The pool, with the processes taken out: what is asked for ahead, and in which order."""
+def test_pages_keep_their_order_and_one_by_which_processes_died_has_failed(
+    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Dying(Inline):
+        def __init__(self, _workers: int) -> None:
+            pass
 
-    class Done:
-        def __init__(self, value: Any) -> None:
-            self.value = value
+        def run(self, work: Any, recipe: Any, units: Any) -> Any:
+            first, *others = super().run(work, recipe, units)
+            yield from reversed(others)
+            yield first[0], LostUnit("SIGKILL")
 
-        def result(self) -> Any:
-            return self.value
-
-    class Pool:
-        def submit(self, function: Any, item: Any) -> Done:
-            return Done(function(item))
-
-    taken: list[int] = []
-
-    def source() -> Iterator[int]:
-        for number in range(20):
-            taken.append(number)
-            yield number
-
-    results = pages._in_order(Pool(), lambda number: number * 10, source(), 3)  # type: ignore[arg-type]
-    assert next(results) == 0
-    assert taken == [0, 1, 2]
-    assert list(results) == [number * 10 for number in range(1, 20)]
+    documentation.run(crawl, output, DocsOptions(**SMALL))
+    before = list(dict.fromkeys(row["source_url"] for row in chunks(output)))
+    monkeypatch.setattr(pages, "Pool", Dying)
+    report = documentation.run(crawl, output, DocsOptions(workers=2, **SMALL))
+    [reason] = report.failed_pages
+    assert "the process that cut it died (SIGKILL); use fewer --workers" in reason
+    assert list(dict.fromkeys(row["source_url"] for row in chunks(output))) == before[1:]
 
 
 def test_chunks_that_repeat_are_named_with_the_first(tmp_path: Path, output: Path) -> None:

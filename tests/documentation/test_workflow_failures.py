@@ -15,7 +15,6 @@ from rag_nodes.errors import (
     FileMissingError,
     FileTooLargeError,
     NoPagesError,
-    RagNodesError,
     ReaderCrashedError,
     ReadMemoryError,
     UnsupportedFileError,
@@ -155,21 +154,6 @@ def test_a_crawl_named_like_a_file_of_ours_is_not_overwritten(tmp_path: Path) ->
 def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=str(next(iter(options)))):
         DocsOptions(**options)
-
-
-def test_a_dead_worker_is_said_to_be_one(
-    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from concurrent.futures.process import BrokenProcessPool
-
-    def die(*_: Any) -> Iterator[Any]:
-        raise BrokenProcessPool
-        yield
-
-    monkeypatch.setattr(pages, "_in_order", die)
-    with pytest.raises(RagNodesError, match="fewer --workers"):
-        documentation.run(crawl, output, DocsOptions(workers=2))
-    assert not output.exists()
 
 
 def test_large_crawls_use_all_cores_unless_told_otherwise(

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import signal
-from collections import deque
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass
-from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rag_nodes.documentation.validate import check_page
-from rag_nodes.errors import RagNodesError, ReadError
+from rag_nodes.errors import ReadError
+from rag_nodes.executors import Inline, LostUnit, Pool
 from rag_nodes.parsers import leaf_nodes
-from rag_nodes.readers import build_document
+from rag_nodes.readers import Reading, build_document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from concurrent.futures import Future
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from llama_index.core.schema import Document, TextNode
 
     from rag_nodes.documentation.validate import PageCheck
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.readers import Reading
-
-_AHEAD = 4
-"""Pages per worker that are read before they are cut; bounds memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,44 +60,24 @@ class PageCutter:
 def cut_pages(
     cutter: PageCutter, pages: Iterable[Reading | ReadError], workers: int
 ) -> Iterator[CutPage | ReadError]:
-    """The pages in their order, cut by one process or several.
+    """The pages in their order, cut by this process or by several.
 
-    A few pages per worker are under way at any time, however many there are. With one worker all
-    happens in this process.
-
-    Raises:
-        RagNodesError: a worker process died.
+    A page by which two processes died is one that failed.
     """
-    if workers == 1:
-        yield from map(cutter, pages)
-        return
-    context = get_context("spawn")  # no fork: this process may have threads
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_ctrl_c) as pool:
-        try:
-            yield from _in_order(pool, cutter, pages, _AHEAD * workers)
-        except BrokenProcessPool as error:
-            raise RagNodesError(
-                "a worker process died, most likely for want of memory; use fewer --workers"
-            ) from error
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    waiting: dict[int, CutPage | ReadError] = {}
+    due = 0
+    with closing(Pool(workers) if workers > 1 else Inline()) as executor:
+        for (number, page), cut in executor.run(_cut, cutter, enumerate(pages)):
+            if isinstance(cut, LostUnit):
+                source = page.source if isinstance(page, Reading) else page
+                reason = f"{source}: the process that cut it died ({cut.reason})"
+                waiting[number] = ReadError(cutter.path, reason, "use fewer --workers")
+            else:
+                waiting[number] = cut
+            while due in waiting:
+                yield waiting.pop(due)
+                due += 1
 
 
-def _in_order(
-    pool: ProcessPoolExecutor,
-    cutter: Callable[[Any], CutPage | ReadError],
-    pages: Iterable[Reading | ReadError],
-    ahead: int,
-) -> Iterator[CutPage | ReadError]:
-    pending: deque[Future[CutPage | ReadError]] = deque()
-    for page in pages:
-        pending.append(pool.submit(cutter, page))
-        if len(pending) >= ahead:
-            yield pending.popleft().result()
-    while pending:
-        yield pending.popleft().result()
-
-
-def _ignore_ctrl_c() -> None:
-    """Ctrl-C reaches all processes; the one that started them ends the work."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _cut(cutter: PageCutter, unit: tuple[int, Reading | ReadError]) -> CutPage | ReadError:
+    return cutter(unit[1])

@@ -62,8 +62,6 @@ def run(
     While a model writes summaries, each is kept in `<output>.summaries.sqlite` as it arrives. After
     an interruption, `resume` takes them from there; the file goes when no summary is missing.
 
-    With several workers, a script needs the usual `if __name__ == "__main__":`.
-
     Args:
         crawl: the JSON or JSON lines of the crawl.
         output: the file to write; replaced if it exists.
