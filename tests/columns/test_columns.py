@@ -153,7 +153,7 @@ def test_chunks_without_a_place_are_shown_and_counted() -> None:
     assert (lost.node.text, lost.node.start_char_idx) == ("The battery is said to be spare.", None)
     assert placed.node.start_char_idx == MANUAL.index(BATTERY)
     assert (column.statistics.chunks, column.statistics.unplaced) == (2, 1)
-    assert column.statistics.recovery == 0.5
+    assert column.statistics.unplaced / column.statistics.chunks == 0.5
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from plant import MANUAL, QUESTION
 
-from rag_nodes.compare import Comparison, ComparisonReport, compare
+from rag_nodes.compare import Comparison, ComparisonReport
 from rag_nodes.errors import ConfigurationError, ModelConnectionError
 from rag_nodes.models import Models
 from rag_nodes.models.lexical import LexicalEmbedding
@@ -23,8 +23,21 @@ def four() -> dict[str, SpanNodeParser]:
     return {name: get_parser(name) for name in COMPARED}
 
 
+def compared(
+    manual: Path,
+    store: Store,
+    models: Models,
+    parsers: dict[str, SpanNodeParser] | None = None,
+    options: QueryOptions | None = None,
+) -> ComparisonReport:
+    """The question asked of the manual."""
+    with Comparison(parsers or four(), store=store, models=models, options=options) as comparison:
+        comparison.ingest([manual])
+        return comparison.ask(QUESTION)
+
+
 def test_four_parsers_answer_side_by_side(manual: Path, store: Store, models: Models) -> None:
-    report = compare([manual], QUESTION, columns=four(), store=store, models=models)
+    report = compared(manual, store, models)
     assert [column.name for column in report.columns] == list(COMPARED)
     assert [column.title for column in report.columns] == [PRESETS[name].title for name in COMPARED]
     assert report.question == QUESTION
@@ -45,7 +58,7 @@ def test_four_parsers_answer_side_by_side(manual: Path, store: Store, models: Mo
 def test_the_report_is_plain_data_with_a_version(
     manual: Path, store: Store, models: Models
 ) -> None:
-    report = compare([manual], QUESTION, columns=four(), store=store, models=models)
+    report = compared(manual, store, models)
     data = report.as_dict()
     assert json.loads(json.dumps(data)) == data
     assert data["schema_version"] == 1
@@ -80,7 +93,7 @@ def test_the_columns_answer_at_the_same_time(
         return answer(self, *args, **kwargs)
 
     monkeypatch.setattr(RagNodesQueryEngine, "answer", meet)
-    report = compare([manual], QUESTION, columns=four(), store=store, models=models)
+    report = compared(manual, store, models)
     assert [column.error for column in report.columns] == [None] * 4
 
 
@@ -97,7 +110,7 @@ def test_a_column_that_fails_says_why_while_the_others_answer(
         return answer(self, *args, **kwargs)
 
     monkeypatch.setattr(RagNodesQueryEngine, "answer", fail)
-    report = compare([manual], QUESTION, columns=four(), store=store, models=models)
+    report = compared(manual, store, models)
     errors = {column.name: column.error for column in report.columns}
     assert errors["heading"] == "the server cannot be reached"
     assert errors["fixed"] == "ZeroDivisionError: a bug"
@@ -140,9 +153,7 @@ def test_every_parser_gets_the_same_budget(manual: Path, store: Store, models: M
         "large": get_parser("fixed", chunk_size=5000, chunk_overlap=0),
     }
     options = QueryOptions(budget=30)
-    report = compare(
-        [manual], QUESTION, columns=parsers, store=store, models=models, options=options
-    )
+    report = compared(manual, store, models, parsers, options)
     for column in report.columns:
         assert column.answer is not None
         assert 0 < column.answer.context_tokens <= 30
@@ -161,7 +172,7 @@ def test_no_key_reaches_the_report(manual: Path, store: Store, models: Models) -
 
     secretive = Secretive()
     parsers = {"semantic": get_parser("semantic", embed_model=secretive)}
-    report = compare([manual], QUESTION, columns=parsers, store=store, models=models)
+    report = compared(manual, store, models, parsers)
     assert "sk-canary" not in json.dumps(report.as_dict())
     assert "sk-canary" not in repr(report)
 

@@ -8,7 +8,7 @@ import pytest
 from llama_index.core import Document
 
 from rag_nodes.compare import Comparison
-from rag_nodes.compare.sizing import FIRST, beginnings, shortened
+from rag_nodes.compare.sizing import FIRST, beginnings
 from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.metadata import PAGE_STARTS
 from rag_nodes.models.lexical import LexicalEmbedding
@@ -115,10 +115,11 @@ def test_only_the_first_documents_are_looked_at_and_the_rest_is_checked(
 
 def test_of_a_long_document_the_beginning_is_looked_at_with_its_pages() -> None:
     long = document("word " * FIRST, **{PAGE_STARTS: [0, 5000, 2 * FIRST]})
-    seen = shortened(long)
+    short = document()
+    first, seen = beginnings([document("", "blank.md"), short, long, document()])
+    assert first is short
     assert len(seen.text) == FIRST
     assert seen.metadata[PAGE_STARTS] == [0, 5000]
-    assert list(beginnings([document("", "blank.md"), long, document()]))[-1] is long
 
 
 def test_sizing_can_be_cancelled(store: Store, models: Models) -> None:

@@ -54,14 +54,8 @@ def test_how_many_chunks_have_a_place_is_told_also_of_a_run_that_stores_nothing(
     first = ingest([manual], foreign(), store, models=models)
     again = ingest([manual], foreign(), store, models=models)
     for report in (first, again):
-        shares = {column.parser: column.recovery for column in report.columns}
-        assert shares == {
-            "stock": 1.0,
-            "family": 1.0,
-            "langchain": 1.0,
-            "chonkie": 1.0,
-            "headed": 0.0,
-        }
+        lost = {column.parser: column.unplaced / column.chunks for column in report.columns}
+        assert lost == {"stock": 0, "family": 0, "langchain": 0, "chonkie": 0, "headed": 1}
         (headed,) = [row for row in report.as_dict()["columns"] if row["parser"] == "headed"]
         assert headed["unplaced"] == headed["chunks"] == 4
     assert [file.status for file in again.files] == ["unchanged"]

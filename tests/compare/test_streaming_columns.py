@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
 from typing import TYPE_CHECKING
@@ -116,17 +115,6 @@ def test_the_question_is_embedded_once_and_remembered(
     assert all(events[-1].answer.cached for events in second.values())
 
 
-async def test_async_tells_the_same_story(offline: Comparison) -> None:
-    columns: dict[str, list[Event]] = {}
-    async with offline.astream(QUESTION) as stream:
-        async for name, event in stream:
-            columns.setdefault(name, []).append(event)
-        report = stream.report()
-    assert {name: events[-1].answer.text for name, events in columns.items()} == {
-        column.name: column.answer.text for column in report.columns
-    }
-
-
 def test_an_embedding_that_fails_fails_every_column(
     offline: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,23 +221,6 @@ def test_mistakes_with_a_stream_are_named(
             stream.cancel("semantics")
         with pytest.raises(ConfigurationError, match="not answered yet"):
             stream.report()
-
-
-async def test_giving_up_the_wait_ends_an_async_stream(
-    served: Comparison, openai_server: OpenAIServer
-) -> None:
-    openai_server.fail(Fault(body="slow"), times=2)
-    async with served.astream(QUESTION) as stream:
-        assert {type((await anext(stream))[1]) for _ in range(2)} == {Retrieved}
-        stream.cancel("heading")
-        assert await anext(stream) == ("heading", Cancelled(""))
-        waiting = asyncio.create_task(stream.__anext__())
-        await asyncio.sleep(0)  # lets it start to wait
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-        with pytest.raises(StopAsyncIteration):
-            await anext(stream)
 
 
 def test_options_hold_for_every_column(offline: Comparison) -> None:

@@ -42,7 +42,7 @@ def columns() -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def dataset() -> Dataset:
-    return corpus()
+    return corpus(2)
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def test_what_was_measured_and_with_what_is_written_down(report: EvaluationRepor
     assert plain["settings"]["measure"] == "recall@60"
     assert plain["settings"]["versions"]["rag-nodes"]
     assert plain["dataset"]["fingerprint"]
-    assert plain["questions"][0]["gold"][0][0]["text"] in corpus().documents[0].text
+    assert plain["questions"][0]["gold"][0][0]["text"] in corpus(1).documents[0].text
 
 
 def test_nothing_to_ask_or_to_compare_is_said(dataset: Dataset) -> None:

@@ -30,7 +30,7 @@ def report() -> EvaluationReport:
         "small": get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0),
         "large": get_parser("token-overlap", chunk_size=300, chunk_overlap=30),
     }
-    return evaluate(corpus(), columns, plan=PLAN)
+    return evaluate(corpus(2), columns, plan=PLAN)
 
 
 class Tags(HTMLParser):
@@ -95,7 +95,9 @@ def test_of_an_answer_found_in_part_the_passage_shows_which_part_was_read() -> N
         "cut": get_parser("fixed", unit="tokens", chunk_size=12, chunk_overlap=0),
         "whole": get_parser("recursive", unit="tokens", chunk_size=60, chunk_overlap=0),
     }
-    found = evaluate(corpus(), columns, plan=replace(PLAN, budgets=(12, 24), sizes=(), target=None))
+    found = evaluate(
+        corpus(2), columns, plan=replace(PLAN, budgets=(12, 24), sizes=(), target=None)
+    )
     parts = [one for one in found.row("cut").outcomes if one.read]
     assert parts
     for one in parts:
@@ -203,7 +205,7 @@ def test_kinds_have_their_own_numbers(report: EvaluationReport) -> None:
     for name in ("small", "large"):
         found = [one for one in report.row(name).outcomes if one.question in asked]
         means.append(sum(one.scores[report.measure] for one in found) / len(found))
-    assert ["o", "4", *(f"{100 * one:.1f}" for one in means)] in rows
+    assert ["o", "2", *(f"{100 * one:.1f}" for one in means)] in rows
 
 
 def test_what_an_index_takes_is_on_the_page_and_seconds_where_they_are_known(

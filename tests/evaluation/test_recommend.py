@@ -33,7 +33,7 @@ def parsers() -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def dataset() -> Dataset:
-    return corpus()
+    return corpus(2)
 
 
 @pytest.fixture(scope="module")

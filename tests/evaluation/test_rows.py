@@ -62,7 +62,7 @@ class Raising:
 
 @pytest.fixture(scope="module")
 def dataset() -> Dataset:
-    return corpus(2)
+    return corpus(1)
 
 
 def columns() -> dict[str, object]:

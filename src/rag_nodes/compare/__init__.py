@@ -1,15 +1,13 @@
 """One corpus, many parsers: the same question answered by each, side by side, as plain data."""
 
-from rag_nodes.compare.comparison import Comparison, compare
+from rag_nodes.compare.comparison import Comparison
 from rag_nodes.compare.report import SCHEMA_VERSION, Column, ComparisonReport
-from rag_nodes.compare.streaming import AsyncComparisonStream, ComparisonStream
+from rag_nodes.compare.streaming import ComparisonStream
 
 __all__ = [
     "SCHEMA_VERSION",
-    "AsyncComparisonStream",
     "Column",
     "Comparison",
     "ComparisonReport",
     "ComparisonStream",
-    "compare",
 ]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rag_nodes.columns import Placing
 from rag_nodes.compare.columns import ColumnEngines
-from rag_nodes.compare.sizing import beginnings, documents_in, shortened
-from rag_nodes.compare.streaming import AsyncComparisonStream, ComparisonStream
+from rag_nodes.compare.sizing import documents_in
+from rag_nodes.compare.streaming import ComparisonStream
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
 from rag_nodes.query.preparing import check_question
 from rag_nodes.readers import Limits, read_all
@@ -22,12 +22,9 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.compare.report import ComparisonReport
-    from rag_nodes.compare.sizing import EqualSize
     from rag_nodes.ledger import Ledger
-    from rag_nodes.models import Models
     from rag_nodes.pipeline import Progress
     from rag_nodes.pipeline.build import Parse
-    from rag_nodes.query import QueryOptions
     from rag_nodes.store import Store
 
 
@@ -117,7 +114,8 @@ class Comparison(ColumnEngines):
         if not self.parsers:
             return self._nothing_ingested()
         if self.sizing:
-            self._size(self.sizing, documents_in(wanted, limits), None, progress)
+            files = documents_in(wanted, limits)
+            self.parsers = self.sizing.find(self.parsers, files, progress=progress)
         return self._remember(
             ingest(
                 wanted,
@@ -147,7 +145,7 @@ class Comparison(ColumnEngines):
         if not self.parsers:
             return self._nothing_ingested()
         if self.sizing:
-            self._size(self.sizing, wanted, parse, progress)
+            self.parsers = self.sizing.find(self.parsers, wanted, cut=parse, progress=progress)
         return self._remember(
             ingest_documents(
                 wanted,
@@ -214,24 +212,6 @@ class Comparison(ColumnEngines):
         check_question(question)
         return ComparisonStream(self, question, document_ids)
 
-    def astream(
-        self, question: str, *, document_ids: Sequence[str] | None = None
-    ) -> AsyncComparisonStream:
-        """Like `stream`, for `async with` and `async for`."""
-        return AsyncComparisonStream(self.stream(question, document_ids=document_ids))
-
-    def _size(
-        self,
-        sizing: EqualSize,
-        documents: Iterable[Document],
-        parse: Parse | None,
-        progress: Callable[[Progress], None] | None,
-    ) -> None:
-        """Find the sizes of the parsers on the first documents, unless that was done before."""
-        seen = [] if sizing.parsers else [shortened(one) for one in beginnings(documents)]
-        said = [one for one in seen if one.text.strip()]
-        self.parsers = sizing.find(self.parsers, said, cut=parse, progress=progress)
-
     def _nothing_ingested(self) -> IngestReport:
         """Every column finds as it stands."""
         return IngestReport((), (), 0.0, self.models.describe(), self.corpus)
@@ -242,22 +222,3 @@ class Comparison(ColumnEngines):
         self.files = report.files
         self.statistics = {outcome.parser: outcome for outcome in report.columns}
         return report
-
-
-def compare(
-    paths: Iterable[str | Path],
-    question: str,
-    *,
-    columns: Mapping[str, object],
-    store: Store,
-    models: Models | None = None,
-    corpus: str = "default",
-    options: QueryOptions | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> ComparisonReport:
-    """Ingest files for every column and answer one question with each; see `Comparison`."""
-    with Comparison(
-        columns, store=store, models=models, corpus=corpus, options=options
-    ) as comparison:
-        comparison.ingest(paths, progress=progress)
-        return comparison.ask(question)

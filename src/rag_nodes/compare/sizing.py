@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.storage.kvstore import SimpleKVStore
 
 from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError
@@ -18,7 +19,6 @@ from rag_nodes.readers import Limits, listed, read_listed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import Document
 
     from rag_nodes.parsers import SpanNodeParser
@@ -43,24 +43,19 @@ def documents_in(paths: Iterable[str | Path], limits: Limits | None) -> Iterator
 
 
 def beginnings(documents: Iterable[Document]) -> Iterator[Document]:
-    """The first documents, as many as have `FIRST` characters together."""
+    """The first documents, as many as have `FIRST` characters together, and no more of one."""
     characters = 0
-    for one in documents:
-        yield one
-        characters += len(one.text)
+    for given in documents:
+        one, characters = given, characters + len(given.text)
+        if len(given.text) > FIRST:
+            starts = one.metadata.get(PAGE_STARTS)
+            known = {PAGE_STARTS: [at for at in starts if at < FIRST]} if starts else {}
+            metadata = {**one.metadata, **known}
+            one = type(one)(text=one.text[:FIRST], id_=one.id_, metadata=metadata)
+        if one.text.strip():
+            yield one
         if characters >= FIRST:
             return
-
-
-def shortened(document: Document) -> Document:
-    """As much of a document as is looked at, with its pages."""
-    if len(document.text) <= FIRST:
-        return document
-    starts = document.metadata.get(PAGE_STARTS)
-    known = {PAGE_STARTS: [one for one in starts if one < FIRST]} if starts else {}
-    return type(document)(
-        text=document.text[:FIRST], id_=document.id_, metadata={**document.metadata, **known}
-    )
 
 
 class EqualSize:
@@ -88,7 +83,7 @@ class EqualSize:
     def find(
         self,
         parsers: Mapping[str, SpanNodeParser],
-        documents: Sequence[Document],
+        documents: Iterable[Document],
         *,
         cut: Parse | None = None,
         progress: Callable[[Progress], None] | None = None,
@@ -97,19 +92,21 @@ class EqualSize:
 
         Args:
             parsers: by name.
-            documents: on which the mean is measured; without any the parsers stay as they are.
+            documents: on whose `beginnings` the mean is measured; without any the parsers stay as
+                they are.
             cut: makes the nodes of a document; None to have the parser do it.
             progress: told the name of each parser as it is begun.
 
         Raises:
             CancelledError: `cut` was cancelled.
         """
-        if self.parsers or not documents:
+        seen = [] if self.parsers else [*beginnings(documents)]
+        if not seen:
             return self.parsers or dict(parsers)
         for name, parser in parsers.items():
             if progress is not None:
                 progress(Progress("size", name, 0))
-            self.parsers[name] = self._sized(name, parser, documents, cut)
+            self.parsers[name] = self._sized(name, parser, seen, cut)
         return self.parsers
 
     def remark(self, outcome: ParserOutcome) -> ParserOutcome:
@@ -143,8 +140,6 @@ class EqualSize:
 
 def _models_of(parser: SpanNodeParser) -> dict[str, BaseEmbedding]:
     """The embedding models that a parser was given as objects, by field."""
-    from llama_index.core.base.embeddings.base import BaseEmbedding
-
     fields = {name: getattr(parser, name) for name in type(parser).model_fields}
     return {name: one for name, one in fields.items() if isinstance(one, BaseEmbedding)}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from contextlib import closing
 from queue import SimpleQueue
@@ -199,45 +198,3 @@ class ComparisonStream:
                 self._ends[name] = (event, time.perf_counter())
             self._queue.put((name, event))
             return True
-
-
-class AsyncComparisonStream:
-    """A `ComparisonStream` for `async with` and `async for`; the event loop stays free.
-
-    Args:
-        events: the stream to read; it starts at once.
-    """
-
-    def __init__(self, events: ComparisonStream) -> None:
-        self._events = events
-
-    async def __aenter__(self) -> Self:
-        """The stream itself."""
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        """Stop what still runs."""
-        self._events.close()
-
-    def __aiter__(self) -> Self:
-        """The stream itself; it can be read once."""
-        return self
-
-    async def __anext__(self) -> Named:
-        """The next event of any parser; cancelling the wait ends the stream."""
-        try:
-            named = await asyncio.to_thread(self._events.take)
-        except asyncio.CancelledError:
-            self._events.close()
-            raise
-        if named is None:
-            raise StopAsyncIteration
-        return named
-
-    def cancel(self, name: str) -> None:
-        """See `ComparisonStream.cancel`."""
-        self._events.cancel(name)
-
-    def report(self) -> ComparisonReport:
-        """See `ComparisonStream.report`."""
-        return self._events.report()

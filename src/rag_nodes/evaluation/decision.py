@@ -48,14 +48,7 @@ def alone(rows: Sequence[Row] = ()) -> ReportDecision:
 def likely(
     rows: Sequence[Row], characters: int, passages: int, preset: Callable[[str], str]
 ) -> ReportDecision:
-    """What to take where there is no question: the best by keywords of passages.
-
-    Args:
-        rows: that are compared.
-        characters: of a passage.
-        passages: how many there are.
-        preset: of the name of a row.
-    """
+    """What to take where there is no question: the best by keywords of passages."""
     if len(rows) <= 1:
         return alone(rows)
     best = max(rows, key=lambda row: row.mean)
@@ -79,14 +72,7 @@ def decision_of(
     errors: Mapping[Contrast, float],
     preset: Callable[[str], str] = lambda _: "",
 ) -> ReportDecision:
-    """What to take.
-
-    Args:
-        rows: that are compared.
-        contrasts: of every two of these.
-        errors: standard error of each contrast.
-        preset: of the name of a row.
-    """
+    """What to take of rows, by the contrasts of every two of them and their standard errors."""
     if len(rows) <= 1:
         return alone(rows)
     leader, *others = sorted(rows, key=lambda row: -row.mean)

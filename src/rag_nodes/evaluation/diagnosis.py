@@ -77,18 +77,10 @@ def diagnose(  # noqa: PLR0913 -- what a search gave, and how it searched
 ) -> Miss | None:
     """Why the answer was not read whole; None where it was.
 
-    Of several answers that are enough, the one is explained of which most was read.
-
-    Args:
-        question: with its gold.
-        ranked: what was retrieved, enough to fill the budget.
-        chunks: where all chunks are.
-        texts: of the documents.
-        budget: tokens that were read.
-        deeper: retrieves more, for the rank of an answer that is not among `ranked`.
-        is_filtered: something else than the ranking decided what could be retrieved.
-        by_sentence: sentences were ranked and read, whatever the boundaries of chunks.
-        lists_all: `chunks` are all there are; else there may be others, with any answer.
+    Of several answers that are enough, the one is explained of which most was read. `ranked` fills
+    the budget, and `deeper` retrieves more, for the rank of an answer that is not among it. Where
+    `by_sentence`, sentences were ranked and read, whatever the boundaries of chunks; unless
+    `lists_all`, there may be other `chunks`, with any answer.
     """
     read = read_of(ranked, fill(ranked, budget, exact=True))
     if best_recall(read, question.gold, texts) >= FOUND:

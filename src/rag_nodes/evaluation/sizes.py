@@ -63,14 +63,10 @@ class Matched:
 
 
 def resized(parser: SpanNodeParser, tokens: int) -> SpanNodeParser:
-    """The same way of cutting with chunks of at most so many tokens.
+    """The same way of cutting with chunks, or children of parents, of at most so many tokens.
 
     Overlap and least size keep their share of the size. Sizes in characters or sentences become
     sizes in tokens where the parser knows them.
-
-    Args:
-        parser: any.
-        tokens: at most, in a chunk; of a parser of parents and children, in a child.
 
     Raises:
         ConfigurationError: the parser has no size to change.
@@ -148,9 +144,7 @@ def mean_size(nodes: Sequence[BaseNode], encoding: str = DEFAULT_ENCODING) -> fl
 def token_counts(nodes: Sequence[BaseNode], encoding: str | None = DEFAULT_ENCODING) -> list[int]:
     """Tokens of each chunk's own text, in the encoding of budgets.
 
-    Args:
-        nodes: of one parser.
-        encoding: in which that parser counted tokens; None where nobody knows.
+    `encoding` is that in which their parser counted tokens; None where nobody knows.
     """
     counted = encoding == DEFAULT_ENCODING
     return [

@@ -121,15 +121,9 @@ def shares_of(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> list[SizeShare]:
-    """How much of the gap of each two columns is size: a family of leads of its own.
+    """How much of the gap of each two of the own rows is size: a family of leads of its own.
 
-    Args:
-        values: of the main measure by row.
-        judge: of the same rows.
-        own: rows at their own options.
-        matched: name of the row at equal size by column.
-        draws: how often signs are swapped.
-        seed: of the swaps.
+    `values` are of the main measure by row, `matched` are the rows at equal size by column.
     """
     rows = sorted((row for row in own if row.column in matched), key=lambda row: -row.mean)
     pairs = [*combinations(range(len(rows)), 2)]
