@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
@@ -426,3 +427,28 @@ def test_the_app_gets_settings_address_and_documents(
         "local_models": False,
         "parsers": [splitter],
     }
+
+
+# --- standard input -----------------------------------------------------------------------------
+
+
+def test_a_bar_is_a_text_or_a_question_from_standard_input(
+    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "# Tea\n\nGreen tea takes eighty degrees.\n"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    (chunk,) = command("chunk", "-", "--json").json["chunks"]
+    assert (chunk["text"], chunk["heading_path"]) == (text.strip(), ["Tea"])
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Why?\n"))
+    asked = command("ask", "-", "--store", "nowhere")
+    assert (asked.code, "there is no store here" in asked.stderr) == (ExitCode.USAGE, True)
+
+
+def test_what_is_stored_needs_a_name(
+    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"tea")))
+    ended = command("ingest", "-", "--store", "kept")
+    assert (ended.code, ended.stdout) == (ExitCode.USAGE, "")
+    assert "needs the name of a file" in ended.stderr
+    assert not (tmp_path / "kept").exists()

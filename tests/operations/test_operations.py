@@ -9,16 +9,25 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import ValidationError
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
 from rag_nodes.cli.derive import command_of
-from rag_nodes.operations import GROUPS, OPERATIONS, Operation
+from rag_nodes.errors import CancelledError, ConfigurationError
+from rag_nodes.operations import GROUPS, OPERATIONS, Operation, named
+from rag_nodes.operations.asking import AskRequest
 from rag_nodes.operations.base import Flag, Only, Reply, has, model_for
+from rag_nodes.operations.chunking import ChunkRequest, ChunksReply, chunk
+from rag_nodes.operations.run import Run, Said
+from rag_nodes.parsers.presets import preset_named
+from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.settings import Settings
+from rag_nodes.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from rag_nodes.operations.base import Surface
 
@@ -166,3 +175,81 @@ def test_a_field_of_another_surface_is_no_field() -> None:
     assert set(model_for(request, "rest").model_fields) - set(
         model_for(request, "mcp").model_fields
     ) == {"document"}
+
+
+# --- a run --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def settings(no_configuration: Path) -> Settings:
+    return Settings(store=str(no_configuration / "kept"), embedding="lexical", llm="extractive")
+
+
+def test_a_run_whose_interrupt_is_set_ends_at_the_next_event(settings: Settings) -> None:
+    interrupt, heard = Interrupt(), []
+    with interruptible(interrupt):
+        run = Run(settings, heard.append)
+    run.note("one")
+    interrupt.set()
+    with pytest.raises(CancelledError):
+        run.note("two")
+    assert heard == [Said("one")]
+
+
+@pytest.mark.parametrize("name", ["compare", "evaluate", "recommend", "ingest"])
+def test_an_operation_that_is_ended_leaves_nothing_behind(
+    name: str, settings: Settings, no_configuration: Path
+) -> None:
+    operation = named(name)
+    text = no_configuration / "tea.md"
+    text.write_text("# Tea\n\nGreen tea takes eighty degrees.\n", "utf-8")
+    (no_configuration / "q.csv").write_text("question,answer\nHow hot?,eighty degrees\n", "utf-8")
+    told = {"paths": [text], "file": no_configuration / "q.csv", "question": "How hot?"}
+    kind, interrupt = operation.request, Interrupt()
+    request = kind.model_validate({k: v for k, v in told.items() if k in kind.model_fields})
+    with interruptible(interrupt):
+        run = Run(settings, lambda _: interrupt.set())  # at the first event, as by somebody else
+        with pytest.raises(CancelledError):
+            operation.function(request, run)
+    run.close()
+    assert not [*no_configuration.glob("kept/**/collections/*")]
+
+
+def test_what_a_stranger_sends_is_never_given_to_a_store_that_is_kept(settings: Settings) -> None:
+    with pytest.raises(ConfigurationError, match="must not be stored"):
+        Run.for_visitor(
+            settings, print, workspace=Workspace(settings, store=settings.store), documents=(),
+            offer={},
+        )  # fmt: skip
+
+
+def test_a_stranger_gets_what_the_json_of_the_command_has_without_its_paths(
+    settings: Settings, no_configuration: Path
+) -> None:
+    text = "# Tea\n\nGreen tea takes eighty degrees.\n"
+    path = no_configuration / "text.md"
+    path.write_text(text, "utf-8")
+    own = chunk(ChunkRequest(file=path), Run(settings)).as_dict()
+    memory = Workspace(settings)
+    offer = {"retrieval": preset_named("retrieval")}
+    run = Run.for_visitor(settings, print, workspace=memory, documents=(), offer=offer)
+    sent = chunk(ChunkRequest(text=text), run).as_dict()
+    model = model_for(ChunksReply, "rest")
+    replies = [model.model_validate(one).model_dump() for one in (own, sent)]
+    for reply in replies:
+        assert str(no_configuration) not in json.dumps(reply)
+        for one in reply["chunks"]:
+            del one["id"]  # that of a file comes from its path
+        for name in ("file", "title"):
+            del reply[name]
+    assert replies[0] == replies[1]
+
+
+def test_bounds_hold_for_strangers_and_not_for_the_owner() -> None:
+    long = {"question": "Why? " * 2000}
+    assert model_for(AskRequest, "cli").model_validate(long)
+    for surface in ("rest", "mcp"):
+        with pytest.raises(ValidationError, match="4000 characters"):
+            model_for(AskRequest, surface).model_validate(long)
+    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+        model_for(ChunkRequest, "rest").model_validate({"file": "/etc/passwd"})

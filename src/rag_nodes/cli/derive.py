@@ -102,6 +102,8 @@ def described(error: ValidationError, request: type[BaseModel]) -> str:
 def _taken(cli: Invocation, request: type[Request], typed: dict[str, Any]) -> Request:
     """The request, checked as a whole before any work begins."""
     for name, value in typed.items():
+        if flag_of(request.model_fields[name]).kept:
+            continue
         if value == "-":
             typed[name] = sys.stdin.read().strip()
         elif value == _STDIN:

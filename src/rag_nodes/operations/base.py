@@ -83,6 +83,7 @@ class Flag:
         many: it can be repeated, though the field holds one value made of them all.
         joined: several values are typed as one text, with commas.
         required: it has to be typed, though other surfaces need not have it.
+        kept: what is read is stored by its name, so that - is no file.
         more: what only a command line takes, said behind the description.
     """
 
@@ -93,6 +94,7 @@ class Flag:
     many: bool = False
     joined: bool = False
     required: bool = False
+    kept: bool = False
     more: str = ""
 
 

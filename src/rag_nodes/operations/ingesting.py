@@ -43,7 +43,7 @@ class IngestRequest(Working):
     its chunks.
     """
 
-    paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="PATH")]
+    paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="PATH", kept=True)]
     """Files, and folders to walk; crawls are named."""
     parsers: Annotated[
         list[Parser],

@@ -17,6 +17,7 @@ from rag_nodes.operations.base import Outcome
 from rag_nodes.operations.fields import Searching
 from rag_nodes.operations.files import check_there
 from rag_nodes.operations.parsers import make_offered, make_parsers, preset_of
+from rag_nodes.processes import current_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -77,8 +78,8 @@ class Asking(NamedTuple):
 class Run:
     """One operation under way.
 
-    Progress, pieces of answers and words beside the result all go to `emit`. Work is ended by
-    `rag_nodes.processes.interruptible` around it.
+    Progress, pieces of answers and words beside the result all go to `emit`, which ends the work
+    where somebody has set its interrupt.
 
     Args:
         settings: models, limits and store.
@@ -101,7 +102,8 @@ class Run:
         offer: Mapping[str, Preset] | None = None,
     ) -> None:
         self.settings = settings
-        self.emit = emit
+        self._emit = emit
+        self._interrupt = current_interrupt()
         self.streams = streams
         self.documents = documents
         self.offer = offer
@@ -144,6 +146,15 @@ class Run:
     def close(self) -> None:
         """Free everything that was opened on the way."""
         self.cleanup.close()
+
+    def emit(self, event: object) -> None:
+        """Tell of an event, unless the work is to end; safe from any thread.
+
+        Raises:
+            CancelledError: it is, see `rag_nodes.processes.interruptible`.
+        """
+        self._interrupt.check("this")
+        self._emit(event)
 
     def note(self, words: str) -> None:
         """Say something beside the result."""
