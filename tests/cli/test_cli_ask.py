@@ -11,11 +11,10 @@ from rich.console import Console
 from terminals import shown, terminal
 
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.live import Growing, GrowingText
-from rag_nodes.errors import ConfigurationError, ModelResponseError
+from rag_nodes.cli.live import GrowingText
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations.fields import SearchFilter, search_filter
-from rag_nodes.operations.run import Asking
-from rag_nodes.query import Delta, Failed, Filter
+from rag_nodes.query import Filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -245,15 +244,6 @@ def test_a_stream_that_breaks_keeps_what_arrived_and_fails(
     assert ended.code == ExitCode.FAILURE
     assert shown(on_terminal).endswith("Answer\nThe documents answer\n")
     assert "sk-canary" not in ended.stderr + shown(on_terminal)
-
-
-def test_what_arrived_stays_visible_when_the_answer_breaks_off() -> None:
-    console = terminal()
-    growing = Growing(console, Asking("Why?", "a model", ("heading",)))
-    for piece in (Delta("Nine lit"), Delta("res and"), Failed(ModelResponseError("cut"), "")):
-        growing.take("heading", piece)
-    growing.end()
-    assert "Nine litres and\n" in shown(console)
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 1000])

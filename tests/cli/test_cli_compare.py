@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from rich.console import Console
-from rich.text import Text
-from terminals import shown
 
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.views.comparison import growing_view
-from rag_nodes.errors import ModelConnectionError, ModelResponseError
-from rag_nodes.query import RagNodesQueryEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
     from conftest import Ended
 
@@ -25,20 +18,6 @@ HANDBOOK = Path(__file__).parents[2] / "examples" / "corpus" / "handbook.pdf"
 QUESTION = "How many litres does the tank hold?"
 SAND = "When must the sand filter be rinsed backwards?"
 TWO = ("-p", "fixed", "-p", "heading")
-
-
-def broken(error: Exception, parsers: set[str]) -> Callable[..., Generator[object]]:
-    """An engine's `stream` that fails for some parsers."""
-    stream = RagNodesQueryEngine.stream
-
-    def failing(
-        engine: RagNodesQueryEngine, *arguments: object, **options: object
-    ) -> Generator[object]:
-        if engine.parser_name in parsers:
-            raise error
-        return stream(engine, *arguments, **options)  # type: ignore[arg-type]
-
-    return failing
 
 
 def test_mode_and_filter_hold_for_every_column(command: Callable[..., Ended]) -> None:
@@ -87,49 +66,15 @@ def test_off_a_terminal_nothing_moves(command: Callable[..., Ended], manual: Pat
     assert not {"\r", "\x1b", "\x08"} & set(ended.stdout + ended.stderr)
 
 
-def test_on_a_terminal_the_complete_view_follows_the_growing_one(
-    command: Callable[..., Ended], manual: Path, on_terminal: Console
-) -> None:
-    assert command("compare", manual, "-a", QUESTION, *TWO).code == 0
-    final = shown(on_terminal).rpartition("Sources")[0]
-    assert final.count("nine litres") >= 2
-    assert "Heading hierarchy" in final
-
-
-def test_on_a_terminal_a_parser_that_fails_leaves_the_others_alone(
-    command: Callable[..., Ended],
-    manual: Path,
-    on_terminal: Console,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    failing = broken(ModelResponseError("the stream was cut"), {"fixed"})
-    monkeypatch.setattr(RagNodesQueryEngine, "stream", failing)
-    ended = command("compare", manual, "-a", QUESTION, *TWO)
-    assert ended.code == ExitCode.PARTIAL
-    assert "the stream was cut" in shown(on_terminal)
-    assert "nine litres" in shown(on_terminal)
-    assert "Failed: 1 of 2 parsers" in ended.stderr
-
-
-def test_on_a_terminal_what_fails_all_parsers_alike_decides_the_exit_code(
-    command: Callable[..., Ended],
-    manual: Path,
-    on_terminal: Console,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    failing = broken(ModelConnectionError("no server; start it"), {"fixed", "heading"})
-    monkeypatch.setattr(RagNodesQueryEngine, "stream", failing)
-    ended = command("compare", manual, "-a", QUESTION, *TWO)
-    assert ended.code == ExitCode.UNAVAILABLE
-    assert ended.stderr.count("no server; start it") == 1
-    assert "Sources" not in shown(on_terminal)
-
-
 @pytest.mark.parametrize(("width", "side_by_side"), [(120, True), (60, False)])
-def test_growing_columns_stand_side_by_side_where_there_is_room(
-    width: int, side_by_side: bool
+def test_columns_stand_side_by_side_where_there_is_room(
+    command: Callable[..., Ended],
+    manual: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    width: int,
+    side_by_side: bool,
 ) -> None:
-    console = Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
-    console.print(growing_view({"left": Text("one"), "right": Text("two")}, console))
-    together = [line for line in shown(console).splitlines() if "left" in line and "right" in line]
-    assert bool(together) is side_by_side
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = command("compare", manual, "-a", QUESTION, *TWO).stdout.splitlines()
+    assert sum("nine litres" in line for line in lines) >= 2
+    assert any("Fixed size" in one and "Heading hierarchy" in one for one in lines) is side_by_side

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from rag_nodes.cli.invocation import Invocation
-    from rag_nodes.cli.live import Growing
+    from rag_nodes.cli.live import GrowingText
 
 LINE_EVERY = 5.0
 """Seconds between two lines about the same thing where there is no terminal."""
@@ -133,7 +133,7 @@ class Watch:
         self._told: dict[tuple[str, str], float] = {}
         self._spinner: Status | None = None
         self._bars: Bars | None = None
-        self._growing: Growing | None = None
+        self._growing: GrowingText | None = None
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
@@ -150,12 +150,11 @@ class Watch:
             case Said():
                 self._say(event)
             case Asking():
-                from rag_nodes.cli.live import Growing
-
-                self._stop()
-                self._growing = Growing(self._cli.output, event)
-            case (str(name), piece) if self._growing:
-                self._growing.take(name, piece)
+                self._begin_answer(event)
+            case (str(), piece) if self._growing:
+                self._growing.add(
+                    getattr(piece, "text", "") if type(piece).__name__ == "Delta" else ""
+                )
             case Reviewing(dataset, keep):
                 self._stop()
                 self._cli.review(dataset, keep)
@@ -163,6 +162,21 @@ class Watch:
                 self._do(what)
             case _ if hasattr(event, "stage") and not self._cli.quiet:
                 self._step(event)
+
+    def _begin_answer(self, asking: Asking) -> None:
+        from rag_nodes.cli.live import GrowingText
+        from rag_nodes.cli.views.answer import header_of, label
+
+        self._stop()
+        self._cli.output.print(header_of(asking.question, asking.models))
+        self._cli.output.print(label("Answer"))
+        self._growing = GrowingText(self._cli.output)
+
+    def _grow(self, piece: object) -> None:
+        from rag_nodes.query import Delta
+
+        if isinstance(piece, Delta) and self._growing:
+            self._growing.add(piece.text)
 
     def _say(self, said: Said) -> None:
         words = one_line(said.words)

@@ -10,8 +10,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from types import UnionType
-from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
@@ -159,33 +158,13 @@ def model_for(model: type[BaseModel], surface: Surface) -> type[BaseModel]:
             described["default_factory"] = field.default_factory
         elif not field.is_required():
             described["default"] = field.default
-        annotation = _for_surface(field.annotation, surface)
-        shown[name] = (Annotated[annotation, *kept, Field(**described)], FieldInfo(**described))
+        shown[name] = (
+            Annotated[field.annotation, *kept, Field(**described)],
+            FieldInfo(**described),
+        )
     config = ConfigDict(**{**model.model_config, "use_attribute_docstrings": False})
     made: type[BaseModel] = create_model(
         model.__name__, __config__=config, __doc__=model.__doc__, **shown
     )
     made.__module__ = model.__module__
     return made
-
-
-def _for_surface(annotation: Any, surface: Surface) -> Any:
-    """The same type, with the models in it as the surface has them."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        changed = any(
-            isinstance(one, Only | Bounds)
-            for field in annotation.model_fields.values()
-            for one in field.metadata
-        ) or any(
-            _for_surface(field.annotation, surface) is not field.annotation
-            for field in annotation.model_fields.values()
-        )
-        return model_for(annotation, surface) if changed else annotation
-    inner = get_args(annotation)
-    if not inner or get_origin(annotation) is Literal:
-        return annotation
-    made = tuple(_for_surface(one, surface) for one in inner)
-    if all(new is old for new, old in zip(made, inner, strict=True)):
-        return annotation
-    origin = get_origin(annotation)
-    return Union[made] if origin in {Union, UnionType} else origin[made]  # noqa: UP007

@@ -25,11 +25,11 @@ from rag_nodes.operations.fields import (
 )
 from rag_nodes.operations.files import check_there
 from rag_nodes.operations.parsers import LEAST_CHUNK
-from rag_nodes.operations.run import MEMORY, Asking, Doing, Run, concluded
+from rag_nodes.operations.run import MEMORY, Doing, Run, concluded
 from rag_nodes.parsers.presets import COMPARED
 
 if TYPE_CHECKING:
-    from rag_nodes.compare import Comparison, ComparisonReport, ComparisonStream
+    from rag_nodes.compare import Comparison, ComparisonReport
     from rag_nodes.pipeline import FileOutcome, IngestReport
     from rag_nodes.query import QueryOptions
 
@@ -169,30 +169,25 @@ def compare_sent(
 def _answers(
     run: Run, comparison: Comparison, question: str, documents: list[str] | None
 ) -> ComparisonReport:
-    """Every parser's answer, told piece by piece where somebody listens.
+    """Every parser's answer; those for a stranger piece by piece, and ended where nobody listens.
 
     Raises:
         RagNodesError: every parser failed for the same reason, such as a missing server.
     """
-    if not run.streams:
+    if run.is_trusted:
         run.emit(Doing("Asking"))
-        if run.is_trusted:
-            return comparison.ask(question, document_ids=documents)
-    stream = comparison.stream(question, document_ids=documents)
-    run.emit(Asking(question, comparison.models.describe(), tuple(comparison.columns)))
-    return _told(run, stream)
-
-
-def _told(run: Run, stream: ComparisonStream) -> ComparisonReport:
+        return comparison.ask(question, document_ids=documents)
     from rag_nodes.processes import current_interrupt
     from rag_nodes.query import Failed
 
     failures = {}
-    with stream as events, current_interrupt().killing(stream.close):
+    stream, interrupt = comparison.stream(question, document_ids=documents), current_interrupt()
+    with stream as events, interrupt.killing(stream.close):
         for name, event in events:
             run.emit((name, event))
             if isinstance(event, Failed):
                 failures[name] = event.error
+        interrupt.check("the question")
         report = events.report()
     reasons = {str(one) for one in failures.values()}
     if len(failures) == len(report.columns) and len(reasons) == 1:

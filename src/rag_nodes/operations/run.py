@@ -62,17 +62,15 @@ class Said(NamedTuple):
 
 
 class Asking(NamedTuple):
-    """A question is asked now, and pieces of its answers follow.
+    """A question is asked now, and pieces of its answer follow.
 
     Attributes:
         question: as asked.
         models: what runs.
-        columns: names of those that answer.
     """
 
     question: str
     models: str
-    columns: tuple[str, ...]
 
 
 class Run:
@@ -268,7 +266,7 @@ class Run:
             return engine.answer(question)
         from rag_nodes.query import Failed, Finished
 
-        self.emit(Asking(question, engine.models.describe(), (column,)))
+        self.emit(Asking(question, engine.models.describe()))
         for event in engine.stream(question):
             self.emit((column, event))
             if isinstance(event, Finished):

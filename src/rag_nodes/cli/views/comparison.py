@@ -35,7 +35,7 @@ from rag_nodes.cli.views.text import (
 from rag_nodes.parsers.recovery import recovery_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console, RenderableType
 
@@ -85,27 +85,6 @@ def header_view(
     ]
     context = " and ".join(limit for limit in limits if limit) or "no limit"
     return facts([("Question", question), ("Models", models), ("Context", f"{context} per parser")])
-
-
-def growing_view(texts: Mapping[str, Text], console: Console) -> RenderableType:
-    """Answers that are not complete yet, by parser, as much as the screen holds.
-
-    Args:
-        texts: what has arrived, by the parser's label.
-        console: decides the layout.
-    """
-    styled = list(zip(texts.items(), _colours(len(texts)), strict=True))
-    across = columns_across(len(styled), console)
-    rows = []
-    for first in range(0, len(styled), across):
-        row = _empty_row(len(styled[first : first + across]))
-        pieces = (
-            Group(Text(one_line(name), style=f"bold {colour}"), text)
-            for (name, text), colour in styled[first : first + across]
-        )
-        row.add_row(*pieces)
-        rows.append(row)
-    return Group(*rows)
 
 
 def times_view(ingesting: float, answering: float) -> RenderableType:
