@@ -14,17 +14,18 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from rag_nodes.server.clients import Clients
+from rag_nodes.parsers import offered
 from rag_nodes.server.gate import Access, Gate
 from rag_nodes.server.limits import BodyLimits, ServerLimits
-from rag_nodes.server.rest.application import make_api
-from rag_nodes.server.workers import Workers
+from rag_nodes.server.rest import make_api
+from rag_nodes.server.served import Served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from starlette.types import ASGIApp
 
+    from rag_nodes.parsers import Preset
     from rag_nodes.settings import Settings
 
 PATIENCE = 60
@@ -38,7 +39,7 @@ class Api:
         settings: of the server.
         limits: how much it takes on.
         access: what requests have to show; None for nothing.
-        **options: of `Clients`.
+        offer: parsers that may be named; None for presets and plug-ins.
     """
 
     def __init__(
@@ -46,14 +47,12 @@ class Api:
         settings: Settings,
         limits: ServerLimits | None = None,
         access: Access | None = None,
-        **options: Any,
+        offer: Mapping[str, Preset] | None = None,
     ) -> None:
         limits, access = limits or ServerLimits(), access or Access()
-        self.clients = Clients(settings, **{"most": limits.sessions, **options})
-        self.workers = Workers(limits)
-        needs_token = access.token is not None
-        api = make_api(settings, self.clients, self.workers, limits, needs_token=needs_token)
-        inner = Starlette(routes=[Mount("/api", api)])
+        served = Served.of(settings, offered() if offer is None else offer, limits)
+        self.sessions, self.workers = served.sessions, served.workers
+        inner = Starlette(routes=[Mount("/api", make_api(served, access))])
         self.app: ASGIApp = Gate(BodyLimits(inner, limits), access)
 
     @contextmanager
@@ -64,7 +63,7 @@ class Api:
             httpx.Client(base_url=f"{address}/api", headers=headers, timeout=PATIENCE) as client,
         ):
             yield client
-        self.clients.close()
+        self.sessions.close()
 
     @property
     def at_rest(self) -> bool:

@@ -12,11 +12,10 @@ import pytest
 import rag_nodes
 from rag_nodes.cli.program import run
 from rag_nodes.parsers import offered
-from rag_nodes.server.clients import Clients
 from rag_nodes.server.limits import ServerLimits
-from rag_nodes.server.mcp.application import make_mcp
-from rag_nodes.server.rest.application import make_api
-from rag_nodes.server.workers import Workers
+from rag_nodes.server.mcp import make_mcp
+from rag_nodes.server.rest import make_api
+from rag_nodes.server.served import Served
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
@@ -60,12 +59,10 @@ def test_help_begins_with_that_sentence(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_rest_and_tools_for_agents_say_it_too() -> None:
-    settings, limits = Settings(), ServerLimits()
-    with_clients = Clients(settings, offer=offered())
-    api = make_api(settings, with_clients, Workers(limits), limits)
-    tools = make_mcp(settings, Workers(limits), limits)
+    served = Served.of(Settings(), offered(), ServerLimits())
+    api, tools = make_api(served), make_mcp(served)
     assert api.description.startswith(rag_nodes.IDENTITY)
-    assert str(tools.instructions).startswith(rag_nodes.IDENTITY)
+    assert str(tools.manager.app.instructions).startswith(rag_nodes.IDENTITY)
     assert '`{"error": …, "remedy": …}`' in api.description
 
 

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from rag_nodes.apps.visitors.choice import Choice
     from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.pipeline import Progress
     from rag_nodes.settings import Settings
-    from rag_nodes.workspace import Choice
 
 VISITOR = "visitor"
 """Session id of all requests made here."""

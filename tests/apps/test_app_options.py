@@ -18,21 +18,21 @@ from rag_nodes.apps.sidebar.answering import (
 )
 from rag_nodes.apps.sidebar.controls import build_controls
 from rag_nodes.apps.view.parts import colour_of, title_of
-from rag_nodes.compare.sizing import EQUAL_SIZE
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers import PRESETS, get_parser
-from rag_nodes.parsers.offer import ranges_of
-from rag_nodes.settings import Settings
-from rag_nodes.settings.answers import ANSWER_PRESETS
-from rag_nodes.workspace import Choice
-from rag_nodes.workspace.options import (
+from rag_nodes.apps.visitors.choice import (
     SECOND,
+    Choice,
     default_of,
     effective_settings,
     headline_of,
     make_parsers,
     query_options,
 )
+from rag_nodes.compare.sizing import EQUAL_SIZE
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers import PRESETS, get_parser
+from rag_nodes.parsers.offer import ranges_of
+from rag_nodes.settings import Settings
+from rag_nodes.settings.answers import ANSWER_PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

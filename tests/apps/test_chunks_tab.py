@@ -20,6 +20,7 @@ from rag_nodes.apps.tabs.chunks.events import EMPTY, ChunkLocation, ChunksEvents
 from rag_nodes.apps.tabs.chunks.statistics import percentile, statistics
 from rag_nodes.apps.view.parts import percent
 from rag_nodes.apps.view.plots import histogram
+from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.cuts import Cuts
 from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.evaluation.chunk_facts import (
@@ -31,7 +32,6 @@ from rag_nodes.evaluation.chunk_facts import (
 )
 from rag_nodes.metadata import HEADING_PATH, OVERSIZED, PAGE_END, PAGE_START, TOKEN_COUNT
 from rag_nodes.text.spans import Span
-from rag_nodes.workspace import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ from visits import DIARY, Click, Request, ignore, visiting
 
 from rag_nodes.apps.tabs.chunks.events import OUTPUTS, ChunksEvents
 from rag_nodes.apps.tabs.compare.places import GONE, PlaceEvents
+from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.apps.visitors.turns import Turn
-from rag_nodes.workspace import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,14 +23,14 @@ from rag_nodes.apps.tabs.evaluate.tab import _html, _json
 from rag_nodes.apps.tabs.evaluate.verdict import verdict, working
 from rag_nodes.apps.view.html import Html
 from rag_nodes.apps.visitors import evaluating as evaluating_module
+from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Unplaced
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.settings import Settings
-from rag_nodes.workspace import Choice
-from rag_nodes.workspace.bounds import (
+from rag_nodes.workspace.limits import (
     MOST_ANSWERS,
     MOST_BYTES,
     MOST_YAML,

@@ -11,10 +11,10 @@ import pytest
 from llama_index.core.schema import TextNode
 
 from rag_nodes.apps.tabs.chunks.files import as_csv, as_json, neutral
+from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.cuts import Cuts
 from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.metadata import HEADING_PATH, TOKEN_COUNT
-from rag_nodes.workspace import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

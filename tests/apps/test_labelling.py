@@ -15,10 +15,10 @@ from rag_nodes.apps.tabs.chunks.labelling import LabelEvents, passages_marked, s
 from rag_nodes.apps.tabs.compare.labels import GONE, TAKEN_BACK, TORN, call_right, called_right
 from rag_nodes.apps.tabs.questions.card import card
 from rag_nodes.apps.tabs.questions.events import QuestionEvents
+from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
-from rag_nodes.workspace import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

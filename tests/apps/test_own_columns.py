@@ -16,6 +16,7 @@ from plant import MANUAL, QUESTION
 from rag_nodes.apps import build_app
 from rag_nodes.apps.tabs.compare.answers import ColumnView, _header
 from rag_nodes.apps.tabs.evaluate.running import _columns
+from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.columns import offered_columns
 from rag_nodes.errors import ConfigurationError
@@ -25,7 +26,6 @@ from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.settings import Settings
 from rag_nodes.text.spans import Span
-from rag_nodes.workspace import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,7 +147,7 @@ def test_own_models_answer_where_the_visitor_names_none(monkeypatch: pytest.Monk
     with PageSession(Settings()) as visitor:
         assert (visitor.models().llm, visitor.models().embedding) == (llm, mine)
         own = Choice(("fixed",), api_key="sk-of-a-visitor")  # type: ignore[arg-type]
-        assert visitor.models(own, check=False).llm is not llm
+        assert visitor.models_of(own, check=False).llm is not llm
     with PageSession(Settings(llm="extractive", embedding="lexical")) as visitor:
         assert visitor.models().llm is None
         assert visitor.models().embedding is not mine

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.parsers import PRESETS
-from rag_nodes.workspace import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable

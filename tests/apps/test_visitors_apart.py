@@ -11,9 +11,9 @@ from gradio import processing_utils
 from openai_server import Fault
 from script_visitor import Script
 
+from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.server.serve import make_server
 from rag_nodes.settings import Settings
-from rag_nodes.workspace.options import MOST_QUESTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,12 +13,12 @@ from visits import Click, Request, ignore, visiting
 
 from rag_nodes.apps.tabs.compare.events import CompareEvents
 from rag_nodes.apps.tabs.compare.history import history
+from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession, PageSessions
 from rag_nodes.apps.visitors.turns import AT_FIRST, MOST_TURNS, Asking, Growing, Turn
 from rag_nodes.apps.votes.casting import NOT_KEPT, TOO_MANY
 from rag_nodes.apps.votes.store import Votes
 from rag_nodes.parsers import PRESETS
-from rag_nodes.workspace import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -16,9 +17,9 @@ from rag_nodes.evaluation.page import html_of
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
+from rag_nodes.operations.reports import summary_of
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
-from rag_nodes.server.mcp.evaluation import EvaluationSummary
 
 PLAN = EvaluationPlan(budgets=(30, 60), sizes=(20,), target=30, draws=200, ks=(1, 10))
 SMALL = replace(PLAN, sizes=(30, 300))
@@ -108,7 +109,7 @@ def pages(report: EvaluationReport) -> str:
 
 def summary(report: EvaluationReport) -> str:
     """What agents read."""
-    return EvaluationSummary.of(report).model_dump_json()
+    return json.dumps(summary_of(report))
 
 
 def test_a_run_by_drafts_that_is_loaded_again_is_still_one_by_drafts(

@@ -14,6 +14,7 @@ from llama_index.core.llms import MockLLM
 from own_models import LettersEmbedding, ParrotLLM
 from pydantic import SecretStr
 
+from rag_nodes.apps.visitors.choice import Choice, effective_settings
 from rag_nodes.errors import (
     ConfigurationError,
     CredentialsError,
@@ -27,7 +28,6 @@ from rag_nodes.errors import (
 from rag_nodes.models import Models, check_models, choose_models, failure_of, get_embedding
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.settings import Settings
-from rag_nodes.workspace.options import Choice, effective_settings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -155,7 +155,7 @@ def test_what_only_the_owner_may_say_is_refused_by_name(
 def test_a_stranger_gets_a_typed_reply_without_open_tables(
     operation: Operation, surface: Surface
 ) -> None:
-    reply = operation.reply
+    reply = operation.reply(surface)
     assert reply is not None
     assert issubclass(reply, Reply)
     schema = model_for(reply, surface).model_json_schema()

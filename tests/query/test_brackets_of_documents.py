@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from llama_index.core import Document
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+from rag_nodes.server.rest.replies import AnswerReply
 
 from rag_nodes.apps.tabs.compare.answers import answer_text
 from rag_nodes.cli.views.answer import answer_text as answer_in_terminal
@@ -20,7 +21,6 @@ from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import Answer, CitationSeen, Finished, RagNodesQueryEngine, Source
 from rag_nodes.query.citations import marks_of, without_marks
 from rag_nodes.query.prompts import fill
-from rag_nodes.server.rest.replies import AnswerReply
 from rag_nodes.settings import DEFAULT_PROMPT
 from rag_nodes.store import open_store
 

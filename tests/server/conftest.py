@@ -1,15 +1,32 @@
-"""What tests of REST, MCP and their limits start from: nothing configured."""
+"""What tests of REST, MCP and their limits start from: nothing configured, one server per file."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
+from app_server import Api
+from fixtures_app import offline_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    import httpx
 
 
 @pytest.fixture(autouse=True)
 def _unconfigured(no_configuration: Path) -> None:
     """A developer's own variables decide nothing here."""
+
+
+@pytest.fixture(scope="module")
+def api() -> Api:
+    return Api(offline_settings())
+
+
+@pytest.fixture(scope="module")
+def client(api: Api) -> Iterator[httpx.Client]:
+    """A client of one server, where sessions are what keeps tests apart."""
+    with api.opened() as opened:
+        yield opened

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +14,13 @@ from app_server import PATIENCE, Api, listening
 from crawls import SHORT, SITE, write_crawl
 from openai_server import Fault
 from pydantic import SecretStr
+from splitters import Given
 
 from rag_nodes.errors import StoreLockedError
-from rag_nodes.pipeline import driver
+from rag_nodes.parsers import PRESETS, offered
+from rag_nodes.server.events import MEDIA_TYPE
 from rag_nodes.server.failures import public, without_paths
 from rag_nodes.server.gate import Access
-from rag_nodes.server.limits import ServerLimits
-from rag_nodes.server.rest.events import MEDIA_TYPE
-from rag_nodes.server.workers import Workers
 from rag_nodes.settings import Settings
 from rag_nodes.store.edge import shards
 
@@ -34,17 +31,28 @@ if TYPE_CHECKING:
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 QUESTION = {"question": "When must the sand filter be rinsed backwards?"}
+KEY = "sk-canary-9d1f-rest"
+
+
+@pytest.fixture(scope="module")
+def manual(client: httpx.Client) -> dict[str, str]:
+    """The header of a session with the manual, which no test changes."""
+    return _uploaded(client)
 
 
 @pytest.fixture
-def api(settings: Settings) -> Api:
-    return Api(settings, local_models=True)
-
-
-@pytest.fixture
-def client(api: Api) -> Iterator[httpx.Client]:
-    with api.opened() as opened:
-        yield opened
+def asking(openai_server: OpenAIServer) -> Iterator[Api]:
+    """A server whose models are asked over a network."""
+    yield Api(
+        Settings(
+            embedding="openai",
+            llm="openai",
+            api_base=openai_server.base,
+            api_key=SecretStr(KEY),
+            retry_seconds=0,
+        )
+    )
+    openai_server.reset()
 
 
 def _uploaded(client: httpx.Client, text: str = "", name: str = "note.md") -> dict[str, str]:
@@ -63,16 +71,17 @@ def _events(body: str) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
+# --- answers -------------------------------------------------------------------------------------
+
+
 def test_a_question_is_answered_with_its_page_and_no_path_of_the_server(
-    client: httpx.Client,
+    client: httpx.Client, manual: dict[str, str]
 ) -> None:
-    reply = client.post("/ask", json=QUESTION, headers=_uploaded(client))
+    reply = client.post("/ask", json=QUESTION, headers=manual)
     answer = reply.json()
+    citation = answer["citations"][0]
     assert "2.4 bar" in answer["text"]
-    assert (answer["citations"][0]["file_name"], answer["citations"][0]["page"]) == (
-        "handbook.pdf",
-        2,
-    )
+    assert (citation["file_name"], citation["page"]) == ("handbook.pdf", 2)
     assert "/tmp" not in reply.text  # noqa: S108 - where uploads were
     assert "rag_nodes_" not in reply.text
 
@@ -84,28 +93,42 @@ def test_a_page_of_a_crawl_is_chosen_by_its_url(client: httpx.Client, tmp_path: 
     for name in ("guide", "long", "short", "copy", "elsewhere"):
         body = {"question": "What page is short?", "filter": {"source": f"{SITE}/{name}"}}
         answer = client.post("/ask", json=body, headers=session).json()
-        found[name] = {one["text"] for one in answer["chunks"]}
+        found[name] = {one["text"] for one in answer["hits"]}
     assert found["short"] == found["copy"] == {SHORT}, "both addresses lead to the same text"
     assert all("draws water" in text for text in found["guide"] | found["long"])
     assert not found["guide"] & found["long"]
     assert found["elsewhere"] == set()
 
 
-def test_columns_have_one_size_where_that_is_asked_for_and_keep_it(client: httpx.Client) -> None:
-    session = _uploaded(client)
+def test_several_parsers_answer_side_by_side_each_with_its_options(
+    client: httpx.Client, manual: dict[str, str]
+) -> None:
+    fixed = {"name": "fixed", "options": {"chunk_size": 300, "chunk_overlap": 0}}
+    body = {**QUESTION, "parsers": ["heading", fixed, "fixed:chunk_size=600"]}
+    columns = client.post("/compare", json=body, headers=manual).json()["columns"]
+    assert [one["name"] for one in columns] == [
+        "heading",
+        "fixed:chunk_size=300,chunk_overlap=0",
+        "fixed:chunk_size=600",
+    ]
+    _, small, large = (one["statistics"]["mean_tokens"] for one in columns)
+    assert small < large
+    assert all("2.4 bar" in column["answer"]["text"] for column in columns)
+
+
+def test_columns_have_one_size_where_that_is_asked_for_and_keep_it(
+    client: httpx.Client, manual: dict[str, str]
+) -> None:
     body = {**QUESTION, "parsers": ["fixed", "page"], "equal_size": 60}
     for _ in range(2):  # the second time nothing is cut
-        reply = client.post("/compare", json=body, headers=session).json()
+        reply = client.post("/compare", json=body, headers=manual).json()
         assert reply["equal_size"] == 60
-        fixed, page = reply["columns"]
+        fixed, _ = (column["statistics"] for column in reply["columns"])
         assert fixed["mean_tokens"] == pytest.approx(60, rel=0.05)
         assert fixed["size_remark"] == ""
-        assert fixed["options"]["unit"] == "tokens"
-        assert page["title"] == "Pages"
-    own = client.post("/compare", json={**body, "equal_size": None}, headers=session).json()
+    own = client.post("/compare", json={**body, "equal_size": None}, headers=manual).json()
     assert own["equal_size"] is None
-    assert own["columns"][0]["options"]["unit"] == "characters"
-    refused = client.post("/compare", json={**body, "equal_size": 5}, headers=session)
+    refused = client.post("/compare", json={**body, "equal_size": 5}, headers=manual)
     assert refused.status_code == 422
 
 
@@ -118,99 +141,59 @@ def test_a_question_is_asked_by_another_embedding_which_no_llm_is_paid_for(
         name: client.post("/ask", json={**body, "vector": name}, headers=session).json()
         for name in ("heading", "plain", "summary", "heading")
     }
-    similarities = {name: one["chunks"][0]["similarity"] for name, one in found.items()}
-    assert len({*similarities.values()}) > 1
-    compared = {"question": body["question"], "parsers": ["heading"], "vector": "plain"}
-    (column,) = client.post("/compare", json=compared, headers=session).json()["columns"]
-    assert column["error"] is None
+    assert len({one["hits"][0]["similarity"] for one in found.values()}) > 1
     refused = client.post("/ask", json={**body, "vector": "context"}, headers=session)
     assert refused.status_code == 422
 
 
-def test_a_similarity_cutoff_holds_and_nonsense_is_refused(client: httpx.Client) -> None:
-    session = _uploaded(client)
-    every = client.post("/ask", json=QUESTION, headers=session).json()["chunks"]
-    kept = client.post("/ask", json={**QUESTION, "similarity_cutoff": 0.1}, headers=session)
-    similar = [one["similarity"] for one in kept.json()["chunks"]]
+def test_a_similarity_cutoff_holds_and_nonsense_is_refused(
+    client: httpx.Client, manual: dict[str, str]
+) -> None:
+    every = client.post("/ask", json=QUESTION, headers=manual).json()["hits"]
+    kept = client.post("/ask", json={**QUESTION, "similarity_cutoff": 0.1}, headers=manual)
+    similar = [one["similarity"] for one in kept.json()["hits"]]
     assert 0 < len(similar) < len(every)
     assert min(similar) >= 0.1
     for wrong in ("NaN", "1.5", '"much"'):
         body = f'{{"question": "Why?", "similarity_cutoff": {wrong}}}'
-        headers = {**session, "Content-Type": "application/json"}
+        headers = {**manual, "Content-Type": "application/json"}
         reply = client.post("/ask", content=body, headers=headers)
         assert reply.status_code == 422
         assert reply.json()["remedy"]
 
 
-def test_a_request_answers_as_a_source_document_says_or_as_it_names_itself(
-    client: httpx.Client, openai_server: OpenAIServer
+def test_only_one_parser_alone_reads_more_for_steps_and_says_so(
+    client: httpx.Client, manual: dict[str, str]
 ) -> None:
-    session = _uploaded(client)
-    models = {"api_base": openai_server.base, "api_key": "sk-any"}
-    like = {**QUESTION, "answer_preset": "pdf-qa", "models": models}
-    answer = client.post("/ask", json=like, headers=session).json()
-    body = openai_server.asked("chat/completions")[-1]
-    assert (body["model"], body["temperature"], body["max_tokens"]) == ("gpt-3.5-turbo", 0.7, 1000)
-    assert len(answer["chunks"]) <= 10
-    own = {**models, "llm_model": "mine", "temperature": 0.1, "max_output_tokens": 5000}
-    client.post("/ask", json={**like, "models": own}, headers=session)
-    body = openai_server.asked("chat/completions")[-1]
-    assert (body["model"], body["temperature"], body["max_tokens"]) == ("mine", 0.1, 5000)
-
-
-@pytest.mark.parametrize("field", ["embedding", "embedding_options", "llm", "llm_options"])
-def test_a_class_can_not_be_named_over_rest(client: httpx.Client, field: str) -> None:
-    value = {"a": 1} if field.endswith("options") else "this:Model"
-    for body in ({**QUESTION, "models": {field: value}}, {**QUESTION, field: value}):
-        reply = client.post("/ask", json=body, headers=_uploaded(client))
-        assert reply.status_code == 422
-        assert field in reply.json()["error"]
-        assert reply.json()["remedy"]
-    assert "this" not in sys.modules
-
-
-def test_an_answer_the_server_pays_for_is_no_longer_than_it_allows(client: httpx.Client) -> None:
-    body = {**QUESTION, "models": {"max_output_tokens": 5000}}
-    reply = client.post("/ask", json=body, headers=_uploaded(client))
-    assert reply.status_code == 422
-    assert "at most 1024" in reply.json()["error"]
-
-
-def test_only_one_parser_alone_reads_more_for_steps_and_says_so(client: httpx.Client) -> None:
-    steps, session = {"question": "How do I rinse the sand filter?"}, _uploaded(client)
-    answer = client.post("/ask", json=steps, headers=session).json()
+    steps = {"question": "How do I rinse the sand filter?"}
+    answer = client.post("/ask", json=steps, headers=manual).json()
     assert answer["widening"] == "budget 3000 instead of 1500: asks for steps"
-    limited = client.post("/ask", json={**steps, "budget": 1500}, headers=session).json()
+    limited = client.post("/ask", json={**steps, "budget": 1500}, headers=manual).json()
     assert (limited["widened"], limited["widening"]) == (False, "")
-    columns = client.post("/compare", json=steps, headers=session).json()["columns"]
+    columns = client.post("/compare", json=steps, headers=manual).json()["columns"]
     assert not any(column["answer"]["widened"] for column in columns)
 
 
-def test_several_parsers_answer_side_by_side(client: httpx.Client) -> None:
-    options = {"fixed": {"chunk_size": 300, "chunk_overlap": 0}}
-    body = {**QUESTION, "parsers": ["heading", "fixed"], "options": options}
-    heading, fixed = client.post("/compare", json=body, headers=_uploaded(client)).json()["columns"]
-    assert (heading["parser"], fixed["parser"]) == ("heading", "fixed")
-    assert fixed["options"]["chunk_size"] == 300
-    assert all("2.4 bar" in column["answer"]["text"] for column in (heading, fixed))
-
-
-def test_an_answer_grows_as_events_and_adds_up_to_the_whole(client: httpx.Client) -> None:
-    session = {**_uploaded(client), "Accept": "text/event-stream"}
-    reply = client.post("/ask", json=QUESTION, headers=session)
-    assert reply.headers["content-type"].startswith("text/event-stream")
+def test_an_answer_grows_as_events_and_ends_in_the_reply(
+    client: httpx.Client, manual: dict[str, str]
+) -> None:
+    reply = client.post("/ask", json=QUESTION, headers={**manual, "Accept": MEDIA_TYPE})
+    assert reply.headers["content-type"].startswith(MEDIA_TYPE)
     events = _events(reply.text)
     names = [name for name, _ in events]
-    assert (names[0], names[-2:]) == ("retrieved", ["finished", "end"])
+    assert names[-3:] == ["finished", "result", "end"]
+    assert {"retrieved", "citation"} <= set(names)
     text = "".join(data["text"] for name, data in events if name == "delta")
-    answer = next(data["answer"] for name, data in events if name == "finished")
-    assert text.strip() == answer["text"]
-    assert any(name == "citation" for name, _ in events)
+    whole = client.post("/ask", json=QUESTION, headers=manual).json()
+    assert text.strip() == dict(events)["result"]["text"] == whole["text"]
+
+
+# --- chunks --------------------------------------------------------------------------------------
 
 
 def test_a_text_is_cut_into_exact_slices_page_by_page_of_the_list(client: httpx.Client) -> None:
     text = "# One\n\n" + "Rain fell. " * 60 + "\n\n# Two\n\nSun shone.\n"
-    body = {"text": text, "parser": "fixed", "options": {"chunk_size": 100, "chunk_overlap": 0}}
+    body = {"text": text, "parser": "fixed:chunk_size=100,chunk_overlap=0"}
     whole = client.post("/chunk", json=body).json()
     part = client.post("/chunk", json={**body, "first": 2, "limit": 3}).json()
     assert whole["total"] == len(whole["chunks"]) == part["total"]
@@ -219,13 +202,65 @@ def test_a_text_is_cut_into_exact_slices_page_by_page_of_the_list(client: httpx.
         assert text[chunk["start"] : chunk["end"]] == chunk["text"]
 
 
-def test_an_uploaded_document_is_cut_by_its_id(client: httpx.Client) -> None:
-    session = _uploaded(client)
-    (document,) = client.get("/status", headers=session).json()["documents"]
+def test_an_uploaded_document_is_cut_by_its_id(
+    client: httpx.Client, manual: dict[str, str]
+) -> None:
+    (document,) = client.get("/status", headers=manual).json()["documents"]
     body = {"document": document["document"], "parser": "page"}
-    reply = client.post("/chunk", json=body, headers=session).json()
+    reply = client.post("/chunk", json=body, headers=manual).json()
     assert document["pages"] == 6
     assert [chunk["page_start"] for chunk in reply["chunks"]] == [1, 2, 3, 4, 5, 6]
+    unknown = client.post("/chunk", json={**body, "document": "guessed"}, headers=manual)
+    assert unknown.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("parser", "words"),
+    [
+        ({"name": "fixed", "options": {"chunk_size": 1, "chunk_overlap": 0}}, "fixed"),
+        ("fixed:chunk_size=250", "fixed"),  # its overlap is more than three quarters of that
+        ("sentence-window:window=51", "at most 50"),
+        ("os:system", "no preset of that name"),
+        ("splitters:Given(pieces=[])", "unknown parser"),
+        ("nothing", "unknown parser"),
+        ("./preset.toml", "unknown parser"),
+        ({"name": "semantic", "options": {"embedding": "openai:any"}}, "embedding"),
+        ({"name": "semantic", "options": {"tokenizer": "any"}}, "tokenizer"),
+        ({"name": "semantic", "options": {"path": "os:system"}}, "path"),
+    ],
+)
+def test_a_parser_or_option_that_is_not_offered_or_costs_too_much_is_refused(
+    parser: Any, words: str, client: httpx.Client
+) -> None:
+    reply = client.post("/chunk", json={"text": "Tea. " * 200, "parser": parser})
+    assert reply.status_code == 422
+    assert words in reply.json()["error"]
+    assert reply.json()["remedy"]
+
+
+def test_a_splitter_that_is_offered_is_named_and_says_what_has_no_place() -> None:
+    offer = offered({"lossy": Given(["The pump draws water.", "Words of its own."])})
+    with Api(Settings(embedding="lexical", llm="extractive"), offer=offer).opened() as client:
+        models = client.get("/openapi.json").json()["components"]["schemas"]
+        assert models["ParserSpec"]["properties"]["name"]["enum"] == [*PRESETS, "lossy"]
+        assert client.get("/status").json()["parsers"][-1]["name"] == "lossy"
+        text = "The pump draws water. It hums."
+        cut = client.post("/chunk", json={"text": text, "parser": "lossy"}).json()
+        assert (cut["total"], cut["unplaced"]) == (2, 1)
+        assert [one["start"] for one in cut["chunks"]] == [0, None]
+        body = {"question": "What draws water?", "parsers": ["lossy", "fixed"], "text": text}
+        columns = client.post("/compare", json=body).json()["columns"]
+        assert [one["statistics"]["unplaced"] for one in columns] == [1, 0]
+
+
+@pytest.mark.parametrize("field", ["embedding", "llm", "store", "models", "api_base", "corpus"])
+def test_models_and_stores_cannot_be_named(field: str, client: httpx.Client) -> None:
+    reply = client.post("/ask", json={**QUESTION, "text": "Tea.", field: "this:Model"})
+    assert reply.status_code == 422
+    assert field in reply.json()["error"]
+
+
+# --- sessions ------------------------------------------------------------------------------------
 
 
 def test_documents_add_up_and_other_sessions_do_not_see_them(client: httpx.Client) -> None:
@@ -244,115 +279,69 @@ def test_documents_add_up_and_other_sessions_do_not_see_them(client: httpx.Clien
 def test_a_session_that_was_cleared_or_never_given_out_is_not_found(
     client: httpx.Client, api: Api
 ) -> None:
+    before = len(api.sessions)
     session = _uploaded(client, "The machine is red.")
     assert client.post("/clear", headers=session).json() == {"cleared": True}
-    assert len(api.clients) == 0
     for headers in (session, {"X-Session": "guessed"}, {}):
         reply = client.post("/ask", json=QUESTION, headers=headers)
         assert reply.status_code == 404
         assert "upload" in reply.json()["remedy"]
-    assert len(api.clients) == 0
-
-
-def test_options_that_cost_too_much_are_refused(client: httpx.Client) -> None:
-    for options in ({"chunk_size": 1, "chunk_overlap": 0}, {"chunk_size": 250}):
-        body = {"text": "a" * 1000, "parser": "fixed", "options": options}
-        reply = client.post("/chunk", json=body)
-        assert reply.status_code == 422
-        assert "fixed" in reply.json()["error"]
-
-
-def test_a_typed_key_is_in_no_answer_refusal_or_later_request(
-    client: httpx.Client, openai_server: OpenAIServer
-) -> None:
-    session = _uploaded(client, "The machine is red.")
-    models = {"api_key": "sk-canary-9d1f-rest", "api_base": openai_server.base}
-    good = client.post("/ask", json={**QUESTION, "models": models}, headers=session)
-    assert good.json()["kind"] == "generated", good.text
-    openai_server.fail(Fault(401, "invalid_api_key", "no sk-canary-9d1f-rest"), times=9)
-    refused = client.post("/ask", json={**QUESTION, "models": models}, headers=session)
-    broken = client.post("/ask", json={**QUESTION, "models": {**models, "x": 1}}, headers=session)
-    assert [refused.status_code, broken.status_code] == [503, 422]
-    status = client.get("/status", headers=session)
-    assert "canary" not in "".join(one.text for one in (good, refused, broken, status))
-
-
-def test_a_model_server_in_this_network_is_refused_unless_it_was_allowed(
-    settings: Settings,
-) -> None:
-    models = {"api_base": "http://127.0.0.1:9/v1", "api_key": "sk-any"}
-    with Api(settings).opened() as client:
-        session = _uploaded(client, "The machine is red.")
-        reply = client.post("/ask", json={**QUESTION, "models": models}, headers=session)
-    assert reply.status_code == 422
-    assert "--local-models" in reply.json()["remedy"]
-
-
-def test_a_client_that_leaves_lets_its_session_go(
-    client: httpx.Client, api: Api, openai_server: OpenAIServer
-) -> None:
-    session = _uploaded(client, "The machine is red.")
-    models = {"api_key": "sk-any", "api_base": openai_server.base}
-    body = {**QUESTION, "models": models}
-    client.post("/ask", json=body, headers=session)  # embedded: from now on only chat is asked
-    openai_server.fail(Fault(body="slow"), times=3)
-    streaming = {**session, "Accept": "text/event-stream"}
-    with client.stream("POST", "/ask", json=body, headers=streaming) as reply:
-        assert next(reply.iter_lines()) == "event: retrieved"
-    _wait_until(lambda: api.at_rest)
-    offline = client.post("/ask", json=QUESTION, headers=session)
-    assert offline.status_code == 200
-    openai_server.reset()
-
-
-def test_nobody_gets_more_than_their_share_of_the_work() -> None:
-    workers = Workers(ServerLimits(at_once=3, per_session=2))
-    a, b, c = (workers.session(key) for key in "abc")
-    with workers.place(a), workers.place(a):
-        with pytest.raises(Exception, match="too much"):
-            workers.hold(a)
-        with workers.place(b), pytest.raises(Exception, match="too much"):
-            workers.hold(c)
-    assert not workers._running
+    assert len(api.sessions) == before
 
 
 def test_ten_clients_do_not_wait_for_another_ones_model_and_leave_nothing(
-    client: httpx.Client, api: Api, openai_server: OpenAIServer
+    asking: Api, openai_server: OpenAIServer
 ) -> None:
-    slow = _uploaded(client, "The machine is slow.", "slow.md")
-    before = set(threading.enumerate())
-    models = {"api_key": "sk-any", "api_base": openai_server.base}
-    openai_server.fail(Fault(body="slow"), times=9)
     outcomes: dict[int, str] = {}
+    with asking.opened() as client:
+        slow = _uploaded(client, "The machine is slow.", "slow.md")
+        client.post("/ask", json=QUESTION, headers=slow)  # from now on only the chat is asked
 
-    def wait_for_the_model() -> None:
-        body = {**QUESTION, "models": models}
-        outcomes[0] = str(client.post("/ask", json=body, headers=slow).status_code)
+        def wait_for_the_model() -> None:
+            outcomes[0] = str(client.post("/ask", json=QUESTION, headers=slow).status_code)
 
-    def visit(number: int) -> None:
-        session = _uploaded(client, f"The machine has number {number}00.", f"{number}.md")
-        body = {"question": "What number has the machine?", "parsers": ["fixed", "heading"]}
-        reply = client.post("/compare", json=body, headers=session).json()
-        outcomes[number] = " ".join(one["answer"]["text"] for one in reply["columns"])
-        client.post("/clear", headers=session)
+        def visit(number: int) -> None:
+            session = _uploaded(client, f"The machine has number {number}00.", f"{number}.md")
+            body = {"question": "What?", "parsers": ["fixed", "heading"], "retrieval_only": True}
+            reply = client.post("/compare", json=body, headers=session).json()
+            hits = [one["answer"]["hits"][0]["text"] for one in reply["columns"]]
+            outcomes[number] = " ".join(hits)
+            client.post("/clear", headers=session)
 
-    waiting = threading.Thread(target=wait_for_the_model)
-    waiting.start()
-    visitors = [threading.Thread(target=visit, args=(number,)) for number in range(1, 10)]
-    for one in visitors:
-        one.start()
-    for one in visitors:
-        one.join(timeout=PATIENCE)
-    assert 0 not in outcomes  # its model still has not answered
-    assert sorted(outcomes) == list(range(1, 10))
-    assert all(f"number {number}00" in text for number, text in outcomes.items())
-    openai_server.reset()
-    waiting.join(timeout=PATIENCE)
-    assert outcomes[0] == "200"
-    client.post("/clear", headers=slow)
-    assert len(api.clients) == 0
-    assert api.at_rest
-    _wait_until(lambda: not [t for t in set(threading.enumerate()) - before if "ask" in t.name])
+        asked = len(openai_server.asked("chat/completions"))
+        openai_server.fail(Fault(body="slow"))
+        waiting = threading.Thread(target=wait_for_the_model)
+        waiting.start()
+        openai_server.wait_for("chat/completions", asked + 1)
+        visitors = [threading.Thread(target=visit, args=(number,)) for number in range(1, 10)]
+        for one in visitors:
+            one.start()
+        for one in visitors:
+            one.join(timeout=PATIENCE)
+        assert 0 not in outcomes  # its model still has not answered
+        assert sorted(outcomes) == list(range(1, 10))
+        assert all(f"number {number}00" in text for number, text in outcomes.items())
+        openai_server.reset()
+        waiting.join(timeout=PATIENCE)
+        assert outcomes[0] == "200"
+        client.post("/clear", headers=slow)
+        assert len(asking.sessions) == 0
+        assert asking.at_rest
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+def test_a_key_is_in_no_answer_refusal_or_status(asking: Api, openai_server: OpenAIServer) -> None:
+    with asking.opened() as client:
+        session = _uploaded(client, "The machine is red.")
+        good = client.post("/ask", json=QUESTION, headers=session)
+        assert good.json()["kind"] == "generated", good.text
+        openai_server.fail(Fault(401, "invalid_api_key", f"no {KEY}"), times=9)
+        refused = client.post("/ask", json=QUESTION, headers=session)
+        assert refused.status_code == 503
+        status = client.get("/status", headers=session)
+    assert KEY not in "".join(one.text for one in (good, refused, status))
 
 
 def test_a_locked_store_is_said_without_its_folder() -> None:
@@ -395,13 +384,6 @@ def test_the_pages_of_other_sites_cannot_use_a_local_server(
     assert client.post("/chunk", json={"text": "a"}, headers=headers).status_code == status
 
 
-def _wait_until(reached: Any) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def test_a_full_disk_is_told_in_place_of_an_answer_and_asked_about_again(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -410,31 +392,9 @@ def test_a_full_disk_is_told_in_place_of_an_answer_and_asked_about_again(
     with monkeypatch.context() as patch:
         patch.setattr(shards.shutil, "disk_usage", lambda _: full)
         refused = client.post("/ask", json=QUESTION, headers=session)
-        compared = client.post("/compare", json=QUESTION, headers=session).json()
     assert refused.status_code == 503, refused.text
     assert "1 MB are free" in refused.json()["error"]
     assert "free some space" in refused.json()["remedy"]
-    assert all("1 MB are free" in one["error"] for one in compared["columns"])
     answered = client.post("/ask", json=QUESTION, headers=session)
     assert "2.4 bar" in answered.json()["text"]
     assert answered.json()["incomplete"] is None
-
-
-def test_an_answer_of_a_part_of_the_documents_says_why(
-    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = _uploaded(client)
-    more = [("files", ("note.md", b"# Note\n\nThe pump has a filter."))]
-    assert client.post("/upload", files=more, headers=session).status_code == 200
-    free = shutil.disk_usage("/")
-    left = iter([free] * 2)
-    full = free._replace(free=1 << 20)
-    monkeypatch.setattr(driver, "MOST_FILES", 1)
-    monkeypatch.setattr(shards.shutil, "disk_usage", lambda _: next(left, full))
-    answer = client.post("/ask", json=QUESTION, headers=session).json()
-    assert answer["chunks"]
-    assert "1 MB are free" in answer["incomplete"]
-    streamed = client.post("/ask", json=QUESTION, headers={**session, "Accept": MEDIA_TYPE})
-    name, end = _events(streamed.text)[-1]
-    assert name == "end"
-    assert "1 MB are free" in end["incomplete"]["retrieval"]

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from rag_nodes.parsers import PRESETS
+from rag_nodes.operations import OPERATIONS
 from rag_nodes.server.gate import Access
 
 if TYPE_CHECKING:
@@ -24,18 +24,8 @@ if TYPE_CHECKING:
     from schemathesis import Case
 
 TOKEN = "a-token-for-tests-only"
-ADDRESSES = (
-    "POST /upload",
-    "POST /chunk",
-    "POST /ask",
-    "POST /compare",
-    "POST /questions",
-    "POST /questions/check",
-    "POST /questions/draft",
-    "POST /evaluate",
-    "GET /status",
-    "POST /clear",
-)
+SERVED = [f"POST /{one.name.replace(' ', '/')}" for one in OPERATIONS if "rest" in one.surfaces]
+ADDRESSES = ("POST /upload", *SERVED, "GET /status", "POST /clear")
 SIGNED_IN = {"Authorization": f"Bearer {TOKEN}"}
 BOUNDED = settings(
     max_examples=20,
@@ -74,17 +64,7 @@ def test_every_request_gets_an_answer_that_the_document_promises(
     _send(described, address, mode, client, {})
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "POST /ask",
-        "POST /compare",
-        "POST /chunk",
-        "POST /questions/check",
-        "POST /questions/draft",
-        "POST /evaluate",
-    ],
-)
+@pytest.mark.parametrize("address", SERVED)
 def test_every_request_of_a_session_gets_an_answer_that_the_document_promises(
     address: str, described: schemathesis.BaseSchema, client: httpx.Client, session: str
 ) -> None:
@@ -94,12 +74,18 @@ def test_every_request_of_a_session_gets_an_answer_that_the_document_promises(
 def test_the_document_describes_all_addresses_fields_and_refusals(client: httpx.Client) -> None:
     document = client.get("/openapi.json").json()
     assert set(document["paths"]) == {address.partition(" ")[2] for address in ADDRESSES}
+    ids = []
     for path in document["paths"].values():
         for operation in path.values():
             assert operation["summary"]
             assert operation["description"]
+            assert operation["tags"]
             assert {"401", "413", "422", "503"} <= set(operation["responses"])
             assert operation["security"] == [{"HTTPBearer": []}]
+            ids.append(operation["operationId"])
+    assert set(ids) == {one.partition(" ")[2][1:].replace("/", "_") for one in ADDRESSES}
+    schemes = document["components"]["securitySchemes"]
+    assert schemes == {"HTTPBearer": {"type": "http", "scheme": "bearer"}}
     for name, model in document["components"]["schemas"].items():
         for field, schema in model.get("properties", {}).items():
             assert schema.get("description"), f"{name}.{field}"
@@ -107,18 +93,12 @@ def test_the_document_describes_all_addresses_fields_and_refusals(client: httpx.
     assert set(problem["required"]) == {"error", "remedy"}
 
 
-def test_requests_may_name_every_preset(client: httpx.Client) -> None:
-    models = client.get("/openapi.json").json()["components"]["schemas"]
-    for field in (
-        "AskBody.parser",
-        "ChunkBody.parser",
-        "CompareBody.parsers",
-        "EvaluateBody.parsers",
-    ):
-        model, _, name = field.partition(".")
-        schema = models[model]["properties"][name]
-        assert schema.get("items", schema)["enum"] == list(PRESETS)
-    assert models["CompareBody"]["properties"]["options"]["propertyNames"]["enum"] == list(PRESETS)
+def test_the_document_is_a_page_as_well_which_loads_nothing(client: httpx.Client) -> None:
+    page = client.get("/docs")
+    assert page.headers["content-type"].startswith("text/html")
+    assert all(f"/api{one.partition(' ')[2]}" in page.text for one in ADDRESSES)
+    assert "<script" not in page.text
+    assert "http" not in page.text.replace("https://", "").partition("<body>")[0]
 
 
 def _send(

@@ -1,40 +1,49 @@
-"""REST clients that leave, and sessions that end while questions wait: nothing goes on unseen."""
+"""Clients that leave, and sessions that end while questions wait: nothing goes on unseen."""
 
 from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 from app_server import PATIENCE, Api, hanging_up
-from hostile_parsers import HangingNodeParser, is_running, wait_for
+from hostile_parsers import HangingNodeParser, is_running, wait_for, wait_until_gone
 from openai_server import Fault
+from pydantic import SecretStr
 
-from rag_nodes.errors import SessionEndedError
-from rag_nodes.server.clients import HeldStream
+from rag_nodes.operations import run
+from rag_nodes.server.events import MEDIA_TYPE
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.workers import Workers
-from rag_nodes.workspace import workspace as workspace_module
+from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from openai_server import OpenAIServer
 
-    from rag_nodes.compare import ComparisonStream
-    from rag_nodes.settings import Settings
 
 LIMITS = ServerLimits(body_bytes=100_000)
 QUESTION = {"question": "What colour is the machine?"}
 
 
 @pytest.fixture
-def api(settings: Settings) -> Api:
-    return Api(settings, LIMITS, local_models=True)
+def api(openai_server: OpenAIServer) -> Api:
+    """A server whose models are asked over a network."""
+    return Api(
+        Settings(
+            embedding="openai",
+            llm="openai",
+            api_base=openai_server.base,
+            api_key=SecretStr("sk-any"),
+            retry_seconds=0,
+        ),
+        LIMITS,
+    )
 
 
 @pytest.fixture
@@ -49,8 +58,12 @@ def address(api: Api) -> Iterator[str]:
 
 
 @pytest.fixture
-def body(openai_server: OpenAIServer) -> dict[str, Any]:
-    return {**QUESTION, "models": {"api_key": "sk-any", "api_base": openai_server.base}}
+def process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Every parser of the server hangs; gives its process once it does."""
+    note = tmp_path / "process"
+    parser = HangingNodeParser(note=str(note))
+    monkeypatch.setattr(run, "make_offered", lambda *_: {"fixed": parser})
+    return lambda: wait_for(note)
 
 
 @contextmanager
@@ -73,14 +86,16 @@ def _free(workers: Workers) -> None:
     pytest.fail(f"still worked on: {workers._running}")
 
 
-def test_a_client_that_wanted_it_all_at_once_and_left_keeps_no_model_busy(
-    address: str, body: dict[str, Any], workers: Workers, openai_server: OpenAIServer
+@pytest.mark.parametrize("accept", ["application/json", MEDIA_TYPE])
+def test_a_client_that_left_keeps_no_model_busy(
+    accept: str, address: str, workers: Workers, openai_server: OpenAIServer
 ) -> None:
     with _client(address) as client:
-        assert client.post("/ask", json=body).status_code == 200
+        client.headers["Accept"] = accept
+        assert client.post("/ask", json=QUESTION).status_code == 200
         asked = len(openai_server.asked("chat/completions"))
         openai_server.fail(Fault(body="slow"))
-        with hanging_up(f"{address}/ask", body, client.headers):
+        with hanging_up(f"{address}/ask", QUESTION, client.headers):
             openai_server.wait_for("chat/completions", asked + 1)
         _free(workers)  # although the model still has not answered
         assert client.post("/ask", json=QUESTION).status_code == 200
@@ -88,75 +103,43 @@ def test_a_client_that_wanted_it_all_at_once_and_left_keeps_no_model_busy(
 
 @pytest.mark.parametrize("path", ["/chunk", "/ask", "/compare"])
 def test_a_client_that_left_ends_the_process_that_cuts_its_document(
-    path: str,
-    address: str,
-    workers: Workers,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    path: str, address: str, workers: Workers, process: Callable[[], int]
 ) -> None:
-    note = tmp_path / "process"
-    parser = HangingNodeParser(note=str(note))
-    monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: {"fixed": parser})
-    bodies = {"/chunk": {"text": "Hello."}, "/ask": QUESTION, "/compare": QUESTION}
+    body = {"text": "Hello."} if path == "/chunk" else QUESTION
     with _client(address) as client:
-        with hanging_up(f"{address}{path}", bodies[path], client.headers):
-            process = wait_for(note)
-            assert is_running(process)
+        with hanging_up(f"{address}{path}", body, client.headers):
+            cutting = process()
+            assert is_running(cutting)
         _free(workers)
-        assert not is_running(process)
+        wait_until_gone(cutting)
         assert client.get("/status").json()["documents"]
 
 
 def test_clearing_ends_the_process_that_cuts_for_a_question(
-    address: str, workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    address: str, workers: Workers, process: Callable[[], int]
 ) -> None:
-    note = tmp_path / "process"
-    parser = HangingNodeParser(note=str(note))
-    monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: {"fixed": parser})
     with _client(address) as client, ThreadPoolExecutor(1) as threads:
         asking = threads.submit(_status, client, QUESTION)
-        process = wait_for(note)
+        cutting = process()
         assert client.post("/clear").status_code == 200
         assert asking.result(PATIENCE) == 404
-        assert not is_running(process)
+        wait_until_gone(cutting)
         _free(workers)
 
 
 def test_clearing_ends_the_questions_that_wait_for_their_turn_as_well(
-    address: str, body: dict[str, Any], workers: Workers, openai_server: OpenAIServer
+    address: str, workers: Workers, openai_server: OpenAIServer
 ) -> None:
-    with _client(address) as client:
-        assert client.post("/ask", json=body).status_code == 200
+    with _client(address) as client, ThreadPoolExecutor(3) as threads:
+        assert client.post("/ask", json=QUESTION).status_code == 200
         asked = len(openai_server.asked("chat/completions"))
         openai_server.fail(Fault(body="slow"), times=3)
-        outcomes: list[int] = []
-        asking = [
-            threading.Thread(target=lambda: outcomes.append(_status(client, body)))
-            for _ in range(3)
-        ]
-        for one in asking:
-            one.start()
+        asking = [threads.submit(_status, client, QUESTION) for _ in range(3)]
         openai_server.wait_for("chat/completions", asked + 1)
         assert client.post("/clear").status_code == 200
-        for one in asking:
-            one.join(PATIENCE)
-        assert outcomes == [404] * 3
+        assert [one.result(PATIENCE) for one in asking] == [404] * 3
         _free(workers)
         assert len(openai_server.asked("chat/completions")) == asked + 1
-
-
-def test_whoever_reads_on_while_a_session_ends_hears_that_it_has_ended() -> None:
-    class Stream:
-        def close(self) -> None:
-            """What wakes the reader."""
-            with pytest.raises(SessionEndedError, match="has ended"):
-                asking.report()
-
-    held = threading.Lock()
-    held.acquire()
-    asking = HeldStream(cast("ComparisonStream", Stream()), held)
-    asking.close()
-    assert not held.locked()
 
 
 @pytest.mark.parametrize("announced", [True, False])

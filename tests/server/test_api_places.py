@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
@@ -12,12 +13,11 @@ import pytest
 from app_server import PATIENCE, Api, hanging_up
 from hostile_parsers import HangingNodeParser, is_running, wait_for
 
-from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.errors import BusyError
-from rag_nodes.server import clients
+from rag_nodes.operations import run
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.workers import Workers
-from rag_nodes.workspace import workspace as workspace_module
+from rag_nodes.workspace import Session, Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,7 +57,7 @@ def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int
     """Every parser of the server hangs; gives its process once it does."""
     note = tmp_path / "process"
     parser = HangingNodeParser(note=str(note))
-    monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: {"fixed": parser})
+    monkeypatch.setattr(run, "make_offered", lambda *_: {"fixed": parser})
     return lambda: wait_for(note)
 
 
@@ -79,7 +79,7 @@ def test_an_upload_to_a_full_server_is_not_answered_with_a_session_that_has_ende
 def test_where_all_sessions_are_being_worked_for_a_new_one_is_refused(
     settings: Settings,
 ) -> None:
-    sessions = PageSessions(settings, most=2)
+    sessions = Sessions(partial(Session, settings), most=2)
     with sessions.holding("a") as first, sessions.holding("b") as second:
         with pytest.raises(BusyError, match="try again"):
             sessions.of("c")
@@ -92,7 +92,7 @@ def test_a_session_that_is_worked_for_is_not_idle_however_long_that_takes(
     settings: Settings,
 ) -> None:
     now = [0.0]
-    sessions = PageSessions(settings, idle_seconds=10, clock=lambda: now[0])
+    sessions = Sessions(partial(Session, settings), idle_seconds=10, clock=lambda: now[0])
     with sessions.holding("a") as held:
         now[0] = 100.0
         sessions.sweep()
@@ -109,16 +109,16 @@ def test_a_session_that_is_cleared_while_it_is_filled_is_said_to_have_ended(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reading, cleared = threading.Event(), threading.Event()
-    read = clients.Client._read
+    read = Session.read
 
-    def slow(self: clients.Client, path: Path) -> Iterator[ReadResult]:
+    def slow(self: Session, path: Path) -> Iterator[ReadResult]:
         reading.set()
         assert cleared.wait(PATIENCE)
         yield from read(self, path)
 
     with _served(settings, ServerLimits()) as server:
         session = server.upload()
-        monkeypatch.setattr(clients.Client, "_read", slow)
+        monkeypatch.setattr(Session, "read", slow)
         with ThreadPoolExecutor(1) as threads:
             upload = threads.submit(server.post, "/upload", files=[FILE], headers=session)
             assert reading.wait(PATIENCE)
@@ -170,10 +170,21 @@ def test_the_state_of_a_busy_server_can_still_be_asked(settings: Settings) -> No
 def test_cutting_that_takes_too_long_is_refused_with_a_remedy_and_its_process_ends(
     settings: Settings, hanging: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workspace_module, "CUT_SECONDS", 0.5)
+    monkeypatch.setattr(run, "CUT_SECONDS", 0.5)
     with _served(settings, ServerLimits()) as server:
         reply = server.post("/chunk", json={"text": "Hello."})
         assert reply.status_code == 422
         assert "longer than 0.5 s" in reply.json()["error"]
         assert "another parser" in reply.json()["remedy"]
         assert not is_running(hanging())
+
+
+def test_nobody_gets_more_than_their_share_of_the_work() -> None:
+    workers = Workers(ServerLimits(at_once=3, per_session=2))
+    a, b, c = (workers.session(key) for key in "abc")
+    with workers.place(a), workers.place(a):
+        with pytest.raises(BusyError, match="too much"):
+            workers.hold(a)
+        with workers.place(b), pytest.raises(BusyError, match="too much"):
+            workers.hold(c)
+    assert not workers._running

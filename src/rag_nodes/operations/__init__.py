@@ -89,13 +89,14 @@ class Operation:
         result: type[Result] = self._annotated("return")
         return result
 
-    @property
-    def reply(self) -> type[Reply] | None:
+    def reply(self, surface: Surface = "rest") -> type[Reply] | None:
         """What strangers get of its `as_dict`; None for what only the owner may ask."""
-        module, _, name = self.result.reply.partition(":")
+        result = self.result
+        shown = (surface == "mcp" and result.short) or result.reply
+        module, _, name = shown.partition(":")
         if not module:
             return None
-        reply: type[Reply] = getattr(import_module(f"{self.package}.{module}"), name)
+        reply: type[Reply] = getattr(import_module(f"rag_nodes.operations.{module}"), name)
         return reply
 
     def _annotated(self, name: str) -> Any:

@@ -63,11 +63,17 @@ class Result:
     reply: ClassVar[str] = ""
     """What strangers get of it, module below this package and class; "" for what only the owner may
     ask for."""
+    short: ClassVar[str] = ""
+    """What agents get instead, likewise; "" for the same."""
     outcome: Outcome = Outcome.DONE
 
     @abstractmethod
     def as_dict(self) -> dict[str, Any]:
         """Plain data for programs."""
+
+    def brief(self) -> dict[str, Any]:
+        """What agents get of it; all of it, where it is short."""
+        return self.as_dict()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -37,6 +38,8 @@ from rag_nodes.operations.run import CUT_SECONDS, Run
 from rag_nodes.operations.saving import Saved, check_files, written_files
 from rag_nodes.operations.workers import Working, executor_of
 from rag_nodes.parsers.presets import COMPARED, SWEPT
+from rag_nodes.processes import Leases
+from rag_nodes.workspace.limits import MOST_NUMBERS, check_amount, check_plan
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset
@@ -45,8 +48,8 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.models import Models
 
-MOST_NUMBERS = 8
-"""Budgets, and sizes, of a stranger."""
+_AT_ONCE = Leases(2)
+"""Evaluations of strangers keep a core busy for minutes; more of them wait for their turn."""
 
 
 def _numbers(option: str) -> BeforeValidator:
@@ -161,6 +164,7 @@ class Measured(Result):
     """
 
     reply: ClassVar[str] = "reports:EvaluationReply"
+    short: ClassVar[str] = "reports:SummaryReply"
     report: EvaluationReport
     gates: Sequence[GateResult] = field(default=())
     is_written: bool = False
@@ -168,6 +172,12 @@ class Measured(Result):
     def as_dict(self) -> dict[str, Any]:
         """Plain data for programs, the same for the same run."""
         return {**self.report.as_dict(), "gates": [one.as_dict() for one in self.gates]}
+
+    def brief(self) -> dict[str, Any]:
+        """The same in few words."""
+        from rag_nodes.operations.reports import summary_of
+
+        return summary_of(self.report)
 
 
 def evaluate(request: EvaluateRequest, run: Run) -> Measured:
@@ -199,12 +209,13 @@ def evaluate(request: EvaluateRequest, run: Run) -> Measured:
     if judging:
         requests = judging.requests(len(columns), len(dataset.questions))
         run.note(f"Answering and judging takes up to {requests:,} requests.")
-    report = measured(
-        _narrowed(request, dataset),
-        columns,
-        judge=judging,
-        **_how(request, run, plan, models),
-    )
+    with _admitted(request, run, dataset, len(columns), plan):
+        report = measured(
+            _narrowed(request, dataset),
+            columns,
+            judge=judging,
+            **_how(request, run, plan, models),
+        )
     return _told(request, run, report, models, gates.results(report))
 
 
@@ -218,13 +229,40 @@ def recommend(request: RecommendRequest, run: Run) -> Measured:
     check_files(request)
     dataset = asked_of(request, run, request.seed)
     models = run.models(answers=False)
-    report = measured(
-        _narrowed(request, dataset),
-        run.parsers(request.parsers, request.set, models) if request.parsers else None,
-        vectors=request.vector,
-        **_how(request, run, plan, models),
-    )
+    parsers = run.parsers(request.parsers, request.set, models) if request.parsers else None
+    count = len(parsers or SWEPT) * max(1, len(request.vector))
+    with _admitted(request, run, dataset, count, plan):
+        report = measured(
+            _narrowed(request, dataset),
+            parsers,
+            vectors=request.vector,
+            **_how(request, run, plan, models),
+        )
     return _told(request, run, report, models)
+
+
+@contextmanager
+def _admitted(
+    request: Measuring, run: Run, dataset: Dataset, columns: int, plan: EvaluationPlan
+) -> Iterator[None]:
+    """Room for the work: that of strangers is bounded, and a few at a time.
+
+    Raises:
+        ConfigurationError: a size or budget is out of range.
+        DatasetTooLargeError: a stranger asks for too much.
+    """
+    if run.is_trusted:
+        yield
+        return
+    if "context" in request.vector:
+        raise ConfigurationError(
+            "vectors 'context' are of what an LLM writes, which this server pays for nobody; "
+            "compare heading, plain or summary"
+        )
+    check_plan(plan)
+    check_amount(dataset, columns, plan)
+    with _AT_ONCE.take("the evaluation"):
+        yield
 
 
 def _how(request: Measuring, run: Run, plan: EvaluationPlan, models: Models) -> dict[str, Any]:
@@ -235,7 +273,9 @@ def _how(request: Measuring, run: Run, plan: EvaluationPlan, models: Models) -> 
         return {**given, "cache": request.cache, "executor": executor}
     from rag_nodes.parsers.isolation import cutting
 
-    return {**given, "parse": cutting.within(CUT_SECONDS)}
+    # No LLM: it would be paid for summaries, which are sentences of the chunks here.
+    models = replace(models, llm=None)
+    return {**given, "models": models, "parse": cutting.within(CUT_SECONDS)}
 
 
 def _narrowed(request: Measuring, dataset: Dataset) -> Dataset:

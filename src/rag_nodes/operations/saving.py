@@ -64,8 +64,8 @@ def written_files(request: Saved, report: EvaluationReport, models: Models) -> I
         save_preset(request.save, replace(preset, name=name, title=name))
         yield f"Wrote {request.save}; use it: rag-nodes ingest DOCUMENTS --parser {request.save}"
     if request.export:
+        from rag_nodes.operations.scripts import script_for
         from rag_nodes.query import QueryOptions
-        from rag_nodes.workspace.script import script_for
 
         path, options = request.export, QueryOptions(**preset.query)
         write_text(path, script_for(path.stem, preset.make(), models, options, path.name))

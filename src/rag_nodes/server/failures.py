@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from rag_nodes.errors import (
     BusyError,
     ConfigurationError,
+    CredentialsError,
     DatasetError,
     DatasetTooLargeError,
     DocumentMissingError,
@@ -36,6 +37,7 @@ _STATUS: tuple[tuple[type[RagNodesError], int], ...] = (
     (BusyError, 503),
     (SessionEndedError, 404),
     (DocumentMissingError, 404),
+    (CredentialsError, 503),  # those of the server itself
     (ConfigurationError, 422),
     (DatasetTooLargeError, 413),
     (DatasetError, 422),
@@ -123,7 +125,8 @@ def misfits(errors: Iterable[Mapping[str, Any]]) -> str:
         errors: what pydantic found.
     """
     return "; ".join(
-        f"{'.'.join(str(part) for part in one['loc'] if part != 'body') or 'body'}: {one['msg']}"
+        f"{'.'.join(str(part) for part in one['loc'] if part != 'body') or 'body'}: "
+        f"{one['msg'].removeprefix('Value error, ')}"
         for one in errors
     )
 

@@ -23,12 +23,11 @@ if TYPE_CHECKING:
 
     import uvicorn
     from fastapi import FastAPI
-    from mcp.server.fastmcp import FastMCP
 
-    from rag_nodes.parsers import Preset
-    from rag_nodes.server.clients import Clients
     from rag_nodes.server.gate import Access
     from rag_nodes.server.limits import ServerLimits
+    from rag_nodes.server.mcp import Tools
+    from rag_nodes.server.served import Served
     from rag_nodes.settings import Settings
 
 MAX_UPLOAD = "100mb"
@@ -130,27 +129,19 @@ def make_server(
 
     from rag_nodes.apps.page import build_app
     from rag_nodes.parsers import offered
-    from rag_nodes.server.clients import Clients
     from rag_nodes.server.gate import Access, Gate, NoDeepLinks, SecurityHeaders
     from rag_nodes.server.limits import BodyLimits, ServerLimits
-    from rag_nodes.server.rest.application import make_api
-    from rag_nodes.server.workers import Workers
+    from rag_nodes.server.mcp import make_mcp
+    from rag_nodes.server.rest import make_api
+    from rag_nodes.server.served import Served
 
     access, limits = access or Access(), limits or ServerLimits()
-    clients = Clients(
-        settings,
-        local_models=local_models,
-        offer=offered(parsers),
-        idle_seconds=limits.idle_seconds,
-        most=limits.sessions,
-    )
-    workers = Workers(limits)
-    tools = _tools(settings, workers, limits, clients.offer) if mcp else None
-    server = FastAPI(openapi_url=None, lifespan=lambda _: _living(clients, tools))
-    needs_token = access.token is not None
-    server.mount("/api", make_api(settings, clients, workers, limits, needs_token=needs_token))
+    served = Served.of(settings, offered(parsers), limits)
+    tools = make_mcp(served) if mcp else None
+    server = FastAPI(openapi_url=None, lifespan=lambda _: _living(served, tools))
+    server.mount("/api", make_api(served, access))
     if tools is not None:
-        server.router.routes.extend(tools.streamable_http_app().routes)
+        server.router.routes.append(tools.route)
     page = build_app(settings, documents=documents, local_models=local_models, columns=parsers)
     gr.mount_gradio_app(server, page, path="/", **_mount_options())
     # The last one added is the outermost: headers are on every refusal, too.
@@ -195,21 +186,13 @@ def _mount_options() -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def _living(clients: Clients, tools: FastMCP[Any] | None) -> AsyncIterator[None]:
+async def _living(served: Served, tools: Tools | None) -> AsyncIterator[None]:
     """What runs as long as the server does, and what it leaves behind: nothing."""
     async with contextlib.AsyncExitStack() as stack:
-        stack.callback(clients.close)
+        stack.callback(served.sessions.close)
         if tools is not None:
-            await stack.enter_async_context(tools.session_manager.run())
+            await stack.enter_async_context(tools.manager.run())
         yield
-
-
-def _tools(
-    settings: Settings, workers: Any, limits: ServerLimits, offer: Mapping[str, Preset]
-) -> FastMCP[Any]:
-    from rag_nodes.server.mcp import make_mcp
-
-    return make_mcp(settings, workers, limits, offer)
 
 
 def forwarding(access: Access) -> dict[str, Any]:

@@ -7,10 +7,8 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
-from uuid import NAMESPACE_OID, uuid5
 
 from rag_nodes.errors import EmptyFileError, MisnamedFileError, ReadError, UnsupportedFileError
-from rag_nodes.metadata import FILE_NAME, READ_WARNINGS, TOTAL_PAGES
 from rag_nodes.readers import COLLECTIONS, SUFFIXES
 from rag_nodes.readers.sniff import HEAD, is_pdf, kind_of
 from rag_nodes.server.failures import without_paths
@@ -63,10 +61,6 @@ def save(stream: BinaryIO, name: str | None, folder: Path) -> Path:
     with path.open("xb") as file:
         shutil.copyfileobj(stream, file)
     return path
-
-
-TEXT_NAME = "text"
-"""File name of a text that is in no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +125,5 @@ def received_of(path: Path, read: Callable[[Path], Iterator[ReadResult]]) -> Ite
             yield Received(path.name, result.document)
 
 
-def text_document(text: str) -> Document:
-    """A text as a document; the same text has the same id, and so have its chunks."""
-    from llama_index.core.schema import Document
-
-    return Document(text=text, id_=str(uuid5(NAMESPACE_OID, text)), metadata={FILE_NAME: TEXT_NAME})
-
-
 def _failed(name: str, error: ReadError) -> Received:
     return Received(name, None, without_paths(error.reason), error.remedy)
-
-
-def facts_of(document: Document) -> tuple[int | None, list[str]]:
-    """Pages and warnings of a document."""
-    metadata = document.metadata
-    return metadata.get(TOTAL_PAGES), [str(one) for one in metadata.get(READ_WARNINGS) or ()]

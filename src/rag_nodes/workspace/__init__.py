@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING
 from rag_nodes.import_paths import lazy_getattr
 
 if TYPE_CHECKING:
-    from rag_nodes.workspace.options import Choice
     from rag_nodes.workspace.session import Session
     from rag_nodes.workspace.sessions import Sessions
     from rag_nodes.workspace.workspace import Workspace
 
-__all__ = ["Choice", "Session", "Sessions", "Workspace"]
+__all__ = ["Session", "Sessions", "Workspace"]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
     __getattr__ = lazy_getattr(
         __name__,
         {
-            "Choice": "options",
             "Session": "session",
             "Sessions": "sessions",
             "Workspace": "workspace",

@@ -12,14 +12,18 @@ from rag_nodes.errors import (
     SessionEndedError,
 )
 from rag_nodes.processes import Interrupt, current_interrupt, interruptible
+from rag_nodes.workspace.limits import check_file, check_labels
 from rag_nodes.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from llama_index.core.schema import Document
 
     from rag_nodes.compare import Comparison
+    from rag_nodes.evaluation.dataset import Dataset
+    from rag_nodes.evaluation.importers.labels import Labels
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import Progress
@@ -32,14 +36,11 @@ class Session(Workspace):
 
     Whoever comes while something runs waits for it. The end of the session ends what runs, and
     what waits does not begin. Nothing is written to a disk.
-
-    Attributes:
-        kept: what else was sent, by a name of its own.
     """
 
     def __init__(self, settings: Settings, **options: Any) -> None:
         super().__init__(settings, **options)
-        self.kept: dict[str, Any] = {}
+        self._brought: Labels | None = None
         self._running = Interrupt()
         self._over = False
         self._cut_for: object = None
@@ -130,8 +131,52 @@ class Session(Workspace):
 
             self._ingest(made, self._documents, step)
             self._drop_unused(made)
-        self._comparison, self._cut_for = made, asked
+        complete = not any(one.error for one in made.statistics.values())
+        self._comparison, self._cut_for = made, asked if complete else None
         return made
+
+    def bring(self, path: Path, *, most: int) -> Labels:
+        """Keep the questions of a file; where there are no documents, take those it brings.
+
+        Args:
+            path: its suffix tells the format.
+            most: documents the session may hold.
+
+        Raises:
+            DatasetError: it is of no known format, damaged, or too much.
+            SessionEndedError: it is over.
+        """
+        from rag_nodes.evaluation.importers import documents_of, read_labels
+
+        check_file(path)
+        labels = read_labels(path)
+        check_labels(labels, (), path.name)
+        if labels.texts and not self._documents:
+            self.take(documents_of(labels), most=most)
+        self._brought = labels
+        return labels
+
+    def dataset(self, labels: Labels | None) -> Dataset:
+        """Questions with their places in the documents.
+
+        Args:
+            labels: the questions; None for those of the file that was brought last.
+
+        Raises:
+            ConfigurationError: there are no documents or no questions.
+            DatasetError: two questions have one id, or they are too much.
+        """
+        from rag_nodes.evaluation.importers import place
+
+        labels = labels or self._brought
+        if labels is None:
+            raise ConfigurationError(
+                "no questions; send some, or POST a file of them to /api/questions first"
+            )
+        if not self._documents:
+            raise ConfigurationError("no document yet; upload one first, or send a text")
+        check_labels(labels, self._documents, "questions")
+        return place(labels, self._documents, "questions")
 
     def close(self) -> None:
         """Free everything; what runs is ended first, and what waits does not begin."""

@@ -7,19 +7,15 @@ import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakMethod
 
 from rag_nodes.errors import BusyError, ConfigurationError
-from rag_nodes.parsers import offered
 from rag_nodes.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from rag_nodes.parsers import Preset
-    from rag_nodes.settings import Settings
 
 logger = logging.getLogger(__name__)
 
@@ -34,37 +30,22 @@ class Sessions(Generic[Mine]):
     """One workspace per visitor, none of which outlives its visitor for long.
 
     Args:
-        settings: handed to each workspace.
-        local_models: handed to each workspace.
-        offer: parsers that visitors can choose, see `rag_nodes.parsers.offered`; None for presets
-            and plug-ins.
-        **own: models and documents of whoever serves, see `Workspace`.
+        make: the workspace of a new visitor.
         idle_seconds: seconds without a request after which a workspace ends.
         most: workspaces at a time; beyond that the one idle longest ends, those without a document
             first, and none that is working.
         clock: seconds that only grow.
-
-    Attributes:
-        kind: what each visitor gets.
-        offer: parsers that visitors can choose.
     """
-
-    kind: type[Mine]
 
     def __init__(
         self,
-        settings: Settings,
+        make: Callable[[], Mine],
         *,
-        local_models: bool = False,
-        offer: Mapping[str, Preset] | None = None,
         idle_seconds: float = 2 * 3600,
         most: int = 100,
         clock: Callable[[], float] = time.monotonic,
-        **own: Any,
     ) -> None:
-        self.offer = offered() if offer is None else offer
-        own = {"local_models": local_models, "offer": self.offer, **own}
-        self._make = partial(self.kind, settings, **own)
+        self._make = make
         self._idle_seconds = idle_seconds
         self._most = most
         self._clock = clock

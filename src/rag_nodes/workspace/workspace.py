@@ -9,32 +9,28 @@ import logging
 import threading
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreError
 from rag_nodes.models import Models, check_models, choose_models
 from rag_nodes.models.names import EXTRACTIVE, set_in_llama_index
-from rag_nodes.models.public_servers import must_be_public, public_client
 from rag_nodes.parsers import DEFAULT_PARSER, PRESETS, get_parser
 from rag_nodes.store import ServerOptions, described, is_embedded_by, open_store, parser_collection
-from rag_nodes.workspace.options import effective_settings, make_parsers, names_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
-    from llama_index.core.schema import BaseNode, Document, TransformComponent
+    from llama_index.core.schema import Document, TransformComponent
 
     from rag_nodes.compare import Comparison
-    from rag_nodes.parsers import Preset, SpanNodeParser
+    from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import IngestReport, Progress
     from rag_nodes.query import QueryOptions
     from rag_nodes.readers import Limits, ReadResult
     from rag_nodes.settings import Settings
     from rag_nodes.store import Store
-    from rag_nodes.workspace.options import Choice
 
 MEMORY = ":memory:"
 """The store of whoever leaves nothing behind."""
@@ -52,13 +48,9 @@ class Workspace:
     Args:
         settings: models, limits and corpus; what the user chooses comes on top.
         store: folder or URL of the store, opened when it is first needed.
-        local_models: the user may type in addresses behind the server's firewall.
-        offer: parsers to choose from, see `rag_nodes.parsers.offered`; None for presets and
-            plug-ins.
         embed_model: model of LlamaIndex that embeds where the user names none; None for that of the
             settings, or, where these leave it open, of LlamaIndex's `Settings`.
         llm: model of LlamaIndex that answers, likewise.
-        documents: that can be loaded without a file, by the path they go by.
     """
 
     def __init__(
@@ -66,18 +58,12 @@ class Workspace:
         settings: Settings,
         *,
         store: str = MEMORY,
-        local_models: bool = False,
-        offer: Mapping[str, Preset] | None = None,
         embed_model: BaseEmbedding | None = None,
         llm: LLM | None = None,
-        documents: Mapping[Path, Document] = MappingProxyType({}),
     ) -> None:
         self._settings = settings
         self._given_models = {"embed_model": embed_model, "llm": llm}
-        self._given_documents = documents
         self._location = store
-        self._local_models = local_models
-        self._offer = offer
         self._lock = threading.Lock()
         self._store: Store | None = None
         self._documents: list[Document] = []
@@ -135,30 +121,24 @@ class Workspace:
             self._store = self._opened()
         return self._store
 
-    def models(
-        self, choice: Choice | None = None, *, answers: bool = True, check: bool = True
-    ) -> Models:
+    def models(self, *, answers: bool = True, check: bool = True) -> Models:
         """The models that will run, known to answer; what was tried out is not tried again.
 
         Args:
-            choice: what the user typed in; None for the models of the settings.
             answers: whether the LLM will be asked anything.
             check: try them out with a tiny request; False where nothing is to be asked at all.
 
         Raises:
-            ConfigurationError: an address that was typed in is not public, or is none.
             CredentialsError: a key is missing or was refused.
             MissingExtraError: the client of the model's server is not installed.
             ModelError: the server does not answer, or not as it should.
         """
-        settings, given = self._settings, self._settings.api_base
-        if choice is not None:
-            settings = effective_settings(settings, choice, local_models=self._local_models)
-        careful = must_be_public(settings.api_base, configured=given, local=self._local_models)
-        models = choose_models(settings, http_client=public_client if careful else None)
-        if choice is None or not names_models(choice):
-            models = self._with_given(models)
-        if check and settings != self._checked:
+        models = self._with_given(choose_models(self._settings))
+        return self._tried(models, self._settings, answers=answers) if check else models
+
+    def _tried(self, models: Models, settings: Settings, *, answers: bool = True) -> Models:
+        """The models, of which a tiny request was answered."""
+        if settings != self._checked:
             check_models(models, answers=answers)
             self._checked = settings
         return models
@@ -243,12 +223,10 @@ class Workspace:
         with self._lock:
             self._forget()
 
-    def _read(self, path: Path) -> Iterator[ReadResult]:
+    def read(self, path: Path) -> Iterator[ReadResult]:
         """The documents of one file, giving way to those of other users; a crawl has many."""
-        from rag_nodes.readers import ReadResult, read_all
+        from rag_nodes.readers import read_all
 
-        if given := self._given_documents.get(path):
-            return iter([ReadResult(path, given, None, 0.0)])
         limits = self.limits()
         limits = replace(limits, seconds=min(limits.seconds, FILE_SECONDS))
         return read_all([path], limits=limits)
@@ -287,17 +265,6 @@ class Workspace:
         except StoreError:
             # Only memory is at stake; the answers do not depend on it.
             logger.warning("unused collections could not be dropped", exc_info=True)
-
-
-def parsers_of(
-    choice: Choice, models: Models, offer: Mapping[str, Preset] | None = None
-) -> dict[str, SpanNodeParser]:
-    """The chosen parsers, by name; those that compare sentences do so with the models' embedding.
-
-    Raises:
-        ConfigurationError: see `make_parsers`.
-    """
-    return make_parsers(choice, models.sentence_model, offer)
 
 
 def aliased_parser(store: Store, alias: str, embedding_name: str) -> str:
@@ -342,24 +309,3 @@ def asked_preset(store: Store, corpus: str, embedding_name: str) -> str:
         return DEFAULT_PARSER
     stored = [name for name in PRESETS if is_present(name)]
     return stored[0] if len(stored) == 1 else DEFAULT_PARSER
-
-
-def is_stored(location: str) -> bool:
-    """Whether there may be documents at a store's location; opening a folder would make it."""
-    return "://" in location or (location != MEMORY and Path(location).is_dir())
-
-
-def cut(
-    document: Document, choice: Choice, offer: Mapping[str, Preset] | None = None
-) -> list[BaseNode]:
-    """The chunks of a document by the one chosen parser, without embedding them.
-
-    Raises:
-        ConfigurationError: options contradict each other or cost too much.
-        ParseError: cutting takes too long, or fails.
-        CancelledError: the user has left; see `interruptible`.
-    """
-    from rag_nodes.parsers.isolation import cutting
-
-    (parser,) = make_parsers(choice, None, offer).values()
-    return cutting.cut(parser, document, CUT_SECONDS)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import SecretStr
 
+from rag_nodes.apps.visitors.choice import Choice, effective_settings
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models.public_servers import check_address
-from rag_nodes.workspace import Choice
-from rag_nodes.workspace.options import effective_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -18,12 +18,12 @@ from visits import QUESTION, answers, ignore, written
 from rag_nodes.apps.sidebar.loading import Follower, LoadingEvents
 from rag_nodes.apps.visitors import jobs
 from rag_nodes.apps.visitors import session as session_module
+from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession, PageSessions
 from rag_nodes.errors import CancelledError, ConfigurationError, StoreError
 from rag_nodes.parsers import get_parser
 from rag_nodes.processes import Interrupt
 from rag_nodes.store import Store, open_store
-from rag_nodes.workspace import Choice
 from rag_nodes.workspace import workspace as workspace_module
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ def test_cancelling_ends_the_process_that_cuts(
 ) -> None:
     note = tmp_path / "process"
     parser = HangingNodeParser(note=str(note))
-    monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: {"fixed": parser})
+    monkeypatch.setattr(session_module, "make_parsers", lambda *_: {"fixed": parser})
     with ThreadPoolExecutor(1) as threads:
         loading = threads.submit(session.load, [red], Choice(("fixed",)), ignore)
         process = wait_for(note)
@@ -270,9 +270,9 @@ def test_a_document_that_cannot_be_cut_in_time_costs_its_column_and_no_other(
     session: PageSession, red: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parsers = {"slow": HangingNodeParser(), "fixed": get_parser("fixed")}
-    monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: parsers)
-    monkeypatch.setattr(workspace_module, "CUT_SECONDS", 1.0)
+    monkeypatch.setattr(session_module, "make_parsers", lambda *_: parsers)
+    monkeypatch.setattr(workspace_module, "CUT_SECONDS", 5.0)
     report = session.load([red], Choice(("slow", "fixed")), ignore)
     slow, fixed = report.columns
-    assert "longer than 1 s; choose another parser" in (slow.error or "")
+    assert "longer than 5 s; choose another parser" in (slow.error or "")
     assert (fixed.error, fixed.written) == (None, 1)

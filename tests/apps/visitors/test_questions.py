@@ -9,13 +9,13 @@ import pytest
 from llama_index.core.schema import Document
 from visits import ignore
 
+from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.questions import Questions
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
-from rag_nodes.workspace import Choice
-from rag_nodes.workspace.bounds import MOST_QUESTIONS
+from rag_nodes.workspace.limits import MOST_QUESTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path

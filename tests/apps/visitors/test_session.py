@@ -12,11 +12,11 @@ from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
 
 from rag_nodes.apps.tabs.compare.history import history
+from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession, PageSessions
 from rag_nodes.apps.visitors.turns import MOST_TURNS
 from rag_nodes.errors import ConfigurationError, CredentialsError
-from rag_nodes.workspace import Choice
-from rag_nodes.workspace.script import script_of
+from rag_nodes.operations.scripts import script_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,11 +11,10 @@ from rag_nodes.apps.sidebar.answering import AnsweringControls, build_answering,
 from rag_nodes.apps.sidebar.status import parsers_explained
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import count, notice, title_of
+from rag_nodes.apps.visitors.choice import MOST_COLUMNS, SECOND, Choice, default_of
 from rag_nodes.compare.sizing import EQUAL_SIZE
 from rag_nodes.parsers import COMPARED
 from rag_nodes.parsers.offer import offered, ranges_of
-from rag_nodes.workspace import Choice
-from rag_nodes.workspace.options import MOST_COLUMNS, SECOND, default_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from gradio.events import Dependency
 
     from rag_nodes.apps.sidebar.panel import Sidebar
+    from rag_nodes.apps.visitors.choice import Choice
     from rag_nodes.apps.visitors.session import PageSession, PageSessions
     from rag_nodes.pipeline import IngestReport, Progress
-    from rag_nodes.workspace import Choice
 
 logger = logging.getLogger(__name__)
 

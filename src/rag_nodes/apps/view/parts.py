@@ -6,8 +6,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from rag_nodes.apps.view.html import Html, join, name_of, tag
+from rag_nodes.apps.visitors.choice import is_second, preset_of
 from rag_nodes.parsers.presets import PRESETS, parser_names
-from rag_nodes.workspace.options import is_second, preset_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.evaluation.page import html_of
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers.isolation import cutting
-from rag_nodes.workspace.bounds import check_amount, check_plan
+from rag_nodes.workspace.limits import check_amount, check_plan
 from rag_nodes.workspace.workspace import CUT_SECONDS
 
 if TYPE_CHECKING:

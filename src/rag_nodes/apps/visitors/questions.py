@@ -12,7 +12,7 @@ from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.drafts.review import stretches
 from rag_nodes.evaluation.importers import place, read_labels
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.workspace.bounds import MOST_PASSAGES, check_file, check_labels, check_questions
+from rag_nodes.workspace.limits import MOST_PASSAGES, check_file, check_labels, check_questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

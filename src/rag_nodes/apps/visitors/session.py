@@ -6,8 +6,15 @@ import threading
 import time
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.apps.visitors.choice import (
+    effective_settings,
+    make_parsers,
+    names_models,
+    query_options,
+)
 from rag_nodes.apps.visitors.cuts import Cuts
 from rag_nodes.apps.visitors.evaluating import Evaluator
 from rag_nodes.apps.visitors.jobs import Job
@@ -16,19 +23,26 @@ from rag_nodes.apps.visitors.questions import Questions
 from rag_nodes.apps.visitors.scores import scale_for
 from rag_nodes.apps.visitors.turns import AT_FIRST, Asking, Growing, Turn, Turns, mixed, only_one
 from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError
-from rag_nodes.workspace.options import query_options
+from rag_nodes.models import choose_models
+from rag_nodes.models.public_servers import must_be_public, public_client
+from rag_nodes.parsers import offered
+from rag_nodes.readers import ReadResult
 from rag_nodes.workspace.sessions import Sessions
-from rag_nodes.workspace.workspace import Workspace, parsers_of
+from rag_nodes.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from llama_index.core.schema import Document
+
+    from rag_nodes.apps.visitors.choice import Choice
     from rag_nodes.apps.visitors.scores import SimilarityScale
     from rag_nodes.compare import ComparisonStream
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import Preset
     from rag_nodes.pipeline import FileOutcome, IngestReport, Progress
     from rag_nodes.settings import Settings
-    from rag_nodes.workspace.options import Choice
 
 
 class PageSession(Workspace):
@@ -36,6 +50,9 @@ class PageSession(Workspace):
 
     Args:
         settings: the server's; what the visitor types in comes on top.
+        local_models: the visitor may type in addresses behind the server's firewall.
+        offer: parsers to choose from; None for presets and plug-ins.
+        documents: that can be loaded without a file, by the path they go by.
         **options: of `Workspace`.
 
     Attributes:
@@ -48,8 +65,19 @@ class PageSession(Workspace):
         choice: what they were loaded with, so what the next question is answered with.
     """
 
-    def __init__(self, settings: Settings, **options: Any) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        local_models: bool = False,
+        offer: Mapping[str, Preset] | None = None,
+        documents: Mapping[Path, Document] = MappingProxyType({}),
+        **options: Any,
+    ) -> None:
         super().__init__(settings, **options)
+        self._local_models = local_models
+        self._offer = offer
+        self._given_documents = documents
         self._one_question = threading.Lock()
         self._cutting = threading.Lock()
         self._cuts: Cuts | None = None
@@ -135,6 +163,27 @@ class PageSession(Workspace):
             self._take_over(loaded)
             self.choice = choice
         return loaded.report
+
+    def read(self, path: Path) -> Iterator[ReadResult]:
+        """The documents of one file, or the one that was given for it."""
+        if given := self._given_documents.get(path):
+            return iter([ReadResult(path, given, None, 0.0)])
+        return super().read(path)
+
+    def models_of(self, choice: Choice, *, check: bool = True) -> Models:
+        """The models that the visitor chose, known to answer.
+
+        Raises:
+            ConfigurationError: an address that was typed in is not public, or is none.
+            RagNodesError: see `models`.
+        """
+        given = self._settings.api_base
+        settings = effective_settings(self._settings, choice, local_models=self._local_models)
+        careful = must_be_public(settings.api_base, configured=given, local=self._local_models)
+        models = choose_models(settings, http_client=public_client if careful else None)
+        if not names_models(choice):
+            models = self._with_given(models)
+        return self._tried(models, settings) if check else models
 
     def cancel(self) -> None:
         """End the loading that runs, if any; everything stays as it was before it."""
@@ -233,13 +282,13 @@ class PageSession(Workspace):
     ) -> Loaded:
         """Read, cut, embed and store; changes nothing but collections that nobody looks at."""
         started = time.perf_counter()
-        models = self.models(choice)
+        models = self.models_of(choice)
         loading.watch(models.embedding)
-        parsers = parsers_of(choice, models, self._offer)
+        parsers = make_parsers(choice, models.sentence_model, self._offer)
         known = wanted == self.paths and bool(self._documents)
         documents, files = self._documents, self._files
         if not known:
-            documents, files = read_documents(wanted, self._read, loading.step)
+            documents, files = read_documents(wanted, self.read, loading.step)
             self._vectors.clear()
         store = self.store if known else self._opened()
         options = query_options(self._settings, choice)
@@ -286,6 +335,29 @@ class PageSessions(Sessions[PageSession]):
     A tab that closes ends its session; one that never said goodbye ends after a while.
 
     Gradio's own per-session state is not used for this: it cannot be reached when a tab closes.
+
+    Args:
+        settings: of each session.
+        offer: parsers that visitors can choose; None for presets and plug-ins.
+        idle_seconds: see `Sessions`.
+        most: see `Sessions`.
+        clock: see `Sessions`.
+        **own: models and documents of whoever serves, see `PageSession`.
+
+    Attributes:
+        offer: parsers that visitors can choose.
     """
 
-    kind = PageSession
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        offer: Mapping[str, Preset] | None = None,
+        idle_seconds: float = 2 * 3600,
+        most: int = 100,
+        clock: Callable[[], float] = time.monotonic,
+        **own: Any,
+    ) -> None:
+        self.offer = offered() if offer is None else offer
+        make = partial(PageSession, settings, offer=self.offer, **own)
+        super().__init__(make, idle_seconds=idle_seconds, most=most, clock=clock)

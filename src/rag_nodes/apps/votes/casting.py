@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from rag_nodes.apps.sent import number_in
+from rag_nodes.apps.visitors.choice import headline_of
 from rag_nodes.apps.visitors.turns import MOST_VOTES
 from rag_nodes.apps.votes import view
 from rag_nodes.apps.votes.store import Vote, question_of, voter_of
 from rag_nodes.apps.votes.sums import Contender
 from rag_nodes.errors import StoreError
-from rag_nodes.workspace.options import headline_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,13 +10,13 @@ from rag_nodes.apps.sent import number_in, texts_of
 from rag_nodes.apps.tabs.chunks.events import ChunkLocation
 from rag_nodes.apps.view.html import Html, tag, visible
 from rag_nodes.apps.view.parts import button, count
+from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.apps.visitors.questions import labelled
 from rag_nodes.apps.visitors.requests import session_of
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import trimmed_passage
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
-from rag_nodes.workspace.options import MOST_QUESTION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.apps.view.html import Html, join, tag
 from rag_nodes.apps.view.parts import colour_of, count, notice, percent
 from rag_nodes.apps.view.plots import histogram
-from rag_nodes.workspace.options import headline_of
+from rag_nodes.apps.visitors.choice import headline_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ import gradio as gr
 from rag_nodes.apps.tabs import ASK_BEFORE_LEAVING, TabView
 from rag_nodes.apps.tabs.chunks.events import EMPTY, ChunksEvents
 from rag_nodes.apps.tabs.chunks.labelling import SELECT, LabelEvents
-from rag_nodes.workspace.options import MOST_QUESTION
+from rag_nodes.apps.visitors.choice import MOST_QUESTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

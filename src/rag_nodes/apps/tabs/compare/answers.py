@@ -24,11 +24,11 @@ from rag_nodes.apps.view.parts import (
     seconds,
     title_of,
 )
+from rag_nodes.apps.visitors.choice import headline_of
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
 from rag_nodes.query.answering import BETWEEN_EXTRACTS
 from rag_nodes.query.citations import marks_of
-from rag_nodes.workspace.options import headline_of
 
 if TYPE_CHECKING:
     from rag_nodes.apps.visitors.scores import SimilarityScale

@@ -15,11 +15,11 @@ from rag_nodes.apps.sent import Sent
 from rag_nodes.apps.tabs.compare.history import history
 from rag_nodes.apps.tabs.compare.labels import call_right
 from rag_nodes.apps.view.html import tag
+from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.apps.visitors.requests import session_of
 from rag_nodes.apps.visitors.turns import AT_FIRST
 from rag_nodes.apps.votes.casting import Voting
 from rag_nodes.errors import ConfigurationError, DatasetError
-from rag_nodes.workspace.options import MOST_QUESTION
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from rag_nodes.apps.tabs.compare.events import (
 )
 from rag_nodes.apps.tabs.compare.history import history
 from rag_nodes.apps.tabs.compare.places import PlaceEvents
-from rag_nodes.workspace.options import MOST_QUESTION
+from rag_nodes.apps.visitors.choice import MOST_QUESTION
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from rag_nodes.apps.view.html import tag
 from rag_nodes.apps.view.parts import empty, title_of
 from rag_nodes.apps.visitors.requests import cuts_of
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.workspace.script import script_name, script_of
+from rag_nodes.operations.scripts import script_name, script_of
 
 if TYPE_CHECKING:
     from rag_nodes.apps.visitors.cuts import Cuts

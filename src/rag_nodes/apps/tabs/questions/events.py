@@ -17,6 +17,7 @@ from rag_nodes.apps.tabs.chunks.events import ChunkLocation
 from rag_nodes.apps.tabs.questions.card import card
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import count, empty
+from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.apps.visitors.questions import read_questions
 from rag_nodes.apps.visitors.requests import session_of
 from rag_nodes.errors import DatasetError, DatasetTooLargeError, RagNodesError
@@ -24,7 +25,6 @@ from rag_nodes.evaluation.checks import DRAFTED
 from rag_nodes.evaluation.drafts import draft_questions
 from rag_nodes.evaluation.drafts.review import TO_ASK, following, free, lengthened, next_to_ask
 from rag_nodes.evaluation.importers import plain_of
-from rag_nodes.workspace.options import MOST_QUESTION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ import gradio as gr
 
 from rag_nodes.apps.tabs import ASK_BEFORE_LEAVING, LEAVE_FREELY, TabView
 from rag_nodes.apps.tabs.questions.events import DRAFTS, EMPTY, MOST_DRAFTS, QuestionEvents
-from rag_nodes.workspace.options import MOST_QUESTION
+from rag_nodes.apps.visitors.choice import MOST_QUESTION
 
 if TYPE_CHECKING:
     from rag_nodes.apps.tabs.chunks.tab import ChunksTab

@@ -14,17 +14,16 @@ import pytest
 from pydantic import SecretStr
 
 from rag_nodes.apps.tabs.export.tab import EMPTY, ExportEvents
+from rag_nodes.apps.visitors.choice import Choice, make_parsers
 from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import choose_models
+from rag_nodes.operations.scripts import script_name, script_of
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
-from rag_nodes.workspace import Choice
-from rag_nodes.workspace.options import make_parsers
-from rag_nodes.workspace.script import script_name, script_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError, DatasetTooLargeError
-from rag_nodes.parsers.offer import LEAST_CHUNK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,6 +105,8 @@ def check_plan(plan: EvaluationPlan) -> None:
     Raises:
         ConfigurationError: one is out of range, or there are too many.
     """
+    from rag_nodes.parsers.offer import LEAST_CHUNK
+
     for name, least, values in (
         ("budget", 1, plan.budgets),
         ("size", LEAST_CHUNK, plan.sizes),

@@ -13,7 +13,6 @@ from rag_nodes.parsers.preset_files import base_of
 from rag_nodes.parsers.presets import parser_names, preset_named
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, FASTEMBED
-from rag_nodes.workspace.options import preset_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -202,9 +201,8 @@ def _steps(vector: str) -> dict[str, str]:
 
 def _preset_for(name: str, parser: SpanNodeParser) -> str:
     """The preset that makes such a parser: that of its name, else one of its class."""
-    named = preset_of(name)
-    known = named in parser_names() and preset_named(named).parser is type(parser)
-    return named if known else base_of(parser).name
+    known = name in parser_names() and preset_named(name).parser is type(parser)
+    return name if known else base_of(parser).name
 
 
 def _models(models: Models) -> str:

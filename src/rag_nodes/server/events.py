@@ -1,0 +1,172 @@
+"""Work for a client of REST: its result as JSON, or what happens on the way as events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from rag_nodes.errors import RagNodesError
+from rag_nodes.operations.run import Said
+from rag_nodes.query.types import (
+    Cancelled,
+    CitationSeen,
+    Delta,
+    Failed,
+    Finished,
+    Retrieved,
+    UnknownSource,
+)
+from rag_nodes.server.failures import public
+from rag_nodes.server.served import Milestones
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from starlette.types import Receive, Scope, Send
+
+    from rag_nodes.processes import Interrupt
+    from rag_nodes.server.workers import Workers
+
+MEDIA_TYPE = "text/event-stream"
+_PASSAGE = ("number", "file_name", "page", "start", "end", "quote")
+"""What an event says of a citation."""
+_STEP = ("stage", "name", "done", "total", "seconds_left")
+"""What an event says of a step."""
+logger = logging.getLogger(__name__)
+
+
+class _Result(NamedTuple):
+    """The last event of what went well."""
+
+    data: dict[str, Any]
+
+
+class Work:
+    """One operation in a thread.
+
+    Args:
+        perform: does it, telling its events, and gives back the reply.
+        workers: threads for the work, and for waiting for it.
+        interrupt: ends it.
+        release: called once it has ended, whichever way.
+    """
+
+    def __init__(
+        self,
+        perform: Callable[[Callable[[object], None]], dict[str, Any]],
+        workers: Workers,
+        interrupt: Interrupt,
+        release: Callable[[], None],
+    ) -> None:
+        self._perform = perform
+        self._workers = workers
+        self._release = release
+        self.stop = interrupt.set
+        self._queue: SimpleQueue[object] = SimpleQueue()
+
+    async def answered(self, *, stream: bool) -> Response:
+        """The reply; of a stream the beginning, so that what fails at once is no stream.
+
+        Raises:
+            Exception: what the work raised.
+        """
+        if not stream:
+            try:
+                return JSONResponse(await self._workers.thread(self._perform, lambda _: None))
+            finally:
+                self._release()
+        self._running = asyncio.create_task(self._workers.thread(self._run))
+        self._running.add_done_callback(lambda _: self._release())
+        first = await self.next()
+        if isinstance(first, Exception):
+            raise first
+        return _Events(self, first)
+
+    async def next(self) -> object:
+        """The next event, waiting for it; the last one is the result or an error."""
+        return await self._workers.thread(self._queue.get)
+
+    def _run(self) -> None:
+        try:
+            self._queue.put(_Result(self._perform(Milestones(self._queue.put))))
+        except Exception as error:  # noqa: BLE001 -- whoever waits for the end must hear of it
+            self._queue.put(error)
+
+
+class _Events(StreamingResponse):
+    """The events of some work, which ends where nobody reads them any more."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, work: Work, first: object) -> None:
+        self._work = work
+        super().__init__(self._lines(first), headers={"cache-control": "no-store"})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events until there are no more, or nobody listens."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._work.stop()
+
+    async def _lines(self, event: object) -> AsyncIterator[str]:
+        while not isinstance(event, _Result | Exception):
+            yield _line(*described(event))
+            event = await self._work.next()
+        if isinstance(event, _Result):
+            yield _line("result", event.data)
+        else:
+            if not isinstance(event, RagNodesError):
+                logger.error("a request failed", exc_info=event)
+            yield _line("failed", _problem(event))
+        yield _line("end", {})
+
+
+def described(event: Any) -> tuple[str, dict[str, Any]]:
+    """Name and data of an event; those of an answer say which parser it is of."""
+    if type(event) is tuple:
+        parser, inner = event
+        name, data = _of_an_answer(inner)
+        return name, {"parser": parser, **data}
+    if isinstance(event, Said):
+        return event.level, {"words": event.words}
+    if hasattr(event, "done"):
+        return "progress", {one: getattr(event, one, None) for one in _STEP}
+    return type(event).__name__.lower(), event._asdict()
+
+
+def _of_an_answer(event: Any) -> tuple[str, dict[str, Any]]:
+    data: dict[str, Any] = {}
+    match event:
+        case Retrieved(hits=hits):
+            name, data = "retrieved", {"found": len(hits)}
+        case Delta(text=text):
+            name, data = "delta", {"text": text}
+        case CitationSeen(citation=citation):
+            name, data = "citation", {one: getattr(citation, one) for one in _PASSAGE}
+        case UnknownSource(number=number):
+            name, data = "unknown_source", {"number": number}
+        case Finished():
+            name = "finished"
+        case Failed(error=error, text=text):
+            name, data = "failed", {**_problem(error), "text": text}
+        case Cancelled(text=text):
+            name, data = "cancelled", {"text": text}
+        case _:
+            raise TypeError(f"an answer has no event {type(event).__name__}")
+    return name, data
+
+
+def _problem(error: Exception) -> dict[str, Any]:
+    _, what, remedy = public(error)
+    return {"error": what, "remedy": remedy}
+
+
+def _line(name: str, data: dict[str, Any]) -> str:
+    """One event; line breaks inside the data are escaped by JSON."""
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n"

@@ -1,0 +1,158 @@
+"""MCP: a tool per operation, for agents, over streamable HTTP; none of them changes anything.
+
+The official SDK is mounted instead of Gradio's support: that would make tools of the page's
+events, whose inputs are two dozen sliders and whose answers are HTML.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import suppress
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import anyio
+import anyio.from_thread
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
+from starlette.routing import Route
+
+from rag_nodes import IDENTITY
+from rag_nodes.errors import RagNodesError
+from rag_nodes.operations import OPERATIONS, Operation
+from rag_nodes.operations.base import model_for
+from rag_nodes.server.failures import public
+from rag_nodes.server.schemas import named_parsers, schema_of, shortened
+from rag_nodes.server.served import Milestones, reply_of, request_of
+from rag_nodes.server.workers import ended_by_leaving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rag_nodes.server.served import Served
+
+PATH = "/mcp"
+"""Where the tools are."""
+_READ_ONLY = ToolAnnotations(
+    readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
+)
+logger = logging.getLogger(__name__)
+
+
+class Tools(NamedTuple):
+    """The tools of a server.
+
+    Attributes:
+        route: answers at `PATH`.
+        manager: runs as long as the server does, see its `run`.
+    """
+
+    route: Route
+    manager: StreamableHTTPSessionManager
+
+
+def make_mcp(served: Served) -> Tools:
+    """A tool for each operation that agents may ask for, without sessions.
+
+    Args:
+        served: the server they are part of.
+    """
+    offered = {_tool_name(one): one for one in OPERATIONS if "mcp" in one.surfaces}
+    tools = [_tool(one, tuple(served.offer)) for one in offered.values()]
+    server: Server[Any, Any] = Server(
+        "rag_nodes",
+        version=version("rag-nodes"),
+        instructions=f"{IDENTITY} The tools cut texts, answer questions from them with "
+        "citations, and evaluate parsers on labelled questions.",
+    )
+
+    @server.list_tools()  # type: ignore[no-untyped-call, untyped-decorator]
+    async def listed() -> list[Tool]:
+        return tools
+
+    @server.call_tool(validate_input=False)  # type: ignore[untyped-decorator]
+    async def call(name: str, arguments: dict[str, Any]) -> CallToolResult:
+        if name not in offered:
+            return _refused(f"unknown tool {name!r}; choose one of: {', '.join(offered)}")
+        try:
+            return _result(await _done(served, offered[name], arguments, server.request_context))
+        except RagNodesError as error:
+            return _refused("; ".join(public(error)[1:]))
+        except Exception as error:
+            logger.exception("a tool failed")
+            return _refused("; ".join(public(error)[1:]))
+
+    manager = StreamableHTTPSessionManager(
+        server,
+        stateless=True,
+        # Events, unlike one JSON document, can tell of progress before the result.
+        json_response=False,
+        max_request_body_size=served.limits.body_bytes,
+        # `Gate` has looked at host and origin already.
+        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+    return Tools(Route(PATH, manager.asgi_app), manager)
+
+
+async def _done(
+    served: Served, operation: Operation, arguments: dict[str, Any], context: Any
+) -> dict[str, Any]:
+    """Do it in a thread as long as the agent waits."""
+    request = context.request
+    asked = request_of(operation, "mcp", arguments)
+    caller = served.caller(request.client.host if request.client else "")
+    async with ended_by_leaving(request):
+        return await served.workers.run(
+            caller, served.perform, operation, "mcp", asked, _telling(context)
+        )
+
+
+def _telling(context: Any) -> Callable[[object], None]:
+    """What tells an agent that asked for it, from any thread, how far the work is."""
+    token = context.meta.progressToken if context.meta else None
+
+    def tell(event: Any) -> None:
+        if token is None or not hasattr(event, "done"):
+            return
+        words = f"{event.stage}: {event.name}"
+        # An agent that has left ends the work in another way.
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            anyio.from_thread.run(
+                context.session.send_progress_notification,
+                token,
+                event.done,
+                event.total,
+                words,
+                str(context.request_id),
+            )
+
+    return Milestones(tell)
+
+
+def _tool_name(operation: Operation) -> str:
+    return operation.name.replace(" ", "_")
+
+
+def _tool(operation: Operation, parsers: tuple[str, ...]) -> Tool:
+    """How agents see an operation."""
+    taken = schema_of(model_for(operation.request, "mcp"))
+    return Tool(
+        name=_tool_name(operation),
+        title=operation.name.capitalize(),
+        description=operation.summary,
+        inputSchema=shortened(named_parsers(taken, parsers)),
+        outputSchema=schema_of(model_for(reply_of(operation, "mcp"), "mcp"), reply=True),
+        annotations=_READ_ONLY,
+    )
+
+
+def _result(found: dict[str, Any]) -> CallToolResult:
+    text = json.dumps(found, ensure_ascii=False)
+    return CallToolResult(content=[TextContent(type="text", text=text)], structuredContent=found)
+
+
+def _refused(words: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=words)], isError=True)

@@ -1,0 +1,465 @@
+"""REST: an address per operation, and by hand what is about sessions."""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+from contextlib import ExitStack
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
+from fastapi.security import HTTPBasic, HTTPBearer
+from pydantic import BaseModel, ConfigDict
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse
+
+from rag_nodes import IDENTITY
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.metadata import READ_WARNINGS, TOTAL_PAGES, display_name
+from rag_nodes.models import choose_models
+from rag_nodes.operations import OPERATIONS, Operation
+from rag_nodes.operations.base import model_for
+from rag_nodes.server.events import MEDIA_TYPE, Work
+from rag_nodes.server.failures import install_handlers
+from rag_nodes.server.schemas import named_parsers
+from rag_nodes.server.served import reply_of, request_of
+from rag_nodes.server.uploads import Received, received_of, save
+from rag_nodes.server.workers import ended_by_leaving
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import BinaryIO
+
+    from llama_index.core.schema import Document
+
+    from rag_nodes.server.gate import Access
+    from rag_nodes.server.served import Served
+    from rag_nodes.server.workers import Caller
+    from rag_nodes.workspace.session import Session
+
+_MOST_PARTS = 1000
+"""Parts of a form; each costs memory, even an empty one."""
+_DESCRIPTION = f"""\
+{IDENTITY}
+
+Bring documents with /upload, keep the `session` it answers, and send it as X-Session with every
+question. Sessions are separate, and end with /clear or after two idle hours. Every refusal is
+`{{"error": …, "remedy": …}}`.
+"""
+_TAGS = [
+    {"name": "sessions", "description": "Your documents: brought, looked at, forgotten."},
+    {"name": "operations", "description": "What is done with them."},
+]
+
+
+class _Reply(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class Problem(_Reply):
+    """Why a request was refused or failed."""
+
+    error: str
+    """What is wrong."""
+    remedy: str
+    """What helps."""
+
+
+class UploadedFile(_Reply):
+    """What became of a file, or of one page of a crawl."""
+
+    name: str
+    """Its name, made harmless."""
+    status: str
+    """read or failed."""
+    document: str | None = None
+    """Id of the document; null where it failed."""
+    pages: int | None = None
+    """Pages; null for formats without any."""
+    characters: int = 0
+    """Characters of its text."""
+    warnings: list[str] = []
+    """What could not be taken over."""
+    error: str | None = None
+    """Why it failed."""
+    remedy: str | None = None
+    """What helps."""
+
+    @classmethod
+    def of(cls, received: Received) -> UploadedFile:
+        """What was received, as a row."""
+        one = received.document
+        if one is None:
+            error, remedy = received.error, received.remedy
+            return cls(name=received.name, status="failed", error=error, remedy=remedy)
+        return cls(
+            name=received.name,
+            status="read",
+            document=one.doc_id,
+            pages=one.metadata.get(TOTAL_PAGES),
+            characters=len(one.text),
+            warnings=[str(word) for word in one.metadata.get(READ_WARNINGS) or ()],
+        )
+
+
+class Uploaded(_Reply):
+    """The session and the files that were sent to it."""
+
+    session: str
+    """Send it as X-Session with every further request."""
+    files: list[UploadedFile]
+    """In the order they were sent."""
+
+
+class Brought(_Reply):
+    """The session, and the questions that were read into it."""
+
+    session: str
+    """Send it as X-Session with every further request."""
+    format: str
+    """In which format they are."""
+    questions: int
+    """How many there are."""
+    documents: int
+    """Documents of the session, with those the file brought."""
+
+
+class SessionDocument(_Reply):
+    """One document of a session."""
+
+    document: str
+    """Its id."""
+    name: str
+    """Its file name."""
+    pages: int | None
+    """Pages; null for formats without any."""
+    characters: int
+    """Characters of its text."""
+
+    @classmethod
+    def of(cls, one: Document) -> SessionDocument:
+        """A document, as a row."""
+        pages, name = one.metadata.get(TOTAL_PAGES), display_name(one.metadata)
+        return cls(document=one.doc_id, name=name, pages=pages, characters=len(one.text))
+
+
+class OfferedParser(_Reply):
+    """One way to cut documents."""
+
+    name: str
+    """What requests call it."""
+    title: str
+    """For display."""
+    summary: str
+    """How it cuts."""
+
+
+class Status(_Reply):
+    """What this server is, and what your session holds."""
+
+    version: str
+    """Of rag_nodes."""
+    models: str
+    """Which models run."""
+    parsers: list[OfferedParser]
+    """What requests may name."""
+    documents: list[SessionDocument] | None
+    """Of your session; null without X-Session."""
+
+
+class Cleared(_Reply):
+    """The session is over."""
+
+    cleared: bool = True
+    """Its documents and chunks are gone."""
+
+
+SessionId = Annotated[
+    str | None,
+    Header(alias="X-Session", max_length=100, description="What /upload answered as session."),
+]
+_FAILURES: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "description": words}
+    for status, words in (
+        (401, "The token is missing or wrong."),
+        (403, "The page of another site sent it."),
+        (404, "No such session or document."),
+        (413, "Over a limit of bytes, files or documents."),
+        (421, "Spoken to under a foreign name."),
+        (422, "Something in the request does not fit."),
+        (429, "Too many wrong tokens; Retry-After says when."),
+        (503, "Busy, or a model or the store does not answer."),
+    )
+}
+_STREAMED: dict[str, Any] = {
+    "description": "JSON, or with `Accept: text/event-stream` events as the work goes on, then "
+    "`result` or `failed`, then `end`.",
+    "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
+}
+_FILE = {"type": "string", "format": "binary"}
+
+
+def _form(name: str, schema: dict[str, Any], words: str) -> dict[str, Any]:
+    """A form with one field."""
+    fields = {name: {**schema, "description": words}}
+    form = {"schema": {"type": "object", "required": [name], "properties": fields}}
+    return {"requestBody": {"required": True, "content": {"multipart/form-data": form}}}
+
+
+_DOCUMENTS = _form(
+    "files",
+    {"type": "array", "minItems": 1, "items": _FILE},
+    "PDF, DOCX, HTML, Markdown, CSV, text or crawls.",
+)
+_QUESTIONS = _form(
+    "questions",
+    _FILE,
+    "A sheet (CSV, XLSX) of questions and quotes or pages, our JSON, or a file of LlamaIndex, "
+    "RAGAS, TruLens, LangSmith, promptfoo or SQuAD.",
+)
+
+
+def make_api(served: Served, access: Access | None = None) -> FastAPI:
+    """The API, to be mounted at `/api`; `Gate` and `BodyLimits` belong around it.
+
+    Args:
+        served: the server it is part of.
+        access: what requests have to show, for the document; the gate checks it.
+    """
+    api = FastAPI(
+        title="rag_nodes",
+        version=version("rag-nodes"),
+        description=_DESCRIPTION,
+        dependencies=_schemes(access),
+        openapi_tags=_TAGS,
+        servers=[{"url": "/api"}],
+        root_path_in_servers=False,
+        docs_url=None,  # both pages load scripts from other hosts
+        redoc_url=None,
+    )
+    install_handlers(api)
+    router = APIRouter(responses=_FAILURES)
+    _SessionRoutes(served).add_to(router)
+    for operation in OPERATIONS:
+        if "rest" in operation.surfaces:
+            _add_operation(router, operation, served)
+    api.include_router(router)
+    api.openapi_schema = document = named_parsers(api.openapi(), tuple(served.offer))
+    page = _page_of(document)
+
+    @api.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return HTMLResponse(page)
+
+    return api
+
+
+def _schemes(access: Access | None) -> list[Any]:
+    """What opens the server, as the document says it."""
+    bearer = [HTTPBearer(auto_error=False)] if access and access.token else []
+    basic = [HTTPBasic(auto_error=False)] if access and access.password else []
+    return [Depends(one) for one in (*bearer, *basic)]
+
+
+def _add_operation(router: APIRouter, operation: Operation, served: Served) -> None:
+    """The address of an operation."""
+
+    async def done(body: Any, request: Request, x_session: SessionId = None) -> Any:
+        asked = request_of(operation, "rest", body.model_dump(exclude_unset=True))
+        return await _answered(served, operation, asked, request, x_session)
+
+    done.__annotations__["body"] = model_for(operation.request, "rest")
+    done.__annotations__["x_session"] = SessionId
+    done.__annotations__["request"] = Request
+    path = operation.name.replace(" ", "/")
+    router.post(
+        f"/{path}",
+        response_model=model_for(reply_of(operation, "rest"), "rest"),
+        responses={200: _STREAMED},
+        operation_id=operation.name.replace(" ", "_"),
+        tags=["operations"],
+        summary=operation.summary.removesuffix("."),
+        description=operation.summary,
+    )(done)
+
+
+async def _answered(
+    served: Served, operation: Operation, asked: Any, request: Request, key: str | None
+) -> Response:
+    """The reply, or a stream of events that ends in it."""
+    with ExitStack() as held:
+        session: Session | None = None
+        if getattr(asked, "text", None) is None:  # else it brings what it is about
+            served.check_known(key)
+            session = held.enter_context(served.sessions.holding(str(key)))
+        address = request.client.host if request.client else ""
+        held.callback(served.workers.hold(served.caller(address, key)))
+        perform = partial(served.perform, operation, "rest", asked, session=session)
+        async with ended_by_leaving(request) as interrupt:
+            work = Work(perform, served.workers, interrupt, held.pop_all().close)
+            return await work.answered(stream=MEDIA_TYPE in request.headers.get("accept", ""))
+
+
+class _SessionRoutes:
+    """What is about sessions; the docstrings are what OpenAPI shows."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+
+    def add_to(self, router: APIRouter) -> None:
+        """Make the addresses known."""
+        for method, path, summary, done, more in (
+            ("POST", "/upload", "Bring documents", self.upload, _DOCUMENTS),
+            ("POST", "/questions", "Bring questions", self.bring, _QUESTIONS),
+            ("GET", "/status", "See what there is", self.status, None),
+            ("POST", "/clear", "Forget everything", self.clear, None),
+        ):
+            router.add_api_route(
+                path,
+                done,
+                methods=[method],
+                operation_id=path.removeprefix("/"),
+                tags=["sessions"],
+                summary=summary,
+                openapi_extra=more,
+            )
+
+    async def upload(self, request: Request, x_session: SessionId = None) -> Uploaded:
+        """Read documents into your session, or into a new one without X-Session.
+
+        Each file ends as read or failed; a bad one does not stop the rest.
+        """
+        key, caller = self._opened(request, x_session)
+        try:
+            with self._served.sessions.holding(key) as session:
+                async with request.form(max_files=_MOST_PARTS, max_fields=_MOST_PARTS) as form:
+                    files = [
+                        (one.filename, one.file)
+                        for one in form.getlist("files")
+                        if isinstance(one, UploadFile)
+                    ]
+                    self._check_number(len(files))
+                    rows = await self._served.workers.run(caller, self._read, session, files)
+        except HTTPException as error:
+            if str(error.detail).startswith("Too many"):  # Starlette's limit of parts is of size
+                raise HTTPException(413, "the upload has too many parts") from error
+            raise
+        return Uploaded(session=key, files=rows)
+
+    async def bring(self, request: Request, x_session: SessionId = None) -> Brought:
+        """Read a file of labelled questions into your session, or into a new one.
+
+        They take the place of those that were there. Texts that come with them become the
+        documents of a session that has none.
+        """
+        key, caller = self._opened(request, x_session)
+        with self._served.sessions.holding(key) as session:
+            async with request.form(max_files=2, max_fields=2) as form, ended_by_leaving(request):
+                file = form.get("questions")
+                if not isinstance(file, UploadFile):
+                    raise ConfigurationError("no file in the field 'questions'; send one")
+                return await self._served.workers.run(caller, self._brought, key, session, file)
+
+    async def status(self, x_session: SessionId = None) -> Status:
+        """Version, models, parsers and, with X-Session, your documents."""
+        served, documents = self._served, None
+        if x_session is not None:
+            served.check_known(x_session)
+            with served.sessions.holding(x_session) as session:
+                documents = [SessionDocument.of(one) for one in session.documents]
+        # Takes no place: whoever asks whether the server lives should hear so when it is busy.
+        models = await served.workers.thread(choose_models, served.settings)
+        return Status(
+            version=version("rag-nodes"),
+            models=models.describe(),
+            parsers=[
+                OfferedParser(name=one.name, title=one.title, summary=one.summary)
+                for one in served.offer.values()
+            ],
+            documents=documents,
+        )
+
+    async def clear(self, x_session: SessionId = None) -> Cleared:
+        """End your session: its documents, chunks and running answers."""
+        self._served.check_known(x_session)
+        await self._served.workers.thread(self._served.sessions.end, x_session)
+        return Cleared()
+
+    def _opened(self, request: Request, key: str | None) -> tuple[str, Caller]:
+        """The id of the session, or a new one, and whose places the request takes."""
+        if key is not None:
+            self._served.check_known(key)
+        address = request.client.host if request.client else ""
+        return key or secrets.token_urlsafe(24), self._served.caller(address, key)
+
+    def _brought(self, key: str, session: Session, file: UploadFile) -> Brought:
+        """Read questions into the session; nothing of the file stays on the disk."""
+        with tempfile.TemporaryDirectory(prefix="rag_nodes_") as folder:
+            path = save(file.file, file.filename, Path(folder, "questions"))
+            labels = session.bring(path, most=self._served.limits.documents)
+        return Brought(
+            session=key,
+            format=labels.form,
+            questions=len(labels.questions),
+            documents=len(session.documents),
+        )
+
+    def _read(
+        self, session: Session, files: Sequence[tuple[str | None, BinaryIO]]
+    ) -> list[UploadedFile]:
+        """Read files into the session; nothing of them stays on the disk."""
+        received: list[Received] = []
+        with tempfile.TemporaryDirectory(prefix="rag_nodes_") as folder:
+            for position, (name, stream) in enumerate(files):
+                path = save(stream, name, Path(folder, str(position)))
+                received += received_of(path, session.read)
+        documents = [one.document for one in received if one.document is not None]
+        session.take(documents, most=self._served.limits.documents)
+        return [UploadedFile.of(one) for one in received]
+
+    def _check_number(self, files: int) -> None:
+        most = self._served.limits.upload_files
+        if not files:
+            raise ConfigurationError("no file in the field 'files'; send at least one")
+        if files > most:
+            raise HTTPException(413, f"the upload has more than {most} files")
+
+
+_PAGE = """\
+<!doctype html><html lang="en"><head><meta charset="utf-8"><title>rag_nodes: REST</title>
+<meta name="viewport" content="width=device-width"><style>
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+th, td { text-align: left; vertical-align: top; padding: .2rem 1rem .2rem 0 }
+p { white-space: pre-line }
+</style></head><body><h1>rag_nodes {{ info.version }}</h1><p>{{ info.description }}</p>
+<p>As data for programs: <a href="openapi.json">openapi.json</a></p>
+{% for path, methods in paths.items() %}{% for method, it in methods.items() %}
+<h2 id="{{ it.operationId }}"><code>{{ method.upper() }} /api{{ path }}</code></h2>
+<p>{{ it.description }}</p>
+{% set schema = bodies[it.operationId] %}{% if schema %}<table>
+<tr><th>field</th><th>meaning</th></tr>
+{% for name, field in schema.properties.items() %}<tr><td><code>{{ name }}</code>
+{%- if name in schema.get("required", []) %} (required){% endif %}</td>
+<td>{{ field.description }}</td></tr>
+{% endfor %}</table>{% endif %}{% endfor %}{% endfor %}</body></html>
+"""
+
+
+def _page_of(document: dict[str, Any]) -> str:
+    """The OpenAPI document as a page that loads nothing from anywhere."""
+    from jinja2 import Environment
+
+    schemas = document["components"]["schemas"]
+    bodies: dict[str, Any] = {}
+    for methods in document["paths"].values():
+        for it in methods.values():
+            content = it.get("requestBody", {}).get("content", {})
+            schema: dict[str, Any] = next((one["schema"] for one in content.values()), {})
+            name = str(schema.get("$ref", "")).rpartition("/")[2]
+            bodies[it["operationId"]] = schemas.get(name) or schema
+    template = Environment(autoescape=True).from_string(_PAGE)
+    return template.render(info=document["info"], paths=document["paths"], bodies=bodies)

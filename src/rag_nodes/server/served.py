@@ -1,0 +1,181 @@
+"""What REST and MCP do alike: a request made whole, the work for it, and what may be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from rag_nodes.errors import ConfigurationError, SessionEndedError
+from rag_nodes.operations.base import model_for
+from rag_nodes.operations.files import text_document
+from rag_nodes.operations.run import Run
+from rag_nodes.server.failures import misfits, without_paths
+from rag_nodes.server.workers import Caller, Workers
+from rag_nodes.workspace.session import Session
+from rag_nodes.workspace.sessions import Sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rag_nodes.operations import Operation
+    from rag_nodes.operations.base import Reply, Request, Surface
+    from rag_nodes.parsers import Preset
+    from rag_nodes.server.limits import ServerLimits
+    from rag_nodes.settings import Settings
+
+_WORDS = frozenset({"error", "remedy", "reason", "incomplete", "warnings", "size_remark", "detail"})
+"""Fields in which a message of this computer may stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """One server as REST and MCP see it.
+
+    Attributes:
+        settings: models, store and corpus.
+        offer: parsers that may be named.
+        sessions: of the visitors of REST.
+        workers: threads for what blocks.
+        limits: how much one request may bring.
+    """
+
+    settings: Settings
+    offer: Mapping[str, Preset]
+    sessions: Sessions[Session]
+    workers: Workers
+    limits: ServerLimits
+
+    @classmethod
+    def of(cls, settings: Settings, offer: Mapping[str, Preset], limits: ServerLimits) -> Served:
+        """A server that nobody has asked yet."""
+        sessions = Sessions(
+            partial(Session, settings), idle_seconds=limits.idle_seconds, most=limits.sessions
+        )
+        return cls(settings, offer, sessions, Workers(limits), limits)
+
+    def perform(
+        self,
+        operation: Operation,
+        surface: Surface,
+        asked: Request,
+        emit: Callable[[object], None],
+        session: Session | None = None,
+    ) -> dict[str, Any]:
+        """Do it, and give back what a visitor may see of the result.
+
+        Args:
+            operation: what is asked for.
+            surface: where.
+            asked: the request; a text in it takes the place of the session's documents.
+            emit: hears of every event, from any thread.
+            session: the visitor's; None for one that is gone afterwards.
+
+        Raises:
+            CancelledError: the visitor has left; see `interruptible`.
+            RagNodesError: what the operation raises.
+        """
+        with ExitStack() as held:
+            text = getattr(asked, "text", None)
+            if session is None or text is not None:
+                session = held.enter_context(Session(self.settings))
+                session.take([text_document(text)] if text is not None else [], most=1)
+            held.enter_context(session.turn())
+            run = Run.for_visitor(
+                self.settings,
+                emit,
+                workspace=session,
+                documents=session.documents,
+                offer=self.offer,
+            )
+            held.callback(run.close)
+            run.tell(asked)
+            result = operation.function(asked, run)
+            data = result.brief() if surface == "mcp" else result.as_dict()
+            return seen(operation, surface, data)
+
+    def caller(self, address: str, key: str | None = None) -> Caller:
+        """Whose places a request takes: its session's, else those of where it comes from."""
+        if key is not None and key in self.sessions:
+            return self.workers.session(key)
+        return self.workers.address(address)
+
+    def check_known(self, key: str | None) -> None:
+        """Only ids that we gave out lead to a session.
+
+        Raises:
+            SessionEndedError: it is missing, has ended, or never was.
+        """
+        if key is None or key not in self.sessions:
+            raise SessionEndedError(
+                "no such session, or it has ended; POST documents to /api/upload first"
+            )
+
+
+def request_of(operation: Operation, surface: Surface, given: Mapping[str, Any]) -> Request:
+    """The whole request, as the operation takes it, of what was sent.
+
+    Raises:
+        ConfigurationError: a field is not of this surface or out of its bounds, or several
+            contradict each other.
+    """
+    try:
+        taken = model_for(operation.request, surface).model_validate(given)
+        return operation.request.model_validate(taken.model_dump(exclude_unset=True))
+    except ValidationError as error:
+        found = misfits(error.errors(include_url=False, include_input=False))
+        raise ConfigurationError(f"{found}; correct the request and send it again") from None
+
+
+def seen(operation: Operation, surface: Surface, data: Mapping[str, Any]) -> dict[str, Any]:
+    """What a visitor may see of a result: the fields of its reply, and no path of the server."""
+    found = (
+        model_for(reply_of(operation, surface), surface)
+        .model_validate(data)
+        .model_dump(mode="json")
+    )
+    cleaned: dict[str, Any] = clean(found)
+    return cleaned
+
+
+def reply_of(operation: Operation, surface: Surface) -> type[Reply]:
+    """What visitors get of an operation."""
+    reply = operation.reply(surface)
+    if reply is None:
+        raise TypeError(f"{operation.name} has no reply for those who may not see everything")
+    return reply
+
+
+def clean(value: Any, *, is_words: bool = False) -> Any:
+    """The same data without paths in messages; texts of documents stay as they are."""
+    if isinstance(value, dict):
+        return {name: clean(one, is_words=name in _WORDS) for name, one in value.items()}
+    if isinstance(value, list):
+        return [clean(one, is_words=is_words) for one in value]
+    return without_paths(value) if is_words and isinstance(value, str) else value
+
+
+class Milestones:
+    """Passes on the steps worth a message: where a row begins, and every hundredth of the way.
+
+    Args:
+        tell: hears of them, and of every other event.
+    """
+
+    def __init__(self, tell: Callable[[object], None]) -> None:
+        self._tell = tell
+        self._last: object = None
+
+    def __call__(self, event: Any) -> None:
+        """Pass an event on, unless hardly anything has changed."""
+        if hasattr(event, "done"):
+            total = event.total
+            reached = (event.stage, event.name, 100 * event.done // total if total else 0)
+            if reached == self._last:
+                return
+            self._last = reached
+        self._tell(event)
