@@ -94,7 +94,7 @@ def test_searching_while_others_write_and_delete_always_gives_whole_results(
 
     def write() -> None:
         try:
-            for n in range(60):
+            for n in range(25):
                 extra = make_node(f"extra zebra {n}", unit(n))
                 store.vector_store(collection).add([extra])
                 store.delete(collection, [extra.node_id])

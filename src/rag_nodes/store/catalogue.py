@@ -35,15 +35,10 @@ BOOKKEEPING = (SOURCE_HASH, TOTAL_CHUNKS, TOKEN_COUNT, START_CHAR, CHILDREN, PAR
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """A collection of this package.
+    """A collection of this package: corpus, parser and embedding model in readable form.
 
-    Attributes:
-        name: as the store knows it.
-        corpus: readable form of the corpus name.
-        parser: readable form of the parser name.
-        embedding: readable form of the embedding model's name.
-        points: chunks in it; 0 while it cannot be opened.
-        trouble: why it cannot be opened, and what to do about it; "" where it can.
+    `points` are the chunks in it; 0 while it cannot be opened, and `trouble` says why, and what to
+    do about it.
     """
 
     name: str
@@ -108,15 +103,11 @@ def _readable(part: str) -> str:
 
 
 class StoredNode(NamedTuple):
-    """The bookkeeping of one stored node.
+    """The bookkeeping of one stored node; 0 and "" for what is unknown or not there.
 
-    Attributes:
-        source_hash: hash of the document text it was cut from; "" when unknown.
-        total_chunks: chunks of its document, on its level, at that time; 0 when unknown.
-        tokens: tokens of its text; 0 when unknown.
-        is_parent: other chunks were cut from it, and it has no vectors.
-        parent: id of the chunk it was cut from; "" for none.
-        is_placed: it knows where in its document it is.
+    Hash of the document text it was cut from, chunks of its document on its level at that time,
+    tokens of its text, id of its parent; a parent has no vectors, and what `is_placed` knows where
+    in its document it is.
     """
 
     source_hash: str

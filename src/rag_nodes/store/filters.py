@@ -49,13 +49,10 @@ without an index words are compared as parts of words.
 
 
 class Condition(NamedTuple):
-    """That a value of a payload, or one of a list there, compares with another.
+    """That what is under a key of a payload, or one of a list there, compares with a value.
 
-    Attributes:
-        key: of the payload.
-        operator: "==", "in", "<", "<=", ">", ">=", "text_match" (all words are there) or
-            "is_empty" (nothing is there), as LlamaIndex calls them.
-        value: what is compared with.
+    Operators are "==", "in", "<", "<=", ">", ">=", "text_match" (all words are there) and
+    "is_empty" (nothing is there), as LlamaIndex calls them.
     """
 
     key: str

@@ -44,12 +44,9 @@ def depth_of(limit: int, every: int) -> int:
 
 
 class Rest(NamedTuple):
-    """Chunks that may be found and that no ranking reached: what they score, by a sample.
+    """Chunks that may be found and that no ranking reached: how many, and scores of a sample.
 
-    Attributes:
-        chunks: how many there are.
-        dense: cosine similarities of the sample.
-        sparse: BM25 scores of the same, 0 for one without a common word.
+    Of each in the sample its cosine similarity, and its BM25 score, 0 without a common word.
     """
 
     chunks: int

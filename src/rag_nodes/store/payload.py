@@ -71,12 +71,7 @@ def family(node: BaseNode) -> dict[str, Any]:
 
 
 def node_in(payload: Mapping[str, Any], point: str, where: str) -> BaseNode:
-    """The node a payload holds.
-
-    Args:
-        payload: what is stored.
-        point: id under which it is stored.
-        where: location and collection, for messages.
+    """The node that the payload of a point holds.
 
     Raises:
         StoreError: its shape is one that this release does not read.

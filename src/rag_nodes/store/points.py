@@ -23,11 +23,8 @@ UNNAMED = ""
 class Layout(NamedTuple):
     """Which vectors a collection has: ours, or those that another program wrote.
 
-    Attributes:
-        size: length of the embedding vector.
-        dense: its name.
-        sparse: name of the BM25 vector; None where there is none that we can read.
-        named: further embeddings by name, and their lengths.
+    The embedding `dense` of length `size`, the BM25 vector `sparse`, None where there is none that
+    we can read, and lengths of further embeddings by name.
     """
 
     size: int

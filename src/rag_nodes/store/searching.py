@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from rag_nodes.store.queries import Query
 
 logger = logging.getLogger(__name__)
-
 _PAGE = 1000
 """Points read or deleted together."""
 

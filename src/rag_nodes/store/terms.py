@@ -94,18 +94,11 @@ def _incomparable(key: str, how: str, value: Any, why: object) -> ConfigurationE
 
 
 class Terms(NamedTuple):
-    """What a client of Qdrant builds requests of.
+    """What a client of Qdrant builds requests of: `classes` has what is of one name in both.
 
-    Attributes:
-        classes: module with what has the same name in both.
-        range: condition of a range of numbers.
-        times: the same of times, as texts such as 2026-11-22.
-        empty: that nothing is under a key.
-        having: that a point has a vector of that name.
-        one_of: that a point is one of some, by node id.
-        nearest: arguments that rank by a vector of that name.
-        exactly: how vectors are compared.
-        by_rarity: how words are.
+    Conditions: a `range` of numbers or of `times` as texts, that a key is `empty`, a point `having`
+    a vector of that name, or being `one_of` some nodes. Rankings: by what is `nearest` to a vector
+    of that name, compared `exactly`, words `by_rarity`.
     """
 
     classes: Any

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NUMBERS = 16
-POINTS = 100
+POINTS = 40
 LARGE = 1 << 20
 ASK_EVERYTHING = """
 import sys
@@ -37,23 +37,24 @@ def tried(what):
     except RagNodesError:
         pass
 
-with open_store(sys.argv[1]) as store:
-    for vectors in (False, True):
-        def read():
-            with store.engine.step("c"):
-                opened = store.engine.collection("c")
-                list(opened.select(None, None, vectors=vectors))
-        tried(read)
-    for mode in ("dense", "sparse", "hybrid"):
-        vector = [1.0] * int(sys.argv[2])
-        tried(lambda: store.search("c", vector=vector, text="tea", limit=200, mode=mode))
-print("alive")
+for folder in sys.argv[2:]:
+    print(folder, flush=True)
+    with open_store(folder) as store:
+        for vectors in (False, True):
+            def read():
+                with store.engine.step("c"):
+                    opened = store.engine.collection("c")
+                    list(opened.select(None, None, vectors=vectors))
+            tried(read)
+        for mode in ("dense", "sparse", "hybrid"):
+            vector = [1.0] * int(sys.argv[1])
+            tried(lambda: store.search("c", vector=vector, text="tea", limit=200, mode=mode))
 """
 
 
 @pytest.fixture
 def closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store of three sealed parts and one that is written to."""
+    """A store of a sealed part and one that is written to."""
     monkeypatch.setattr(shards, "SEGMENT", 30)
     monkeypatch.setattr(shards, "_LEAST", 1)
     monkeypatch.setattr(collections_, "CHECKPOINT", 10)
@@ -103,7 +104,7 @@ def test_a_damaged_file_is_named_before_the_engine_is_asked(
 ) -> None:
     shard = closed / "collections" / "c" / "shard"
     names = [one for one in shard.rglob("*") if one.is_file()]
-    assert len(names) > 100
+    assert len(names) > 60
     for file in names:
         size = file.stat().st_size
         if not size or (damage is overwritten and size > LARGE):
@@ -127,15 +128,16 @@ def test_random_bytes_in_files_that_have_no_checksum_end_no_process(
     # Segments have the same files.
     of_each_kind = {"/".join(one.relative_to(shard).parts[2:]): one for one in every}
     assert len(of_each_kind) > 1
+    copies = []
     for number, file in enumerate(of_each_kind.values()):
-        copy = tmp_path / f"copy {number}"
-        subprocess.run(["cp", "-a", "--sparse=always", closed, copy], check=True)  # noqa: S607
-        with (copy / file.relative_to(closed)).open("r+b") as opened:
+        copies.append(tmp_path / f"copy {number} {file.name}")
+        subprocess.run(["cp", "-a", "--sparse=always", closed, copies[-1]], check=True)  # noqa: S607
+        with (copies[-1] / file.relative_to(closed)).open("r+b") as opened:
             opened.write(random.Random(5).randbytes(100))  # noqa: S311 -- no secret
-        command = [sys.executable, "-c", ASK_EVERYTHING, str(copy), str(NUMBERS)]
-        ended = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert (ended.returncode, ended.stdout) == (0, "alive\n"), (file, ended.stderr)
-        shutil.rmtree(copy)
+    command = [sys.executable, "-c", ASK_EVERYTHING, str(NUMBERS), *map(str, copies)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    last = ended.stdout.splitlines()[-1:]
+    assert (ended.returncode, last) == (0, [str(copies[-1])]), ended.stderr
 
 
 def test_a_part_that_a_copy_over_it_left_behind_is_found(closed: Path) -> None:

@@ -31,17 +31,17 @@ Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 -- as shutil's
 WRITE_AND_DIE = """
 import os, sys
 from functools import partial
-from llama_index.core.schema import TextNode
-from rag_nodes.store import open_store
+from uuid import uuid4
+from rag_nodes.store import Point, open_store
 from rag_nodes.store.edge import shards
 _, folder, name, logged = sys.argv
 shards.made = partial(shards.made, temporary=not logged)
 store = open_store(folder)
-store.add(name, [TextNode(text=f"chunk {n}", embedding=[1.0, n, 0.0]) for n in range(100)])
+store.put(name, [Point(str(uuid4()), {}, [1.0, n, 0.0]) for n in range(100)])
 if not logged:
     store.point_alias("live", name)
     store.flush("live")
-    store.add(name, [TextNode(text=f"later {n}", embedding=[1.0, n, 0.0]) for n in range(50)])
+    store.put(name, [Point(str(uuid4()), {}, [1.0, n, 0.0]) for n in range(50)])
 os.kill(os.getpid(), 9)
 """
 
@@ -193,8 +193,8 @@ def test_memory_leaves_no_file_behind(
     make_node: Callable[..., TextNode], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = (
-        "from llama_index.core.schema import TextNode; from rag_nodes.store import open_store;"
-        "s = open_store(); s.add('c', [TextNode(text='x', embedding=[1.0, 0.0])]);"
+        "from uuid import uuid4; from rag_nodes.store import Point, open_store;"
+        "s = open_store(); s.put('c', [Point(str(uuid4()), {}, [1.0, 0.0])]);"
         "import os; print(len(os.listdir(os.environ['TMPDIR'])))"
     )
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

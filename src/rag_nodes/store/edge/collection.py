@@ -48,11 +48,9 @@ ends the process alone loses nothing that was acknowledged. What is full is seal
 
 
 class Tenant(NamedTuple):
-    """What parts a collection from others in the same shard.
+    """What parts a collection from others in a shard: its points alone meet the condition.
 
-    Attributes:
-        condition: that only its points meet.
-        mask: of the ids of its points, as several collections may hold the same node.
+    Their ids are masked, as several collections may hold the same node.
     """
 
     condition: Any
@@ -62,13 +60,7 @@ class Tenant(NamedTuple):
 class Collection(EngineCollection):
     """What is stored under one name; its engine sees to it that no two threads are in here.
 
-    Args:
-        shard: opened.
-        name: of it.
-        layout: of its vectors.
-        location: of its store, for messages.
-        disk: its folder.
-        tenant: where others have the same shard, which ends with the process; else None.
+    Where others have the same `shard`, which then ends with the process, `tenant` parts them.
     """
 
     def __init__(

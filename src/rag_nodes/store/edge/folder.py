@@ -60,12 +60,10 @@ _NAMED = 3
 
 
 class Contents(NamedTuple):
-    """What is in a storage folder.
+    """What is in a storage folder: folder and vectors of each collection, by name.
 
-    Attributes:
-        known: folder and vectors of each collection, by name.
-        unread: of each folder of a collection that cannot be read, why.
-        unfinished: folders of collections that were interrupted while they came or went.
+    Then, of each folder of one that cannot be read, why; and folders of those that were interrupted
+    while they came or went.
     """
 
     known: dict[str, tuple[Path, Layout]]

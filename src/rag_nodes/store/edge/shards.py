@@ -149,10 +149,7 @@ def closed(shard: Any) -> None:
 def check_space(place: Path, coming: int = 0, *, temporary: bool = False) -> None:
     """Find out whether a disk has room for what comes, before the process ends for lack of it.
 
-    Args:
-        place: a folder on that disk; its nearest parent counts while it is not there.
-        coming: bytes about to be written.
-        temporary: nobody chose the folder, and nothing in it outlives the process.
+    Of a place that is not there yet its nearest parent counts. Nobody chose a temporary one.
 
     Raises:
         StoreFullError: it has not.
