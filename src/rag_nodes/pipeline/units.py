@@ -20,7 +20,6 @@ from rag_nodes.ledger import StoredDocument
 from rag_nodes.metadata import SOURCE
 from rag_nodes.models.keys import without_keys
 from rag_nodes.text.packing import Packer
-from rag_nodes.transforms import ChunkWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -83,6 +82,8 @@ class IngestRecipe:
         """The same for other processes, which on other machines do not have the journals."""
         steps = self.steps
         if is_remote:
+            from rag_nodes.transforms import ChunkWriter  # LlamaIndex, which `status` can spare
+
             steps = [
                 one.model_copy(update={"journal": None}) if isinstance(one, ChunkWriter) else one
                 for one in steps
