@@ -323,7 +323,7 @@ def test_a_plan_that_cannot_be_is_refused_with_what_can(
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.csv", "x,y\n1,2\n", "no column"),
+        ("a.csv", "x,y\n1,2\n", "no known format"),
         ("a.json", "{", "not valid JSON"),
         ("a.txt", "hello", "is of no kind that has questions"),
         ("a.json", '{"tests": 1}', "no known format"),
