@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -150,7 +151,12 @@ cutting = IsolatedCutting()
 
 def main() -> None:
     """What a child runs: cut one document after another until its parent is gone."""
-    serve(_cut)
+    serve(_cut, prepare=_prepared)
+
+
+def _prepared(request: dict[str, Any]) -> None:
+    with suppress(Exception):  # before the clock starts; `_cut` says what is wrong
+        import_module(request["parser"][0])
 
 
 def _cut(request: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
