@@ -64,7 +64,7 @@ def test_a_column_that_is_better_than_every_other_is_taken_with_its_costs() -> N
         "A",
         200,
         "documents like these",
-        "Take A (200 tokens a chunk on average): A is better than B by 50.0 (34.7 to 62.0) in "
+        "Take A (200 tokens a chunk on average): it is better than B by 50.0 (34.7 to 62.0) in "
         "these documents, and in documents like these (27.8 to 67.8).",
         "It takes 1,234 chunks, 56,789 tokens, 2.0 MB of vectors and texts and $0.0100 to embed.",
     )

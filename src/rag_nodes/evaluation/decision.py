@@ -106,6 +106,8 @@ def decision_of(
         start += f", as good as {leader.name}{leads_it}"
         start += f", at {share} % of its space" if share < _ALL else ""
     grade: Grade = "documents like these" if holds_of_others(rows, contrasts) else "these documents"
+    if known.startswith(f"{taken.name} is "):
+        known = f"it{known.removeprefix(taken.name)}"
     return _taking(taken, grade, f"{start}: {known}", preset)
 
 
