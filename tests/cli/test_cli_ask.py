@@ -11,10 +11,12 @@ from rich.console import Console
 from terminals import shown, terminal
 
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.live import GrowingText
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.cli.invocation import Invocation
+from rag_nodes.cli.progress import Watch
+from rag_nodes.errors import ConfigurationError, ModelResponseError
 from rag_nodes.operations.fields import SearchFilter, search_filter
-from rag_nodes.query import Filter
+from rag_nodes.operations.run import Asking
+from rag_nodes.query import Delta, Failed, Filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -246,35 +248,25 @@ def test_a_stream_that_breaks_keeps_what_arrived_and_fails(
     assert "sk-canary" not in ended.stderr + shown(on_terminal)
 
 
-@pytest.mark.parametrize("size", [1, 3, 7, 1000])
-def test_words_stay_whole_at_the_border_however_they_arrive(size: int) -> None:
-    text = "The tank holds nine litres of water, fill it.\n\nNever use sand."
-    console = terminal(width=20)
-    growing = GrowingText(console)
-    for start in range(0, len(text), size):
-        growing.add(text[start : start + size])
-    growing.end()
-    lines = shown(console).split("\n")
-    assert all(len(line) <= 20 for line in map(str.rstrip, lines))
-    assert " ".join(shown(console).split()) == " ".join(text.split())
+def test_what_arrived_stays_visible_when_the_answer_breaks_off() -> None:
+    console = terminal()
+    with Watch(Invocation(output=console)) as watch:
+        watch(Asking("Why?", "a model"))
+        for piece in (Delta("Nine lit"), Delta("res and"), Failed(ModelResponseError("cut"), "")):
+            watch(("heading", piece))
+    assert "Nine litres and\n" in shown(console)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 1000])
 def test_no_control_character_reaches_the_terminal_however_it_is_split(size: int) -> None:
     text = "nine \x1b[31mlitres\x1b[0m \x1b]0;own ed\x07 \x9b2J of\r\u202e water \x08\x00"
     console = terminal()
-    growing = GrowingText(console)
-    for start in range(0, len(text), size):
-        growing.add(text[start : start + size])
-    growing.end()
+    with Watch(Invocation(output=console)) as watch:
+        watch(Asking("Why?", "a model"))
+        for start in range(0, len(text), size):
+            watch(("heading", Delta(text[start : start + size])))
     assert not set("\x1b\x9b\x07\x08\x00\r\u202e") & set(shown(console))
     assert "nine litres" in shown(console) or size < 1000
-
-
-def test_text_without_blanks_does_not_wait_for_its_end() -> None:
-    console = terminal()
-    GrowingText(console).add("水" * 200)
-    assert "水" in shown(console)
 
 
 def test_what_is_read_around_what_is_found_can_be_chosen(

@@ -56,34 +56,6 @@ def test_markdown_is_the_text_as_it_is(command: Callable[..., Ended], manual: Pa
     assert ended.stdout == manual.read_text(encoding="utf-8")
 
 
-def test_pages_choose_a_part(command: Callable[..., Ended], report: Path) -> None:
-    text = command("read", report, "--markdown", "--pages", "2-3").stdout
-    assert "Tea number 1" not in text
-    assert text.index("Tea number 2") < text.index("Tea number 3")
-    (row,) = command("read", report, "--pages", "2", "--json").json["documents"]
-    assert [(heading["text"], heading["page"]) for heading in row["headings"]] == [
-        ("2 Chapter of tea", 2)
-    ]
-
-
-@pytest.mark.parametrize("pages", ["0", "5-3", "a", "1-", "-2"])
-def test_a_range_that_is_none_is_refused(
-    command: Callable[..., Ended], report: Path, pages: str
-) -> None:
-    ended = command("read", report, f"--pages={pages}")
-    assert ended.code == ExitCode.USAGE
-    assert "3-5" in ended.stderr
-
-
-@pytest.mark.parametrize("name", ["report", "manual"])
-def test_pages_a_document_has_not_are_named(
-    command: Callable[..., Ended], name: str, request: pytest.FixtureRequest
-) -> None:
-    ended = command("read", request.getfixturevalue(name), "--pages", "4")
-    assert ended.code == ExitCode.FAILURE
-    assert "no such page" in ended.stderr
-
-
 def test_some_failures_give_code_3_and_all_give_code_1(
     command: Callable[..., Ended], manual: Path, corrupt: Path
 ) -> None:
@@ -104,18 +76,12 @@ def test_what_a_terminal_would_act_on_is_not_shown(
     assert "\x1b" in command("read", path, "--markdown").stdout
 
 
-def test_the_text_is_in_the_json_where_it_is_asked_for(
+def test_the_text_stands_beside_the_rest_in_json(
     command: Callable[..., Ended], manual: Path
 ) -> None:
-    (found,) = command("read", manual, "--json", "--markdown").json["documents"]
-    assert found["text"] == manual.read_text(encoding="utf-8")
-    assert "text" not in command("read", manual, "--json").json["documents"][0]
-
-
-def test_a_layout_that_is_unknown_is_refused(command: Callable[..., Ended], manual: Path) -> None:
-    ended = command("read", manual, "--layout", "x")
-    assert ended.code == ExitCode.USAGE
-    assert "onnx" in ended.stderr
+    (row,) = command("read", manual, "--markdown", "--json").json["documents"]
+    assert (row["text"], row["characters"]) == (manual.read_text("utf-8"), len(row["text"]))
+    assert [one["level"] for one in row["headings"]] == [1, 2, 2]
 
 
 def test_limits_come_from_the_settings(

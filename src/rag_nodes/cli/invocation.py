@@ -23,7 +23,7 @@ from rag_nodes.cli.views import NAMES_COMMANDS, VIEWS
 from rag_nodes.cli.views.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from rich.console import RenderableType
 
@@ -101,14 +101,13 @@ class Invocation:
             self.cleanup.callback(run.close)
             run.tell(request)
             result = operation.function(request, run)
+        completed = self._completed if operation.name in NAMES_COMMANDS else _as_it_is
         if self.as_json:
-            self.emit(result.as_dict())
+            self.emit(completed(result.as_dict()))
         else:
             module, _, name = VIEWS[operation.name].partition(":")
             view = getattr(import_module(f"rag_nodes.cli.views.{module}"), name)
-            show = self.tell if operation.name in NAMES_COMMANDS else self.show
-            if parts := list(view(result, request, self)):
-                show(*parts)
+            self.show(*map(completed, view(result, request, self)))
         from rag_nodes.cli.failures import code_of
 
         raise typer.Exit(code_of(result.outcome))
@@ -132,6 +131,8 @@ class Invocation:
 
     def show(self, *parts: RenderableType) -> None:
         """Data for people, on stdout."""
+        if not parts:
+            return
         if self.output.is_terminal:
             self.output.print(*parts, sep="\n")
             return
@@ -140,12 +141,18 @@ class Invocation:
         # Tables are padded to their width, which in a file is noise.
         self.output.file.write(_TRAILING_BLANKS.sub("", captured.get()))
 
-    def tell(self, *parts: RenderableType) -> None:
-        """What was done, for people: as `show`, with commands that act on this store."""
-        self.show(*(self._completed(one) if isinstance(one, Text) else one for one in parts))
-
-    def _completed(self, text: Text) -> Text:
-        return Text(self.with_store(text.plain), style=text.style)
+    def _completed(self, shown: Any) -> Any:
+        """What is shown, `with_store` in all of its texts."""
+        match shown:
+            case Text():
+                return Text(self.with_store(shown.plain), style=shown.style)
+            case str():
+                return self.with_store(shown)
+            case dict():
+                return {name: self._completed(one) for name, one in shown.items()}
+            case list():
+                return [self._completed(one) for one in shown]
+        return shown
 
     def with_store(self, message: str) -> str:
         """The message with the store and the ledger that were typed in the commands it names."""
@@ -189,6 +196,10 @@ class Invocation:
         self.cleanup.callback(restore)
 
 
+def _as_it_is(shown: Any) -> Any:
+    return shown
+
+
 def to_json(data: dict[str, Any], *, indent: int | None = None) -> str:
     """JSON that is safe to show on a terminal; `path`s and the like become text."""
     text = json.dumps(data, ensure_ascii=False, indent=indent, default=str)
@@ -200,34 +211,26 @@ def show_settings(cli: Invocation) -> None:
     from rag_nodes.settings import Settings
 
     settings = Settings()
-    cli.output.file.write(_as_toml({**settings.masked(), "answers": settings.answering()}))
+    shown = {**settings.masked(), "answers": settings.answering()}
+    cli.output.file.write("".join(f"{line}\n" for line in _toml("", shown)))
 
 
-def _as_toml(values: dict[str, Any]) -> str:
-    """One line per setting, tables last; what is unset, and every key, as a comment.
-
-    Args:
-        values: what `Settings.masked()` gives, with the table `answers`.
-    """
-    return _toml_table("", values)
-
-
-def _toml_table(name: str, values: dict[str, Any]) -> str:
-    lines = [f"\n[{name}]"] if name else []
+def _toml(name: str, values: dict[str, Any]) -> Iterator[str]:
+    """A line per setting, tables last; what is unset, and every key, as a comment."""
     tables = {key: value for key, value in values.items() if isinstance(value, dict)}
-    lines += [_toml_line(key, value) for key, value in values.items() if key not in tables]
-    text = "".join(f"{line}\n" for line in lines)
-    within = f"{name}." if name else ""
-    return text + "".join(_toml_table(within + key, inner) for key, inner in tables.items())
-
-
-def _toml_line(name: str, value: object) -> str:
-    if value is None:
-        return f"# {name} is not set"
-    # TOML's basic strings, numbers and booleans are written as in JSON.
-    key = name if _BARE.fullmatch(name) else json.dumps(name)
-    line = f"{key} = {json.dumps(value)}"
-    return f"# {line} (set; keys stay in the environment or .env)" if value == _MASKED else line
+    if name:
+        yield f"\n[{name}]"
+    for key, value in values.items():
+        # TOML's basic strings, numbers and booleans are written as in JSON.
+        line = f"{key if _BARE.fullmatch(key) else json.dumps(key)} = {json.dumps(value)}"
+        if value is None:
+            yield f"# {key} is not set"
+        elif value == _MASKED:
+            yield f"# {line} (set; keys stay in the environment or .env)"
+        elif key not in tables:
+            yield line
+    for key, inner in tables.items():
+        yield from _toml(f"{name}.{key}".lstrip("."), inner)
 
 
 def _console(stream: Any, *, stderr: bool = False) -> Console:

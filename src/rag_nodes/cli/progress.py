@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rag_nodes.cli.views.text import counted, ending, one_line, plain, shortened
 from rag_nodes.models.prices import dollars
@@ -15,36 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rich.progress import Progress as Bars
-    from rich.progress import Task, TaskID
+    from rich.progress import TaskID
     from rich.status import Status
 
     from rag_nodes.cli.invocation import Invocation
-    from rag_nodes.cli.live import GrowingText
 
 LINE_EVERY = 5.0
 """Seconds between two lines about the same thing where there is no terminal."""
 _NAME_WIDTH = 36
 _LINE_WIDTH = 60
-
-
-class Step(Protocol):
-    """How far something is, as every part of the library says it."""
-
-    @property
-    def stage(self) -> str:
-        """What is done."""
-
-    @property
-    def name(self) -> str:
-        """To what."""
-
-    @property
-    def done(self) -> int:
-        """How much is done."""
-
-    @property
-    def total(self) -> int | None:
-        """Of how much; None while it is not known."""
 
 
 class _Stage(NamedTuple):
@@ -93,8 +72,8 @@ class Words(NamedTuple):
     last: bool
 
 
-def words_of(step: Step) -> Words:
-    """The one rule for every progress."""
+def words_of(step: Any) -> Words:
+    """The one rule for every step of the library: it has `stage`, `name`, `done` and `total`."""
     stage = _STAGES[step.stage]
     amount = f"{step.done:,}" if step.total is None else f"{step.done:,}/{step.total:,}"
     amount = f"{amount} {stage.unit}".rstrip()
@@ -133,7 +112,7 @@ class Watch:
         self._told: dict[tuple[str, str], float] = {}
         self._spinner: Status | None = None
         self._bars: Bars | None = None
-        self._growing: GrowingText | None = None
+        self._grows = False
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
@@ -150,33 +129,22 @@ class Watch:
             case Said():
                 self._say(event)
             case Asking():
-                self._begin_answer(event)
-            case (str(), piece) if self._growing:
-                self._growing.add(
-                    getattr(piece, "text", "") if type(piece).__name__ == "Delta" else ""
+                from rag_nodes.cli.views.answer import header_of, label
+
+                self._stop()
+                self._cli.output.print(
+                    header_of(event.question, event.models), label("Answer"), sep="\n"
                 )
+                self._grows = True
+            case (str(), piece) if self._grows:
+                self._grow(piece)
             case Reviewing(dataset, keep):
                 self._stop()
                 self._cli.review(dataset, keep)
-            case Doing(what) if not self._cli.quiet:
+            case Doing(what):
                 self._do(what)
             case _ if hasattr(event, "stage") and not self._cli.quiet:
                 self._step(event)
-
-    def _begin_answer(self, asking: Asking) -> None:
-        from rag_nodes.cli.live import GrowingText
-        from rag_nodes.cli.views.answer import header_of, label
-
-        self._stop()
-        self._cli.output.print(header_of(asking.question, asking.models))
-        self._cli.output.print(label("Answer"))
-        self._growing = GrowingText(self._cli.output)
-
-    def _grow(self, piece: object) -> None:
-        from rag_nodes.query import Delta
-
-        if isinstance(piece, Delta) and self._growing:
-            self._growing.add(piece.text)
 
     def _say(self, said: Said) -> None:
         words = one_line(said.words)
@@ -185,7 +153,16 @@ class Watch:
         elif said.level == "warning" or self._cli.as_json:
             self._cli.complain(words)
 
+    def _grow(self, piece: Any) -> None:
+        """A piece of the one answer, written as it comes."""
+        from rag_nodes.query import Delta
+
+        if isinstance(piece, Delta):
+            self._cli.output.print(plain(piece.text), end="", soft_wrap=True)
+
     def _do(self, what: str) -> None:
+        if self._cli.quiet:
+            return
         if not self._cli.errors.is_terminal:
             self._cli.note(what)
             return
@@ -193,7 +170,7 @@ class Watch:
         self._spinner = self._cli.errors.status(plain(what, "dim"))
         self._spinner.start()
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: Any) -> None:
         words = words_of(step)
         if self._cli.errors.is_terminal:
             if self._bars is None:
@@ -218,26 +195,18 @@ class Watch:
             self._spinner.stop()
         if self._bars is not None:
             self._bars.stop()
-        if self._growing is not None:
-            self._growing.end()
-        self._spinner, self._bars, self._growing, self._tasks = None, None, None, {}
+        if self._grows:
+            self._cli.output.print()
+        self._spinner, self._bars, self._grows, self._tasks = None, None, False, {}
 
 
 def _bars(cli: Invocation) -> Bars:
-    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
-    from rich.text import Text
-
-    class RateColumn(ProgressColumn):
-        """How many in a second, of late."""
-
-        def render(self, task: Task) -> Text:
-            return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="dim")
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         TextColumn("{task.fields[detail]}", style="dim", markup=False),
-        RateColumn(),
         TimeElapsedColumn(),
         console=cli.errors,
         transient=True,

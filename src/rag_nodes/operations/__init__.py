@@ -224,8 +224,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "read",
         "reading:read",
         "Show what was understood of documents: pages, headings, tables, links, warnings.",
-        examples=("read report.pdf", "read report.pdf --markdown --pages 3-5"),
-        usual=("markdown", "pages", "layout"),
+        examples=("read report.pdf", "read report.pdf --markdown"),
+        usual=("markdown",),
     ),
     Operation(
         "chunk",

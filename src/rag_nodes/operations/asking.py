@@ -214,7 +214,7 @@ def _tokens_of(run: Run, location: str, collection: str, answer: Answer) -> int:
     from rag_nodes.errors import LedgerError
     from rag_nodes.ledger import Ledger
 
-    path = ledger_of(run.settings, location)
+    path = ledger_of(run, location)
     if path is None or not path.is_file():
         return 0
     read = (hit.node.ref_doc_id for source in answer.sources for hit in source.hits)

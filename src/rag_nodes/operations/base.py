@@ -6,14 +6,16 @@ it gives back from those of the reply. Nothing here knows any of them.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
+
+from rag_nodes.ledger import utc_time
 
 Surface = Literal["cli", "rest", "mcp"]
 """Where an operation can be asked for; all but the command line are open to strangers."""
@@ -67,13 +69,33 @@ class Result:
     """What agents get instead, likewise; "" for the same."""
     outcome: Outcome = Outcome.DONE
 
-    @abstractmethod
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for programs."""
+        """Plain data for programs: all fields but the outcome, see `as_plain`."""
+        names = [one.name for one in fields(self) if one.name != "outcome"]
+        plain: dict[str, Any] = as_plain({name: getattr(self, name) for name in names})
+        return plain
 
     def brief(self) -> dict[str, Any]:
         """What agents get of it; all of it, where it is short."""
         return self.as_dict()
+
+
+def as_plain(value: Any) -> Any:
+    """Rows and tables of them as plain data; numbers named `..._at` or `..._used` as UTC."""
+    if hasattr(value, "as_dict"):
+        return value.as_dict()
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    elif is_dataclass(value):
+        value = {one.name: getattr(value, one.name) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {
+            name: utc_time(one)
+            if isinstance(one, float) and str(name).endswith(("_at", "_used"))
+            else as_plain(one)
+            for name, one in value.items()
+        }
+    return [as_plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 @dataclass(frozen=True, slots=True)

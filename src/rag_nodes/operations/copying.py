@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Never
+from typing import TYPE_CHECKING, Annotated, Never
 
 from pydantic import Field
 
@@ -16,8 +16,8 @@ from rag_nodes.operations.stored import OfParser
 from rag_nodes.operations.stores import foreign_words, inventory, must_exist, of_parser, opened
 
 if TYPE_CHECKING:
-    from rag_nodes.store import Store
-    from rag_nodes.store.importing import ImportFailure
+    from rag_nodes.store import CopyReport, Store
+    from rag_nodes.store.importing import ImportFailure, ImportReport
     from rag_nodes.upkeep import CopyFailure, HeldCollection, Inventory
 
 
@@ -84,49 +84,20 @@ class AliasRequest(OfParser):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copied(Result):
-    """What became of each collection.
-
-    Attributes:
-        source: where they are from.
-        target: where they are now.
-        done: a `CopyReport`, or of an import an `ImportReport` of each that was copied.
-        failed: the others.
-    """
+    """What became of each collection on its way from one store to another."""
 
     source: str
     target: str
-    done: Sequence[Any]
+    collections: Sequence[CopyReport | ImportReport]
     failed: Sequence[CopyFailure | ImportFailure]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for programs."""
-        return {
-            "source": self.source,
-            "target": self.target,
-            "collections": [
-                one._asdict() if hasattr(one, "_asdict") else asdict(one) for one in self.done
-            ],
-            "failed": [
-                {"collection": one.collection, "error": str(one.error)} for one in self.failed
-            ],
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aliases(Result):
-    """What each alias of a store means.
+    """Which collection each alias of a store means."""
 
-    Attributes:
-        location: of the store.
-        known: collection by alias.
-    """
-
-    location: str
-    known: Mapping[str, str]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for programs."""
-        return {"store": self.location, "aliases": self.known}
+    store: str
+    aliases: Mapping[str, str]
 
 
 def push(request: PushRequest, run: Run) -> Copied:
@@ -141,7 +112,7 @@ def pull(request: PullRequest, run: Run) -> Copied:
 
 def import_folder(request: ImportRequest, run: Run) -> Copied:
     """Copy from another program's folder."""
-    from rag_nodes.store.importing import ImportFailure, collections_in, import_collections
+    from rag_nodes.store.importing import collections_in, import_collections
 
     source = request.folder.expanduser().resolve()
     collections_in(source)  # which refuses what is no such folder, before a store is made
@@ -152,15 +123,7 @@ def import_folder(request: ImportRequest, run: Run) -> Copied:
         )
     store = opened(run)
     outcomes = list(import_collections(source, store, run.emit))
-    failed = [one for one in outcomes if isinstance(one, ImportFailure)]
-    done = [one for one in outcomes if not isinstance(one, ImportFailure)]
-    return Copied(
-        outcome=_concluded(run, failed, len(outcomes), "imported"),
-        source=str(source),
-        target=store.location,
-        done=done,
-        failed=failed,
-    )
+    return _concluded(run, "imported", str(source), store.location, outcomes)
 
 
 def alias(request: AliasRequest, run: Run) -> Aliases:
@@ -177,7 +140,7 @@ def alias(request: AliasRequest, run: Run) -> Aliases:
         found = of_parser(held.collections(corpus), request.parser)
         named = request.collection or _only_one([one.info.name for one in found], corpus)
         store.point_alias(name, named)
-    return Aliases(location=store.location, known=store.aliases())
+    return Aliases(store=store.location, aliases=store.aliases())
 
 
 def _only_one(found: list[str], corpus: str) -> str:
@@ -194,41 +157,47 @@ def _copied(request: _Copy, run: Run, source: str, target: str) -> Copied:
     """Copy from the first of two stores to the second."""
     must_exist(source)
     run.emit(Doing("Opening the stores"))
-    from rag_nodes.upkeep import CopyFailure, copied
+    from rag_nodes.upkeep import copied
 
     here, there = inventory(run, source), inventory(run, target)
     chosen = _chosen(here, request.collections, None if request.all else run.settings.corpus)
     copies = copied(
         here.store, there.store, chosen, run.emit, prune=request.prune, ledger=there.ledger
     )
-    outcomes = list(copies)
-    failed = [one for one in outcomes if isinstance(one, CopyFailure)]
-    done = [one for one in outcomes if not isinstance(one, CopyFailure)]
-    return Copied(
-        outcome=_concluded(run, failed, len(outcomes), "copied"),
-        source=here.store.location,
-        target=there.store.location,
-        done=done,
-        failed=failed,
-    )
+    return _concluded(run, "copied", here.store.location, there.store.location, list(copies))
 
 
 def _concluded(
-    run: Run, failed: Sequence[CopyFailure | ImportFailure], total: int, done: str
-) -> Outcome:
+    run: Run,
+    done: str,
+    source: str,
+    target: str,
+    outcomes: Sequence[CopyReport | ImportReport | CopyFailure | ImportFailure],
+) -> Copied:
     """Name what was not done; the rest was.
 
     Raises:
         StoreError: nothing was.
     """
-    if not failed:
-        return Outcome.DONE
-    if len(failed) == total:
+    from rag_nodes.store.importing import ImportFailure
+    from rag_nodes.upkeep import CopyFailure
+
+    failed = [one for one in outcomes if isinstance(one, CopyFailure | ImportFailure)]
+    whole = [one for one in outcomes if not isinstance(one, CopyFailure | ImportFailure)]
+    if failed and not whole:
         raise failed[0].error
     for one in failed:
         run.warn(f"{one.collection}: {one.error}")
-    run.warn(f"Not {done}: {len(failed)} of {total} collections; mend the cause and run this again")
-    return Outcome.PARTLY
+    if failed:
+        count = f"{len(failed)} of {len(outcomes)} collections"
+        run.warn(f"Not {done}: {count}; mend the cause and run this again")
+    return Copied(
+        outcome=Outcome.PARTLY if failed else Outcome.DONE,
+        source=source,
+        target=target,
+        collections=whole,
+        failed=failed,
+    )
 
 
 def _chosen(held: Inventory, names: list[str], corpus: str | None) -> list[HeldCollection]:

@@ -135,6 +135,13 @@ def _changes(given: object) -> object:
     return assignments(given, "--set") if isinstance(given, list | tuple) else given
 
 
+def words(given: object) -> object:
+    """Words with commas between them; anything but text as it is."""
+    if not isinstance(given, str):
+        return given
+    return tuple(word.strip() for word in given.split(",") if word.strip())
+
+
 def numbers(option: str, given: object) -> object:
     """Different numbers above 0, smallest first; anything but text as it is.
 

@@ -1,199 +1,126 @@
-"""What was understood of files before anything is cut."""
+"""What was understood of files, before anything is cut."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BeforeValidator
-
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import READ_WARNINGS, SOURCE, TEXT_FORMAT, TITLE, TOTAL_PAGES
-from rag_nodes.operations.base import OWNER, Flag, Outcome, Request, Result
+from rag_nodes import metadata as keys
+from rag_nodes.operations.base import Flag, Outcome, Request, Result
 from rag_nodes.operations.files import check_there
 from rag_nodes.operations.run import Doing, Run
-from rag_nodes.text.spans import PageMap
 
 if TYPE_CHECKING:
-    from llama_index.core.schema import Document
+    from rag_nodes.readers import ReadResult
+    from rag_nodes.text.formats import Heading as HeadingBlock
+    from rag_nodes.text.spans import PageMap
 
-    from rag_nodes.text.formats import Heading
-
-_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 _LINK = re.compile(r"(?<!!)\[((?:[^\[\]\\\n]|\\.){1,500})\]\(([^()\s]{1,2000})\)")
-
-
-def page_range(given: object) -> object:
-    """Pages as typed, `3` or `3-5`, both ends included and counted from 1.
-
-    Raises:
-        ConfigurationError: something else was typed.
-    """
-    if not isinstance(given, str):
-        return given
-    match = _RANGE.fullmatch(given.strip())
-    first = int(match[1]) if match else 0
-    last = int(match[2] or first) if match else 0
-    if not 1 <= first <= last:
-        raise ConfigurationError(f'--pages takes a page or a range such as 3-5, not "{given}"')
-    return first, last
 
 
 class ReadRequest(Request):
     """Show what was understood of documents: pages, headings, tables, links, warnings."""
 
-    files: Annotated[list[Path], OWNER, Flag(argument=True, metavar="FILE")]
+    files: Annotated[list[Path], Flag(metavar="FILE", argument=True)]
     """Files and folders; - for a text from standard input."""
     markdown: bool = False
     """Print the text, as the parsers get it."""
-    pages: Annotated[
-        tuple[int, int] | None, BeforeValidator(page_range), Flag(metavar="N[-M]", joined=True)
-    ] = None
-    """Show these pages only, as 3 or 3-5."""
     layout: Literal["onnx"] | None = None
-    """onnx: PyMuPDF's layout model for short PDFs; slow."""
+    """PyMuPDF's layout model for short PDFs; slow."""
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentPart:
-    """A document, or some pages of it.
+class Heading:
+    """A heading: how deep it is, what it says, its page where there are any, and its offset."""
 
-    Attributes:
-        path: the file.
-        document: all of it.
-        start: offset of the first character that is shown.
-        end: offset one past the last.
-        seconds: time it took to read.
-    """
-
-    path: Path
-    document: Document
+    level: int
+    text: str
+    page: int | None
     start: int
-    end: int
-    seconds: float
 
-    @classmethod
-    def of(
-        cls, path: Path, document: Document, wanted: tuple[int, int] | None, took: float
-    ) -> Self | None:
-        """The part of a document that was asked for; None where it has no such page."""
-        if wanted is None:
-            return cls(path, document, 0, len(document.text), took)
-        pages = PageMap.of(document.metadata)
-        span = pages and pages.span(*wanted, len(document.text))
-        return cls(path, document, *span, took) if span else None
 
-    @property
-    def text(self) -> str:
-        """What is shown of the text."""
-        return self.document.text[self.start : self.end]
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link: what it says and where it leads."""
 
-    @property
-    def kind(self) -> str:
-        """The format of the file."""
-        return self.path.suffix.lower().lstrip(".").upper()
+    text: str
+    target: str
 
-    @property
-    def links(self) -> list[tuple[str, str]]:
-        """Words and target of each link."""
-        return [(" ".join(match[1].split()), match[2]) for match in _LINK.finditer(self.text)]
 
-    def page_of(self, offset: int) -> int | None:
-        """Page of an offset of the document; None where the format has none."""
-        pages = PageMap.of(self.document.metadata)
-        return pages.page_of(offset) if pages else None
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What was understood of a file, if it could be read; its text where that was asked for."""
 
-    def structure(self) -> tuple[list[Heading], int]:
-        """Headings and number of tables of what is shown; scanned in the whole document."""
-        from rag_nodes.text.formats import Format, HeadingTree, blocks_of
-        from rag_nodes.text.markdown import Kind
-
-        text = self.document.text
-        blocks = blocks_of(text, Format(self.document.metadata[TEXT_FORMAT]))
-        headings = HeadingTree(text, blocks).headings
-        starts = [heading.block.start for heading in headings]
-        inside = slice(bisect_left(starts, self.start), bisect_left(starts, self.end))
-        tables = sum(
-            block.kind is Kind.TABLE and self.start <= block.start < self.end for block in blocks
-        )
-        return headings[inside], tables
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for programs."""
-        metadata = self.document.metadata
-        headings, tables = self.structure()
-        return {
-            "file": str(self.path),
-            "source": metadata.get(SOURCE),
-            "kind": self.kind,
-            "title": metadata.get(TITLE),
-            "pages": metadata.get(TOTAL_PAGES),
-            "characters": len(self.text),
-            "headings": [
-                {
-                    "level": len(heading.path),
-                    "text": heading.path[-1],
-                    "page": self.page_of(heading.block.start),
-                    "start": heading.block.start,
-                }
-                for heading in headings
-            ],
-            "tables": tables,
-            "links": [{"text": text, "target": target} for text, target in self.links],
-            "warnings": list(metadata.get(READ_WARNINGS) or ()),
-            "seconds": round(self.seconds, 3),
-            "error": None,
-        }
+    file: str
+    error: str | None = None
+    name: str = ""
+    source: str | None = None
+    kind: str = ""
+    title: str | None = None
+    pages: int | None = None
+    characters: int = 0
+    text: str | None = None
+    headings: Sequence[Heading] = ()
+    tables: int = 0
+    links: Sequence[Link] = ()
+    warnings: Sequence[str] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Understood(Result):
-    """Documents, and files that could not be read.
+class Readings(Result):
+    """What was understood of each file."""
 
-    Attributes:
-        documents: each a part of a document, or a file with the reason why there is none.
-        with_text: the text itself was asked for.
-    """
-
-    documents: Sequence[DocumentPart | tuple[Path, str]]
-    with_text: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for programs."""
-        return {"documents": [self._row(one) for one in self.documents]}
-
-    def _row(self, one: DocumentPart | tuple[Path, str]) -> dict[str, Any]:
-        if isinstance(one, tuple):
-            return {"file": str(one[0]), "error": one[1]}
-        return {**one.as_dict(), **({"text": one.text} if self.with_text else {})}
+    documents: Sequence[Understood]
 
 
-def read(request: ReadRequest, run: Run) -> Understood:
-    """Read each file."""
+def read(request: ReadRequest, run: Run) -> Readings:
+    """Read them all; what could not be read is said."""
     check_there(request.files)
-    run.emit(Doing("Loading the readers"))
+    run.emit(Doing("Reading"))
     from rag_nodes.readers import read_all
 
-    documents: list[DocumentPart | tuple[Path, str]] = []
-    failed = 0
-    for one in read_all(request.files, limits=run.limits(), layout=request.layout):
-        shown: DocumentPart | str | None = str(one.error)
-        if one.document is not None:
-            shown = DocumentPart.of(one.path, one.document, request.pages, one.seconds)
-            shown = shown or f"{one.path}: it has no such page; leave --pages out to see all of it"
-        if isinstance(shown, str):
-            failed += 1
-            run.warn(shown)
-            documents.append((one.path, shown))
-        elif shown:
-            documents.append(shown)
-    outcome = Outcome.PARTLY if failed else Outcome.DONE
+    results = read_all(request.files, limits=run.limits(), layout=request.layout)
+    documents = [_understood(one, with_text=request.markdown) for one in results]
+    lost = [one.error for one in documents if one.error is not None]
+    for error in lost:
+        run.warn(error)
+    some = Outcome.PARTLY if len(lost) < len(documents) else Outcome.FAILED
+    return Readings(outcome=some if lost else Outcome.DONE, documents=documents)
+
+
+def _understood(result: ReadResult, *, with_text: bool) -> Understood:
+    from rag_nodes.text.formats import Format, HeadingTree, blocks_of
+    from rag_nodes.text.markdown import Kind
+    from rag_nodes.text.spans import PageMap
+
+    document, path = result.document, result.path
+    if document is None:
+        return Understood(str(path), str(result.error))
+    metadata, text = document.metadata, document.text
+    blocks = blocks_of(text, Format(metadata[keys.TEXT_FORMAT]))
+    pages = PageMap.of(metadata)
     return Understood(
-        outcome=Outcome.FAILED if failed and failed == len(documents) else outcome,
-        documents=documents,
-        with_text=request.markdown,
+        file=str(path),
+        name=keys.display_name(metadata) or path.name,
+        source=metadata.get(keys.SOURCE),
+        kind=path.suffix.lower().lstrip(".").upper(),
+        title=metadata.get(keys.TITLE),
+        pages=metadata.get(keys.TOTAL_PAGES),
+        characters=len(text),
+        text=text if with_text else None,
+        headings=[_heading(one, pages) for one in HeadingTree(text, blocks).headings],
+        tables=sum(one.kind is Kind.TABLE for one in blocks),
+        links=[Link(" ".join(one[1].split()), one[2]) for one in _LINK.finditer(text)],
+        warnings=list(metadata.get(keys.READ_WARNINGS) or ()),
+        seconds=round(result.seconds, 3),
     )
+
+
+def _heading(found: HeadingBlock, pages: PageMap | None) -> Heading:
+    start = found.block.start
+    page = pages.page_of(start) if pages else None
+    return Heading(len(found.path), found.path[-1], page, start)

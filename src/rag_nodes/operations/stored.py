@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator
 
-from rag_nodes.ledger import utc_time
 from rag_nodes.operations.base import OWNER, Flag, Outcome, Request, Result
-from rag_nodes.operations.fields import PARSER_WORDS
+from rag_nodes.operations.fields import PARSER_WORDS, words
 from rag_nodes.operations.run import Doing, Run
 from rag_nodes.operations.stores import inventory, ledger_of, must_exist, of_parser, opened
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-    from rag_nodes.ledger import FileRow
     from rag_nodes.upkeep import (
         CollectionStatus,
         HeldCollection,
         ListedDocument,
+        Removed,
         Trouble,
     )
 
 _DOCUMENTS_NAMED = 5
 """Documents up to which all are named."""
-StoredParser = Annotated[str, Flag("--parser", short="-p", metavar=PARSER_WORDS)]
 
 
 class OfParser(Request):
     """What one parser cut."""
 
-    parser: StoredParser = ""
+    parser: Annotated[str, Flag("--parser", short="-p", metavar=PARSER_WORDS)] = ""
     """Only what this parser cut: its class as `status` shows it, a preset with the options of the
     ingest, or the name of a collection."""
 
@@ -49,13 +46,6 @@ class StatusRequest(OfParser):
     """Only this corpus; all by default."""
 
 
-def _words(given: object) -> object:
-    """Several words with commas, each by itself."""
-    if not isinstance(given, str):
-        return given
-    return tuple(one.strip() for one in given.split(",") if one.strip())
-
-
 class ListRequest(OfParser):
     """List the documents of a corpus, with what is stored of each.
 
@@ -65,7 +55,7 @@ class ListRequest(OfParser):
 
     state: Annotated[
         tuple[Literal["stored", "incomplete", "expired", "failed"], ...],
-        BeforeValidator(_words),
+        BeforeValidator(words),
         Flag(metavar="STATE[,STATE...]", joined=True),
     ] = ()
     """Only documents that are so: stored, incomplete, expired (due to be read again) or failed (the
@@ -109,101 +99,55 @@ class DoctorRequest(Request):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed(Result):
-    """The documents of a corpus.
+class Stored(Result):
+    """What is in a store, which files could not be read, and collections of other programs."""
 
-    Attributes:
-        corpus: its name.
-        shown: those that were asked for.
-        total: how many there are.
-        collections: of the corpus.
-        foreign: collections of other programs, where there is none of ours.
+    store: str
+    collections: Sequence[CollectionStatus]
+    unread: Sequence[Unread]
+    foreign: Sequence[str]
+
+
+class Unread(NamedTuple):
+    """A file that could not be read, why, and since when."""
+
+    corpus: str
+    path: str
+    error: str | None
+    failed_at: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed(Result):
+    """Documents of a corpus that were asked for, of `total`.
+
+    `collections` are those looked at, each with its parser; `foreign` those of other programs,
+    where there are none of ours.
     """
 
     corpus: str
-    shown: Sequence[ListedDocument]
+    documents: Sequence[ListedDocument]
     total: int
-    collections: Sequence[HeldCollection]
+    collections: Mapping[str, str]
     foreign: Sequence[str]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for programs, times in UTC."""
-        rows = [_plain(one, "stored_at", "failed_at") for one in self.shown]
-        return {"corpus": self.corpus, "documents": rows}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gone(Result):
-    """What was deleted, or would be.
-
-    Attributes:
-        title: what was done, in words.
-        rows: by collection.
-    """
+    """What went or would go of each collection; the title says which of the two."""
 
     title: str
-    rows: Sequence[dict[str, Any]]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for programs."""
-        return {"title": self.title, "collections": self.rows}
+    collections: Sequence[Removed]
+    aliases: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined(Result):
-    """What is wrong with a store.
+    """What was found in a store, and whether all of it was mended."""
 
-    Attributes:
-        location: of the store.
-        findings: in the order in which they were made.
-    """
-
-    location: str
+    store: str
+    sound: bool
     findings: Sequence[Trouble]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for programs."""
-        return {
-            "store": self.location,
-            "sound": self.outcome is Outcome.DONE,
-            "findings": [one.as_dict() for one in self.findings],
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stored(Result):
-    """What is in a store.
-
-    Attributes:
-        location: of the store.
-        collections: what is in each.
-        unread: files that could not be read.
-        foreign: collections of other programs.
-    """
-
-    location: str
-    collections: Sequence[CollectionStatus]
-    unread: Sequence[FileRow]
-    foreign: Sequence[str]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for programs, times in UTC."""
-        rows = [_plain(one, "first_used", "last_used", "failed_at") for one in self.collections]
-        unread = [
-            {
-                "corpus": one.corpus,
-                "path": one.path,
-                "error": one.error,
-                "failed_at": utc_time(one.failed_at),
-            }
-            for one in self.unread
-        ]
-        return {
-            "store": self.location,
-            "foreign": self.foreign,
-            "collections": rows,
-            "unread": unread,
-        }
 
 
 def status(request: StatusRequest, run: Run) -> Stored:
@@ -211,102 +155,91 @@ def status(request: StatusRequest, run: Run) -> Stored:
     held = inventory(run)
     known = [*held.collections(request.corpus), *held.never_stored(request.corpus)]
     collections = of_parser(known, request.parser)
+    unread = held.unread(request.corpus)
     return Stored(
         outcome=_opened(collections),
-        location=held.store.location,
+        store=held.store.location,
         collections=[held.status(one) for one in collections],
-        unread=held.unread(request.corpus),
+        unread=[Unread(one.corpus, one.path, one.error, one.failed_at) for one in unread],
         foreign=held.store.foreign(),
     )
 
 
 def list_documents(request: ListRequest, run: Run) -> Listed:
-    """Look at every document."""
-    held, corpus = inventory(run), run.settings.corpus
+    """Look for each document in each collection."""
+    corpus, held = run.settings.corpus, inventory(run)
     collections = of_parser(held.collections(corpus), request.parser)
-    documents = held.documents(corpus, collections)
+    known = held.documents(corpus, collections)
     for one in collections:
         if one.info.trouble:
             run.warn(f"{one.info.name} is shown as the ledger knows it: {one.info.trouble}")
     return Listed(
         outcome=_opened(collections),
         corpus=corpus,
-        shown=[one for one in documents if not request.state or one.state in request.state],
-        total=len(documents),
-        collections=collections,
+        documents=[one for one in known if not request.state or one.state in request.state],
+        total=len(known),
+        collections={one.info.name: one.parser for one in collections},
         foreign=[] if collections else held.store.foreign(),
     )
 
 
 def remove(request: RemoveRequest, run: Run) -> Gone:
-    """Delete what is stored of some documents."""
+    """Remove them, or say what would go."""
     from rag_nodes.upkeep import documents_named, removed
 
-    held, corpus = inventory(run, must_know=True), run.settings.corpus
+    corpus, held = run.settings.corpus, inventory(run, must_know=True)
     collections = held.collections(corpus)
     chosen = documents_named(corpus, request.files, held.documents(corpus, collections))
     if request.dry_run:
         ids = {one.id for one in chosen}
-        gone, title = [held.size_of(one, ids) for one in collections], "Would remove"
+        gone = [held.size_of(one, ids) for one in collections]
     else:
-        gone, title = removed(held, corpus, chosen, collections), "Removed"
-    many = len(chosen) > _DOCUMENTS_NAMED
-    names = f"{len(chosen):,} documents" if many else ", ".join(one.name for one in chosen)
-    return Gone(title=f"{title} {names}", rows=[one._asdict() for one in gone if one.nodes])
+        gone = removed(held, corpus, chosen, collections)
+    names = ", ".join(one.name for one in chosen)
+    told = names if len(chosen) <= _DOCUMENTS_NAMED else f"{len(chosen):,} documents"
+    return Gone(
+        title=f"{'Would remove' if request.dry_run else 'Removed'} {told}",
+        collections=[one for one in gone if one.nodes],
+        aliases={},
+    )
 
 
 def clear(request: ClearRequest, run: Run) -> Gone:
-    """Delete whole collections."""
+    """Drop the collections, or say which would go."""
     from rag_nodes.upkeep import cleared
 
-    held, parser = inventory(run, must_know=True), request.parser
+    held = inventory(run, must_know=True)
     # Messages of an ingest and of `doctor` name a collection, and need not name its corpus.
     known = [*held.collections(), *held.never_stored()]
-    own = [one for one in known if one.info.name == parser]
+    own = [one for one in known if one.info.name == request.parser]
     corpus = own[0].corpus if own else run.settings.corpus
-    collections = own or of_parser([one for one in known if one.is_of(corpus)], parser)
-    if request.yes:
-        rows = [one._asdict() for one in cleared(held, collections)]
-        return Gone(title=f"Cleared corpus {corpus!r}", rows=rows)
-    aliases = held.store.aliases()
-    rows = [
-        {
-            **held.size_of(one)._asdict(),
-            "aliases": sorted(alias for alias, of in aliases.items() if of == one.info.name),
-        }
-        for one in collections
-    ]
-    run.warn("Nothing was deleted; say --yes to do it.")
-    title = f"Would clear corpus {corpus!r}"
-    return Gone(outcome=Outcome.UNCONFIRMED, title=title, rows=rows)
+    chosen = own or of_parser([one for one in known if one.is_of(corpus)], request.parser)
+    if not request.yes:
+        run.warn("Nothing was deleted; say --yes to do it.")
+    return Gone(
+        outcome=Outcome.DONE if request.yes else Outcome.UNCONFIRMED,
+        title=f"{'Cleared' if request.yes else 'Would clear'} corpus {corpus!r}",
+        aliases={} if request.yes else held.store.aliases(),
+        collections=cleared(held, chosen) if request.yes else list(map(held.size_of, chosen)),
+    )
 
 
 def doctor(request: DoctorRequest, run: Run) -> Examined:
-    """Read everything."""
+    """Look at everything, and mend what may be mended."""
     from rag_nodes.upkeep import examined
 
-    settings = run.settings
-    must_exist(settings.store)
+    store = run.settings.store
+    must_exist(store)
     run.emit(Doing("Looking at the store"))
-    examination = examined(
-        settings.store,
-        lambda: opened(run),
-        lambda location: ledger_of(settings, location),
-        repair=request.repair,
+    findings = list(
+        examined(store, lambda: opened(run), partial(ledger_of, run), repair=request.repair)
     )
-    found = list(examination)
-    wrong = any(one.is_wrong and not one.mended for one in found)
-    outcome = Outcome.FELL if wrong else Outcome.DONE
-    return Examined(outcome=outcome, location=settings.store, findings=found)
+    sound = not any(one.is_wrong and not one.mended for one in findings)
+    outcome = Outcome.DONE if sound else Outcome.FELL
+    return Examined(outcome=outcome, store=store, sound=sound, findings=findings)
 
 
 def _opened(collections: Sequence[HeldCollection]) -> Outcome:
     """Tell programs that not all could be looked at."""
     troubled = any(one.info.trouble for one in collections)
     return Outcome.PARTLY if troubled else Outcome.DONE
-
-
-def _plain(row: DataclassInstance, *times: str) -> dict[str, Any]:
-    """A row for programs, its times in UTC."""
-    data = asdict(row)
-    return data | {name: utc_time(data[name]) for name in times}

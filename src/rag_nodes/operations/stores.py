@@ -11,7 +11,6 @@ from rag_nodes.operations.fields import ParserSpec, parser_spec
 
 if TYPE_CHECKING:
     from rag_nodes.operations.run import Run
-    from rag_nodes.settings import Settings
     from rag_nodes.store import Store
     from rag_nodes.upkeep import HeldCollection, Inventory
 
@@ -45,11 +44,7 @@ def must_exist(location: str) -> None:
 
 
 def opened(run: Run, location: str | None = None) -> Store:
-    """A store, open until the end of the run.
-
-    Args:
-        run: whose settings have key and options of a server.
-        location: folder or URL; None for that of the settings.
+    """A store, open until the end of the run; by default that of the settings.
 
     Raises:
         ConfigurationError: an option of the server is wrong.
@@ -64,17 +59,11 @@ def opened(run: Run, location: str | None = None) -> Store:
     return run.cleanup.enter_context(open_store(location or settings.store, secret, options))
 
 
-def ledger_of(settings: Settings, location: str, *, is_theirs: bool = True) -> Path | None:
-    """Where the ledger of a store lies; None for a store that has none.
-
-    Args:
-        settings: may name another file for their own store.
-        location: of the open store.
-        is_theirs: it is the store of the settings.
-    """
+def ledger_of(run: Run, location: str, *, is_theirs: bool = True) -> Path | None:
+    """Where the ledger of a store lies; the settings may name another file for their own store."""
     from rag_nodes.ledger import ledger_path
 
-    return ledger_path(location, settings.ledger if is_theirs else None)
+    return ledger_path(location, run.settings.ledger if is_theirs else None)
 
 
 def inventory(run: Run, location: str | None = None, *, must_know: bool = False) -> Inventory:
@@ -92,29 +81,24 @@ def inventory(run: Run, location: str | None = None, *, must_know: bool = False)
     from rag_nodes.ledger import Ledger
     from rag_nodes.upkeep import Inventory
 
-    settings = run.settings
+    own = run.settings.store
     if location is None:
-        must_exist(settings.store)
+        must_exist(own)
     store = opened(run, location)
-    is_theirs = location in {None, settings.store}
-    path = ledger_of(settings, store.location, is_theirs=is_theirs)
-    ledger = None
-    if path and path.is_file():
-        try:
-            ledger = run.cleanup.enter_context(Ledger(path))
-        except LedgerDamagedError as error:
-            if must_know:
-                raise
-            run.warn(f"{error}; until then paths and times are not known")
-    return Inventory(store, ledger)
+    path = ledger_of(run, store.location, is_theirs=location in {None, own})
+    if path is None or not path.is_file():
+        return Inventory(store)
+    try:
+        return Inventory(store, run.cleanup.enter_context(Ledger(path)))
+    except LedgerDamagedError as error:
+        if must_know:
+            raise
+        run.warn(f"{error}; until then paths and times are not known")
+        return Inventory(store)
 
 
 def of_parser(held: Sequence[HeldCollection], parser: str) -> list[HeldCollection]:
-    """The collections of a parser.
-
-    Args:
-        held: to choose from.
-        parser: its class, a preset with its options, or the name of a collection; "" for any.
+    """The collections of a parser: its class, a preset with its options, or one by its name.
 
     Raises:
         ConfigurationError: there is no such preset.

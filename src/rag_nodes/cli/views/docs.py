@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import RenderableType
-    from rich.table import Table
 
     from rag_nodes.cli.invocation import Invocation
-    from rag_nodes.documentation import DocsReport, Statistics
+    from rag_nodes.documentation import DocsReport
     from rag_nodes.operations.crawls import DocsRequest, Documented
 
 MOST_FINDINGS = 20
@@ -36,7 +35,7 @@ def docs_view(found: Documented, _: DocsRequest, __: Invocation) -> Iterator[Ren
     """The parts of the view, top to bottom."""
     report = found.report
     parser = f"{found.label} · {configuration(plain_options(found.parser))}"
-    yield _statistics(report, parser)
+    yield facts([("Parser", parser), *_statistics(report)])
     yield from _findings(report)
     for page in report.repeated:
         yield plain(f"repeated: {page.page} is also at {', '.join(page.also_at)}", "dim")
@@ -53,65 +52,33 @@ def docs_view(found: Documented, _: DocsRequest, __: Invocation) -> Iterator[Ren
     yield plain(f"Wrote {report.output} in {seconds(report.seconds)}.", "dim")
 
 
-def _statistics(report: DocsReport, parser: str) -> Table:
+def _statistics(report: DocsReport) -> Iterator[tuple[str, str]]:
     """The figures of a whole crawl."""
-    figures = report.statistics
-    return facts(
-        [
-            ("Parser", parser),
-            ("Pages", _pages(figures)),
-            ("Page tokens", f"{figures.page_tokens:,}"),
-            ("Chunks", f"{figures.chunks:,}"),
-            ("Chunk tokens", _tokens(figures)),
-            ("Shared tokens", _shared(figures)),
-            ("Headings", _headings(figures)),
-            ("Code", _code(figures)),
-            ("Coverage", f"{figures.coverage:.6g} % of the visible text"),
-            ("Summaries", _summaries(report)),
-            ("Findings", _counts(figures.findings) or "none"),
-        ]
+    found = report.statistics
+    failed = f", {found.pages_failed:,} failed" if found.pages_failed else ""
+    repeated = f", {found.pages_repeated:,} repeated" if found.pages_repeated else ""
+    yield "Pages", f"{found.pages:,}{failed}{repeated}, {counted(found.urls, 'URL')}"
+    yield "Page tokens", f"{found.page_tokens:,}"
+    yield "Chunks", f"{found.chunks:,}"
+    least, most = f"{found.tokens_min:,}", f"{found.tokens_max:,}"
+    mean = f"mean {found.tokens_mean:,.0f}, min {least}, max {most}"
+    yield "Chunk tokens", f"{found.tokens:,}, {mean}"
+    share = 100 * found.tokens_shared / found.tokens if found.tokens else 0
+    yield "Shared tokens", f"{found.tokens_shared:,}, {share:.3g} % of the chunks'"
+    levels = enumerate(zip(found.headings, found.headings_kept, strict=True), 1)
+    told = (
+        f"H{level} {kept:,}" if kept == there else f"H{level} {kept:,} of {there:,}"
+        for level, (there, kept) in levels
+        if there
     )
-
-
-def _pages(figures: Statistics) -> str:
-    failed = f", {figures.pages_failed:,} failed" if figures.pages_failed else ""
-    repeated = f", {figures.pages_repeated:,} repeated" if figures.pages_repeated else ""
-    return f"{figures.pages:,}{failed}{repeated}, {counted(figures.urls, 'URL')}"
-
-
-def _tokens(figures: Statistics) -> str:
-    return (
-        f"{figures.tokens:,}, mean {figures.tokens_mean:,.0f}, min {figures.tokens_min:,}, "
-        f"max {figures.tokens_max:,}"
-    )
-
-
-def _shared(figures: Statistics) -> str:
-    share = 100 * figures.tokens_shared / figures.tokens if figures.tokens else 0
-    return f"{figures.tokens_shared:,}, {share:.3g} % of the chunks'"
-
-
-def _code(figures: Statistics) -> str:
-    blocks = counted(figures.code_blocks, "block")
-    chunks = counted(figures.chunks_with_code, "chunk")
-    return f"{blocks}, in {chunks}, {figures.chunks_oversized:,} over the limit"
-
-
-def _headings(figures: Statistics) -> str:
-    levels = zip(figures.headings, figures.headings_kept, strict=True)
-    shown = [
-        f"H{level} {kept:,}" if kept == found else f"H{level} {kept:,} of {found:,}"
-        for level, (found, kept) in enumerate(levels, 1)
-        if found
-    ]
-    return ", ".join(shown) or "none"
-
-
-def _summaries(report: DocsReport) -> str:
-    if report.model is None:
-        return "none"
+    yield "Headings", ", ".join(told) or "none"
+    blocks, chunks = counted(found.code_blocks, "block"), counted(found.chunks_with_code, "chunk")
+    yield "Code", f"{blocks}, in {chunks}, {found.chunks_oversized:,} over the limit"
+    yield "Coverage", f"{found.coverage:.6g} % of the visible text"
     reused = f", {report.reused:,} of them from the journal" if report.reused else ""
-    return f"{_counts(report.statistics.summaries)} by {report.model}{reused}"
+    by = f"{_counts(found.summaries)} by {report.model}{reused}"
+    yield "Summaries", by if report.model else "none"
+    yield "Findings", _counts(found.findings) or "none"
 
 
 def _counts(counts: dict[str, int]) -> str:
@@ -121,15 +88,16 @@ def _counts(counts: dict[str, int]) -> str:
 def _findings(report: DocsReport) -> Iterator[RenderableType]:
     if not report.findings:
         return
-    made = table("Finding", "Page", "Chunk", "Detail")
-    for finding in report.findings[:MOST_FINDINGS]:
-        made.add_row(
-            finding.kind,
-            plain(ending(finding.page, _NAME_WIDTH)),
-            (finding.chunk_id or "-")[:8],
-            plain(one_line(finding.detail)),
-        )
-    yield made
+    yield table(
+        "Finding",
+        "Page",
+        "Chunk",
+        "Detail",
+        rows=(
+            (one.kind, ending(one.page, _NAME_WIDTH), (one.chunk_id or "-")[:8], one.detail)
+            for one in report.findings[:MOST_FINDINGS]
+        ),
+    )
     rest = sum(report.statistics.findings.values()) - MOST_FINDINGS
     if rest > 0:
         yield plain(f"{counted(rest, 'more finding')} in {report.output}.report.json", "dim")

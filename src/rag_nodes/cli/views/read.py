@@ -1,11 +1,10 @@
-"""What was understood of documents."""
+"""What was understood of documents, for people."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rag_nodes.cli.views.text import clean, counted, facts, one_line, plain, seconds
-from rag_nodes.metadata import READ_WARNINGS, TITLE, TOTAL_PAGES, display_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,52 +12,42 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from rag_nodes.cli.invocation import Invocation
-    from rag_nodes.operations.reading import DocumentPart, ReadRequest, Understood
+    from rag_nodes.operations.reading import Readings, ReadRequest, Understood
 
 MOST_HEADINGS = 200
 """Headings on a screen; all of them are in `--json`."""
 
 
-def understood_view(
-    found: Understood, request: ReadRequest, cli: Invocation
-) -> Iterator[RenderableType]:
-    """One document after the other; or their texts as they are."""
+def readings_view(found: Readings, _: ReadRequest, cli: Invocation) -> Iterator[RenderableType]:
+    """A block for each document, or its text alone; why others could not be read is said."""
     for one in found.documents:
-        if isinstance(one, tuple):
-            continue  # which is said on stderr
-        if request.markdown:
-            # On a terminal without what that would act on.
+        if one.text is not None:
+            # Not by rich, which would break the lines of the text.
             text = clean(one.text) if cli.output.is_terminal else one.text
-            cli.output.file.write(text if text.endswith("\n") else text + "\n")
-        else:
-            yield from _document(one)
+            cli.output.file.write(text if text.endswith("\n") else f"{text}\n")
+        elif one.error is None:
+            yield from _outline(one)
 
 
-def _document(shown: DocumentPart) -> Iterator[RenderableType]:
-    metadata = shown.document.metadata
-    headings, tables = shown.structure()
-    targets = len({target for _, target in shown.links})
+def _outline(one: Understood) -> Iterator[RenderableType]:
+    targets = counted(len({link.target for link in one.links}), "address")
     yield facts(
         [
-            ("File", one_line(display_name(metadata) or shown.path.name)),
-            ("Kind", shown.kind),
-            ("Title", one_line(metadata.get(TITLE) or "-")),
-            ("Pages", f"{metadata[TOTAL_PAGES]:,}" if TOTAL_PAGES in metadata else "none"),
-            ("Text", f"{counted(len(shown.text), 'character')}, read in {seconds(shown.seconds)}"),
-            ("Headings", f"{len(headings):,}"),
-            ("Tables", f"{tables:,}"),
-            (
-                "Links",
-                f"{len(shown.links):,}, to {targets:,} address{'' if targets == 1 else 'es'}",
-            ),
+            ("File", one_line(one.name)),
+            ("Kind", one.kind),
+            ("Title", one_line(one.title or "-")),
+            ("Pages", "none" if one.pages is None else f"{one.pages:,}"),
+            ("Text", f"{counted(one.characters, 'character')}, read in {seconds(one.seconds)}"),
+            ("Headings", f"{len(one.headings):,}"),
+            ("Tables", f"{one.tables:,}"),
+            ("Links", f"{len(one.links):,}, to {targets}"),
         ]
     )
-    for warning in metadata.get(READ_WARNINGS) or ():
+    for warning in one.warnings:
         yield plain(f"warning: {one_line(warning)}", "yellow")
-    for heading in headings[:MOST_HEADINGS]:
-        page = shown.page_of(heading.block.start)
-        place = f"  p. {page}" if page else ""
-        yield plain("  " * len(heading.path) + one_line(heading.path[-1]) + place)
-    if len(headings) > MOST_HEADINGS:
-        yield plain(f"{len(headings) - MOST_HEADINGS:,} more headings with --json", "dim")
+    for heading in one.headings[:MOST_HEADINGS]:
+        page = f"  p. {heading.page}" if heading.page else ""
+        yield plain("  " * heading.level + one_line(heading.text) + page)
+    if len(one.headings) > MOST_HEADINGS:
+        yield plain(f"{len(one.headings) - MOST_HEADINGS:,} more headings with --json", "dim")
     yield plain("")

@@ -13,27 +13,25 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from rag_nodes.cli.invocation import Invocation
-    from rag_nodes.operations.copying import (
-        Aliases,
-        AliasRequest,
-        Copied,
-        ImportRequest,
-        PullRequest,
-        PushRequest,
-    )
+    from rag_nodes.operations.base import Request
+    from rag_nodes.operations.copying import Aliases, Copied
 
 
-def copied_view(
-    found: Copied, _: PushRequest | PullRequest, __: Invocation
-) -> Iterator[RenderableType]:
+def copied_view(found: Copied, _: Request, __: Invocation) -> Iterator[RenderableType]:
     """What became of each collection that was copied."""
-    for one in found.done:
-        gone = f", {one.deleted:,} former ones deleted" if one.deleted else ""
+    for one in found.collections:
         yield plain(one.collection, "bold")
-        yield plain(
-            f"  {counted(one.points, 'point')}: {one.sent:,} sent, {one.unchanged:,} there already"
-            f"{gone}, in {seconds(one.seconds)}"
-        )
+        points = f"  {counted(one.points, 'point')}"
+        if isinstance(one, tuple):  # of another program
+            yield plain(points)
+            if one.left_out:
+                names = ", ".join(map(repr, one.left_out))
+                left_out = f"  vectors that cannot be ranked here were left out: {names}"
+                yield plain(left_out, "yellow")
+            continue
+        gone = f", {one.deleted:,} former ones deleted" if one.deleted else ""
+        sent = f"{one.sent:,} sent, {one.unchanged:,} there already{gone}"
+        yield plain(f"{points}: {sent}, in {seconds(one.seconds)}")
         yield plain("  both sides are equal", "dim")
         if one.extra:
             kept = counted(one.extra, "point")
@@ -41,23 +39,9 @@ def copied_view(
     yield plain(f"From {near(found.source)} to {near(found.target)}.", "dim")
 
 
-def imported_view(found: Copied, _: ImportRequest, __: Invocation) -> Iterator[RenderableType]:
-    """What became of each collection of another program."""
-    for one in found.done:
-        yield plain(one.collection, "bold")
-        yield plain(f"  {counted(one.points, 'point')}")
-        if left_out := getattr(one, "left_out", ()):
-            names = ", ".join(repr(name) for name in left_out)
-            yield plain(f"  vectors that cannot be ranked here were left out: {names}", "yellow")
-    yield plain(f"From {near(found.source)}, which is as it was, to {near(found.target)}.", "dim")
-
-
-def aliases_view(found: Aliases, _: AliasRequest, __: Invocation) -> Iterator[RenderableType]:
+def aliases_view(found: Aliases, _: Request, __: Invocation) -> Iterator[RenderableType]:
     """What each alias means."""
-    if not found.known:
-        yield plain(f"{found.location} has no aliases.", "dim")
-        return
-    made = table("Alias", "Collection")
-    for alias, collection in sorted(found.known.items()):
-        made.add_row(plain(alias), plain(collection))
-    yield made
+    if found.aliases:
+        yield table("Alias", "Collection", rows=sorted(found.aliases.items()))
+    else:
+        yield plain(f"{found.store} has no aliases.", "dim")

@@ -14,23 +14,22 @@ from rag_nodes.metadata import USUAL
 from rag_nodes.operations.stores import foreign_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from rich.console import RenderableType
 
     from rag_nodes.cli.invocation import Invocation
+    from rag_nodes.operations.base import Request
     from rag_nodes.operations.stored import (
-        ClearRequest,
         DoctorRequest,
         Examined,
         Gone,
         Listed,
         ListRequest,
-        RemoveRequest,
         StatusRequest,
         Stored,
     )
-    from rag_nodes.upkeep import CollectionStatus, HeldCollection, ListedDocument
+    from rag_nodes.upkeep import CollectionStatus, ListedDocument
 
 _STYLES = {"stored": "", "incomplete": "red", "failed": "red", "expired": "yellow"}
 _KILO = 1000
@@ -54,7 +53,7 @@ def status_view(stored: Stored, _: StatusRequest, __: Invocation) -> Iterator[Re
     size = f", {size_of(sum(sizes))}" if sizes else ""
     what = f"{counted(len(found), 'collection')}, {counted(chunks, 'chunk')}{size}"
     said = what if found else f"nothing is stored{one_line(foreign_words(stored.foreign))}"
-    yield plain(f"{near(stored.location)}: {said}", "dim")
+    yield plain(f"{near(stored.store)}: {said}", "dim")
 
 
 def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
@@ -87,16 +86,19 @@ def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
 
 def listed_view(found: Listed, _: ListRequest, __: Invocation) -> Iterator[RenderableType]:
     """A row per document, and what is wrong with those that something is wrong with."""
-    shown, collections = found.shown, found.collections
+    shown, collections = found.documents, found.collections
     if shown:
-        yield _table(shown, [one.info.name for one in collections])
+        numbers = ("Pages", "Chunks")
+        rows = (_row(one, collections) for one in shown)
+        yield table("Document", "From", *numbers, "Stored", "State", right=numbers, rows=rows)
     if shown and len(collections) > 1:
-        yield plain(f"Chunks: {' · '.join(_told_apart(collections))}", "dim")
+        several = Counter(collections.values())
+        told = (name if several[parser] > 1 else parser for name, parser in collections.items())
+        yield plain(f"Chunks: {' · '.join(told)}", "dim")
     for one in shown:
         if one.error:
             said = one_line(one.error.removeprefix(f"{one.path}: "))
-            since = _since(one.failed_at)
-            yield plain(f"{one_line(one.name)}{since}: {said}", _STYLES[one.state])
+            yield plain(f"{one_line(one.name)}{_since(one.failed_at)}: {said}", _STYLES[one.state])
     states = Counter(one.state for one in shown)
     said = ", ".join(f"{number:,} {state}" for state, number in states.items())
     total = f"{len(shown):,} of {counted(found.total, 'document')}"
@@ -105,32 +107,17 @@ def listed_view(found: Listed, _: ListRequest, __: Invocation) -> Iterator[Rende
         yield plain(f"nothing is stored{one_line(foreign_words(found.foreign))}", "dim")
 
 
-def _told_apart(collections: Sequence[HeldCollection]) -> list[str]:
-    """The parser of each collection, or where that is not one's alone, its name."""
-    several = Counter(one.parser for one in collections)
-    return [one.info.name if several[one.parser] > 1 else one.parser for one in collections]
-
-
-def _table(shown: Sequence[ListedDocument], collections: Sequence[str]) -> RenderableType:
-    numbers = ("Pages", "Chunks")
-    made = table("Document", "From", *numbers, "Stored", "State", right=numbers)
-    for one in shown:
-        there = [one.chunks.get(name, 0) for name in collections]
-        chunks = " · ".join(f"{number:,}" if number else "-" for number in there)
-        made.add_row(
-            plain(shortened(_title(one), _NAME_WIDTH)),
-            plain(one_line(_origin(one))),
-            "-" if one.pages is None else f"{one.pages:,}",
-            chunks if any(there) else "-",
-            moment(one.stored_at),
-            plain(one.state, _STYLES[one.state]),
-        )
-    return made
-
-
-def _title(one: ListedDocument) -> str:
-    """Its name, without the address that stands beside it."""
-    return one.name.removesuffix(f" ({one.source})")
+def _row(one: ListedDocument, collections: Iterable[str]) -> tuple[object, ...]:
+    there = [one.chunks.get(name, 0) for name in collections]
+    chunks = " · ".join(f"{number:,}" if number else "-" for number in there)
+    return (
+        shortened(one.name.removesuffix(f" ({one.source})"), _NAME_WIDTH),
+        _origin(one),
+        one.pages,
+        chunks if any(there) else "-",
+        moment(one.stored_at),
+        plain(one.state, _STYLES[one.state]),
+    )
 
 
 def _origin(one: ListedDocument) -> str:
@@ -140,16 +127,16 @@ def _origin(one: ListedDocument) -> str:
     return folder if folder and last == one.name else place
 
 
-def gone_view(
-    found: Gone, _: RemoveRequest | ClearRequest, __: Invocation
-) -> Iterator[RenderableType]:
+def gone_view(found: Gone, _: Request, __: Invocation) -> Iterator[RenderableType]:
     """What went, or would go, by collection."""
-    title, rows = one_line(found.title), found.rows
+    title, rows = one_line(found.title), found.collections
     yield plain(f"{title}:" if rows else f"{title}: nothing is stored of it")
     for row in rows:
-        nodes, documents = counted(row["nodes"], "node"), counted(row["documents"], "document")
-        aliases = f", which {', '.join(row['aliases'])} means" if row.get("aliases") else ""
-        yield plain(f"  {nodes} of {documents} in {row['collection']}{aliases}")
+        nodes, documents = counted(row.nodes, "node"), counted(row.documents, "document")
+        names = (one_line(name) for name, of in found.aliases.items() if of == row.collection)
+        meaning = ", ".join(sorted(names))
+        said = f", which {meaning} means" if meaning else ""
+        yield plain(f"  {nodes} of {documents} in {row.collection}{said}")
 
 
 def examined_view(found: Examined, _: DoctorRequest, __: Invocation) -> Iterator[RenderableType]:
@@ -168,7 +155,7 @@ def examined_view(found: Examined, _: DoctorRequest, __: Invocation) -> Iterator
     said = [f"{wrong} wrong" if wrong else "nothing is wrong"]
     said += [f"{mended} mended"] if mended else []
     said += [f"{by_repair} of them can be mended by --repair"] if by_repair else []
-    yield plain(f"{near(found.location)}: {', '.join(said)}", "dim")
+    yield plain(f"{near(found.store)}: {', '.join(said)}", "dim")
 
 
 def near(place: str) -> str:

@@ -77,7 +77,8 @@ def seconds(value: float | None) -> str:
 
 def counted(number: int, thing: str) -> str:
     """`1 page`, `1,200 pages`."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+    more = "" if number == 1 else "es" if thing.endswith("s") else "s"
+    return f"{number:,} {thing}{more}"
 
 
 def facts(rows: Iterable[tuple[str, RenderableType]]) -> Table:
@@ -90,12 +91,14 @@ def facts(rows: Iterable[tuple[str, RenderableType]]) -> Table:
     return grid
 
 
-def table(*columns: str, right: Sequence[str] = ()) -> Table:
-    """An empty table in the style all views share.
+def table(*columns: str, right: Sequence[str] = (), rows: Iterable[Iterable[object]] = ()) -> Table:
+    """A table in the style all views share.
 
     Args:
         columns: headings, left to right.
         right: those whose values are numbers.
+        rows: what stands in them; whole numbers with commas, "-" for None, everything but a `Text`
+            on one line and without what a terminal would act on.
     """
     made = Table(box=box.SIMPLE_HEAD, header_style="bold", border_style="dim", pad_edge=False)
     for name in columns:
@@ -106,7 +109,17 @@ def table(*columns: str, right: Sequence[str] = ()) -> Table:
             no_wrap=numeric,
             overflow="fold",
         )
+    for row in rows:
+        made.add_row(*map(_cell, row))
     return made
+
+
+def _cell(value: object) -> Text:
+    if isinstance(value, Text):
+        return value
+    if value is None:
+        return Text("-")
+    return Text(f"{value:,}") if type(value) is int else plain(one_line(str(value)))
 
 
 def configuration(options: dict[str, Any]) -> str:
