@@ -83,13 +83,7 @@ class DocsRequest(Summarised):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documented(Result):
-    """What became of a crawl.
-
-    Attributes:
-        report: statistics and findings.
-        label: of the parser.
-        parser: that cut the pages.
-    """
+    """What became of a crawl, and the parser that cut its pages, by its label."""
 
     report: DocsReport
     label: str

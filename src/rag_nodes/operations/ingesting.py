@@ -27,7 +27,6 @@ from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
     from rag_nodes.pipeline import IngestReport, Progress
-    from rag_nodes.readers import FileShard
     from rag_nodes.store import Store
 
 _WRITTEN = {"summary", "context"}
@@ -73,11 +72,7 @@ class IngestRequest(Working):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingested(Result):
-    """What an ingest did, or would do.
-
-    Attributes:
-        report: of the library.
-    """
+    """What an ingest did, or would do."""
 
     report: IngestReport
 
@@ -89,7 +84,6 @@ class Ingested(Result):
 def ingest(request: IngestRequest, run: Run) -> Ingested:
     """Store what is new."""
     _check_alias(request)
-    share = _shard(request.shard)
     if Path("-") in request.paths:
         raise ConfigurationError("-: what is stored needs the name of a file; write one first")
     if not request.prune:  # which says itself what a folder that is not there means
@@ -98,8 +92,10 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         run.configure({"store": MEMORY})  # opening a folder makes it
     run.emit(Doing("Loading parsers and models"))
     from rag_nodes.pipeline import ingest as ingested
+    from rag_nodes.readers import FileShard
     from rag_nodes.transforms import FurtherVectors
 
+    shard = FileShard.of(request.shard) if request.shard is not None else None
     settings, vectors = run.settings, request.vector
     executor = executor_of(request)
     models = run.models(answers=bool(_WRITTEN & {*vectors}), check=not request.dry_run)
@@ -122,7 +118,7 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         prices=settings.answering().get("prices", {}),
         ledger=settings.ledger,
         ttl=request.ttl,
-        shard=share,
+        shard=shard,
         prune=request.prune,
         dry_run=request.dry_run,
         executor=executor,
@@ -196,11 +192,3 @@ def _missed(store: Store, report: IngestReport, alias: str) -> list[str]:
         for file in report.files
         if file.status == "incomplete" or (file.status == "failed" and is_found(Path(file.path)))
     ]
-
-
-def _shard(words: str | None) -> FileShard | None:
-    if words is None:
-        return None
-    from rag_nodes.readers import FileShard
-
-    return FileShard.of(words)

@@ -129,26 +129,20 @@ def chunk_table(document: Document, nodes: Sequence[TextNode], width: int) -> Ta
     offsets = max((len(_offsets(node)) for node in nodes), default=0)
     room = max(45, width - _NUMBERS_WIDTH - max(offsets, len("Characters")))
     headings = room // 3 if any(node.metadata.get(HEADING_PATH) for node in nodes) else 0
-    made = table(
-        "#",
-        "Characters",
-        "Pages",
-        "Tokens",
-        "Heading",
-        "Text",
-        right=("#", "Characters", "Pages", "Tokens"),
-    )
+    numbers = ("#", "Characters", "Pages", "Tokens")
     finder = _finder(document)
-    for index, node in enumerate(nodes):
-        made.add_row(
-            str(index),
+    rows = (
+        (
+            index,
             _offsets(node),
             _pages(node).removeprefix("pp. ").removeprefix("p. "),
-            f"{node.metadata.get(TOKEN_COUNT, 0):,}",
-            plain(ending(_heading(node), headings)),
+            node.metadata.get(TOKEN_COUNT, 0),
+            ending(_heading(node), headings),
             plain(shortened(_begun(finder, node), room - headings), "dim"),
         )
-    return made
+        for index, node in enumerate(nodes)
+    )
+    return table(*numbers, "Heading", "Text", right=numbers, rows=rows)
 
 
 def _begun(finder: EdgeFinder, node: TextNode) -> str:
