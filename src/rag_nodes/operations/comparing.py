@@ -23,9 +23,9 @@ from rag_nodes.operations.fields import (
     Searching,
     described_parsers,
 )
-from rag_nodes.operations.files import check_there
+from rag_nodes.operations.files import check_there, concluded
 from rag_nodes.operations.parsers import LEAST_CHUNK
-from rag_nodes.operations.run import MEMORY, Doing, Run, concluded
+from rag_nodes.operations.run import MEMORY, Doing, Run
 from rag_nodes.parsers.presets import COMPARED
 
 if TYPE_CHECKING:

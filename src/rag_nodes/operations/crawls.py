@@ -14,7 +14,7 @@ from rag_nodes.operations.base import OWNER, Flag, Outcome, Request, Result
 from rag_nodes.operations.fields import AS_PARSER, PARSER_NAMES, Changes, Parser, ParserSpec
 from rag_nodes.operations.files import check_there
 from rag_nodes.operations.parsers import plain_options, preset_of
-from rag_nodes.operations.run import Doing, Run, Said
+from rag_nodes.operations.run import Doing, Run
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -120,7 +120,7 @@ def docs(request: DocsRequest, run: Run) -> Documented:
         request.crawl, request.output, options, llm=llm, limits=run.limits(), progress=run.emit
     )
     for message in (*report.failed_pages, *report.crossed):
-        run.emit(Said(message, "detail"))
+        run.detail(message)
     whole = Outcome.DONE if report.complete else Outcome.PARTLY
     return Documented(
         outcome=Outcome.FELL if report.crossed else whole, report=report, label=label, parser=made

@@ -1,4 +1,4 @@
-"""Files that a request names, and texts that come without one."""
+"""Files that a request names and what came of them, and texts that come without one."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from uuid import NAMESPACE_OID, uuid5
 
 from rag_nodes.errors import ConfigurationError, FileMissingError
 from rag_nodes.metadata import FILE_NAME
+from rag_nodes.operations.base import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from llama_index.core.schema import Document
+
+    from rag_nodes.operations.run import Run
+    from rag_nodes.pipeline import FileOutcome
 
 
 def check_there(paths: Iterable[Path]) -> None:
@@ -60,3 +64,46 @@ def text_document(text: str) -> Document:
     from llama_index.core.schema import Document
 
     return Document(text=text, id_=str(uuid5(NAMESPACE_OID, text)), metadata={FILE_NAME: "text"})
+
+
+def concluded(
+    run: Run,
+    files: Sequence[FileOutcome],
+    parsers: Mapping[str, str | None],
+    *,
+    some_done: bool = False,
+    omitted: int = 0,
+) -> Outcome:
+    """How work on many files with many parsers ended; what failed is said.
+
+    Args:
+        run: where to say it.
+        files: how each file ended.
+        parsers: error of each parser by label; None where it did well.
+        some_done: whether parsers with an error have done a part of their work all the same.
+        omitted: further files, which ended well.
+    """
+    total = len(files) + omitted
+    lost = [file for file in files if file.status == "failed"]
+    incomplete = [file for file in files if file.status == "incomplete"]
+    errors = {name: error for name, error in parsers.items() if error}
+    if not lost and not errors:
+        return Outcome.DONE
+    for message in (*(file.error for file in lost), *errors.values()):
+        run.detail(message or "unknown reason")
+    counts = (_share(len(lost), total, "file"), _share(len(errors), len(parsers), "parser"))
+    run.warn("Failed: " + ", ".join(count for count in counts if count))
+    if incomplete:
+        run.warn(
+            f"Not stored whole: {_share(len(incomplete), total, 'file')}; what was stored before "
+            "is kept; mend the cause and run this again"
+        )
+    all_parsers = len(errors) == len(parsers) and not some_done
+    nothing_left = (lost and len(lost) == total) or all_parsers
+    if nothing_left and any(file.missing_extra for file in lost):
+        return Outcome.UNAVAILABLE
+    return Outcome.FAILED if nothing_left else Outcome.PARTLY
+
+
+def _share(failed: int, total: int, thing: str) -> str:
+    return f"{failed} of {total} {thing}{'' if total == 1 else 's'}" if failed else ""

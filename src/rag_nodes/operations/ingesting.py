@@ -19,8 +19,8 @@ from rag_nodes.operations.fields import (
     ParserSpec,
     described_parsers,
 )
-from rag_nodes.operations.files import check_there
-from rag_nodes.operations.run import MEMORY, Doing, Run, concluded
+from rag_nodes.operations.files import check_there, concluded
+from rag_nodes.operations.run import MEMORY, Doing, Run
 from rag_nodes.operations.stores import exists
 from rag_nodes.operations.workers import Working, executor_of
 from rag_nodes.parsers.presets import DEFAULT_PARSER

@@ -13,7 +13,6 @@ from rag_nodes.errors import (
     DatasetError,
     DocumentMissingError,
 )
-from rag_nodes.operations.base import Outcome
 from rag_nodes.operations.fields import Searching
 from rag_nodes.operations.files import check_there
 from rag_nodes.operations.parsers import make_offered, make_parsers, preset_of
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from rag_nodes.operations.base import Request
     from rag_nodes.operations.fields import Finding, ParserSpec
     from rag_nodes.parsers import Preset, SpanNodeParser
-    from rag_nodes.pipeline import FileOutcome
     from rag_nodes.query import Answer, QueryOptions, RagNodesQueryEngine
     from rag_nodes.readers import Limits
     from rag_nodes.settings import Settings
@@ -161,6 +159,10 @@ class Run:
     def warn(self, words: str) -> None:
         """Say that something is not as it was asked for."""
         self.emit(Said(words, "warning"))
+
+    def detail(self, words: str) -> None:
+        """Say for programs what every view of the result has as well."""
+        self.emit(Said(words, "detail"))
 
     def tell(self, request: Request) -> None:
         """Have what the request says about settings win over them; before anything is opened."""
@@ -331,46 +333,3 @@ def context_budget(settings: Settings) -> int | None:
     if settings.top_k is not None and "budget" not in settings.model_fields_set:
         return None
     return settings.budget
-
-
-def concluded(
-    run: Run,
-    files: Sequence[FileOutcome],
-    parsers: Mapping[str, str | None],
-    *,
-    some_done: bool = False,
-    omitted: int = 0,
-) -> Outcome:
-    """How work on many files with many parsers ended; what failed is said.
-
-    Args:
-        run: where to say it.
-        files: how each file ended.
-        parsers: error of each parser by label; None where it did well.
-        some_done: whether parsers with an error have done a part of their work all the same.
-        omitted: further files, which ended well.
-    """
-    total = len(files) + omitted
-    lost = [file for file in files if file.status == "failed"]
-    incomplete = [file for file in files if file.status == "incomplete"]
-    errors = {name: error for name, error in parsers.items() if error}
-    if not lost and not errors:
-        return Outcome.DONE
-    for message in (*(file.error for file in lost), *errors.values()):
-        run.emit(Said(message or "unknown reason", "detail"))
-    counts = (_share(len(lost), total, "file"), _share(len(errors), len(parsers), "parser"))
-    run.warn("Failed: " + ", ".join(count for count in counts if count))
-    if incomplete:
-        run.warn(
-            f"Not stored whole: {_share(len(incomplete), total, 'file')}; what was stored before "
-            "is kept; mend the cause and run this again"
-        )
-    all_parsers = len(errors) == len(parsers) and not some_done
-    nothing_left = (lost and len(lost) == total) or all_parsers
-    if nothing_left and any(file.missing_extra for file in lost):
-        return Outcome.UNAVAILABLE
-    return Outcome.FAILED if nothing_left else Outcome.PARTLY
-
-
-def _share(failed: int, total: int, thing: str) -> str:
-    return f"{failed} of {total} {thing}{'' if total == 1 else 's'}" if failed else ""
