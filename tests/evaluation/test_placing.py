@@ -132,6 +132,7 @@ def test_a_character_that_nobody_sees_before_a_quote_does_not_empty_it() -> None
         Quote("eighty degrees", "missing.md"),
         Quote("", "tea.md"),
         Quote("", "tea.md", 400, 410),
+        Quote("", "tea.md", None, 10),
     ],
 )
 def test_what_cannot_be_placed_is_listed_with_a_reason(quote: Quote) -> None:

@@ -62,7 +62,9 @@ class Book:
 
     def claimed(self, quote: Quote) -> Place | None:
         """The place a quote says it has, if it is there."""
-        span = Span(quote.start or 0, quote.end or 0)
+        if quote.start is None or quote.end is None:
+            return None
+        span = Span(quote.start, quote.end)
         if not 0 <= span.start < span.end <= len(self._text):
             return None
         there = span.of(self._text).strip()
