@@ -1,4 +1,4 @@
-"""While answers grow and after a vote: what is on the page is what can be used, and in view."""
+"""While answers grow: what is on the page is what can be used, and in view."""
 
 from __future__ import annotations
 
@@ -106,19 +106,4 @@ def test_an_answer_that_ends_does_not_move_the_page(
     page.locator(".rn-turn").nth(1).wait_for()
     page.wait_for_function("document.querySelector('#rn-question textarea').value === ''")
     assert page.evaluate("window.moved") is None
-    page.close()
-
-
-def test_the_names_that_a_vote_reveals_are_in_view(
-    browser: Browser, address: str, openai_server: OpenAIServer, tmp_path: Path
-) -> None:
-    openai_server.answer = "The machine is red, as is said there. " * 12 + "[Source 1]."
-    page = browser.new_page(viewport=DESKTOP)
-    _loaded(page, address, tmp_path / "red.md")
-    page.locator("#rn-blind input").check()
-    _ask(page)
-    page.locator("[data-verdict='1']").click()
-    page.locator(".rn-chosen-vote").wait_for()
-    page.wait_for_function("document.activeElement.classList.contains('rn-chosen-vote')")
-    page.wait_for_function(IN_VIEW)
     page.close()

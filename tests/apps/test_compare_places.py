@@ -93,7 +93,6 @@ def test_what_was_joined_for_the_answer_opens_where_it_begins(
         {"turn": 1, "column": 3, "rank": 1},
         {"turn": 1, "column": 1, "rank": 999},
         {"turn": 7, "column": 1, "rank": 1},
-        {"turn": 2, "column": 1, "rank": 1},
         {},
     ],
 )
@@ -101,7 +100,6 @@ def test_a_place_the_page_never_offered_is_ignored(
     events: PlaceEvents, session: PageSession, warnings: list[str], data: dict[str, int]
 ) -> None:
     session.ask("Did it rain?")
-    list(session.stream("Did it rain?", blind=True))  # its names are hidden
     assert events.open(Request(), Click(**data)) == (SKIPPED,) * (OUTPUTS + 1)
     assert warnings == []
 

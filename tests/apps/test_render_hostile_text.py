@@ -73,8 +73,6 @@ def test_a_reply_shows_hostile_text_and_nothing_of_it_becomes_an_element(
     turns = [
         Turn(1, payload, report, None, scale_for(payload, settings)),
         Turn(2, payload, None, payload, None),
-        Turn(3, payload, report, None, None, order=("fixed", payload)),
-        Turn(4, payload, report, None, None, order=("fixed", payload), winners=(payload,)),
         Turn(5, payload, report, None, None, stopped={"fixed": payload}, marks={payload: True}),
     ]
     asking = Asking(6, payload, (Growing(payload, 2, payload),))

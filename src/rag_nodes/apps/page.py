@@ -20,7 +20,6 @@ from rag_nodes.apps.tabs.export.tab import build_export_tab
 from rag_nodes.apps.tabs.questions.tab import build_questions_tab
 from rag_nodes.apps.theme import add_style
 from rag_nodes.apps.visitors.session import PageSessions
-from rag_nodes.apps.votes.store import Votes
 from rag_nodes.columns import offered_columns
 from rag_nodes.metadata import display_name
 from rag_nodes.parsers.isolation import cutting
@@ -61,7 +60,7 @@ def build_app(
 ) -> gr.Blocks:
     """The app as Gradio blocks.
 
-    Nothing is shared between two apps, nor between two visitors of one, but the votes.
+    Nothing is shared between two apps, nor between two visitors of one.
 
     Args:
         settings: defaults of the controls, and the models where the visitor names none; None for
@@ -145,7 +144,7 @@ def _build_page(
     sidebar = build_sidebar(settings, example, sessions.offer, own)
     with gr.Tabs(elem_id="rn-tabs") as tabs:
         with gr.Tab("Compare", id="compare") as comparing:
-            compare = build_compare_tab(sessions, Votes(settings.votes))
+            compare = build_compare_tab(sessions)
         with gr.Tab("Chunks", id="chunks") as drawing:
             chunks = build_chunks_tab(sessions, tabs)
         with gr.Tab("Questions", id="questions") as asking:

@@ -10,7 +10,6 @@ from rag_nodes.apps.inside_gradio import data_of
 if TYPE_CHECKING:
     import gradio as gr
 
-_SECRET = re.compile(r"[0-9a-f]{32}")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
@@ -24,7 +23,6 @@ class Sent(NamedTuple):
         rank: of a chunk, from 1; 0 for none.
         cited: position of a cited place, from 1; 0 for none.
         verdict: what was said.
-        voter: number that only the browser knows; "" where it has none.
     """
 
     act: str = ""
@@ -33,13 +31,11 @@ class Sent(NamedTuple):
     rank: int = 0
     cited: int = 0
     verdict: str = ""
-    voter: str = ""
 
     @classmethod
     def of(cls, event: gr.EventData) -> Sent:
         """Read it; what does not fit counts as not sent."""
         texts = texts_of(event)
-        secret = texts.get("voter", "")
         return cls(
             act=texts.get("act", ""),
             turn=number_in(texts.get("turn")) or 0,
@@ -47,7 +43,6 @@ class Sent(NamedTuple):
             rank=number_in(texts.get("rank")) or 0,
             cited=number_in(texts.get("cited")) or 0,
             verdict=texts.get("verdict", ""),
-            voter=secret if _SECRET.fullmatch(secret) else "",
         )
 
 

@@ -166,8 +166,6 @@ class Settings(BaseSettings):
     """Token that REST and MCP of the app ask for; None to ask for none."""
     app_password: _Key = None
     """Password that goes with `rag-nodes app --auth USER`."""
-    votes: str = Field("./rag_nodes_votes/votes.sqlite3", min_length=1)
-    """File that keeps the votes given in the app."""
     corpus: str = Field("default", min_length=1)
     """Name that keeps one set of documents apart from another in the same store; default by
     default."""

@@ -21,7 +21,7 @@ from rag_nodes.apps.visitors.jobs import Job
 from rag_nodes.apps.visitors.loading import Loaded, outcomes, read_documents
 from rag_nodes.apps.visitors.questions import Questions
 from rag_nodes.apps.visitors.scores import scale_for
-from rag_nodes.apps.visitors.turns import AT_FIRST, Asking, Growing, Turn, Turns, mixed, only_one
+from rag_nodes.apps.visitors.turns import AT_FIRST, Asking, Growing, Turn, Turns, only_one
 from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError
 from rag_nodes.models import choose_models
 from rag_nodes.models.public_servers import must_be_public, public_client
@@ -197,21 +197,19 @@ class PageSession(Workspace):
             pass
         return self.turns[-1]
 
-    def stream(self, question: str, *, blind: bool = False) -> Iterator[tuple[Growing, ...]]:
+    def stream(self, question: str) -> Iterator[tuple[Growing, ...]]:
         """Like `ask`, with a look at the columns first and whenever something has changed in one.
 
         Whoever stops reading stops the answers, and nothing is remembered.
 
         Args:
             question: as typed.
-            blind: hide the parsers' names and mix the columns until the visitor has voted.
 
         Raises:
             ConfigurationError: another question is being answered; it does not wait for that.
         """
         with only_one(self._one_question), self._lock:
             report, error = None, None
-            order: tuple[str, ...] = ()
             stopped: dict[str, str] = {}
             self._asked += 1
             self.history.shown = AT_FIRST
@@ -219,10 +217,9 @@ class PageSession(Workspace):
                 if self._comparison is None:
                     raise ConfigurationError("no document yet: upload one first")
                 columns = tuple(self._comparison.columns)
-                order = mixed(columns) if blind else ()
-                growing = tuple(Growing(name) for name in order or columns)
+                growing = tuple(Growing(name) for name in columns)
                 quoted = self._comparison.models.llm is None
-                self.asking = Asking(self._asked, question, growing, bool(order), quoted)
+                self.asking = Asking(self._asked, question, growing, quoted)
                 yield growing
                 with self._comparison.stream(question) as self._running:
                     for name, event in self._running:
@@ -234,7 +231,7 @@ class PageSession(Workspace):
                 error = str(failure)
             finally:
                 self._running, self.asking = None, None
-            turn = Turn(self._asked, question, report, error, self._scale, order, stopped)
+            turn = Turn(self._asked, question, report, error, self._scale, stopped)
             cuts = self.cuts
             edges = cuts.edges(report) if cuts and report else {}
             self.history.add(replace(turn, edges=edges))

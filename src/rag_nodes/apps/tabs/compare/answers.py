@@ -10,7 +10,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.apps.tabs.compare.buttons import LETTERS, helpful, right
+from rag_nodes.apps.tabs.compare.buttons import helpful, right
 from rag_nodes.apps.tabs.compare.hits import ColumnPlace, chunks
 from rag_nodes.apps.tabs.compare.labels import cited_places, passages_of
 from rag_nodes.apps.tabs.compare.markdown import blocks, quote
@@ -52,7 +52,6 @@ class ColumnView(NamedTuple):
         best: largest similarity of any column of this question.
         shared: which other parsers found a hit's text too, by parser and rank.
         mark: whether the visitor found the answer helpful; None for nothing said.
-        lettered: the column had a letter before its name was known.
         stopped: what had arrived before the visitor stopped it; None where they did not.
         edges: what its chunks cut in two, by node id.
         right: positions of cited places, counted from 1, that the visitor called right.
@@ -63,7 +62,6 @@ class ColumnView(NamedTuple):
     best: float | None = None
     shared: Mapping[tuple[str, int], Sequence[str]] = MappingProxyType({})
     mark: bool | None = None
-    lettered: bool = False
     stopped: str | None = None
     edges: Mapping[str, Edges] = MappingProxyType({})
     right: frozenset[int] = frozenset()
@@ -81,45 +79,10 @@ def column(one: Column, scale: SimilarityScale | None, shown: ColumnView) -> Htm
     # Always five parts: they line up across the columns.
     return tag(
         "article",
-        _header(one, shown),
+        _header(one),
         *(tag("div", part) for part in parts),
         cls=f"rn-column {colour_of(one.name)}",
         aria_label=title_of(one.name),
-    )
-
-
-def letter_of(position: int) -> str:
-    """What the column at a position, counted from 1, is called."""
-    return f"Answer {LETTERS[position - 1]}"
-
-
-def hidden_column(one: Column, position: int, stopped: str | None) -> Html:
-    """An answer under its letter.
-
-    Left out is what tells parsers apart: colour, settings, numbers, times, chunks and the reasons
-    of failures.
-
-    Args:
-        one: what the comparison found.
-        position: of the column, counted from 1.
-        stopped: what had arrived before the visitor stopped it; None where they did not.
-    """
-    answer = one.answer
-    parts: list[Html | None] = [tag("p", "No answer came of this parser.", cls="rn-kind")]
-    if answer is not None:
-        text = answer_text(answer.text, answer.marks, {}, quoted=answer.kind == "extract")
-        shown = tag("div", text, cls=f"rn-answer rn-answer-{answer.kind}")
-        parts = [tag("p", kind_of(answer), cls="rn-kind"), shown]
-    elif stopped is not None:
-        parts = [stopped_text(stopped)]
-    return tag(
-        "article",
-        tag("header", tag("h3", letter_of(position))),
-        tag("div", *parts),
-        tag("div", _citations(answer, {}) if answer else None),
-        *[tag("div")] * 2,
-        cls="rn-column rn-neutral",
-        aria_label=letter_of(position),
     )
 
 
@@ -166,9 +129,8 @@ def stopped_text(text: str) -> Html:
     return join([tag("p", "Stopped", cls="rn-kind"), arrived])
 
 
-def _header(one: Column, shown: ColumnView) -> Html:
+def _header(one: Column) -> Html:
     statistics = one.statistics
-    letter = f"{LETTERS[shown.position - 1]} · " if shown.lettered else ""
     stored = [
         count(statistics.chunks, "chunk"),
         f"{statistics.mean_tokens:.0f} tokens each" if statistics.mean_tokens else None,
@@ -177,7 +139,7 @@ def _header(one: Column, shown: ColumnView) -> Html:
     found = recovery_in_words(statistics.unplaced, statistics.chunks, always=foreign)
     return tag(
         "header",
-        tag("h3", letter, title_of(one.name)),
+        tag("h3", title_of(one.name)),
         tag("p", headline_of(one.name, one.parser), cls="rn-config"),
         tag("p", " · ".join(part for part in stored if part), cls="rn-config"),
         tag("p", found, cls="rn-config rn-recovery") if found else None,
@@ -212,7 +174,7 @@ def _reply(
         ]
     )
     place_of = (shown.turn, shown.position)
-    asked = None if shown.lettered else helpful(*place_of, title_of(one.name), mark=shown.mark)
+    asked = helpful(*place_of, title_of(one.name), mark=shown.mark)
     evidence = {rank: names for (name, rank), names in shown.shared.items() if name == one.name}
     where = ColumnPlace(*place_of, anchor, shown.edges)
     return (
@@ -250,22 +212,20 @@ def _links(answer: Answer, anchor: str) -> dict[int, str]:
     return links
 
 
-def _citations(
-    answer: Answer, links: dict[int, str], shown: ColumnView | None = None
-) -> Html | None:
+def _citations(answer: Answer, links: dict[int, str], shown: ColumnView) -> Html | None:
     """Number, file, page and headings of every cited place, each once.
 
     Args:
         answer: that cites them.
         links: source number to id of an element on the page.
-        shown: the column; None under a letter, where headings and buttons would tell its parser.
+        shown: the column.
     """
     rows: dict[Html, None] = {}
     for position, place_cited in enumerate(cited_places(answer), start=1):
         citation = place_cited[0]
         where = place(citation.page, citation.page_end)
         file = citation.file_name or "document"
-        path = path_of(citation.heading_path) if shown else None
+        path = path_of(citation.heading_path)
         row = tag(
             "li",
             _chip(citation.number, links),
@@ -274,7 +234,7 @@ def _citations(
             tag("span", path, cls="rn-path") if path else None,
             right(shown.turn, shown.position, position, citation.number,
                   pressed=position in shown.right)
-            if shown and passages_of(answer, place_cited) else None,
+            if passages_of(answer, place_cited) else None,
         )  # fmt: skip
         rows[row] = None
     if not rows:

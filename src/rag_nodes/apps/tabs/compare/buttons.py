@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import button
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-LETTERS = "ABCDEFGHIJKLMNOP"
-"""What columns are called while their names are hidden."""
 
 
 def stop(turn: int, column: int, name: str) -> Html:
@@ -70,57 +62,6 @@ def right(turn: int, column: int, cited: int, number: int, *, pressed: bool) -> 
         data_turn=turn,
         data_column=column,
         data_cited=cited,
-    )
-
-
-def choice(turn: int, columns: int) -> Html:
-    """Which of the answers without names is best.
-
-    Args:
-        turn: number of the question.
-        columns: how many there are.
-    """
-    letters = [
-        (LETTERS[position], f"Answer {LETTERS[position]} is best", str(position + 1))
-        for position in range(columns)
-    ]
-    others = [("Tie", "All are equally good", "tie"), ("All poor", "All are poor", "poor")]
-    return tag(
-        "div",
-        tag("span", "Which answer is best?", cls="rn-choice-label"),
-        *(
-            button("best", label, spoken, "rn-choose-one", data_turn=turn, data_verdict=verdict)
-            for label, spoken, verdict in letters + others
-        ),
-        tag("span", "The parsers' names appear after that.", cls="rn-quiet"),
-        cls="rn-choice",
-        role="group",
-        aria_label="Which answer is best?",
-    )
-
-
-def chosen(turn: int, winners: Sequence[str], columns: int) -> Html:
-    """What the visitor voted, once the names are known.
-
-    Args:
-        turn: number of the question.
-        winners: what the winners are called.
-        columns: how many answers there were.
-    """
-    if not winners:
-        said = "all answers are poor"
-    elif len(winners) == columns:
-        said = "a tie, all answers are equally good"
-    else:
-        said = f"{winners[0]} is best"
-    # Focus goes here when the buttons that were clicked disappear.
-    return tag(
-        "p",
-        tag("strong", "Your vote: "),
-        said,
-        cls="rn-chosen-vote",
-        id=f"rn-{turn}-vote",
-        tabindex=-1,
     )
 
 

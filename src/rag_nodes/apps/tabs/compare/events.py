@@ -7,6 +7,7 @@ import time
 
 # At runtime, since Gradio evaluates the annotations of its events.
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -18,15 +19,13 @@ from rag_nodes.apps.view.html import tag
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.apps.visitors.requests import session_of
 from rag_nodes.apps.visitors.turns import AT_FIRST
-from rag_nodes.apps.votes.casting import Voting
 from rag_nodes.errors import ConfigurationError, DatasetError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rag_nodes.apps.visitors.session import PageSession, PageSessions
-    from rag_nodes.apps.visitors.turns import Growing
-    from rag_nodes.apps.votes.store import Votes
+    from rag_nodes.apps.visitors.turns import Growing, Turn, Turns
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +37,7 @@ _FAULT = (
     "The question could not be answered, by a fault of the app ({}); you can ask on. Whoever runs "
     "the app finds the reason in its log."
 )
+_VERDICTS = {"yes": True, "no": False}
 _STOPPABLE, _NOT_STOPPABLE = gr.Button(visible=True), gr.Button(visible=False)
 
 
@@ -46,14 +46,12 @@ class CompareEvents:
 
     Args:
         sessions: where each visitor's work is.
-        votes: what all visitors thought of the answers.
     """
 
-    def __init__(self, sessions: PageSessions, votes: Votes) -> None:
+    def __init__(self, sessions: PageSessions) -> None:
         self._sessions = sessions
-        self._voting = Voting(votes)
 
-    def ask(self, question: str, blind: bool, request: gr.Request) -> Iterator[tuple[Any, ...]]:  # noqa: FBT001 - the value of a checkbox
+    def ask(self, question: str, request: gr.Request) -> Iterator[tuple[Any, ...]]:
         """Answer a question: first the empty columns, then the answers as they grow."""
         question = str(question or "").strip()  # a script may send anything
         if not question:
@@ -63,7 +61,7 @@ class CompareEvents:
             raise gr.Error(message, print_exception=False)
         session = session_of(self._sessions, request)
         try:
-            yield from _pictures(session, session.stream(question, blind=bool(blind)))
+            yield from _pictures(session, session.stream(question))
         except ConfigurationError as error:
             raise gr.Error(str(error), print_exception=False) from error
         except Exception as error:
@@ -87,44 +85,49 @@ class CompareEvents:
         session.clear()
         return _page(session)
 
-    def pick(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
-        """A vote, a citation that is right, or a look at earlier questions.
+    def pick(self, request: gr.Request, event: gr.EventData) -> Any:
+        """A verdict on an answer, a citation that is right, or a look at earlier questions.
 
         Returns:
-            What is above the question box, and the votes.
+            What is above the question box.
         """
         session, sent = session_of(self._sessions, request), Sent.of(event)
         if sent.act == "earlier":
             session.history.shown += AT_FIRST
-            return _page(session), gr.skip()
-        if sent.act == "right":
+        elif sent.act == "right":
             _label(session, sent)
-            return _page(session), gr.skip()
-        if sent.act in {"best", "helpful"} and self._voting.cast(session.history, sent):
-            return _page(session), self._voting.panel()
-        return gr.skip(), gr.skip()
+        elif sent.act != "helpful" or not _rate(session.history, sent):
+            return gr.skip()
+        return _page(session)
 
-    def show_votes(self) -> str:
-        """All votes, as they are now."""
-        return self._voting.panel()
 
-    def change_votes(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
-        """Delete the visitor's votes, after asking.
+def _rate(turns: Turns, sent: Sent) -> bool:
+    """Remember whether an answer was helpful; the same said twice takes it back.
 
-        Returns:
-            What is above the question box, and the votes.
-        """
-        session, sent = session_of(self._sessions, request), Sent.of(event)
-        if sent.act == "deleted":
-            self._voting.delete(session.history, sent)
-            return _page(session), self._voting.panel()
-        return gr.skip(), self._voting.panel(asking=sent.act == "delete")
+    Returns:
+        False where turn, column or verdict do not exist.
+    """
+    helpful = _VERDICTS.get(sent.verdict)
+    rated: list[str] = []
+
+    def change(turn: Turn) -> Turn:
+        one = turn.column_at(sent.column)
+        if one is None or one.answer is None or helpful is None:
+            return turn
+        rated.append(one.name)
+        marks = {name: mark for name, mark in turn.marks.items() if name != one.name}
+        if turn.marks.get(one.name) is not helpful:
+            marks[one.name] = helpful
+        return replace(turn, marks=marks)
+
+    turns.change(sent.turn, change)
+    return bool(rated)
 
 
 def _label(session: PageSession, sent: Sent) -> None:
     """A cited place becomes the answer of a labelled question, or is taken back."""
     turn = next((one for one in session.turns if one.number == sent.turn), None)
-    column = turn.column_at(sent.column) if turn and not turn.hidden else None
+    column = turn.column_at(sent.column) if turn else None
     if turn is None or column is None or column.answer is None:
         return
     try:

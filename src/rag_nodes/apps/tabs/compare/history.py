@@ -10,10 +10,8 @@ from rag_nodes.apps.tabs.compare.answers import (
     ColumnView,
     column,
     growing_text,
-    hidden_column,
-    letter_of,
 )
-from rag_nodes.apps.tabs.compare.buttons import LETTERS, choice, chosen, earlier, stop
+from rag_nodes.apps.tabs.compare.buttons import earlier, stop
 from rag_nodes.apps.tabs.compare.labels import called_right
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import bones, colour_of, count, empty, notice, title_of
@@ -109,12 +107,6 @@ def _turn(turn: Turn, questions: Questions | None = None) -> Sequence[Html | Non
         return [notice("error", turn.error or "no answer")]
     note = tag("p", turn.report.models, cls="rn-models") if turn.report.models else None
     columns = turn.columns
-    if turn.hidden:
-        cells = [
-            hidden_column(one, position, turn.stopped.get(one.name))
-            for position, one in enumerate(columns, start=1)
-        ]
-        return [_columns(cells), choice(turn.number, len(cells)), note]
     best = _best(turn.report)
     shared = found_also_by({one.name: one.answer.hits for one in columns if one.answer})
     cells = [
@@ -127,7 +119,6 @@ def _turn(turn: Turn, questions: Questions | None = None) -> Sequence[Html | Non
                 best,
                 shared,
                 turn.marks.get(one.name),
-                lettered=bool(turn.order),
                 stopped=turn.stopped.get(one.name),
                 edges=turn.edges,
                 right=called_right(turn, one.answer, questions)
@@ -137,18 +128,7 @@ def _turn(turn: Turn, questions: Questions | None = None) -> Sequence[Html | Non
         )
         for position, one in enumerate(columns, start=1)
     ]
-    return [_columns(cells), _vote(turn), note]
-
-
-def _vote(turn: Turn) -> Html | None:
-    if turn.winners is None:
-        return None
-    names = [
-        f"{LETTERS[position]} ({title_of(one.name)})"
-        for position, one in enumerate(turn.columns)
-        if one.name in turn.winners
-    ]
-    return chosen(turn.number, names, len(turn.columns))
+    return [_columns(cells), note]
 
 
 def _columns(cells: Sequence[Html]) -> Html:
@@ -158,32 +138,31 @@ def _columns(cells: Sequence[Html]) -> Html:
 def _grown(asking: Asking, position: int) -> Html:
     """A column whose answer is being written; grey lines until its first word."""
     one = asking.growing[position - 1]
-    name = letter_of(position) if asking.blind else title_of(one.name)
+    name = title_of(one.name)
     ended = tag("p", cls="rn-kind") if one.ended else bones()
     return tag(
         "article",
         tag(
             "header",
             tag("h3", name),
-            tag("p", _stage(one, blind=asking.blind), cls="rn-config"),
+            tag("p", _stage(one), cls="rn-config"),
             None if one.ended else stop(asking.number, position, name),
         ),
         growing_text(one.text, quoted=asking.quoted) if one.text else ended,
         *[tag("div")] * 3,
-        cls=f"rn-column {'rn-neutral' if asking.blind else colour_of(one.name)}",
+        cls=f"rn-column {colour_of(one.name)}",
         aria_busy="false" if one.ended else "true",
     )
 
 
-def _stage(one: Growing, *, blind: bool) -> str:
+def _stage(one: Growing) -> str:
     if one.stopped:
         return "stopped"
     if one.ended:
         return "answered"
     if one.found is None:
         return "searching"
-    # How many chunks were found tells parsers apart.
-    return "writing" if blind else f"{count(one.found, 'chunk')} found, writing"
+    return f"{count(one.found, 'chunk')} found, writing"
 
 
 def _best(report: ComparisonReport) -> float | None:

@@ -45,7 +45,7 @@ class PlaceEvents:
 def _hit(session: PageSession, sent: Sent) -> tuple[str, str, Hit] | None:
     """The chunk with the parser's name and fingerprint; None where there is none to show."""
     turn = next((one for one in session.turns if one.number == sent.turn), None)
-    one = turn.column_at(sent.column) if turn and not turn.hidden else None
+    one = turn.column_at(sent.column) if turn else None
     if one is None or one.answer is None:
         return None
     hit = next((hit for hit in one.answer.hits if hit.rank == sent.rank), None)

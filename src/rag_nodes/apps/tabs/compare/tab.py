@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rag_nodes.apps.sidebar.loading import LoadingEvents
     from rag_nodes.apps.tabs.chunks.tab import ChunksTab
     from rag_nodes.apps.visitors.session import PageSessions
-    from rag_nodes.apps.votes.store import Votes
 
 AT_ONCE = 8
 """Visitors whose questions are answered at the same time."""
@@ -40,22 +39,8 @@ _SENT = """(sent) => { window.rnSent = sent; }"""
 _EMPTIED = """(now) => now === window.rnSent ? '' : now"""
 """A question that was answered leaves its box, unless another one is being typed there already. Of
 two updates close together the page shows the second only, so the server's alone is not enough."""
-_VOTER = """const voter = () => {
-  try {
-    const known = localStorage.getItem('rn-voter');
-    if (known) return known;
-    const bytes = crypto.getRandomValues(new Uint8Array(16));
-    const made = Array.from(bytes, (one) => one.toString(16).padStart(2, '0')).join('');
-    localStorage.setItem('rn-voter', made);
-    return made;
-  } catch { return ''; }
-};
-"""
-"""A number that tells a browser's votes from those of others; the server keeps a hash of it."""
-_ON_HISTORY = (
-    _VOTER
-    + """const opened = new Set();
-let marked = '', focus = '', asked = 0;
+_ON_HISTORY = """const opened = new Set();
+let marked = '', asked = 0;
 const show = () => {
   const row = [...element.querySelectorAll('.rn-history > section')].at(-1);
   const number = Number(row?.dataset.number || 0);
@@ -67,8 +52,6 @@ const show = () => {
   }
   const chunk = marked && document.getElementById(marked);
   if (chunk && !chunk.classList.contains('rn-shown')) chunk.classList.add('rn-shown');
-  const target = focus && document.getElementById(focus);
-  if (target) { focus = ''; target.focus({preventScroll: innerWidth > 760}); }
 };
 const fold = (summary) => {
   const one = summary.parentElement;
@@ -84,8 +67,7 @@ const cite = (chip) => {
   (chunk.querySelector('mark') || chunk).scrollIntoView({behavior: 'smooth', block: 'center'});
 };
 const act = (button) => {
-  const sent = {...button.dataset, voter: voter()};
-  if (sent.act === 'best') focus = `rn-${sent.turn}-vote`;
+  const sent = {...button.dataset};
   trigger({stop: 'stop', open: 'select'}[sent.act] || 'click', sent);
 };
 element.addEventListener('click', (event) => {
@@ -97,17 +79,8 @@ element.addEventListener('click', (event) => {
 });
 new MutationObserver(show).observe(element,
   {subtree: true, childList: true, attributes: true, attributeFilter: ['open', 'class', 'id']});"""
-)
 """What was asked comes into view once, as it is first drawn, growing or answered; a citation opens
-its chunk; what is open stays so when the page is drawn again; buttons tell the server. After a vote
-the names that appear stay in view, unless columns stand below each other."""
-_ON_VOTES = (
-    _VOTER
-    + """element.addEventListener('click', (event) => {
-  const button = event.target.closest('button[data-act]');
-  if (button) trigger('click', {...button.dataset, voter: voter()});
-});"""
-)
+its chunk; what is open stays so when the page is drawn again; buttons tell the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +95,6 @@ class CompareTab:
     sessions: PageSessions
     events: CompareEvents
     history: gr.HTML
-    panel: gr.HTML
-    votes: gr.Accordion
-    blind: gr.Checkbox
     suggestions: gr.Row
     suggested: list[gr.Button]
     note: gr.HTML
@@ -155,12 +125,12 @@ class CompareTab:
         typed: list[tuple[Any, Any]] = [(self.question.submit, self.question)]
         clicked = [(one.click, one) for one in self.suggested]
         common: dict[str, Any] = {"show_progress": "hidden", "concurrency_limit": AT_ONCE}
-        for_scripts("ask", ask, [self.question, self.blind], answered, **common)
+        for_scripts("ask", ask, self.question, answered, **common)
         for_scripts("clear", clear, None, self.history, show_progress="hidden")
         private: dict[str, Any] = {"api_visibility": "private"}
         for event, source in typed + clicked:
             applied = event(loading.apply, loading.inputs, loading.outputs, **common, **private)
-            asking = applied.success(ask, [source, self.blind], answered, **common, **private)
+            asking = applied.success(ask, source, answered, **common, **private)
             asking.success(None, self.question, self.question, js=_EMPTIED, **private)
             event(None, source, js=_SENT, **private)
         self.stop.click(self.events.stop, show_progress="hidden", queue=False, **private)
@@ -172,15 +142,14 @@ class CompareTab:
         chunks.open_on(self.history.select, places.open, AT_ONCE, "places")
 
 
-def build_compare_tab(sessions: PageSessions, votes: Votes) -> CompareTab:
+def build_compare_tab(sessions: PageSessions) -> CompareTab:
     """Build the comparison inside the blocks that are open, and wire what needs no other part.
 
     Args:
         sessions: where each visitor's work is.
-        votes: what all visitors thought of the answers.
     """
-    page = _layout(sessions, CompareEvents(sessions, votes))
-    _wire_votes(page, page.events)
+    page = _layout(sessions, CompareEvents(sessions))
+    _wire_clicks(page, page.events)
     return page
 
 
@@ -192,8 +161,6 @@ def _layout(sessions: PageSessions, events: CompareEvents) -> CompareTab:
             apply_default_css=False,
             elem_id="rn-history-box",
         )
-        with gr.Accordion("Votes", open=False, elem_id="rn-votes-box") as votes:
-            panel = gr.HTML(js_on_load=_ON_VOTES, apply_default_css=False, elem_id="rn-votes")
         with gr.Column(elem_id="rn-ask"):
             with gr.Row(visible=False, elem_id="rn-suggestions") as suggestions:
                 suggested = [gr.Button(text, size="sm") for text in EXAMPLE_QUESTIONS]
@@ -220,18 +187,10 @@ def _layout(sessions: PageSessions, events: CompareEvents) -> CompareTab:
                     elem_id="rn-stop",
                 )
                 clear = gr.Button("Clear", size="sm", scale=0, min_width=72, elem_id="rn-clear")
-            blind = gr.Checkbox(
-                label="Hide the parsers' names until I vote",
-                container=False,
-                elem_id="rn-blind",
-            )
     return CompareTab(
         sessions=sessions,
         events=events,
         history=main,
-        panel=panel,
-        votes=votes,
-        blind=blind,
         suggestions=suggestions,
         suggested=suggested,
         note=note,
@@ -241,7 +200,7 @@ def _layout(sessions: PageSessions, events: CompareEvents) -> CompareTab:
     )
 
 
-def _wire_votes(page: CompareTab, work: CompareEvents) -> None:
+def _wire_clicks(page: CompareTab, work: CompareEvents) -> None:
     common: dict[str, Any] = {
         "show_progress": "hidden",
         "concurrency_limit": AT_ONCE,
@@ -249,6 +208,4 @@ def _wire_votes(page: CompareTab, work: CompareEvents) -> None:
         "api_visibility": "private",
     }
     page.history.stop(work.stop_one, **common)
-    page.history.click(work.pick, outputs=[page.history, page.panel], **common)
-    page.panel.click(work.change_votes, outputs=[page.history, page.panel], **common)
-    page.votes.expand(work.show_votes, outputs=page.panel, **common)
+    page.history.click(work.pick, outputs=page.history, **common)

@@ -1,1 +1,0 @@
-"""What visitors think of the answers, kept and counted."""
