@@ -23,35 +23,35 @@ def filled(store: Store, collection: str, make_node: MakeNode) -> Store:
     return store
 
 
-@pytest.mark.parametrize(
-    ("wanted", "names"),
-    [
-        (Filter(), {"one", "two", "three", "four"}),
-        (Filter(file_name="annex.pdf"), {"four"}),
-        (Filter(file_name="annex"), set()),
-        (Filter(pages=(3, 3)), {"two", "four"}),
-        (Filter(pages=(2, 3)), {"one", "two", "four"}),
-        (Filter(pages=(5, 9)), {"three"}),
-        (Filter(heading="install"), {"two", "four"}),
-        (Filter(heading="pump install"), {"two", "four"}),
-        (Filter(heading="instal"), set()),
-        (Filter(heading_path=("Setup",)), {"one", "two", "four"}),
-        (Filter(heading_path=("Setup", "Install the pump")), {"two", "four"}),
-        (Filter(heading_path=("Install the pump",)), set()),
-        (Filter(document_ids=("manual",)), {"one", "two", "three"}),
-        (Filter(document_ids=()), set()),
-        (Filter(document_ids=("manual",), pages=(3, 9), heading="install"), {"two"}),
-        (Filter(source="https://example.org/annex"), {"four"}),
-        (Filter(source="https://example.org/old-annex"), {"four"}),
-        (Filter(source="https://example.org/manual", pages=(3, 3)), {"two"}),
-        (Filter(source="https://example.org/"), set()),
-    ],
-)
+PASSING: list[tuple[Filter, set[str]]] = [
+    (Filter(), {"one", "two", "three", "four"}),
+    (Filter(file_name="annex.pdf"), {"four"}),
+    (Filter(file_name="annex"), set()),
+    (Filter(pages=(3, 3)), {"two", "four"}),
+    (Filter(pages=(2, 3)), {"one", "two", "four"}),
+    (Filter(pages=(5, 9)), {"three"}),
+    (Filter(heading="install"), {"two", "four"}),
+    (Filter(heading="pump install"), {"two", "four"}),
+    (Filter(heading="instal"), set()),
+    (Filter(heading_path=("Setup",)), {"one", "two", "four"}),
+    (Filter(heading_path=("Setup", "Install the pump")), {"two", "four"}),
+    (Filter(heading_path=("Install the pump",)), set()),
+    (Filter(document_ids=("manual",)), {"one", "two", "three"}),
+    (Filter(document_ids=()), set()),
+    (Filter(document_ids=("manual",), pages=(3, 9), heading="install"), {"two"}),
+    (Filter(source="https://example.org/annex"), {"four"}),
+    (Filter(source="https://example.org/old-annex"), {"four"}),
+    (Filter(source="https://example.org/manual", pages=(3, 3)), {"two"}),
+    (Filter(source="https://example.org/"), set()),
+]
+
+
 def test_a_filter_lets_exactly_its_chunks_pass_in_every_mode(
-    filled: Store, collection: str, wanted: Filter, names: set[str]
+    filled: Store, collection: str
 ) -> None:
-    for mode in ("hybrid", "dense", "sparse"):
-        assert found(filled, collection, wanted, mode=mode) == names
+    for wanted, names in PASSING:
+        for mode in ("hybrid", "dense", "sparse"):
+            assert found(filled, collection, wanted, mode=mode) == names, (wanted, mode)
 
 
 def test_documents_given_twice_must_agree(filled: Store, collection: str) -> None:

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("embedding", [None, X])
-@pytest.mark.parametrize("mode", ["hybrid", "dense", "sparse"])
 def test_a_parent_never_competes_with_its_children(
     store: Store,
     collection: str,
     make_node: Callable[..., TextNode],
-    mode: SearchMode,
     embedding: list[float] | None,
 ) -> None:
     parent, *children = family(make_node, embedding=embedding)
     store.add(collection, [parent, *children])
-    hits = store.search(collection, vector=X, text="zebra lion", limit=9, mode=mode)
-    assert {hit.node.node_id for hit in hits} == {child.node_id for child in children}
+    modes: tuple[SearchMode, ...] = ("hybrid", "dense", "sparse")
+    for mode in modes:
+        hits = store.search(collection, vector=X, text="zebra lion", limit=9, mode=mode)
+        assert {hit.node.node_id for hit in hits} == {child.node_id for child in children}
     assert store.count(collection) == 2
     assert [info.points for info in store.collections()] == [2]
 
