@@ -14,35 +14,25 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 import pytest
 import ray_data_child
-from hostile_models import impatient, ingest_many
-from kept_texts import texts_in
 from ray_places import KEY, SPLITTER, Place, Running, made_place, wait_for_all
 from stored_points import points_of, without_seconds
-from tests.evaluation.labelled import corpus
 
 from rag_nodes import ingest
-from rag_nodes.evaluation import EvaluationPlan, evaluate
 from rag_nodes.executors import Ray
 from rag_nodes.executors.ray import _LOCAL
 from rag_nodes.models import Models
-from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import (
     ForeignNodeParser,
     get_parser,
 )
 from rag_nodes.store import open_store
-from rag_nodes.transforms import FurtherVectors
 
 if TYPE_CHECKING:
-    from openai_server import OpenAIServer
-
     from rag_nodes.pipeline import IngestReport
 
-LLM_KEY = "canary-" + "3" * 30
 STARTING = 300_000
 """Milliseconds in which Ray must have started and a worker have opened the last file."""
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_TOKEN": _LOCAL["RAY_AUTH_TOKEN"]}
@@ -115,50 +105,6 @@ def test_a_run_on_ray_gives_what_a_run_alone_gives_but_for_the_file_that_ends_it
         logged = [one.getMessage() for one in caplog.records]
         assert {one for one in logged if one.startswith("cut")} == {"cut with ****"}
         check_that_all_is_as_alone(replace(report, files=tuple(rows)), store, expected, alone)
-
-
-@pytest.mark.usefixtures("running")
-def test_workers_on_ray_keep_the_limits_of_an_account_together(
-    tmp_path: Path, openai_server: OpenAIServer
-) -> None:
-    limited = impatient(openai_server, requests_per_minute=4)
-    report = ingest_many(tmp_path, limited, Ray(2))
-    assert "to be asked again" in str(report.columns[0].error)
-    assert len(openai_server.asked("embeddings")) == 4
-
-
-def test_what_llms_write_is_kept_beside_the_driver_and_paid_once_and_no_key_is_written_down(
-    running: Running, tmp_path: Path, openai_server: OpenAIServer
-) -> None:
-    openai_server.answer = lambda prompt: f"It is about {crc32(prompt.encode()):x}."
-    llm = OpenAIServerLLM(model="tea-1", api_base=openai_server.base, api_key=LLM_KEY)
-    models = Models.of(embed_model="lexical", llm=llm)
-    parsers = {"heading": get_parser("heading", min_chunk_size=0)}
-    options: dict[str, Any] = {"models": models, "transformations": [FurtherVectors("summary")]}
-    docs, journal = tmp_path / "docs", tmp_path / "store" / "written.sqlite"
-    docs.mkdir()
-    for number in range(6):
-        text = f"# Part {number}\n\nSteel.\n\n## Care of {number}\n\nOil."
-        (docs / f"{number}.md").write_text(text, "utf-8")
-    with open_store(tmp_path / "store") as store, open_store(tmp_path / "alone") as alone:
-        executor = Ray(2)
-        report = ingest([docs], parsers, store, **options, executor=executor)
-        asked = [str(body["messages"]) for body in openai_server.asked("chat/completions")]
-        assert len(asked) == len(set(asked)) == report.writers[0].requests == 12
-        expected = ingest([docs], parsers, alone, **options)
-        check_that_all_is_as_alone(report, store, expected, alone)
-    assert texts_in(journal) == 12
-    written = [one for one in (running.place.folder / "t").rglob("*") if one.is_file()]
-    assert len(written) > 20
-    assert [one for one in written if LLM_KEY.encode() in one.read_bytes()] == []
-
-
-@pytest.mark.usefixtures("running")
-def test_rows_of_an_evaluation_on_ray_are_those_of_one_process() -> None:
-    dataset, plan = corpus(1), EvaluationPlan(budgets=(30,), sizes=(), target=30, draws=50)
-    columns = {"heading": get_parser("heading"), "fixed": get_parser("fixed")}
-    found = evaluate(dataset, columns, plan=plan, executor=Ray(2))
-    assert found.to_json() == evaluate(dataset, columns, plan=plan).to_json()
 
 
 def test_the_ray_pipeline_of_llamaindex_gives_the_nodes_of_our_parsers(

@@ -141,15 +141,6 @@ def test_a_file_has_failed_since_it_did_so_first(ledger: Ledger, clock: SimpleNa
     assert since() == 7.0, "as another ledger knows it"
 
 
-def test_a_hundred_thousand_files_are_looked_up_at_once(ledger: Ledger) -> None:
-    paths = [f"/{number}" for number in range(100_000)]
-    with ledger.transaction():
-        ledger.record(*read(paths[-1], "id"))
-
-    assert set(ledger.known("tea", paths)) == {paths[-1]}
-    assert ledger.known("coffee", paths) == {}
-
-
 def test_what_is_forgotten_is_gone_and_nothing_else(ledger: Ledger) -> None:
     for one in "abc":
         ledger.record(*read(f"/{one}", one))

@@ -210,7 +210,7 @@ def test_processes_that_open_a_new_ledger_in_the_same_moment_wait_for_each_other
         ]
         asked = [one.stdin for one in opens if one.stdin is not None]
         said = [one.stdout for one in opens if one.stdout is not None]
-        for number in range(40):
+        for number in range(10):
             for one in asked:
                 one.write(f"{tmp_path / str(number)}.sqlite\n")
             assert [one.readline() for one in said] == ["opened\n"] * 4

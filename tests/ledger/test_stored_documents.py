@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rag_nodes.ledger import CollectionRow, Ledger, StoredDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
     from types import SimpleNamespace
 
 ONE, TWO, THREE = (str(UUID(int=number)) for number in (1, 2**127, 2**128 - 1))
@@ -194,110 +188,3 @@ def test_many_threads_and_two_openings_write_at_the_same_time(tmp_path: Path) ->
         list(pool.map(write, range(8), [first, second] * 4))
 
         assert first.totals("c") == second.totals("c") == (160, 160)
-
-
-class KilledError(BaseException):
-    """The process ended here."""
-
-
-class Killable:
-    """A store of ids and a ledger, of which the process ends at a call, or in the midst of it.
-
-    Args:
-        ledger: the real one.
-        stored: what the store has, by document.
-        at: which call is the last one, and how much of it the store still does; None for none.
-    """
-
-    def __init__(
-        self, ledger: Ledger, stored: dict[str, set[str]], at: tuple[int, int] | None
-    ) -> None:
-        self.ledger, self.stored, self._at, self._calls = ledger, stored, at, 0
-
-    def check(self) -> None:
-        """Whatever is stored is listed."""
-        listed = self.ledger.listed_ids("c", [*self.stored])
-        for document_id, ids in self.stored.items():
-            assert ids <= {*listed.get(document_id, ())}
-
-    def _left(self) -> int | None:
-        """How much of this call is done before the process ends; None for all."""
-        self._calls += 1
-        return self._at[1] if self._at and self._calls == self._at[0] else None
-
-    def intend(self, ids: Mapping[str, Collection[str]]) -> None:
-        if self._left() is not None:
-            raise KilledError
-        self.ledger.intend("c", ids)
-        self.check()
-
-    def change(self, points: list[tuple[str, str]], *, deletes: bool) -> None:
-        left = self._left()
-        for document_id, one in points[:left]:
-            change = self.stored[document_id].discard if deletes else self.stored[document_id].add
-            change(one)
-            self.check()
-        if left is not None:
-            raise KilledError
-
-    def settle(self, ids: Mapping[str, Collection[str]]) -> None:
-        if self._left() is not None:
-            raise KilledError
-        self.ledger.settle((row(one, len(of)) for one, of in ids.items()), ids)
-        self.check()
-
-    def ingest(self, units: list[dict[str, set[str]]]) -> None:
-        """As an ingest does it: settled are several units at once, at a checkpoint."""
-        for first in range(0, len(units), 2):
-            done: dict[str, set[str]] = {}
-            for unit in units[first : first + 2]:
-                self.intend(unit)
-                former = self.ledger.listed_ids("c", [*unit])
-                points = [(one, point) for one, of in unit.items() for point in sorted(of)]
-                self.change(points, deletes=False)
-                gone = [(one, p) for one, of in former.items() for p in of if p not in unit[one]]
-                self.change(gone, deletes=True)
-                done |= unit
-            self.settle(done)
-
-
-IDS = st.sets(st.sampled_from([ONE, TWO, THREE, ODD, "7"]))
-UNITS = st.lists(
-    st.dictionaries(st.sampled_from("abcd"), IDS, min_size=1, max_size=3), min_size=1, max_size=4
-)
-RUNS = st.lists(
-    st.tuples(UNITS, st.tuples(st.integers(1, 14), st.integers(0, 6))), min_size=1, max_size=4
-)
-
-
-@given(RUNS, UNITS, st.booleans())
-def test_what_is_stored_is_listed_at_each_step_and_equal_at_the_end_of_a_run_that_ends(
-    killed: list[tuple[list[dict[str, set[str]]], tuple[int, int]]],
-    last: list[dict[str, set[str]]],
-    is_opened_again: bool,
-) -> None:
-    stored: dict[str, set[str]] = defaultdict(set)
-    everything: dict[str, set[str]] = {one: set() for one in "abcd"}
-    with TemporaryDirectory() as folder:
-        place = Path(folder) / "ledger.sqlite"
-        ledger = Ledger(place)
-        for units, at in killed:
-            with suppress(KilledError):
-                Killable(ledger, stored, at).ingest(units)
-            if is_opened_again:
-                ledger.close()
-                ledger = Ledger(place)
-            Killable(ledger, stored, None).check()
-
-        Killable(ledger, stored, None).ingest([everything, *last])
-
-        wanted = everything.copy()
-        for unit in last:
-            wanted |= unit
-        listed = ledger.listed_ids("c", [*wanted])
-        assert {one: {*listed.get(one, ())} for one in wanted} == wanted
-        assert {one: stored[one] for one in wanted} == wanted
-        chunks = sum(map(len, wanted.values()))
-        assert ledger.totals("c") == (chunks, chunks)
-        assert all(one.version for one in ledger.stored("c").values())
-        ledger.close()

@@ -26,7 +26,7 @@ from splitters import WindowSplitter
 from tiny_onnx import write_model
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.executors.dispatcher import WorkerJob, pickled_job
+from rag_nodes.executors.executor import WorkerJob, pickled_job
 from rag_nodes.models import Models
 from rag_nodes.models.keys import without_keys
 from rag_nodes.models.lexical import LexicalEmbedding

@@ -127,14 +127,6 @@ def test_an_unknown_price_is_said_and_offline_models_cost_nothing(
     assert (free.embedding_tokens, free.embedding_cost) == (0, 0.0)
 
 
-def test_nothing_of_the_counting_stays_on_the_model(kept: Store, models: Models) -> None:
-    before = list(models.embedding.callback_manager.handlers)
-    ingest_documents(
-        [Document(text=TEXT, id_="t")], {"fixed": get_parser("fixed")}, kept, models=models
-    )
-    assert models.embedding.callback_manager.handlers == before
-
-
 def test_what_a_parser_has_embedded_by_another_model_is_not_charged(
     kept: Store, models: Models, prices: dict[str, tuple[float, float]]
 ) -> None:

@@ -11,7 +11,7 @@ from llama_index.core import Document
 from llama_index.core.schema import TransformComponent
 
 from rag_nodes.errors import CredentialsError, ModelRequestError, StoreFullError
-from rag_nodes.ledger import Ledger, StoredDocument
+from rag_nodes.ledger import StoredDocument
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.pipeline.units import LONGEST
@@ -102,27 +102,6 @@ def test_a_document_that_fails_says_why_until_it_is_stored(
     [settled] = rows(corpus, "1.md")
     assert (settled.error, settled.failed_at) == (None, None)
     assert listed(corpus)["1.md"].state == "stored"
-
-
-def test_a_new_document_of_which_nothing_is_stored_has_its_reason(
-    corpus: FolderIngests, embedding: CountingEmbedding
-) -> None:
-    corpus.ingest()
-    corpus.write("new.md", NEW)
-    embedding.fail(refuse(CredentialsError("the key is refused")))
-    [column] = corpus.ingest().columns
-    [row] = rows(corpus, "new.md")
-    assert not row.nodes
-    assert row.error == "the key is refused"
-    with corpus.ledger as ledger:
-        count = corpus.store.count(column.collection)
-        marks = corpus.store.marks(column.collection)
-        assert ledger.covers(column.collection, marks, count), "no look at the store is needed"
-        [sums] = ledger.collections()
-    assert sums.documents == 3
-    embedding.fail(lambda _: None)
-    corpus.ingest()
-    assert listed(corpus)["new.md"].state == "stored"
 
 
 def test_a_collection_of_which_nothing_was_ever_stored_says_why(
@@ -255,28 +234,6 @@ def test_documents_that_were_no_files_say_why_too(
     embedding.fail(lambda _: None)
     given("Tea is black. " * 20)
     assert [one.state for one in listed(corpus).values()] == ["stored"]
-
-
-def test_an_ingest_that_is_killed_while_it_mends_leaves_the_reason(
-    corpus: FolderIngests, embedding: CountingEmbedding, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    corpus.ingest()
-    corpus.write("1.md", NEW)
-    embedding.fail(refuse(CredentialsError("the key is refused")))
-    corpus.ingest()
-    embedding.fail(lambda _: None)
-
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Ledger, "settle", killed)
-        with pytest.raises(KeyboardInterrupt):
-            corpus.ingest()
-    [row] = rows(corpus, "1.md")
-    assert (row.version, row.error) == ("", "the key is refused"), "ask the store"
-    assert states(corpus.ingest()) == ["unchanged"] * 3
-    assert [one.error for one in rows(corpus, "1.md")] == [None]
 
 
 def test_files_are_not_opened_any_more_once_every_parser_has_given_up(

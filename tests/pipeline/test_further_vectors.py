@@ -136,23 +136,6 @@ def test_a_file_that_did_not_change_is_due_for_a_further_way(
         assert report.files[0].status == "unchanged"
 
 
-def test_a_dry_run_counts_what_would_be_embedded_in_further_ways(
-    models: Models, tmp_path: Path
-) -> None:
-    file = tmp_path / "tea.md"
-    file.write_text(TEXT)
-    with open_store() as store:
-
-        def counted(*names: str) -> int:
-            steps = vector_steps(names)
-            report = ingest(
-                [file], PARSERS, store, models=models, transformations=steps, dry_run=True
-            )
-            return report.embedding_tokens
-
-        assert counted("plain") > counted()
-
-
 def test_a_file_that_was_moved_keeps_all_its_vectors(
     models: Models, embedding: Any, tmp_path: Path
 ) -> None:

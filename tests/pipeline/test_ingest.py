@@ -1,3 +1,5 @@
+"""Files and documents into a store by every parser; what fails stops nothing else."""
+
 from __future__ import annotations
 
 import threading
@@ -55,10 +57,12 @@ def test_ingesting_twice_writes_and_embeds_nothing(
     store: Store,
     models: Models,
     embedding: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first = ingest([manual], parsers, store, models=models)
     before = contents(store, first)
     embedded = len(embedding.texts)
+    monkeypatch.setattr(FixedSizeNodeParser, "spans", None)  # it is not even cut again
     second = ingest([manual], parsers, store, models=models)
     assert len(embedding.texts) == embedded
     assert contents(store, second) == before
@@ -66,19 +70,6 @@ def test_ingesting_twice_writes_and_embeds_nothing(
     for old, new in zip(first.columns, second.columns, strict=True):
         assert (new.chunks, new.tokens, new.max_tokens) == (old.chunks, old.tokens, old.max_tokens)
         assert (new.written, new.unchanged, new.deleted) == (0, old.chunks, 0)
-
-
-def test_an_unchanged_document_is_not_even_cut_again(
-    manual: Path, store: Store, models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parsers = {"fixed": get_parser("fixed")}
-    ingest([manual], parsers, store, models=models)
-
-    def refuse(*_: object) -> None:
-        pytest.fail("cut again")
-
-    monkeypatch.setattr(FixedSizeNodeParser, "spans", refuse)
-    assert ingest([manual], parsers, store, models=models).columns[0].error is None
 
 
 def test_a_changed_file_ends_as_if_it_had_been_ingested_afresh(
@@ -154,15 +145,6 @@ def test_documents_without_metadata_are_recognised_by_their_text(
     assert document.metadata == {}, "the caller's document is not touched"
 
 
-def test_corpora_do_not_mix(
-    manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
-) -> None:
-    one = ingest([manual], parsers, store, models=models, corpus="one")
-    two = ingest([manual], parsers, store, models=models, corpus="two")
-    assert not {c.collection for c in one.columns} & {c.collection for c in two.columns}
-    assert two.corpus == "two"
-
-
 def test_every_stage_reports_progress_up_to_its_end(
     manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
 ) -> None:
@@ -194,3 +176,55 @@ def test_parsers_wait_for_a_server_side_by_side(
     served = replace(models, offline=False)
     report = ingest([manual], parsers, store, models=served)
     assert [column.error for column in report.columns] == [None, None]
+
+
+def test_one_bad_file_never_stops_the_rest(
+    manual: Path, tmp_path: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
+) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    missing = tmp_path / "missing.md"
+    report = ingest([empty, manual, missing], parsers, store, models=models)
+    assert [file.status for file in report.files] == ["failed", "read", "failed"]
+    assert [file.path for file in report.failed] == [str(empty), str(missing)]
+    assert all(file.error and file.characters == 0 for file in report.failed)
+    assert all(column.error is None and column.chunks for column in report.columns)
+
+
+def test_one_failing_parser_never_stops_the_others(
+    manual: Path,
+    tmp_path: Path,
+    parsers: dict[str, SpanNodeParser],
+    store: Store,
+    models: Models,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spans = FixedSizeNodeParser.spans
+
+    def fail_once(self: FixedSizeNodeParser, source: Any) -> Any:
+        if "machine" in source.text:
+            raise ZeroDivisionError("a bug in a parser")
+        return spans(self, source)
+
+    monkeypatch.setattr(FixedSizeNodeParser, "spans", fail_once)
+    other = tmp_path / "other.txt"
+    other.write_text("Something else entirely.")
+    report = ingest([manual, other], parsers, store, models=models)
+    fixed, heading = report.columns
+    assert fixed.error == "manual.md: ZeroDivisionError: a bug in a parser"
+    assert fixed.chunks == 1, "the other document went through"
+    assert heading.error is None
+    assert [file.status for file in report.files] == ["incomplete", "read"]
+    assert report.files[0].columns["fixed"].lack == "nothing stored"
+
+
+def test_an_embedding_that_raises_its_own_errors_ends_as_one_of_ours(
+    manual: Path, store: Store, models: Models, embedding: Any
+) -> None:
+    def fail(_texts: list[str]) -> None:
+        raise ConnectionError("provider's own words")
+
+    embedding.fail(fail)
+    [column] = ingest([manual], {"fixed": get_parser("fixed")}, store, models=models).columns
+    assert "CountingEmbedding failed: ConnectionError: provider's own words" in (column.error or "")
+    assert column.written == 0

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from rag_nodes.models import Models
 
-STEPS = ("intend", "put", "delete", "settle", "record")
-"""What an ingest does to store and ledger, of which any may be the last."""
+STEPS = ("intend", "settle", "record")
+"""What an ingest does to its ledger, of which any may be the last; for the store see
+`test_power_cut`."""
 
 
 class KilledError(BaseException):

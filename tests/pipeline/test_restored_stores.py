@@ -151,29 +151,6 @@ def test_a_copy_made_while_an_ingest_wrote_is_not_taken_for_what_it_left(
     assert corpus.store.marks(collection) not in [before, *meanwhile]
 
 
-def test_two_ledgers_of_one_store_are_told_apart(
-    corpus: FolderIngests,
-    embedding: CountingEmbedding,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    ours, theirs = tmp_path / "ours.sqlite", tmp_path / "theirs.sqlite"
-    corpus.ingest(ledger=ours)
-    change(corpus, "black")
-    corpus.ingest(ledger=theirs)
-    corpus.write("1.md", "# Tea 1\n\nTea number 1 is green.\n" * 20)  # as ours knows it
-
-    report = corpus.ingest(ledger=ours)
-
-    assert "is black" not in texts(corpus, report)
-    embedding.texts.clear()
-    corpus.ingest(ledger=theirs)
-    assert embedding.texts == []
-    monkeypatch.setattr(Store, "documents", None)
-    corpus.ingest(ledger=theirs)  # nobody wrote since, so that it is believed
-    assert corpus.opened == []
-
-
 def test_a_ledger_is_not_believed_after_a_push_into_its_store(
     corpus: FolderIngests, tmp_path: Path
 ) -> None:

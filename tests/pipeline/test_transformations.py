@@ -13,7 +13,6 @@ import pytest
 from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.extractors import BaseExtractor, SummaryExtractor, TitleExtractor
 from llama_index.core.llms import MockLLM
-from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import BaseNode, Document, TextNode, TransformComponent
 from llama_index.llms.openai import OpenAI
 from openai_server import Fault
@@ -278,16 +277,6 @@ def test_new_chunks_have_no_place_and_ids_that_stay(store: Store, models: Models
     changed.metadata["title"] = "Steel"
     run(store, models, Changing(change=add), given=[changed])
     assert [node.node_id for node in stored(store, models)] == [node.node_id for node in first]
-
-
-def test_a_splitter_of_llama_index_among_the_transformations_leaves_no_wrong_place(
-    store: Store, models: Models
-) -> None:
-    run(store, models, SentenceSplitter(chunk_size=8, chunk_overlap=0, include_metadata=False))
-    nodes = stored(store, models)
-    assert len(nodes) > len(PARSER(documents()))
-    assert {node.start_char_idx for node in nodes} == {None}
-    assert {node.ref_doc_id for node in nodes} == {"manual-0.md", "manual-1.md"}
 
 
 def related(node: BaseNode) -> dict[Any, list[str]]:

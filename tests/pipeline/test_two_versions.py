@@ -146,20 +146,6 @@ def test_a_version_that_is_not_the_last_of_its_run_is_neither_embedded_nor_count
         assert max(told) == column.chunks == column.written
 
 
-def test_versions_that_begin_alike_share_no_chunk_of_the_other(
-    models: Models, parsers: dict[str, SpanNodeParser]
-) -> None:
-    alike = "The pump is made of steel, and it is heavy. " * 20
-    versions = [Document(text=alike + end, id_="x") for end in (RED, BLUE)]
-    with open_store(":memory:") as store, open_store(":memory:") as alone:
-        ingest_documents(versions, parsers, store, models=models)
-        ingest_documents(versions[1:], parsers, alone, models=models)
-        for one in alone.collections():
-            assert store.documents(one.name) == alone.documents(one.name)
-        again = ingest_documents(versions[1:], parsers, store, models=models)
-        assert [file.status for file in again.files] == ["unchanged"]
-
-
 def test_versions_of_which_neither_is_stored_whole_end_the_run_all_the_same(
     models: Models, parsers: dict[str, SpanNodeParser], embedding: CountingEmbedding
 ) -> None:
@@ -200,12 +186,3 @@ def test_two_crawls_with_the_same_page_end_alike_where_workers_read_them(
     assert [one.done for one in steps if one.stage == "read"] == [1, 2, 1, 2]
     [found] = texts(corpus.store).values()
     assert all("blue" in text for text in found)
-
-
-def test_a_dry_run_of_two_versions_ends(corpus: FolderIngests) -> None:
-    both = crawl(corpus, "a.json", RED), crawl(corpus, "b.json", BLUE)
-    ingested(corpus, *both)
-    for path in both:
-        path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    report = ingested(corpus, *both, dry_run=True)
-    assert len(report.files) == 2

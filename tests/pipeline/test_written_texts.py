@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -140,28 +139,6 @@ class FailingLLM(CountingLLM):
         if self.fails_at in prompt:
             raise ModelConnectionError("the server is away")
         return super().complete(prompt, **options)
-
-
-class SlowLLM(CountingLLM):
-    """Lets others have a turn before it answers."""
-
-    async def acomplete(self, prompt: str, **_: Any) -> Any:
-        answer = self.complete(prompt)
-        for _turn in range(50):
-            await asyncio.sleep(0)
-        return answer
-
-
-async def test_parsers_that_cut_a_document_alike_at_the_same_time_pay_for_it_once(
-    tmp_path: Path,
-) -> None:
-    llm = SlowLLM(says="About tea.")
-    journal = TextJournal(tmp_path / "w.sqlite")
-    step = SectionSummary(llm=llm, journal=journal)
-    families = [[TextNode(text="Nine litres.")] for _ in range(3)]
-    await asyncio.gather(*map(step.acall, families))
-    assert [node.metadata["summary"] for [node] in families] == ["About tea."] * 3
-    assert len(llm.asked) == 1
 
 
 def known_of(store: Store, report: IngestReport, name: str) -> list[str]:

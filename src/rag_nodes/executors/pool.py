@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import EngineError
-from rag_nodes.executors.dispatcher import POLL, Death, Dispatcher, UnitOutcome, WorkerJob
+from rag_nodes.executors.executor import POLL, Death, Dispatcher, UnitOutcome, WorkerJob
 from rag_nodes.processes import Child, ends_with_parent, own_pipes, receive_bytes, send_bytes
 
 if TYPE_CHECKING:
@@ -34,32 +34,22 @@ class Pool(Dispatcher):
     """
 
     def _begin(self, job: bytes) -> None:
-        self._workers = _Workers(self.workers, job)
-        self._session.callback(self._workers.close)
+        self._job = job
+        self._threads = ThreadPoolExecutor(self.workers, "workers")  # one speaks with each process
+        self._lock, self._is_closed = Lock(), False
+        self._children: list[Child] = []
+        self._idle: list[Child] = []
+        self._session.callback(self._end)
 
     def _submit(self, unit: bytes) -> Future[UnitOutcome | Death]:
-        return self._workers.submit(unit)
+        return self._threads.submit(self._do, unit)
 
     def _done(self) -> Iterator[tuple[Any, UnitOutcome | Death]]:
         flying: dict[Any, Any] = self._flying
         for one in wait(flying, POLL, FIRST_COMPLETED).done:
             yield one, one.result()
 
-
-class _Workers:
-    """The processes that do one job, and for each a thread that speaks with it."""
-
-    def __init__(self, workers: int, job: bytes) -> None:
-        self._job = job
-        self._threads = ThreadPoolExecutor(workers, "workers")
-        self._lock, self._is_closed = Lock(), False
-        self._children: list[Child] = []
-        self._idle: list[Child] = []
-
-    def submit(self, unit: bytes) -> Future[UnitOutcome | Death]:
-        return self._threads.submit(self._do, unit)
-
-    def close(self) -> None:
+    def _end(self) -> None:
         with self._lock:
             self._is_closed = True
             for child in self._children:

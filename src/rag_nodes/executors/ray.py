@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError, EngineError, MissingExtraError
-from rag_nodes.executors.dispatcher import POLL, Death, Dispatcher, UnitOutcome, WorkerJob
+from rag_nodes.executors.executor import POLL, Death, Dispatcher, UnitOutcome, WorkerJob
 from rag_nodes.processes import current_interrupt
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from rag_nodes.ledger.database import FILE_NAME, LedgerDatabase, ledger_path, translated
-from rag_nodes.ledger.rows import CollectionRow, DocumentRow, FileRow, KnownFile, StoredDocument
+from rag_nodes.ledger.rows import (
+    CollectionRow,
+    DocumentRow,
+    FileRow,
+    KnownFile,
+    StoredDocument,
+    packed,
+    unpacked,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -98,18 +105,14 @@ WHERE collection = ? AND error IS NOT NULL
 """
 _FILED = "SELECT path, collection, document_id FROM stored WHERE collection = ? AND path > ''"
 _FILE_OF = "UPDATE stored SET path = ? WHERE collection = ? AND document_id = ?"
-_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_DIGITS = 32
-"""Of a UUID."""
 
 
 class Ledger(LedgerDatabase):
     """A memory of what a store holds: files, documents, collections, and what is stored of each.
 
-    The store is the truth. What is about to be stored is listed before the store hears of it, and a
-    document is settled only after the store confirmed it: so the ledger never lists less than is
-    stored, and a run that is killed leaves documents that are not settled. What others write shows
-    in marks and counts that are not the store's, see `covers`.
+    The store is the truth. The ledger never lists less than is stored, and a run that is killed
+    leaves documents that are not settled. What others write shows in marks and counts that are not
+    the store's, see `covers`.
 
     Safe to share between threads; several processes may have the same one open.
 
@@ -258,12 +261,7 @@ class Ledger(LedgerDatabase):
         self._write(_MARK, [(is_shared, epoch, collection)])
 
     def totals(self, collection: str) -> tuple[int, int]:
-        """Between what numbers of chunks a collection has, if the ledger is that of its state.
-
-        Returns:
-            The chunks of all documents that are whole, and the ids that are listed of any, which
-            may be those of parents or of points that are not stored (any more).
-        """
+        """Chunks of documents that are whole, and ids of points that may be stored of any."""
         [(chunks, points)] = self._read(_TOTALS, collection)
         return chunks, points
 
@@ -353,20 +351,3 @@ class Ledger(LedgerDatabase):
         """Delete the rows of documents of which a collection holds nothing any more."""
         delete = "DELETE FROM stored WHERE collection = ? AND document_id = ?"
         self._write(delete, [(collection, one) for one in document_ids])
-
-
-def packed(node_ids: Iterable[str]) -> bytes | str:
-    """Ids as a ledger keeps them: 16 bytes each of UUIDs, as an ingest writes; others as JSON."""
-    ids = list(node_ids)
-    if all(map(_UUID.fullmatch, ids)):
-        return bytes.fromhex("".join(ids).replace("-", ""))
-    return json.dumps(ids)
-
-
-def unpacked(ids: bytes | str) -> tuple[str, ...]:
-    """The ids that were packed."""
-    if isinstance(ids, str):
-        return tuple(json.loads(ids))
-    digits = ids.hex()
-    each = (digits[start : start + _DIGITS] for start in range(0, len(digits), _DIGITS))
-    return tuple(f"{d[:8]}-{d[8:12]}-{d[12:16]}-{d[16:20]}-{d[20:]}" for d in each)

@@ -16,10 +16,18 @@ from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.schema import BaseNode, Document, MetadataMode, TransformComponent
 from pydantic import Field
 
-from rag_nodes.metadata import FURTHER_VECTORS, USUAL
+from rag_nodes.metadata import (
+    FILE_NAME,
+    FURTHER_VECTORS,
+    SOURCE,
+    SOURCE_HASH,
+    TOKEN_COUNT,
+    USUAL,
+)
 from rag_nodes.models import settled
 from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser
 from rag_nodes.parsers.parent_child import is_leaf
+from rag_nodes.text.tokens import count_tokens
 from rag_nodes.transforms import (
     EmbeddingGuard,
     UserTransformations,
@@ -32,6 +40,8 @@ if TYPE_CHECKING:
     from llama_index.core.storage.docstore import BaseDocumentStore
     from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
+_IDENTITY = (SOURCE, FILE_NAME, SOURCE_HASH)
+"""Metadata of the document that every node needs."""
 Parse = Callable[[SpanNodeParser, Document], list[BaseNode]]
 """Makes the nodes of a document by a parser, such as in a process that can be ended."""
 
@@ -184,3 +194,27 @@ def behind_parser(
     """What is done to the nodes of a parser before they are embedded."""
     own = UserTransformations(transformations, tokenizer=parser.tokenizer)
     return [*([own] if own.steps else []), EmbeddingGuard()]
+
+
+def is_ready(node: BaseNode) -> bool:
+    """Whether it is a chunk, and no parent, that has its vectors."""
+    return is_leaf(node) and not is_due(node)
+
+
+def identify(nodes: list[BaseNode], document: Document) -> None:
+    """Tell each node its document, also where the parser was told to leave metadata out.
+
+    Skipping what is stored and citing both depend on it.
+    """
+    facts = {key: document.metadata[key] for key in _IDENTITY if key in document.metadata}
+    for node in nodes:
+        for key in facts.keys() - node.metadata.keys():
+            node.metadata[key] = facts[key]
+            node.excluded_embed_metadata_keys.append(key)
+            node.excluded_llm_metadata_keys.append(key)
+
+
+def tokens_of(node: BaseNode) -> int:
+    """Tokens of a node's text, as its parser counted them where it did."""
+    known = node.metadata.get(TOKEN_COUNT)
+    return int(known) if known is not None else count_tokens(node.get_content())

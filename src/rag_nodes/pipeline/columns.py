@@ -69,10 +69,7 @@ class IngestColumn:
         return self._row.dimension
 
     def whole(self, document_ids: Sequence[str]) -> dict[str, StoredDocument]:
-        """Which of some documents are stored whole, in whatever version.
-
-        None where the store has to be asked and does not answer, which is an error of the column.
-        """
+        """Which of some documents are stored whole; none where the store does not answer."""
         found: dict[str, StoredDocument] = {}
         with self._failing((), "looking up what is stored"):
             self._believe()
@@ -88,10 +85,8 @@ class IngestColumn:
         found: dict[str, tuple[str, list[float]]] = {}
         with self._failing((), "looking up what is stored"):
             own = model_of(version_of("", self.code))
-            rows, settled, others = self._stored(document_ids)
-            ids = [
-                i for one, of in settled.items() if model_of(rows[one].version) == own for i in of
-            ]
+            settled, others = self._stored(document_ids)
+            ids = [i for row, of in settled.values() if model_of(row.version) == own for i in of]
             for nodes in others.values():
                 ids += [one for one, node in nodes.items() if model_of(node.source_hash) == own]
             found = self._store.vectors(self.collection, ids, name) if ids else {}
@@ -99,19 +94,14 @@ class IngestColumn:
 
     def _stored(
         self, document_ids: Sequence[str]
-    ) -> tuple[
-        dict[str, StoredDocument], dict[str, tuple[str, ...]], dict[str, dict[str, StoredNode]]
-    ]:
-        """What is stored of documents: rows and ids of those that are settled, nodes of the others.
-
-        The store is asked of these, as the ledger may list more of them.
-        """
+    ) -> tuple[dict[str, tuple[StoredDocument, tuple[str, ...]]], dict[str, dict[str, StoredNode]]]:
+        """Rows and ids of documents that are settled, and what the store has of the others."""
         self._believe()
         listed = self._ledger.listed_ids(self.collection, document_ids)
         rows = self._ledger.stored(self.collection, list(listed))
-        settled = {one: ids for one, ids in listed.items() if rows[one].version}
+        settled = {one: (rows[one], ids) for one, ids in listed.items() if rows[one].version}
         asked = (set(document_ids) if self._is_shared else listed.keys()) - settled.keys()
-        return rows, settled, {one: self._store.stored(self.collection, one) for one in asked}
+        return settled, {one: self._store.stored(self.collection, one) for one in asked}
 
     def _believe(self) -> None:
         """Have the ledger say what the store holds, once: made anew from it where it is doubted."""
@@ -133,10 +123,8 @@ class IngestColumn:
                     there = next((len(vector) for _, vector in sample), None)
                     self._use(self._row.dimension or there)
                     self._mark()
-        except LedgerError:
-            raise
         except StoreError as error:
-            self._trouble = error
+            self._trouble = None if isinstance(error, LedgerError) else error
             raise
         self._is_believed = True
 
@@ -184,9 +172,10 @@ class IngestColumn:
         due = {key: one for key, one in made.documents.items() if not one.is_known}
         self._former, self._former_chunks = {}, {}
         with self._failing(due.values(), "looking up what is stored"):
-            rows, settled, others = self._stored(list(due))
-            self._former = {one: set(ids) for one, ids in {**settled, **others}.items()}
-            self._former_chunks = {one: rows[one].chunks for one in settled}
+            settled, others = self._stored(list(due))
+            self._former = {one: set(ids) for one, (_, ids) in settled.items()}
+            self._former |= {one: set(nodes) for one, nodes in others.items()}
+            self._former_chunks = {one: row.chunks for one, (row, _) in settled.items()}
             self._has_written |= bool(others)  # perhaps by a run that could not flush it
             for key, nodes in others.items():
                 one, version = due[key], due[key].stored.version

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_nodes.errors import (
     CredentialsError,
     DimensionError,
+    EmptyFileError,
+    MissingExtraError,
     ModelConnectionError,
     RagNodesError,
     RateLimitedError,
     StoreError,
     UnknownModelError,
 )
-from rag_nodes.ledger import StoredDocument
-from rag_nodes.metadata import SOURCE
+from rag_nodes.ledger import DocumentRow, StoredDocument
+from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
 from rag_nodes.models.keys import without_keys
 from rag_nodes.text.packing import Packer
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document, TransformComponent
 
-    from rag_nodes.ledger import DocumentRow, FileRow
+    from rag_nodes.ledger import FileRow
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline.build import Parse
@@ -163,6 +165,29 @@ class DocumentRead(NamedTuple):
     error: str | None = None
     is_empty: bool = False
     extra: str | None = None
+
+    @classmethod
+    def of(cls, document: Document | None, seconds: float, error: Exception | None) -> DocumentRead:
+        """What became of a document that has its hash; of which file its row is, is not said."""
+        row = None
+        if document is not None:
+            facts = document.metadata
+            row = DocumentRow(
+                "",
+                "",
+                document.id_,
+                str(facts[SOURCE_HASH]),
+                display_name(facts),
+                facts.get(SOURCE),
+                facts.get(TOTAL_PAGES),
+                len(document.text),
+                "; ".join(facts.get(READ_WARNINGS) or ()) or None,
+            )
+        if error is None:
+            return cls(row, seconds)
+        cause = error.__cause__
+        extra = cause.extra if isinstance(cause, MissingExtraError) else None
+        return cls(row, seconds, str(error), isinstance(error, EmptyFileError), extra)
 
 
 @dataclass(slots=True, eq=False)

@@ -16,22 +16,16 @@ from rag_nodes.errors import (
     CancelledError,
     DimensionError,
     EmptyFileError,
-    MissingExtraError,
     ModelError,
 )
 from rag_nodes.executors import working_on
-from rag_nodes.ledger import DocumentRow, StoredDocument
+from rag_nodes.ledger import StoredDocument
 from rag_nodes.metadata import (
     DECISION,
     FILE_NAME,
-    READ_WARNINGS,
-    SOURCE,
     SOURCE_HASH,
     START_CHAR,
-    TOKEN_COUNT,
-    TOTAL_PAGES,
     USUAL,
-    display_name,
 )
 from rag_nodes.models.embedded_tokens import EmbeddedTokens
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
@@ -40,8 +34,11 @@ from rag_nodes.pipeline.build import (
     behind_parser,
     further_due,
     give_vector,
+    identify,
     is_due,
+    is_ready,
     lacks_vector,
+    tokens_of,
 )
 from rag_nodes.pipeline.embedding import embed_all
 from rag_nodes.pipeline.units import (
@@ -57,7 +54,6 @@ from rag_nodes.pipeline.versions import hashed, made_by
 from rag_nodes.processes import current_interrupt
 from rag_nodes.readers import read_listed
 from rag_nodes.store.payload import points_of
-from rag_nodes.text.tokens import count_tokens
 from rag_nodes.transforms import ChunkWriter, further_text
 
 if TYPE_CHECKING:
@@ -68,9 +64,6 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.embedding import Embedded, Waiting
     from rag_nodes.pipeline.units import DueFile, FileUnit, IngestRecipe, Known, Tell
     from rag_nodes.store.points import Point
-
-_IDENTITY = (SOURCE, FILE_NAME, SOURCE_HASH)
-"""Metadata of the document that every node needs."""
 
 
 def work(recipe: IngestRecipe, unit: FileUnit) -> Result:
@@ -113,13 +106,11 @@ def _reads(
     """Read a file and have every column cut its documents."""
     for document, error, seconds in _documents(file, recipe):
         tell("read", file.path, 0, 0)
-        row = None
-        if document is not None:
-            whole = hashed(document, recipe.identities)
-            row = _row(whole)
+        whole = hashed(document, recipe.identities) if document else None
+        if whole:
             for one in columns:
                 one.add(whole)
-        yield _read(row, seconds, error)
+        yield DocumentRead.of(whole, seconds, error)
 
 
 def _documents(
@@ -134,30 +125,6 @@ def _documents(
     elif file.file is not None:
         for one in read_listed(file.file, limits=recipe.limits):
             yield one.document, one.error, one.seconds
-
-
-def _row(document: Document) -> DocumentRow:
-    """What is to be known of a document that has its hash; of which file is not said."""
-    facts = document.metadata
-    return DocumentRow(
-        "",
-        "",
-        document.id_,
-        str(facts[SOURCE_HASH]),
-        display_name(facts),
-        facts.get(SOURCE),
-        facts.get(TOTAL_PAGES),
-        len(document.text),
-        "; ".join(facts.get(READ_WARNINGS) or ()) or None,
-    )
-
-
-def _read(row: DocumentRow | None, seconds: float, error: Exception | None) -> DocumentRead:
-    if error is None:
-        return DocumentRead(row, seconds)
-    cause = error.__cause__
-    extra = cause.extra if isinstance(cause, MissingExtraError) else None
-    return DocumentRead(row, seconds, str(error), isinstance(error, EmptyFileError), extra)
 
 
 class ColumnWork:
@@ -204,7 +171,7 @@ class ColumnWork:
             made.ids = tuple(node.node_id for node in nodes)
             made.is_cut, made.missing = True, made.stored.chunks
             self._reuse_vectors(nodes, made)
-            self._tell("embed", self.name, sum(map(_is_ready, nodes)), 0)
+            self._tell("embed", self.name, sum(map(is_ready, nodes)), 0)
             self.waiting += [(node, made) for node in nodes]
 
     def _cut(self, document: Document, made: DocumentResult) -> list[BaseNode]:
@@ -217,11 +184,11 @@ class ColumnWork:
         # A parent goes before its children: the first batch has a vector to make a collection by,
         # and a run that was killed leaves no child without its parent.
         nodes = parents_first(cut)
-        _identify(nodes, document)
+        identify(nodes, document)
         self._note_unwritten(nodes, made)
         made.choice = next((node.metadata.get(DECISION) for node in nodes), None)
         chunks = [node for node in nodes if is_leaf(node)]
-        tokens = list(map(_tokens_of, chunks))
+        tokens = list(map(tokens_of, chunks))
         made.stored = made.stored._replace(
             chunks=len(chunks),
             parents=len(nodes) - len(chunks),
@@ -261,7 +228,7 @@ class ColumnWork:
                     continue
                 if vector := vectors.get(further_text(node, name) or ""):
                     give_vector(node, name, list(vector))
-                    made.spared += _tokens_of(node)
+                    made.spared += tokens_of(node)
 
     def may_ask(self) -> bool:
         """Whether there is any use in asking the model for more.
@@ -280,7 +247,7 @@ class ColumnWork:
             made.fail(said(refusal))
             self._note(f"{made.label}, chunk {node.node_id}", refusal)
         error = embedded.error or self._error_of_length(embedded.part)
-        chunks = sum(_is_ready(node) for node, _ in embedded.part)
+        chunks = sum(is_ready(node) for node, _ in embedded.part)
         self._tell("embed", self.name, chunks, self.embedded.tokens - self._told)
         self._told = self.embedded.tokens
         if isinstance(error, CancelledError):
@@ -321,11 +288,11 @@ class ColumnWork:
             nodes.setdefault(id(made), []).append(node)
         for made in self.result.documents.values():
             own = nodes.get(id(made), [])
-            ready = sum(map(_is_ready, own))
+            ready = sum(map(is_ready, own))
             made.missing -= ready
             # A family of which no child is to be stored is not begun.
             with_parents = ready or not made.missing
-            due = [one for one in own if _is_ready(one) or (with_parents and not is_leaf(one))]
+            due = [one for one in own if is_ready(one) or (with_parents and not is_leaf(one))]
             with self.failures_noted(made, lost=ready):
                 points = points_of(due)
                 made.points = list(map(_packed, points)) if is_packed else points
@@ -361,32 +328,8 @@ class ColumnWork:
             made.missing += lost
 
 
-def _is_ready(node: BaseNode) -> bool:
-    """Whether it is a chunk, and no parent, that has its vectors."""
-    return is_leaf(node) and not is_due(node)
-
-
 def _packed(point: Point) -> Point:
     """With vectors as arrays, which pickle fast, and in the precision that Qdrant keeps."""
     vector = None if point.vector is None else array("f", point.vector)
     named = {name: array("f", further) for name, further in point.named.items()}
     return point._replace(vector=vector, named=named)
-
-
-def _identify(nodes: list[BaseNode], document: Document) -> None:
-    """Tell each node its document, also where the parser was told to leave metadata out.
-
-    Skipping what is stored and citing both depend on it.
-    """
-    facts = {key: document.metadata[key] for key in _IDENTITY if key in document.metadata}
-    for node in nodes:
-        for key in facts.keys() - node.metadata.keys():
-            node.metadata[key] = facts[key]
-            node.excluded_embed_metadata_keys.append(key)
-            node.excluded_llm_metadata_keys.append(key)
-
-
-def _tokens_of(node: BaseNode) -> int:
-    """Tokens of a node's text, as its parser counted them where it did."""
-    known = node.metadata.get(TOKEN_COUNT)
-    return int(known) if known is not None else count_tokens(node.get_content())
