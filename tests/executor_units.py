@@ -75,13 +75,6 @@ def where(_: object, __: int) -> int:
     return os.getpid()
 
 
-def killed_by(recipe: Poison, unit: int) -> int:
-    """Dies of one unit."""
-    if unit == recipe.number:
-        recipe.kill()
-    return unit
-
-
 def killed_in(recipe: Poison, unit: Files) -> tuple[int, ...]:
     """Dies of one number of a unit."""
     for at, number in enumerate(unit.numbers):
