@@ -189,3 +189,14 @@ def test_commands_in_messages_act_on_the_store_that_was_typed_and_tell_no_passwo
         "--ledger 'my ledger.sqlite'`, or write one with `rag-nodes docs`"
     )
     assert Invocation().with_store(said) == said
+
+
+def test_commands_in_what_is_shown_act_on_the_store_that_was_typed() -> None:
+    cli = Invocation(flags={"store": "my store"})
+    said = "delete it with `rag-nodes clear --yes`"
+    told = "delete it with `rag-nodes clear --yes --store 'my store'`"
+    assert cli.completed({"findings": [{"remedy": said}], "wrong": 1}) == {
+        "findings": [{"remedy": told}],
+        "wrong": 1,
+    }
+    assert cli.completed(plain(said)).plain == told

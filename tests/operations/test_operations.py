@@ -17,12 +17,14 @@ from rag_nodes.cli.derive import command_of
 from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.operations import GROUPS, OPERATIONS, Operation, named
 from rag_nodes.operations.asking import AskRequest
-from rag_nodes.operations.base import Flag, Only, Reply, has, model_for
+from rag_nodes.operations.base import Flag, Only, Outcome, Reply, has, model_for
 from rag_nodes.operations.chunking import ChunkRequest, ChunksReply, chunk
 from rag_nodes.operations.run import Run, Said
+from rag_nodes.operations.stored import Listed
 from rag_nodes.parsers.presets import preset_named
 from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.settings import Settings
+from rag_nodes.upkeep import ListedDocument
 from rag_nodes.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -253,3 +255,20 @@ def test_bounds_hold_for_strangers_and_not_for_the_owner() -> None:
             model_for(AskRequest, surface).model_validate(long)
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
         model_for(ChunkRequest, "rest").model_validate({"file": "/etc/passwd"})
+
+
+def test_a_result_is_told_by_its_fields_and_times_in_utc() -> None:
+    found = Listed(
+        outcome=Outcome.PARTLY,
+        corpus="tea",
+        documents=[ListedDocument("a", "tea", "a.md", stored_at=1_600_000_000.5, pages=3)],
+        total=2,
+        collections={"tea.fixed": "FixedSizeNodeParser"},
+        foreign=(),
+    )
+    told = found.as_dict()
+    assert (
+        told["documents"][0] | {"stored_at": "2020-09-13T12:26:40Z", "pages": 3}
+        == told["documents"][0]
+    )
+    assert (told["total"], told["foreign"], "outcome" in told) == (2, [], False)

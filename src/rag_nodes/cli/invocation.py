@@ -101,13 +101,19 @@ class Invocation:
             self.cleanup.callback(run.close)
             run.tell(request)
             result = operation.function(request, run)
-        completed = self._completed if operation.name in NAMES_COMMANDS else _as_it_is
+        shown: Any
         if self.as_json:
-            self.emit(completed(result.as_dict()))
+            shown = result.as_dict()
         else:
             module, _, name = VIEWS[operation.name].partition(":")
             view = getattr(import_module(f"rag_nodes.cli.views.{module}"), name)
-            self.show(*map(completed, view(result, request, self)))
+            shown = [*view(result, request, self)]
+        if operation.name in NAMES_COMMANDS:
+            shown = self.completed(shown)
+        if self.as_json:
+            self.emit(shown)
+        else:
+            self.show(*shown)
         from rag_nodes.cli.failures import code_of
 
         raise typer.Exit(code_of(result.outcome))
@@ -141,7 +147,7 @@ class Invocation:
         # Tables are padded to their width, which in a file is noise.
         self.output.file.write(_TRAILING_BLANKS.sub("", captured.get()))
 
-    def _completed(self, shown: Any) -> Any:
+    def completed(self, shown: Any) -> Any:
         """What is shown, `with_store` in all of its texts."""
         match shown:
             case Text():
@@ -149,9 +155,9 @@ class Invocation:
             case str():
                 return self.with_store(shown)
             case dict():
-                return {name: self._completed(one) for name, one in shown.items()}
+                return {name: self.completed(one) for name, one in shown.items()}
             case list():
-                return [self._completed(one) for one in shown]
+                return [self.completed(one) for one in shown]
         return shown
 
     def with_store(self, message: str) -> str:
@@ -194,10 +200,6 @@ class Invocation:
             ours.setLevel(level)  # set by itself, what each logger remembers of it would stay
 
         self.cleanup.callback(restore)
-
-
-def _as_it_is(shown: Any) -> Any:
-    return shown
 
 
 def to_json(data: dict[str, Any], *, indent: int | None = None) -> str:
