@@ -19,7 +19,7 @@ from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import driver
 from rag_nodes.store import Store, open_store
-from rag_nodes.transforms import ChunkContext, FurtherVectors
+from rag_nodes.transforms import FurtherVectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,24 +113,6 @@ def test_two_processes_of_which_one_dies_write_what_one_writes_for_the_same_pric
     assert any(one.name == "written.sqlite" for one in (tmp_path / "store").iterdir())
     assert not any(KEY.encode() in one for one in kept)
     assert KEY not in f"{caplog.text}{report}"
-
-
-def test_a_request_that_fails_leaves_its_chunk_as_it_would_in_one_process(
-    server: OpenAIServer, paid: Models, alone: Store, tmp_path: Path
-) -> None:
-    folder = written(tmp_path / "files", manuals(5))
-    parsers = {"x": get_parser("heading", min_chunk_size=0)}
-    server.answer = lambda prompt: "" if "Care of 3" in prompt else says(prompt)
-    steps = [ChunkContext(paid.llm, embed=False), FurtherVectors("context")]
-    expected = ingest([folder], parsers, alone, models=paid, transformations=steps)
-    with open_store(tmp_path / "store") as store:
-        options: dict[str, Any] = {"models": paid, "transformations": steps}
-        report = ingest([folder], parsers, store, **options, executor=Pool(2))
-        found, known = (points_of(s, expected.columns[0].collection) for s in (store, alone))
-    assert found == known
-    assert sum("an empty answer" in str(payload) for payload, *_ in known.values()) == 2
-    assert without_seconds(report)["writers"] == without_seconds(expected)["writers"]
-    assert [one.requests for one in expected.writers] == [8]
 
 
 def test_an_llm_that_no_other_process_can_make_is_refused(

@@ -86,14 +86,6 @@ def test_all_shards_together_are_one_ingest(shared: Shared) -> None:
     assert shared.is_as_anew()
 
 
-def test_a_shard_believes_its_ledger_though_others_wrote_since(shared: Shared) -> None:
-    shared.ingest_all()
-    for shard in SHARDS:
-        (column,) = shared.ingest(shared.part(shard), shard).columns
-        assert shared.opened == []
-        assert column.unchanged > 0
-
-
 def test_a_changed_file_is_replaced_by_its_shard_and_left_alone_by_the_others(
     shared: Shared,
 ) -> None:
@@ -114,11 +106,4 @@ def test_a_shard_that_lost_its_ledger_leaves_nothing_stale(shared: Shared) -> No
     shared.write(NAMES[0], "# Now\n\nShort.")
     reports = shared.ingest_all()
     assert sum(report.columns[0].written for report in reports) == 1
-    assert shared.is_as_anew()
-
-
-def test_a_shard_whose_collection_is_gone_writes_it_again(shared: Shared) -> None:
-    shared.ingest_all()
-    shared.store.drop(shared.collection)
-    shared.ingest_all()
     assert shared.is_as_anew()
