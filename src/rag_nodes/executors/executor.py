@@ -60,9 +60,8 @@ class Executor(Protocol):
             work: a function of a module. It may be done twice for a unit whose process died.
             recipe: what all units share; other processes get it once, see `models.pickling`. It
                 may have `prepare()`, called once in every process before its first unit.
-            units: with pickles. One may have `parts(at)`, smaller units to find out of which of
-                them its process died: for the number of the part that was in hand, see
-                `working_on`, that part and then the others; for None two halves.
+            units: with pickles. One may have `parts(at)`, to find out of which its process died:
+                the part that was in hand, see `working_on`, and the others; for None two halves.
 
         Yields:
             A unit, or one of its parts, and what came of it.
@@ -145,14 +144,7 @@ class _Flight:
 
 
 class Dispatcher(ABC):
-    """Keeps workers busy, and has suspects done alone, so that nobody else is blamed.
-
-    Args:
-        workers: how many processes; None for the cores that may be used.
-
-    Raises:
-        ConfigurationError: fewer than 1.
-    """
+    """Keeps workers busy, and has suspects done alone, so that nobody else is blamed."""
 
     is_remote = False
 

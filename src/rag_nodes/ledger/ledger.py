@@ -129,16 +129,14 @@ class Ledger(LedgerDatabase):
     @classmethod
     def of(cls, location: str, given: str | Path | None = None) -> Ledger | None:
         """The ledger of a store, open, see `ledger_path`; errors are those of the constructor."""
-        path = ledger_path(location, given)
-        return cls(path) if path else None
+        return cls(path) if (path := ledger_path(location, given)) else None
 
     @classmethod
     @contextmanager
     def scratch(cls, path: Path) -> Iterator[Self]:
-        """A copy in a temporary file, so that nothing is written down in that of the store.
+        """A copy in a temporary file, blank where there is none, so that the ledger stays as it is.
 
-        In memory it would be a kilobyte for each document. Blank where there is no such file.
-        Errors are those of the constructor.
+        In memory it would be a kilobyte for each document.
         """
         with (
             TemporaryDirectory(prefix="rag_nodes-") as folder,
