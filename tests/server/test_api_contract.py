@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TOKEN = "a-token-for-tests-only"
 SERVED = [f"POST /{one.name.replace(' ', '/')}" for one in OPERATIONS if "rest" in one.surfaces]
-ADDRESSES = ("POST /upload", *SERVED, "GET /status", "POST /clear")
+ADDRESSES = ("POST /upload", "POST /questions", *SERVED, "GET /status", "POST /clear")
 SIGNED_IN = {"Authorization": f"Bearer {TOKEN}"}
 BOUNDED = settings(
     max_examples=20,

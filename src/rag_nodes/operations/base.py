@@ -179,8 +179,10 @@ def model_for(model: type[BaseModel], surface: Surface) -> type[BaseModel]:
             continue
         kept = [one for one in field.metadata if not isinstance(one, Flag | Only | Bounds)]
         if surface != "cli":  # before validators, which come before what is taken is bounded
-            bounds = (one.constraint for one in field.metadata if isinstance(one, Bounds))
-            kept = [*bounds, *kept]
+            bounds = [one.constraint for one in field.metadata if isinstance(one, Bounds)]
+            # Of two bounds of a kind pydantic keeps the last one.
+            own = {type(bound) for one in bounds for bound in one.metadata}
+            kept = [*bounds, *(one for one in kept if type(one) not in own)]
         described: dict[str, Any] = {"description": field.description, "examples": field.examples}
         if field.default_factory is not None:
             described["default_factory"] = field.default_factory

@@ -248,13 +248,14 @@ def make_api(served: Served, access: Access | None = None) -> FastAPI:
         if "rest" in operation.surfaces:
             _add_operation(router, operation, served)
     api.include_router(router)
-    api.openapi_schema = document = named_parsers(api.openapi(), tuple(served.offer))
-    page = _page_of(document)
+    page = _page_of(api.openapi())
 
     @api.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
         return HTMLResponse(page)
 
+    # Last, as a further address has the document made anew.
+    api.openapi_schema = named_parsers(api.openapi(), tuple(served.offer))
     return api
 
 
