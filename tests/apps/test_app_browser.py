@@ -175,7 +175,7 @@ def test_a_closed_tab_frees_what_it_loaded(
 ) -> None:
     opened: list[PageSessions] = []
     monkeypatch.setattr(
-        "rag_nodes.apps.page.Sessions",
+        "rag_nodes.apps.page.PageSessions",
         lambda given, **options: opened.append(PageSessions(given, **options)) or opened[0],
     )
     app = build(settings)

@@ -95,7 +95,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[PageSessions]:
     """What keeps the visitors of the app that is built next."""
     made: list[PageSessions] = []
     monkeypatch.setattr(
-        "rag_nodes.apps.page.Sessions",
+        "rag_nodes.apps.page.PageSessions",
         lambda given, **options: made.append(PageSessions(given, **options)) or made[0],
     )
     return made

@@ -123,7 +123,7 @@ def house(
 
     settings = Settings(api_base=_running_openai_server.base, api_key=OWN, retry_seconds=0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rag_nodes.apps.page.Sessions", sessions)
+        patch.setattr("rag_nodes.apps.page.PageSessions", sessions)
         app = build(settings)
     with leaks_collected():
         app.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())

@@ -62,7 +62,7 @@ def house(
         opened.append(PageSessions(given, **options))
         return opened[-1]
 
-    monkeypatch.setattr(app_page, "Sessions", sessions)
+    monkeypatch.setattr(app_page, "PageSessions", sessions)
     with leaks_collected():
         app = app_page.build_app(settings, local_models=True)
         app.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
