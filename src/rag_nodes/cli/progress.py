@@ -183,6 +183,8 @@ class Watch:
             task = self._tasks[words.bar]
             self._bars.update(task, completed=step.done, total=step.total, detail=words.detail)
             return
+        if step.total == 0:
+            return  # a stage that waits for its first chunks
         # Files are many and short: they share one rhythm. Each parser has its own per stage.
         key, now = (step.stage, words.bar), self._clock()
         if words.last or now - self._told.get(key, -LINE_EVERY) >= LINE_EVERY:
