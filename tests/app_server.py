@@ -18,7 +18,7 @@ from rag_nodes.parsers import offered
 from rag_nodes.server.gate import Access, Gate
 from rag_nodes.server.limits import BodyLimits, ServerLimits
 from rag_nodes.server.rest import make_api
-from rag_nodes.server.served import Served
+from rag_nodes.server.served import ServedOperations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,7 +50,7 @@ class Api:
         offer: Mapping[str, Preset] | None = None,
     ) -> None:
         limits, access = limits or ServerLimits(), access or Access()
-        served = Served.of(settings, offered() if offer is None else offer, limits)
+        served = ServedOperations.of(settings, offered() if offer is None else offer, limits)
         self.sessions, self.workers = served.sessions, served.workers
         inner = Starlette(routes=[Mount("/api", make_api(served, access))])
         self.app: ASGIApp = Gate(BodyLimits(inner, limits), access)

@@ -15,7 +15,7 @@ from rag_nodes.parsers import offered
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.mcp import make_mcp
 from rag_nodes.server.rest import make_api
-from rag_nodes.server.served import Served
+from rag_nodes.server.served import ServedOperations
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def test_help_begins_with_that_sentence(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_rest_and_tools_for_agents_say_it_too() -> None:
-    served = Served.of(Settings(), offered(), ServerLimits())
+    served = ServedOperations.of(Settings(), offered(), ServerLimits())
     api, tools = make_api(served), make_mcp(served)
     assert api.description.startswith(rag_nodes.IDENTITY)
     assert str(tools.manager.app.instructions).startswith(rag_nodes.IDENTITY)

@@ -97,11 +97,9 @@ def test_columns_of_all_kinds_answer_and_say_how_many_chunks_were_found(
 def test_the_heading_of_a_foreign_column_says_its_options_and_its_recovery(
     sessions: PageSessions,
 ) -> None:
-    from rag_nodes.apps.tabs.compare.answers import ColumnView
-
     report = sessions.of("visitor").ask("What draws water?").report
     assert report is not None
-    said = [str(_header(one, ColumnView(position=1, turn=1))) for one in report.columns]
+    said = [str(_header(one)) for one in report.columns]
     assert "chunk_size 64" in said[0]
     assert "(100 %)" in said[0]
     assert "2 of 3 chunks found in their document (66.7 %)" in said[3]

@@ -14,7 +14,7 @@ from llama_index.core.node_parser import SentenceSplitter
 from plant import MANUAL, QUESTION
 
 from rag_nodes.apps import build_app
-from rag_nodes.apps.tabs.compare.answers import ColumnView, _header
+from rag_nodes.apps.tabs.compare.answers import _header
 from rag_nodes.apps.tabs.evaluate.running import _columns
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
@@ -118,7 +118,7 @@ def test_with_engines_alone_nothing_is_cut_and_the_share_that_was_placed_is_said
     with session({"my engine": engine(similarity_top_k=1)}) as visitor:
         assert visitor.cuts is None
         [column] = visitor.ask(QUESTION).report.columns
-    shown = str(_header(column, ColumnView(1, 1)))
+    shown = str(_header(column))
     assert "1 of 1 chunk found in their document (100 %)" in shown
 
 

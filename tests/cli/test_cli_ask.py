@@ -15,7 +15,7 @@ from rag_nodes.cli.invocation import Invocation
 from rag_nodes.cli.progress import Watch
 from rag_nodes.errors import ConfigurationError, ModelResponseError
 from rag_nodes.operations.fields import SearchFilter, search_filter
-from rag_nodes.operations.run import Asking
+from rag_nodes.operations.run import QuestionAsked
 from rag_nodes.query import Delta, Failed, Filter
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def test_a_stream_that_breaks_keeps_what_arrived_and_fails(
 def test_what_arrived_stays_visible_when_the_answer_breaks_off() -> None:
     console = terminal()
     with Watch(Invocation(output=console)) as watch:
-        watch(Asking("Why?", "a model"))
+        watch(QuestionAsked("Why?", "a model"))
         for piece in (Delta("Nine lit"), Delta("res and"), Failed(ModelResponseError("cut"), "")):
             watch(("heading", piece))
     assert "Nine litres and\n" in shown(console)
@@ -262,7 +262,7 @@ def test_no_control_character_reaches_the_terminal_however_it_is_split(size: int
     text = "nine \x1b[31mlitres\x1b[0m \x1b]0;own ed\x07 \x9b2J of\r\u202e water \x08\x00"
     console = terminal()
     with Watch(Invocation(output=console)) as watch:
-        watch(Asking("Why?", "a model"))
+        watch(QuestionAsked("Why?", "a model"))
         for start in range(0, len(text), size):
             watch(("heading", Delta(text[start : start + size])))
     assert not set("\x1b\x9b\x07\x08\x00\r\u202e") & set(shown(console))

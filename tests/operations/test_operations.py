@@ -17,7 +17,7 @@ from rag_nodes.cli.derive import command_of
 from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.operations import GROUPS, OPERATIONS, Operation, named
 from rag_nodes.operations.asking import AskRequest
-from rag_nodes.operations.base import Flag, Only, Outcome, Reply, has, model_for
+from rag_nodes.operations.base import ExitStatus, Flag, Only, Reply, has, model_for
 from rag_nodes.operations.chunking import ChunkRequest, ChunksReply, chunk
 from rag_nodes.operations.run import Run, Said
 from rag_nodes.operations.stored import Listed
@@ -259,7 +259,7 @@ def test_bounds_hold_for_strangers_and_not_for_the_owner() -> None:
 
 def test_a_result_is_told_by_its_fields_and_times_in_utc() -> None:
     found = Listed(
-        outcome=Outcome.PARTLY,
+        outcome=ExitStatus.PARTLY,
         corpus="tea",
         documents=[ListedDocument("a", "tea", "a.md", stored_at=1_600_000_000.5, pages=3)],
         total=2,

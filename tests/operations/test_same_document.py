@@ -11,7 +11,7 @@ from rag_nodes.operations import named
 from rag_nodes.operations.run import Run
 from rag_nodes.parsers import offered
 from rag_nodes.server.limits import ServerLimits
-from rag_nodes.server.served import Served, request_of
+from rag_nodes.server.served import ServedOperations, request_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +55,7 @@ def test_the_same_request_gives_the_same_document(
     run = Run(settings)
     document = operation.function(operation.request.model_validate(told | where), run).as_dict()
     run.close()
-    served = Served.of(settings, offered(), ServerLimits())
+    served = ServedOperations.of(settings, offered(), ServerLimits())
     for surface in ("rest", "mcp"):
         asked = request_of(operation, surface, told | {"text": TEXT})
         reply = served.perform(operation, surface, asked, lambda _: None)

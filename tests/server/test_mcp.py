@@ -24,7 +24,7 @@ from rag_nodes.pipeline import ingest
 from rag_nodes.server.gate import Access, Gate
 from rag_nodes.server.limits import BodyLimits, ServerLimits
 from rag_nodes.server.mcp import PATH, make_mcp
-from rag_nodes.server.served import Served
+from rag_nodes.server.served import ServedOperations
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 from rag_nodes.transforms import FurtherVectors
@@ -52,7 +52,7 @@ def offline(tmp_path: Path) -> Settings:
 @pytest.fixture
 def address(offline: Settings) -> Iterator[str]:
     limits = ServerLimits()
-    tools = make_mcp(Served.of(offline, offered(), limits))
+    tools = make_mcp(ServedOperations.of(offline, offered(), limits))
     app = Starlette(routes=[tools.route], lifespan=lambda _: tools.manager.run())
     gate = Gate(BodyLimits(app, limits), Access(token=SecretStr(TOKEN)))
     with listening(gate) as opened:

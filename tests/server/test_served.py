@@ -18,7 +18,7 @@ from rag_nodes.parsers import offered
 from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.mcp import make_mcp
-from rag_nodes.server.served import Served, clean, request_of
+from rag_nodes.server.served import ServedOperations, clean, request_of
 
 if TYPE_CHECKING:
     from rag_nodes.operations.base import Surface
@@ -40,14 +40,14 @@ every_served = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def served(tmp_path: Path, no_configuration: Path) -> Served:
+def served(tmp_path: Path, no_configuration: Path) -> ServedOperations:
     del no_configuration
     settings = offline_settings().model_copy(update={"store": str(tmp_path / "of the operator")})
-    return Served.of(settings, offered(), ServerLimits())
+    return ServedOperations.of(settings, offered(), ServerLimits())
 
 
 def _done(
-    served: Served, operation: Operation, surface: Surface, **changed: Any
+    served: ServedOperations, operation: Operation, surface: Surface, **changed: Any
 ) -> tuple[dict[str, Any], list[Any]]:
     """The reply, and the events on the way."""
     fields = operation.request.model_fields
@@ -59,7 +59,7 @@ def _done(
 
 @every_served
 def test_the_text_of_a_stranger_is_written_nowhere(
-    operation: Operation, surface: Surface, served: Served, tmp_path: Path
+    operation: Operation, surface: Surface, served: ServedOperations, tmp_path: Path
 ) -> None:
     before = sorted(tmp_path.rglob("*"))
     reply, _ = _done(served, operation, surface)
@@ -70,7 +70,7 @@ def test_the_text_of_a_stranger_is_written_nowhere(
 
 @every_served
 def test_no_reply_holds_a_path_of_the_server(
-    operation: Operation, surface: Surface, served: Served, tmp_path: Path
+    operation: Operation, surface: Surface, served: ServedOperations, tmp_path: Path
 ) -> None:
     reply, _ = _done(served, operation, surface)
     said = json.dumps(reply)
@@ -88,7 +88,7 @@ def test_a_path_in_a_request_is_refused_by_name(operation: Operation, surface: S
 
 @every_served
 def test_whoever_has_left_gets_nothing_done(
-    operation: Operation, surface: Surface, served: Served
+    operation: Operation, surface: Surface, served: ServedOperations
 ) -> None:
     interrupt, ended = Interrupt(), threading.Event()
     interrupt.set()
@@ -113,7 +113,7 @@ def test_messages_lose_their_paths_and_texts_of_documents_keep_them() -> None:
     }
 
 
-def test_what_agents_pay_for_each_tool_stays_small(served: Served) -> None:
+def test_what_agents_pay_for_each_tool_stays_small(served: ServedOperations) -> None:
     handlers = make_mcp(served).manager.app.request_handlers
     (listed,) = [one for kind, one in handlers.items() if kind.__name__ == "ListToolsRequest"]
     tools = asyncio.run(listed(None)).root.tools  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from steps import steps_of
 from strategies import TEXTS
 
 from rag_nodes.text.filling import MOST_LOST, Ranked, fill
-from rag_nodes.text.passages import PassageRanker, Read, Run, joined_runs
+from rag_nodes.text.passages import PassageRanker, Read, TextRun, joined_runs
 from rag_nodes.text.passages.scorer import MultiWidthScorer
 from rag_nodes.text.passages.units import Units, units_of
 from rag_nodes.text.spans import Span
@@ -29,16 +29,16 @@ MUSEUM = (
 )
 
 
-def passages_of(question: str, runs: list[Run], budget: int) -> list[Read]:
+def passages_of(question: str, runs: list[TextRun], budget: int) -> list[Read]:
     return PassageRanker(question, runs).passages(budget)
 
 
 def read(question: str, texts: dict[str, str], budget: int) -> list[str]:
-    runs = [Run(name, 0, text) for name, text in texts.items()]
+    runs = [TextRun(name, 0, text) for name, text in texts.items()]
     return [of(one, runs) for one in passages_of(question, runs, budget)]
 
 
-def of(one: Read, runs: list[Run]) -> str:
+def of(one: Read, runs: list[TextRun]) -> str:
     run = runs[one.run]
     return run.text[one.span.start - run.start : one.span.end - run.start]
 
@@ -82,7 +82,7 @@ def test_what_stands_around_a_sentence_decides_between_equal_ones() -> None:
 
 def test_the_headings_above_a_sentence_count_for_it_however_far_up_they_are() -> None:
     below = "It was built long ago and is blue. " * 20 + "Dogs travel free."
-    runs = [Run(name, 0, f"## {name}\n\n{below}") for name in ("Buses", "Ferries")]
+    runs = [TextRun(name, 0, f"## {name}\n\n{below}") for name in ("Buses", "Ferries")]
     best, *_ = passages_of("Do dogs travel free on a ferry?", runs, 20)
     assert runs[best.run].document == "Ferries"
     assert of(best, runs) == "Dogs travel free."
@@ -95,12 +95,12 @@ def test_a_sentence_nearly_as_good_as_the_best_is_read_with_it() -> None:
 
 
 def test_places_count_from_the_start_of_the_document_and_not_of_the_run() -> None:
-    best, *_ = passages_of("What do bicycles cost?", [Run("ferry", 1_000, FERRY)], 10)
+    best, *_ = passages_of("What do bicycles cost?", [TextRun("ferry", 1_000, FERRY)], 10)
     assert best.span.start == 1_000 + FERRY.index("Bicycles")
 
 
 def test_passages_are_disjoint_and_together_fill_the_budget() -> None:
-    passages = passages_of("when does the boat leave?", [Run("ferry", 0, FERRY * 20)], 200)
+    passages = passages_of("when does the boat leave?", [TextRun("ferry", 0, FERRY * 20)], 200)
     spans = sorted(one.span for one in passages)
     assert all(a.end <= b.start for a, b in pairwise(spans))
     assert sum(count_tokens((FERRY * 20)[a:b]) for a, b in spans) >= 195
@@ -113,7 +113,7 @@ def test_no_passage_reaches_from_one_run_into_another() -> None:
 
 @pytest.mark.parametrize("question", ["", " ", "?!", "zzz", "\ud800"])
 def test_a_question_that_says_nothing_is_answered_in_reading_order(question: str) -> None:
-    passages = passages_of(question, [Run("ferry", 0, FERRY)], 1_000)
+    passages = passages_of(question, [TextRun("ferry", 0, FERRY)], 1_000)
     assert [one.span for one in passages] == sorted(one.span for one in passages)
     assert passages[0].span.start == 0
 
@@ -123,28 +123,28 @@ def test_a_question_of_function_words_alone_asks_for_them() -> None:
     assert best == "Dogs travel free on the car deck."
 
 
-@pytest.mark.parametrize("runs", [[], [Run("a", 0, "")], [Run("a", 0, " \n")]])
-def test_where_nothing_stands_nothing_is_read(runs: list[Run]) -> None:
+@pytest.mark.parametrize("runs", [[], [TextRun("a", 0, "")], [TextRun("a", 0, " \n")]])
+def test_where_nothing_stands_nothing_is_read(runs: list[TextRun]) -> None:
     assert passages_of("What do bicycles cost?", runs, 100) == []
 
 
 def test_one_ranker_serves_every_budget() -> None:
     question = "What does a ticket for a bicycle cost?"
-    runs = [Run("ferry", 0, FERRY * 9), Run("museum", 0, MUSEUM * 9)]
+    runs = [TextRun("ferry", 0, FERRY * 9), TextRun("museum", 0, MUSEUM * 9)]
     ranker = PassageRanker(question, runs)
     for budget in (400, 50, 100):
         assert ranker.passages(budget) == passages_of(question, runs, budget)
 
 
 RUNS = st.lists(TEXTS, max_size=4).map(
-    lambda texts: [Run(f"d{at % 2}", at * 100_000, text) for at, text in enumerate(texts)]
+    lambda texts: [TextRun(f"d{at % 2}", at * 100_000, text) for at, text in enumerate(texts)]
 )
 QUESTIONS = TEXTS | st.text(st.characters(), max_size=40) | st.just("Where is the quick brown fox?")
 
 
 @given(QUESTIONS, RUNS, st.integers(1, 300))
 def test_passages_are_disjoint_visible_slices_that_fill_the_budget(
-    question: str, runs: list[Run], budget: int
+    question: str, runs: list[TextRun], budget: int
 ) -> None:
     passages = passages_of(question, runs, budget)
     assert passages == passages_of(question, runs, budget)
@@ -163,7 +163,7 @@ def test_passages_are_disjoint_visible_slices_that_fill_the_budget(
 
 @given(QUESTIONS, RUNS, st.randoms(use_true_random=False))
 def test_the_order_of_runs_decides_nothing_but_ties(
-    question: str, runs: list[Run], random: Random
+    question: str, runs: list[TextRun], random: Random
 ) -> None:
     mixed = sorted(runs, key=lambda _: random.random())
     ours, others = (passages_of(question, each, 10**6) for each in (runs, mixed))
@@ -177,10 +177,10 @@ def test_the_order_of_runs_decides_nothing_but_ties(
 def test_steps_grow_with_the_length_of_the_text_and_no_faster(
     piece: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    passages_of("ferry", [Run("a", 0, piece * 10)], 100)
+    passages_of("ferry", [TextRun("a", 0, piece * 10)], 100)
     once, twice = (
         steps_of(
-            lambda text=piece * count: passages_of("ferry", [Run("a", 0, text)], 100),
+            lambda text=piece * count: passages_of("ferry", [TextRun("a", 0, text)], 100),
             monkeypatch,
         )
         for count in (3_000, 6_000)
@@ -190,7 +190,7 @@ def test_steps_grow_with_the_length_of_the_text_and_no_faster(
 
 def first_of(near: dict[str, float] | None) -> str:
     """The document of the best passage, of two that say the same of boats in different words."""
-    runs = [Run("ferry", 0, "The boat is cheap."), Run("tram", 0, "The boat is quick.")]
+    runs = [TextRun("ferry", 0, "The boat is cheap."), TextRun("tram", 0, "The boat is quick.")]
     ranker = PassageRanker(
         "What does a boat cost?", runs, near and (lambda run, _: near[run.document])
     )
@@ -204,7 +204,7 @@ def test_where_words_say_the_same_nearness_in_meaning_decides() -> None:
 
 
 def test_nearness_that_is_the_same_everywhere_changes_nothing() -> None:
-    runs = [Run("ferry", 0, FERRY), Run("museum", 0, MUSEUM)]
+    runs = [TextRun("ferry", 0, FERRY), TextRun("museum", 0, MUSEUM)]
     for budget in (5, 20, 60):
         plain = PassageRanker("When does it open at ten?", runs).passages(budget)
         alike = PassageRanker("When does it open at ten?", runs, lambda *_: 0.3).passages(budget)
@@ -212,7 +212,7 @@ def test_nearness_that_is_the_same_everywhere_changes_nothing() -> None:
 
 
 def test_nearness_alone_finds_nothing_where_no_word_of_the_question_is() -> None:
-    runs = [Run("ferry", 0, FERRY)]
+    runs = [TextRun("ferry", 0, FERRY)]
     found = PassageRanker("zebra?", runs, lambda _, offset: float(offset)).passages(30)
     assert all(one.score == 0 for one in found)
 
@@ -220,11 +220,11 @@ def test_nearness_alone_finds_nothing_where_no_word_of_the_question_is() -> None
 def test_nearness_is_asked_for_places_of_the_document() -> None:
     asked: list[tuple[str, int]] = []
 
-    def near(run: Run, offset: int) -> float:
+    def near(run: TextRun, offset: int) -> float:
         asked.append((run.document, offset))
         return 0.0
 
-    PassageRanker("boat", [Run("ferry", 100, FERRY)], near)
+    PassageRanker("boat", [TextRun("ferry", 100, FERRY)], near)
     assert asked[0] == ("ferry", 100)
     assert asked[1] == ("ferry", 100 + FERRY.index("Dogs"))
 
@@ -233,7 +233,7 @@ PUMPS = "# Ferry\n\nIt was built long ago.\n\nThe ferry has a deck.\n\nIt is blu
 
 
 def test_a_word_in_a_heading_counts_half_for_all_that_stands_under_it() -> None:
-    units = units_of("Which ferry?", [Run("boats", 0, PUMPS)])
+    units = units_of("Which ferry?", [TextRun("boats", 0, PUMPS)])
     texts = [span.of(PUMPS) for span in units.spans]
     assert texts[1:] == ["The ferry has a deck.", "It is blue."]
     assert units.counts[1:, 0].tolist() == [1.5, 0.5]
@@ -241,8 +241,8 @@ def test_a_word_in_a_heading_counts_half_for_all_that_stands_under_it() -> None:
 
 def test_a_sentence_with_the_word_is_read_before_one_with_the_word_only_in_its_heading() -> None:
     runs = [
-        Run("above", 0, "# Ferry\n\nIt was built long ago.\n\nThe deck is blue today."),
-        Run("own", 0, "# Boats\n\nIt was built long ago.\n\nThe ferry is blue too."),
+        TextRun("above", 0, "# Ferry\n\nIt was built long ago.\n\nThe deck is blue today."),
+        TextRun("own", 0, "# Boats\n\nIt was built long ago.\n\nThe ferry is blue too."),
     ]
     blue = [one for one in passages_of("A blue ferry?", runs, 30) if "blue" in of(one, runs)]
     assert runs[blue[0].run].document == "own"
@@ -270,24 +270,24 @@ def test_a_short_sentence_with_the_word_is_read_before_a_long_one_that_has_it_tw
         "In the long years before the war the old dog of the harbour master slept on the quay "
         "beside another dog until the evening boat came back from the island with the mail."
     )
-    runs = [Run("long", 0, long), Run("short", 0, "The dog travels free.")]
+    runs = [TextRun("long", 0, long), TextRun("short", 0, "The dog travels free.")]
     best, *_ = passages_of("What about a dog?", runs, 60)
     assert runs[best.run].document == "short"
 
 
 def test_overlapping_and_touching_pieces_of_a_document_become_one_run() -> None:
-    pieces = [Run("a", 6, "world"), Run("b", 0, "other"), Run("a", 0, "hello worl")]
-    assert joined_runs(pieces) == [Run("a", 0, "hello world"), Run("b", 0, "other")]
+    pieces = [TextRun("a", 6, "world"), TextRun("b", 0, "other"), TextRun("a", 0, "hello worl")]
+    assert joined_runs(pieces) == [TextRun("a", 0, "hello world"), TextRun("b", 0, "other")]
 
 
 def test_pieces_with_something_between_them_stay_apart() -> None:
-    apart = [Run("a", 0, "one"), Run("a", 4, "two")]
+    apart = [TextRun("a", 0, "one"), TextRun("a", 4, "two")]
     assert joined_runs(apart) == apart
 
 
 def test_a_piece_inside_of_another_adds_nothing() -> None:
-    assert joined_runs([Run("a", 2, "llo"), Run("a", 0, "hello world")]) == [
-        Run("a", 0, "hello world")
+    assert joined_runs([TextRun("a", 2, "llo"), TextRun("a", 0, "hello world")]) == [
+        TextRun("a", 0, "hello world")
     ]
 
 
@@ -302,7 +302,7 @@ TEXT = "The ferry leaves at nine. Dogs travel free on the car deck."
 def test_runs_are_slices_with_gaps_between_them_and_hold_what_the_pieces_hold(
     places: list[tuple[int, int]],
 ) -> None:
-    pieces = [Run("a", start, TEXT[start : start + size]) for start, size in places]
+    pieces = [TextRun("a", start, TEXT[start : start + size]) for start, size in places]
     runs = joined_runs(pieces)
     held = [set(range(run.start, run.start + len(run.text))) for run in runs]
     assert all(TEXT.startswith(run.text, run.start) for run in runs)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rag_nodes.text.passages.speakers import Speakers
-from rag_nodes.text.passages.units import Run, units_of
+from rag_nodes.text.passages.units import TextRun, units_of
 
 MEETING = "Ann: We met. The pump is old.\nBob: Is it? Ann said so.\nAnn: It is. Buy one.\nBob: Yes."
 
@@ -38,7 +38,7 @@ def test_few_labels_or_names_that_do_not_repeat_are_no_transcript(text: str) -> 
 
 
 def test_a_word_of_the_label_counts_half_for_all_that_its_speaker_says() -> None:
-    units = units_of("What did Ann buy?", [Run("d", 0, MEETING)])
+    units = units_of("What did Ann buy?", [TextRun("d", 0, MEETING)])
     texts = [span.of(MEETING) for span in units.spans]
     named = dict(zip(texts, units.counts[:, 0].tolist(), strict=True))
     assert named["The pump is old."] == 0.5

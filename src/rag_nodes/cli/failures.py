@@ -21,7 +21,7 @@ from rag_nodes.errors import (
 
 if TYPE_CHECKING:
     from rag_nodes.cli.invocation import Invocation
-    from rag_nodes.operations.base import Outcome
+    from rag_nodes.operations.base import ExitStatus
 
 
 class ExitCode(IntEnum):
@@ -58,7 +58,7 @@ _CODES: tuple[tuple[type[RagNodesError], ExitCode], ...] = (
 """First match wins; every other error is a failure."""
 
 
-def code_of(outcome: Outcome) -> int:
+def code_of(outcome: ExitStatus) -> int:
     """The exit code of an operation that ended so."""
     return int(_OUTCOMES[outcome.name])
 

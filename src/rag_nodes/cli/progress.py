@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from rag_nodes.cli.views.text import counted, ending, one_line, plain, shortened
 from rag_nodes.models.prices import dollars
 from rag_nodes.operations.labelled import Reviewing
-from rag_nodes.operations.run import Asking, Doing, Said
+from rag_nodes.operations.run import Doing, QuestionAsked, Said
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,7 +128,7 @@ class Watch:
         match event:
             case Said():
                 self._say(event)
-            case Asking():
+            case QuestionAsked():
                 from rag_nodes.cli.views.answer import header_of, label
 
                 self._stop()

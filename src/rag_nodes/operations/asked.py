@@ -85,7 +85,7 @@ Questions = Annotated[
 Documents = Annotated[list[Path], OWNER, Flag(argument=True, metavar="DOCS")]
 
 
-class Labelled(OfText):
+class LabelledQuestions(OfText):
     """Documents, and the questions about them."""
 
     paths: Documents = Field(default_factory=list)
@@ -109,7 +109,7 @@ def labels_of(questions: Sequence[LabelledQuestion] | None) -> Labels | None:
     return read_rows([one.model_dump(exclude_none=True) for one in questions])
 
 
-def asked_of(request: Labelled, run: Run, seed: int = 0) -> Dataset:
+def asked_of(request: LabelledQuestions, run: Run, seed: int = 0) -> Dataset:
     """The questions that are asked: those given, else keywords of passages, which is said.
 
     Raises:

@@ -42,7 +42,7 @@ class Reply(BaseModel):
     model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True)
 
 
-class Outcome(Enum):
+class ExitStatus(Enum):
     """How an operation ended that raised no error."""
 
     DONE = "done"
@@ -67,7 +67,7 @@ class Result:
     ask for."""
     short: ClassVar[str] = ""
     """What agents get instead, likewise; "" for the same."""
-    outcome: Outcome = Outcome.DONE
+    outcome: ExitStatus = ExitStatus.DONE
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for programs: all fields but the outcome, see `as_plain`."""
@@ -137,15 +137,15 @@ OWNER = Only(("cli",))
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class VisitorBounds:
     """What holds for strangers only."""
 
     constraint: FieldInfo
 
 
-def visitors(**constraints: Any) -> Bounds:
+def visitors(**constraints: Any) -> VisitorBounds:
     """Bounds of a field on served surfaces, as pydantic's `Field` takes them."""
-    return Bounds(Field(**constraints))
+    return VisitorBounds(Field(**constraints))
 
 
 def flag_of(field: FieldInfo) -> Flag:
@@ -177,9 +177,9 @@ def model_for(model: type[BaseModel], surface: Surface) -> type[BaseModel]:
     for name, field in model.model_fields.items():
         if not has(field, surface):
             continue
-        kept = [one for one in field.metadata if not isinstance(one, Flag | Only | Bounds)]
+        kept = [one for one in field.metadata if not isinstance(one, Flag | Only | VisitorBounds)]
         if surface != "cli":  # before validators, which come before what is taken is bounded
-            bounds = [one.constraint for one in field.metadata if isinstance(one, Bounds)]
+            bounds = [one.constraint for one in field.metadata if isinstance(one, VisitorBounds)]
             # Of two bounds of a kind pydantic keeps the last one.
             own = {type(bound) for one in bounds for bound in one.metadata}
             kept = [*bounds, *(one for one in kept if type(one) not in own)]

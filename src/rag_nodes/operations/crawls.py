@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.operations.base import OWNER, Flag, Outcome, Request, Result
+from rag_nodes.operations.base import OWNER, ExitStatus, Flag, Request, Result
 from rag_nodes.operations.fields import AS_PARSER, PARSER_NAMES, Changes, Parser, ParserSpec
 from rag_nodes.operations.files import check_there
 from rag_nodes.operations.parsers import plain_options, preset_of
@@ -121,9 +121,12 @@ def docs(request: DocsRequest, run: Run) -> Documented:
     )
     for message in (*report.failed_pages, *report.crossed):
         run.detail(message)
-    whole = Outcome.DONE if report.complete else Outcome.PARTLY
+    whole = ExitStatus.DONE if report.complete else ExitStatus.PARTLY
     return Documented(
-        outcome=Outcome.FELL if report.crossed else whole, report=report, label=label, parser=made
+        outcome=ExitStatus.FELL if report.crossed else whole,
+        report=report,
+        label=label,
+        parser=made,
     )
 
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations.asked import Documents, Questions, counted, dataset_of, labels_of
-from rag_nodes.operations.base import OWNER, Flag, Outcome, Reply, Request, Result
+from rag_nodes.operations.base import OWNER, ExitStatus, Flag, Reply, Request, Result
 from rag_nodes.operations.fields import OfText
 from rag_nodes.operations.files import check_writable, write_text
 from rag_nodes.operations.run import Doing, Run
@@ -182,7 +182,7 @@ class Checked(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written(Result):
+class WrittenDrafts(Result):
     """A file of questions.
 
     Attributes:
@@ -213,8 +213,10 @@ def check(request: CheckRequest, run: Run) -> Checked:
     else:
         dataset = run.workspace.dataset(labels_of(request.questions))  # type: ignore[attr-defined]
     found = check_dataset(dataset)
-    whole = Outcome.PARTLY if run.unread else Outcome.DONE
-    return Checked(outcome=whole if found.is_sound else Outcome.FELL, check=found, dataset=dataset)
+    whole = ExitStatus.PARTLY if run.unread else ExitStatus.DONE
+    return Checked(
+        outcome=whole if found.is_sound else ExitStatus.FELL, check=found, dataset=dataset
+    )
 
 
 def review(request: ReviewRequest, run: Run) -> Checked:
@@ -244,11 +246,11 @@ def review(request: ReviewRequest, run: Run) -> Checked:
     accepted = found.questions - found.drafts
     run.note(f"{counted(accepted)} accepted, {found.drafts} drafts left in {kept}")
     return Checked(
-        outcome=Outcome.PARTLY if run.unread else Outcome.DONE, check=found, dataset=decided
+        outcome=ExitStatus.PARTLY if run.unread else ExitStatus.DONE, check=found, dataset=decided
     )
 
 
-def convert(request: ConvertRequest, run: Run) -> Written:
+def convert(request: ConvertRequest, run: Run) -> WrittenDrafts:
     """Place every answer, and write it down."""
     check_writable(request.output)
     dataset = dataset_of(run, request.file, request.paths)
@@ -256,8 +258,8 @@ def convert(request: ConvertRequest, run: Run) -> Written:
     for one in dataset.unplaced:
         run.warn(f"left out {one.id}: {one.reason}")
     partly = dataset.unplaced or run.unread
-    return Written(
-        outcome=Outcome.PARTLY if partly else Outcome.DONE,
+    return WrittenDrafts(
+        outcome=ExitStatus.PARTLY if partly else ExitStatus.DONE,
         output=request.output,
         questions=len(dataset.questions),
         left_out={one.id: one.reason for one in dataset.unplaced},
@@ -288,7 +290,7 @@ def draft(request: DraftRequest, run: Run) -> Checked:
     count = len(dataset.questions)
     run.note(f"Wrote {count:,} draft{'' if count == 1 else 's'} to {request.output}")
     return Checked(
-        outcome=Outcome.PARTLY if run.unread else Outcome.DONE,
+        outcome=ExitStatus.PARTLY if run.unread else ExitStatus.DONE,
         check=check_dataset(dataset),
         dataset=dataset,
     )

@@ -12,8 +12,8 @@ from pydantic import BeforeValidator, Field
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import USUAL
-from rag_nodes.operations.asked import Labelled, asked_of
-from rag_nodes.operations.base import OWNER, Flag, Outcome, Result, visitors
+from rag_nodes.operations.asked import LabelledQuestions, asked_of
+from rag_nodes.operations.base import OWNER, ExitStatus, Flag, Result, visitors
 from rag_nodes.operations.columns import (
     Gated,
     Gates,
@@ -63,7 +63,7 @@ Vectors = Annotated[
 ]
 
 
-class Measuring(Finding, Labelled, Saved, Working):
+class Measuring(Finding, LabelledQuestions, Saved, Working):
     """What `evaluate` and `recommend` share."""
 
     workers: Annotated[str | None, OWNER, Flag(metavar="N|auto")] = None
@@ -154,7 +154,7 @@ class RecommendRequest(Measuring):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured(Result):
+class Evaluated(Result):
     """A report, and what came of the gates.
 
     Attributes:
@@ -180,7 +180,7 @@ class Measured(Result):
         return summary_of(self.report)
 
 
-def evaluate(request: EvaluateRequest, run: Run) -> Measured:
+def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
     """Measure every column."""
     from rag_nodes.evaluation.columns import StoredCollection, by_vectors, in_both_ways
     from rag_nodes.evaluation.run import evaluate as measured
@@ -219,7 +219,7 @@ def evaluate(request: EvaluateRequest, run: Run) -> Measured:
     return _told(request, run, report, models, gates.results(report))
 
 
-def recommend(request: RecommendRequest, run: Run) -> Measured:
+def recommend(request: RecommendRequest, run: Run) -> Evaluated:
     """Measure each parser at each size."""
     from rag_nodes.evaluation.run import recommend as measured
 
@@ -308,7 +308,7 @@ def _told(
     report: EvaluationReport,
     models: Models,
     gates: Sequence[GateResult] = (),
-) -> Measured:
+) -> Evaluated:
     """The result, written to the files that were named."""
     for said in written_files(request, report, models):
         run.note(said)
@@ -317,7 +317,7 @@ def _told(
         run.warn(f"{name}: {error}")
     if report.judgement and report.judgement.error:
         run.warn(report.judgement.error)
-    return Measured(
+    return Evaluated(
         outcome=_outcome(run, report, gates),
         report=report,
         gates=gates,
@@ -325,15 +325,15 @@ def _told(
     )
 
 
-def _outcome(run: Run, report: EvaluationReport, gates: Sequence[GateResult]) -> Outcome:
+def _outcome(run: Run, report: EvaluationReport, gates: Sequence[GateResult]) -> ExitStatus:
     outcomes = {one.outcome for one in gates}
     if "fell" in outcomes:
-        return Outcome.FELL
+        return ExitStatus.FELL
     if "cannot tell" in outcomes:
-        return Outcome.CANNOT_TELL
+        return ExitStatus.CANNOT_TELL
     failed = sum(bool(row.error) for row in report.rows)
     if failed:
-        return Outcome.FAILED if failed == len(report.rows) else Outcome.PARTLY
+        return ExitStatus.FAILED if failed == len(report.rows) else ExitStatus.PARTLY
     not_judged = report.judgement.error if report.judgement else None
     partly = report.dataset["unplaced"] or not_judged or run.unread
-    return Outcome.PARTLY if partly else Outcome.DONE
+    return ExitStatus.PARTLY if partly else ExitStatus.DONE

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from rag_nodes import metadata as keys
-from rag_nodes.operations.base import Flag, Outcome, Request, Result
+from rag_nodes.operations.base import ExitStatus, Flag, Request, Result
 from rag_nodes.operations.files import check_there
 from rag_nodes.operations.run import Doing, Run
 
@@ -33,7 +33,7 @@ class ReadRequest(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class OutlineHeading:
     """A heading: how deep it is, what it says, its page where there are any, and its offset."""
 
     level: int
@@ -63,7 +63,7 @@ class Understood:
     pages: int | None = None
     characters: int = 0
     text: str | None = None
-    headings: Sequence[Heading] = ()
+    headings: Sequence[OutlineHeading] = ()
     tables: int = 0
     links: Sequence[Link] = ()
     warnings: Sequence[str] = ()
@@ -88,8 +88,8 @@ def read(request: ReadRequest, run: Run) -> Readings:
     lost = [one.error for one in documents if one.error is not None]
     for error in lost:
         run.warn(error)
-    some = Outcome.PARTLY if len(lost) < len(documents) else Outcome.FAILED
-    return Readings(outcome=some if lost else Outcome.DONE, documents=documents)
+    some = ExitStatus.PARTLY if len(lost) < len(documents) else ExitStatus.FAILED
+    return Readings(outcome=some if lost else ExitStatus.DONE, documents=documents)
 
 
 def _understood(result: ReadResult, *, with_text: bool) -> Understood:
@@ -120,7 +120,7 @@ def _understood(result: ReadResult, *, with_text: bool) -> Understood:
     )
 
 
-def _heading(found: HeadingBlock, pages: PageMap | None) -> Heading:
+def _heading(found: HeadingBlock, pages: PageMap | None) -> OutlineHeading:
     start = found.block.start
     page = pages.page_of(start) if pages else None
-    return Heading(len(found.path), found.path[-1], page, start)
+    return OutlineHeading(len(found.path), found.path[-1], page, start)

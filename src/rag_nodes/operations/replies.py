@@ -5,7 +5,7 @@ from __future__ import annotations
 from rag_nodes.operations.base import Reply
 
 
-class Origin(Reply):
+class ChunkOrigin(Reply):
     """Where a chunk is from."""
 
     file_name: str = ""
@@ -50,7 +50,7 @@ class HitReply(Reply):
     """Cosine of question and chunk."""
     distance: float | None
     """One minus the similarity."""
-    metadata: Origin
+    metadata: ChunkOrigin
     """Where it is from."""
     read: ReadReply | None
     """What is read in its place; null where it is read itself."""

@@ -59,7 +59,7 @@ class Said(NamedTuple):
     level: Literal["note", "warning", "detail"] = "note"
 
 
-class Asking(NamedTuple):
+class QuestionAsked(NamedTuple):
     """A question is asked now, and pieces of its answer follow.
 
     Attributes:
@@ -80,7 +80,8 @@ class Run:
     Args:
         settings: models, limits and store.
         emit: hears of every event: `Doing`, `Said`, steps of the library (with `stage`, `done`,
-            `total`), and where answers are streamed, `Asking` and pairs of a column and an event.
+            `total`), and where answers are streamed, `QuestionAsked` and pairs of a column and an
+            event.
         streams: answers are told piece by piece.
         workspace: models and store of a stranger; None for those of the settings.
         documents: that a stranger has sent.
@@ -268,7 +269,7 @@ class Run:
             return engine.answer(question)
         from rag_nodes.query import Failed, Finished
 
-        self.emit(Asking(question, engine.models.describe()))
+        self.emit(QuestionAsked(question, engine.models.describe()))
         for event in engine.stream(question):
             self.emit((column, event))
             if isinstance(event, Finished):

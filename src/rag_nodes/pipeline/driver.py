@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rag_nodes.ledger import FileRow, Ledger, StoredDocument
     from rag_nodes.pipeline.columns import IngestColumn
     from rag_nodes.pipeline.tally import Tally
-    from rag_nodes.pipeline.units import DueFile, IngestRecipe, Result
+    from rag_nodes.pipeline.units import DueFile, IngestRecipe, UnitResult
 
 MOST_FILES = 32
 """Files of a unit."""
@@ -187,7 +187,7 @@ class Driver:
             self._tally.tell("read", file.path, 0, 0)
             self._pending.append(_FileRead(file, [read], [], is_complete=True))
 
-    def _apply(self, unit: FileUnit, result: Result) -> None:
+    def _apply(self, unit: FileUnit, result: UnitResult) -> None:
         """Store what came of a unit."""
         work = list(zip(self._columns, result.columns, strict=True))
         paths = {

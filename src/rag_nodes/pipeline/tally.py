@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rag_nodes.ledger import DocumentRow
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.report import FileStatus, Stage
-    from rag_nodes.pipeline.units import DocumentResult, IngestRecipe, Result
+    from rag_nodes.pipeline.units import DocumentResult, IngestRecipe, UnitResult
 
 _STAGES = ("parse", "embed", "store")
 MOST_ROWS = 10_000
@@ -88,7 +88,7 @@ class Tally:
         name = basename(path.rstrip("/"))  # noqa: PTH119 - of each of a million files
         return Progress("read", name, done, total, seconds_left=rest)
 
-    def take(self, result: Result) -> None:
+    def take(self, result: UnitResult) -> None:
         """Add what a unit took, before anything of it is stored."""
         for step in result.steps:
             self.tell(*step)

@@ -252,7 +252,7 @@ class ColumnResult:
 
 
 @dataclass(slots=True, eq=False)
-class Result:
+class UnitResult:
     """What came of a unit: of each file what was read, of each column what was made.
 
     `steps` are for whoever watches (stage, file or parser, chunks, tokens embedded), where it was

@@ -46,7 +46,7 @@ from rag_nodes.pipeline.units import (
     ColumnResult,
     DocumentRead,
     DocumentResult,
-    Result,
+    UnitResult,
     noted,
     said,
 )
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from rag_nodes.store.points import Point
 
 
-def work(recipe: IngestRecipe, unit: FileUnit) -> Result:
+def work(recipe: IngestRecipe, unit: FileUnit) -> UnitResult:
     """Read the files of a unit, cut them by every column, and embed the chunks.
 
     Errors of files, parsers and models are in the result, and what broke it off in this process.
@@ -75,7 +75,7 @@ def work(recipe: IngestRecipe, unit: FileUnit) -> Result:
     is_here = recipe.tell is not None
     writers = [one for one in recipe.steps if isinstance(one, ChunkWriter)]
     before = [one.spent for one in writers]
-    result = Result([])
+    result = UnitResult([])
     tell: Tell = recipe.tell or (lambda *step: result.steps.append(step))
     columns = [ColumnWork(n, one, recipe, unit.known, tell) for n, one in enumerate(recipe.parsers)]
     result.columns += [one.result for one in columns]

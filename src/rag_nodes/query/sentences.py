@@ -19,7 +19,7 @@ from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 from rag_nodes.query.locations import document_of, pages_of, part_of, related, slice_of, span_of
 from rag_nodes.query.reading import passage_of
 from rag_nodes.text.filling import Ranked, fill
-from rag_nodes.text.passages import PassageRanker, Run, joined_runs
+from rag_nodes.text.passages import PassageRanker, TextRun, joined_runs
 from rag_nodes.text.spans import Span, merge
 
 if TYPE_CHECKING:
@@ -129,11 +129,11 @@ class _Text:
         }
         gaps = _gaps(pieces)
         self.runs = joined_runs(
-            Run(one.document, one.span.start, one.text + "\n" * gaps.get(_end(one), 0))
+            TextRun(one.document, one.span.start, one.text + "\n" * gaps.get(_end(one), 0))
             for _, one in pieces
         )
 
-    def nearness(self) -> Callable[[Run, int], float] | None:
+    def nearness(self) -> Callable[[TextRun, int], float] | None:
         """The similarity of the chunk at a place; None where no search by meaning was made.
 
         Of chunks that were not found it is not known, and at most that of the worst that was.
@@ -147,7 +147,7 @@ class _Text:
             for document, own in self._by_document.items()
         }
 
-        def near(run: Run, offset: int) -> float:
+        def near(run: TextRun, offset: int) -> float:
             own = chunks[run.document]
             return -own[max(0, bisect_right(own, (offset, inf)) - 1)][1]
 
@@ -293,7 +293,7 @@ def _similarity(hit: Hit, least: float) -> float:
     return least if hit.similarity is None else hit.similarity
 
 
-def _text(run: Run, span: Span) -> str:
+def _text(run: TextRun, span: Span) -> str:
     return run.text[span.start - run.start : span.end - run.start]
 
 

@@ -32,7 +32,7 @@ from rag_nodes.server.workers import ended_by_leaving
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rag_nodes.server.served import Served
+    from rag_nodes.server.served import ServedOperations
 
 PATH = "/mcp"
 """Where the tools are."""
@@ -54,7 +54,7 @@ class Tools(NamedTuple):
     manager: StreamableHTTPSessionManager
 
 
-def make_mcp(served: Served) -> Tools:
+def make_mcp(served: ServedOperations) -> Tools:
     """A tool for each operation that agents may ask for, without sessions.
 
     Args:
@@ -98,7 +98,7 @@ def make_mcp(served: Served) -> Tools:
 
 
 async def _done(
-    served: Served, operation: Operation, arguments: dict[str, Any], context: Any
+    served: ServedOperations, operation: Operation, arguments: dict[str, Any], context: Any
 ) -> dict[str, Any]:
     """Do it in a thread as long as the agent waits."""
     request = context.request

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.server.gate import Access
-    from rag_nodes.server.served import Served
+    from rag_nodes.server.served import ServedOperations
     from rag_nodes.server.workers import Caller
     from rag_nodes.workspace.session import Session
 
@@ -223,7 +223,7 @@ _QUESTIONS = _form(
 )
 
 
-def make_api(served: Served, access: Access | None = None) -> FastAPI:
+def make_api(served: ServedOperations, access: Access | None = None) -> FastAPI:
     """The API, to be mounted at `/api`; `Gate` and `BodyLimits` belong around it.
 
     Args:
@@ -266,7 +266,7 @@ def _schemes(access: Access | None) -> list[Any]:
     return [Depends(one) for one in (*bearer, *basic)]
 
 
-def _add_operation(router: APIRouter, operation: Operation, served: Served) -> None:
+def _add_operation(router: APIRouter, operation: Operation, served: ServedOperations) -> None:
     """The address of an operation."""
 
     async def done(body: Any, request: Request, x_session: SessionId = None) -> Any:
@@ -289,7 +289,7 @@ def _add_operation(router: APIRouter, operation: Operation, served: Served) -> N
 
 
 async def _answered(
-    served: Served, operation: Operation, asked: Any, request: Request, key: str | None
+    served: ServedOperations, operation: Operation, asked: Any, request: Request, key: str | None
 ) -> Response:
     """The reply, or a stream of events that ends in it."""
     with ExitStack() as held:
@@ -308,7 +308,7 @@ async def _answered(
 class _SessionRoutes:
     """What is about sessions; the docstrings are what OpenAPI shows."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: ServedOperations) -> None:
         self._served = served
 
     def add_to(self, router: APIRouter) -> None:

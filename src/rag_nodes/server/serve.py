@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rag_nodes.server.gate import Access
     from rag_nodes.server.limits import ServerLimits
     from rag_nodes.server.mcp import Tools
-    from rag_nodes.server.served import Served
+    from rag_nodes.server.served import ServedOperations
     from rag_nodes.settings import Settings
 
 MAX_UPLOAD = "100mb"
@@ -133,10 +133,10 @@ def make_server(
     from rag_nodes.server.limits import BodyLimits, ServerLimits
     from rag_nodes.server.mcp import make_mcp
     from rag_nodes.server.rest import make_api
-    from rag_nodes.server.served import Served
+    from rag_nodes.server.served import ServedOperations
 
     access, limits = access or Access(), limits or ServerLimits()
-    served = Served.of(settings, offered(parsers), limits)
+    served = ServedOperations.of(settings, offered(parsers), limits)
     tools = make_mcp(served) if mcp else None
     server = FastAPI(openapi_url=None, lifespan=lambda _: _living(served, tools))
     server.mount("/api", make_api(served, access))
@@ -186,7 +186,7 @@ def _mount_options() -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def _living(served: Served, tools: Tools | None) -> AsyncIterator[None]:
+async def _living(served: ServedOperations, tools: Tools | None) -> AsyncIterator[None]:
     """What runs as long as the server does, and what it leaves behind: nothing."""
     async with contextlib.AsyncExitStack() as stack:
         stack.callback(served.sessions.close)

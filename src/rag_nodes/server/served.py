@@ -33,7 +33,7 @@ _WORDS = frozenset({"error", "remedy", "reason", "incomplete", "warnings", "size
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedOperations:
     """One server as REST and MCP see it.
 
     Attributes:
@@ -51,7 +51,9 @@ class Served:
     limits: ServerLimits
 
     @classmethod
-    def of(cls, settings: Settings, offer: Mapping[str, Preset], limits: ServerLimits) -> Served:
+    def of(
+        cls, settings: Settings, offer: Mapping[str, Preset], limits: ServerLimits
+    ) -> ServedOperations:
         """A server that nobody has asked yet."""
         sessions = Sessions(
             partial(Session, settings), idle_seconds=limits.idle_seconds, most=limits.sessions

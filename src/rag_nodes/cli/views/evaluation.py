@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.gates import GateResult
     from rag_nodes.evaluation.judgement import Judgement, Rating
     from rag_nodes.evaluation.report import EvaluationReport, Row
-    from rag_nodes.operations.measuring import EvaluateRequest, Measured, RecommendRequest
+    from rag_nodes.operations.measuring import Evaluated, EvaluateRequest, RecommendRequest
 
 _WIDEST = 6
 """Rows that have room side by side."""
@@ -25,7 +25,7 @@ _COLOURS = {"holds": "green", "fell": "red", "cannot tell": "yellow", "not compa
 
 
 def measured_view(
-    found: Measured, _: EvaluateRequest | RecommendRequest, cli: Invocation
+    found: Evaluated, _: EvaluateRequest | RecommendRequest, cli: Invocation
 ) -> Iterator[RenderableType]:
     """The parts of the view, top to bottom."""
     yield from evaluation_view(found.report, found.gates)

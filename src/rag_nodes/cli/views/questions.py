@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         CheckRequest,
         ConvertRequest,
         DraftRequest,
-        Written,
+        WrittenDrafts,
     )
 
 _MOST = 60
@@ -73,7 +73,9 @@ def drafts_view(found: Checked, _: DraftRequest, __: Invocation) -> Iterator[Ren
     )
 
 
-def written_view(found: Written, _: ConvertRequest, cli: Invocation) -> Iterator[RenderableType]:
+def written_view(
+    found: WrittenDrafts, _: ConvertRequest, cli: Invocation
+) -> Iterator[RenderableType]:
     """That there is a file now."""
     cli.note(f"Wrote {counted(found.questions, 'question')} to {found.output}")
     yield from ()

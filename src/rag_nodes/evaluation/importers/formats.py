@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-class Format(NamedTuple):
+class DatasetFormat(NamedTuple):
     """How a tool writes questions down.
 
     Attributes:
@@ -50,22 +50,34 @@ class Format(NamedTuple):
 _TRUTH = ("ground_truths", "ground_truth", "reference_contexts", "reference")
 """What RAGAS calls the right answer, beside which `answer` is what a system said."""
 FORMATS = (
-    Format("LlamaIndex's LabelledRagDataset", frozenset({"query", "reference_contexts"}),
-           gold=("reference_contexts", "reference_answer")),
-    Format("RAGAS", frozenset({"user_input"}), gold=("reference_contexts", "reference")),
-    Format("RAGAS", frozenset({"question", "evolution_type"}), gold=("contexts", *_TRUTH)),
-    Format("RAGAS", frozenset({"question", "contexts"}), gold=_TRUTH),
-    Format("RAGAS", frozenset({"question", "retrieved_contexts"}), gold=_TRUTH),
-    Format("TruLens", frozenset({"query", "expected_chunks"}),
-           gold=("expected_chunks", "expected_response")),
-    Format("TruLens", frozenset({"query", "expected_response"}), gold=("expected_response",)),
-    Format("LangSmith", frozenset({"inputs", "outputs"})),
-    Format("promptfoo", frozenset({"vars"}), gold=("asserted",)),
-    Format("promptfoo", frozenset({"__expected"}), gold=("asserted",)),
-    Format("LegalBench-RAG", frozenset({"query", "snippets"}), gold=("snippets",)),
-    Format("Chroma's CSV", frozenset({"question", "references", "corpus_id"}),
-           gold=("references",), document="corpus_id"),
-)  # fmt: skip
+    DatasetFormat(
+        "LlamaIndex's LabelledRagDataset",
+        frozenset({"query", "reference_contexts"}),
+        gold=("reference_contexts", "reference_answer"),
+    ),
+    DatasetFormat("RAGAS", frozenset({"user_input"}), gold=("reference_contexts", "reference")),
+    DatasetFormat("RAGAS", frozenset({"question", "evolution_type"}), gold=("contexts", *_TRUTH)),
+    DatasetFormat("RAGAS", frozenset({"question", "contexts"}), gold=_TRUTH),
+    DatasetFormat("RAGAS", frozenset({"question", "retrieved_contexts"}), gold=_TRUTH),
+    DatasetFormat(
+        "TruLens",
+        frozenset({"query", "expected_chunks"}),
+        gold=("expected_chunks", "expected_response"),
+    ),
+    DatasetFormat(
+        "TruLens", frozenset({"query", "expected_response"}), gold=("expected_response",)
+    ),
+    DatasetFormat("LangSmith", frozenset({"inputs", "outputs"})),
+    DatasetFormat("promptfoo", frozenset({"vars"}), gold=("asserted",)),
+    DatasetFormat("promptfoo", frozenset({"__expected"}), gold=("asserted",)),
+    DatasetFormat("LegalBench-RAG", frozenset({"query", "snippets"}), gold=("snippets",)),
+    DatasetFormat(
+        "Chroma's CSV",
+        frozenset({"question", "references", "corpus_id"}),
+        gold=("references",),
+        document="corpus_id",
+    ),
+)
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "question": (
         "question", "query", "user_input", "query_text", "input", "frage", "pregunta", "domanda",
@@ -126,19 +138,23 @@ _ACCEPTED = frozenset({"", "false", "no", "0", "falsch", "nein", "none"})
 _PAIR = 2
 
 
-def format_of(plain: Any, *, sheet: bool = False) -> Format | None:
+def format_of(plain: Any, *, sheet: bool = False) -> DatasetFormat | None:
     """The format of a list of rows; None where no row has a question and what answers it."""
     listed = [row for row in _listed(plain) if isinstance(row, dict)]
     first = {str(name).strip().lower() for name in (listed[0] if listed else ())}
     first |= {*_flat(listed[0])} if listed else set()
-    other = Format("sheet" if sheet else "own JSON", frozenset())
+    other = DatasetFormat("sheet" if sheet else "own JSON", frozenset())
     found = next((one for one in FORMATS if one.known_by <= first), other)
     rows = map(_flat, listed)
     return found if any(_text(row, "question") and _answers(row, found) for row in rows) else None
 
 
 def read_rows(
-    plain: Any, source: str = "the questions", form: Format | None = None, *, sheet: bool = False
+    plain: Any,
+    source: str = "the questions",
+    form: DatasetFormat | None = None,
+    *,
+    sheet: bool = False,
 ) -> Labels:
     """The questions of a list of rows.
 
@@ -152,7 +168,7 @@ def read_rows(
     Raises:
         DatasetError: the mark of a draft is neither true nor false.
     """
-    form = form or Format("own JSON", frozenset())
+    form = form or DatasetFormat("own JSON", frozenset())
     listed = [*_listed(plain)]
     rows = [_flat(row) for row in listed if isinstance(row, dict)]
     found = [_labelled(row, form, f"{source}: question {number}")
@@ -210,7 +226,7 @@ def _assertion(cell: str) -> Row:
     return {"type": kind, "value": [one.strip() for one in value.split(",")] if several else value}
 
 
-def _labelled(row: Row, form: Format, where: str) -> Labelled:
+def _labelled(row: Row, form: DatasetFormat, where: str) -> Labelled:
     kind, within = _value(row, "kind"), row.get("within") or []
     kind = kind[0] if isinstance(kind, list) and kind else kind
     name = _text(row, "id")
@@ -226,7 +242,7 @@ def _labelled(row: Row, form: Format, where: str) -> Labelled:
     )
 
 
-def _answers(row: Row, form: Format) -> list[tuple[Quote, ...]]:
+def _answers(row: Row, form: DatasetFormat) -> list[tuple[Quote, ...]]:
     """The answers of a row, each enough; a page alone is one."""
     document = _said(row.get(form.document)) or _text(row, "document") or None
     pages = _pages(_value(row, "page"))

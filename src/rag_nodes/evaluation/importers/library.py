@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced, reachable
-from rag_nodes.evaluation.importers.placing import MOST_LOOKED_AT, Book, Place, parts_of
+from rag_nodes.evaluation.importers.placing import MOST_LOOKED_AT, Book, QuotePlace, parts_of
 from rag_nodes.metadata import FILE_NAME, SOURCE, TITLE, display_name
 from rag_nodes.processes import current_interrupt
 
@@ -82,7 +82,7 @@ class _Library:
         if not one.text:
             raise _UnknownError("there is no question; write one, in each row of merged cells, too")
         within = one.within and tuple(self._named(name).document.id_ for name in one.within)
-        answers: list[list[Place]] = []
+        answers: list[list[QuotePlace]] = []
         reasons: list[str] = []
         for quotes in one.gold:
             try:
@@ -101,13 +101,13 @@ class _Library:
             one.id, one.text, tuple(dict.fromkeys(gold)), one.kind, within, one.draft, surest
         )
 
-    def _answers(self, quotes: Sequence[Quote]) -> list[list[Place]]:
+    def _answers(self, quotes: Sequence[Quote]) -> list[list[QuotePlace]]:
         """What some quotes stand for: each place of a single quote is an answer of its own."""
         if len(quotes) == 1 and len(found := self._places(quotes[0])) == 1:
             return [[one] for one in found[0]]
         return [[places[0] for quote in quotes for places in self._places(quote)]]
 
-    def _places(self, quote: Quote) -> list[list[Place]]:
+    def _places(self, quote: Quote) -> list[list[QuotePlace]]:
         """Where each part of a quote stands, best first: it has one part, but for ellipses.
 
         Raises:
@@ -129,7 +129,7 @@ class _Library:
             found = sorted(nearly, key=lambda one: -one.confidence)[:1]
         return [self._meant(found, quote)]
 
-    def _meant(self, found: list[Place], quote: Quote) -> list[Place]:
+    def _meant(self, found: list[QuotePlace], quote: Quote) -> list[QuotePlace]:
         """Of all places of a quote those that its label means."""
         if quote.pages:
             of = self._books
@@ -164,7 +164,7 @@ class _Library:
 
 def _as_written(
     quote: str, pages: tuple[int, int] | None, books: Sequence[Book]
-) -> Iterator[Place]:
+) -> Iterator[QuotePlace]:
     """Places of a quote as it is: in whole words, else in parts of words, else spelt otherwise."""
     most = MOST_LOOKED_AT if pages else MOST_PLACES + 1
     for way in (Book.in_whole_words, Book.exact, Book.loosely):
@@ -176,7 +176,7 @@ def _as_written(
 
 def _in_order(
     parts: Sequence[str], pages: tuple[int, int] | None, books: Sequence[Book]
-) -> list[list[Place]]:
+) -> list[list[QuotePlace]]:
     """The parts of a quote around its ellipses: what somebody shortened stands close together."""
     chains = [(*chain, book) for book in books if (chain := book.in_order(parts, pages))]
     if not chains:
@@ -188,7 +188,7 @@ def _in_order(
     return [[book.at(one)] for one in spans]
 
 
-def _page(quote: Quote, books: Sequence[Book]) -> Place:
+def _page(quote: Quote, books: Sequence[Book]) -> QuotePlace:
     """The pages that are named, as an answer."""
     if quote.pages is None and quote.start is None and quote.end is None:
         raise _UnknownError(_NOT_QUOTED)

@@ -39,7 +39,7 @@ _SAME = str.maketrans("‘’‚‛“”„‟«»‐‑‒–—―\u00a0", '\
 """Marks that programs replace as they like."""
 
 
-class Place(NamedTuple):
+class QuotePlace(NamedTuple):
     """A passage, and how surely it is the one that was meant, from 0 to 1."""
 
     passage: Passage
@@ -60,7 +60,7 @@ class Book:
         self.document = document
         self._text = document.text
 
-    def claimed(self, quote: Quote) -> Place | None:
+    def claimed(self, quote: Quote) -> QuotePlace | None:
         """The place a quote says it has, if it is there."""
         if quote.start is None or quote.end is None:
             return None
@@ -98,7 +98,7 @@ class Book:
             for letters in _places(wanted, self._letters):
                 yield self._visible.span(letters, quote)
 
-    def nearly(self, quote: str) -> Place | None:
+    def nearly(self, quote: str) -> QuotePlace | None:
         """The place with the most of the characters in order, if there are enough of them.
 
         Raises:
@@ -141,9 +141,9 @@ class Book:
             best = found if best is None or found < best else best
         return best
 
-    def at(self, span: Span, confidence: float = 1.0) -> Place:
+    def at(self, span: Span, confidence: float = 1.0) -> QuotePlace:
         """A place in this document, without blank space at its ends."""
-        return Place(trimmed_passage(Passage(self.document.id_, span), self._text), confidence)
+        return QuotePlace(trimmed_passage(Passage(self.document.id_, span), self._text), confidence)
 
     @cached_property
     def _visible(self) -> Visible:

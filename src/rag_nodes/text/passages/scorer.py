@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rag_nodes.text.passages.units import Run, Units, units_of
+from rag_nodes.text.passages.units import TextRun, Units, units_of
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
@@ -126,8 +126,8 @@ class PassageRanker:
     def __init__(
         self,
         question: str,
-        runs: Sequence[Run],
-        near: Callable[[Run, int], float] | None = None,
+        runs: Sequence[TextRun],
+        near: Callable[[TextRun, int], float] | None = None,
     ) -> None:
         self._runs = runs
         self._units = units_of(question, runs)
@@ -149,7 +149,7 @@ class PassageRanker:
             scores -= scores.min()
         return self._packed(scores, budget)
 
-    def _deviations(self, near: Callable[[Run, int], float]) -> Floats | None:
+    def _deviations(self, near: Callable[[TextRun, int], float]) -> Floats | None:
         """By how many standard deviations each unit is nearer than their mean; None where alike."""
         places = zip(self._units.runs.tolist(), self._units.spans, strict=True)
         runs = ((self._runs[number], span.start) for number, span in places)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-class Run(NamedTuple):
+class TextRun(NamedTuple):
     """Retrieved text without a gap.
 
     Attributes:
@@ -40,21 +40,21 @@ class Run(NamedTuple):
     text: str
 
 
-def joined_runs(pieces: Iterable[Run]) -> list[Run]:
+def joined_runs(pieces: Iterable[TextRun]) -> list[TextRun]:
     """Pieces of documents that overlap, or have nothing between them, as one run each.
 
     In the order of the documents' first pieces, and of the places in them.
     """
-    by_document: dict[str, list[Run]] = {}
+    by_document: dict[str, list[TextRun]] = {}
     for piece in pieces:
         by_document.setdefault(piece.document, []).append(piece)
-    found: list[Run] = []
+    found: list[TextRun] = []
     for own in by_document.values():
         found += _joined(sorted(own, key=lambda piece: (piece.start, -len(piece.text))))
     return found
 
 
-def _joined(pieces: Sequence[Run]) -> Iterator[Run]:
+def _joined(pieces: Sequence[TextRun]) -> Iterator[TextRun]:
     first, end, texts = pieces[0], pieces[0].start, [""]
     for piece in pieces:
         if piece.start > end:
@@ -228,7 +228,7 @@ class _Terms(dict[str, int]):
         return self._above[headings]
 
 
-def units_of(question: str, runs: Sequence[Run]) -> Units:
+def units_of(question: str, runs: Sequence[TextRun]) -> Units:
     """Cut runs into units and count the question's words in each."""
     asked = list(dict.fromkeys(content_words(question)))
     languages = _languages(runs)
@@ -269,7 +269,7 @@ def _counted(places: Sequence[tuple[int, int]], shape: tuple[int, int]) -> Float
     return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
 
 
-def _languages(runs: Sequence[Run]) -> dict[str, str]:
+def _languages(runs: Sequence[TextRun]) -> dict[str, str]:
     """The language of each document, as what was retrieved of it shows."""
     samples: dict[str, str] = {}
     for run in runs:
