@@ -444,6 +444,28 @@ def test_a_bar_is_a_text_or_a_question_from_standard_input(
     assert (asked.code, "there is no store here" in asked.stderr) == (ExitCode.USAGE, True)
 
 
+@pytest.mark.parametrize(
+    "questions",
+    ["question,gold\nHow warm?,Green tea takes eighty degrees.\n",
+     '[{"question": "How warm?", "gold": ["Green tea takes eighty degrees."]}]'],
+    ids=["sheet", "json"],
+)  # fmt: skip
+def test_a_bar_is_a_file_of_questions_from_standard_input_and_no_place_to_write_to(
+    questions: str,
+    command: Callable[..., Ended],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "tea.md").write_text("# Tea\n\nGreen tea takes eighty degrees.\n")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(questions.encode())))
+    convert = ("questions", "convert", "-", str(tmp_path / "tea.md"), "--output")
+    ended = command(*convert, str(tmp_path / "own.json"))
+    assert (ended.code, "Wrote 1 question" in ended.stderr) == (ExitCode.DONE, True)
+    assert "eighty degrees" in (tmp_path / "own.json").read_text()
+    refused = command(*convert, "-")
+    assert (refused.code, "needs the name of a file" in refused.stderr) == (ExitCode.USAGE, True)
+
+
 def test_what_is_stored_needs_a_name(
     command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -102,18 +102,24 @@ def described(error: ValidationError, request: type[BaseModel]) -> str:
 def _taken(cli: Invocation, request: type[Request], typed: dict[str, Any]) -> Request:
     """The request, checked as a whole before any work begins."""
     for name, value in typed.items():
-        if flag_of(request.model_fields[name]).kept:
-            continue
-        if value == "-":
+        flag = flag_of(request.model_fields[name])
+        if value == "-" and flag.stdin:
             typed[name] = sys.stdin.read().strip()
         elif value == _STDIN:
-            typed[name] = cli.standard_input()
+            typed[name] = _sent(cli, name, flag)
         elif isinstance(value, list) and _STDIN in value:
-            typed[name] = [cli.standard_input() if one == _STDIN else one for one in value]
+            typed[name] = [_sent(cli, name, flag) if one == _STDIN else one for one in value]
     try:
         return request.model_validate(typed)
     except ValidationError as error:
         raise ConfigurationError(described(error, request)) from None
+
+
+def _sent(cli: Invocation, name: str, flag: Flag) -> Path:
+    """What was sent to this process, where a field may be read from there."""
+    if not flag.stdin:
+        raise ConfigurationError(f"{_typed_name(name, flag)} needs the name of a file instead of -")
+    return cli.standard_input(flag.stdin)
 
 
 def settings_of(operation: Operation, flags: Mapping[str, Any]) -> Settings:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 from rich.console import Console
@@ -128,11 +128,13 @@ class Invocation:
             keep,
         )
 
-    def standard_input(self) -> Path:
+    def standard_input(self, sent: Literal["text", "data"]) -> Path:
         """What was sent to this process, as a file that is gone at the end of the run."""
         folder = self.cleanup.enter_context(TemporaryDirectory(prefix="rag_nodes_"))
-        path = Path(folder, "stdin.md")
-        path.write_bytes(sys.stdin.buffer.read())
+        content = sys.stdin.buffer.read()
+        data = ".json" if content.lstrip()[:1] in (b"[", b"{") else ".csv"
+        path = Path(folder, "stdin").with_suffix(".md" if sent == "text" else data)
+        path.write_bytes(content)
         return path
 
     def show(self, *parts: RenderableType) -> None:

@@ -82,7 +82,7 @@ Questions = Annotated[
     Annotated[list[LabelledQuestion], Field(min_length=1, max_length=MOST_QUESTIONS)] | None,
     Only(("rest", "mcp")),
 ]
-Documents = Annotated[list[Path], OWNER, Flag(argument=True, metavar="DOCS")]
+Documents = Annotated[list[Path], OWNER, Flag(argument=True, metavar="DOCS", stdin="text")]
 
 
 class LabelledQuestions(OfText):
@@ -90,7 +90,7 @@ class LabelledQuestions(OfText):
 
     paths: Documents = Field(default_factory=list)
     """Files and folders the questions are about; none where the questions bring their own texts."""
-    file: Annotated[Path | None, OWNER, Flag("--questions", metavar="FILE")] = None
+    file: Annotated[Path | None, OWNER, Flag("--questions", metavar="FILE", stdin="data")] = None
     """Labelled questions: a sheet (CSV, XLSX) of questions and quotes or pages, our JSON, or files
     of LlamaIndex, RAGAS, TruLens, LangSmith, promptfoo, SQuAD and BEIR."""
     questions: Questions = None

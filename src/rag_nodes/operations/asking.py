@@ -39,7 +39,7 @@ class AskRequest(Searching, OfText):
     alone has cut is asked by that one.
     """
 
-    question: Annotated[Question, Flag(argument=True)]
+    question: Annotated[Question, Flag(argument=True, stdin="text")]
     """In your own words."""
     parser: Annotated[
         Parser | None,

@@ -110,7 +110,8 @@ class Flag:
         many: it can be repeated, though the field holds one value made of them all.
         joined: several values are typed as one text, with commas.
         required: it has to be typed, though other surfaces need not have it.
-        kept: what is read is stored by its name, so that - is no file.
+        stdin: what - stands for, sent to standard input: "text" for a text, "data" for JSON or a
+            sheet; "" for nothing, as where something is written or stored by its name.
         more: what only a command line takes, said behind the description.
     """
 
@@ -121,7 +122,7 @@ class Flag:
     many: bool = False
     joined: bool = False
     required: bool = False
-    kept: bool = False
+    stdin: Literal["", "text", "data"] = ""
     more: str = ""
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class ChunkRequest(OfText):
     """Show how a parser cuts a document: offsets, pages, tokens, headings."""
 
-    file: Annotated[Path | None, OWNER, Flag(argument=True, required=True)] = None
+    file: Annotated[Path | None, OWNER, Flag(argument=True, required=True, stdin="text")] = None
     """A PDF, DOCX, HTML, Markdown, CSV or text file; - for a text from standard input."""
     document: Annotated[str | None, Only(("rest",)), visitors(max_length=100)] = None
     """Id of a document that was uploaded."""

@@ -42,11 +42,11 @@ class CompareRequest(Searching, OfText):
     Nothing is kept, unless --store, the environment or rag_nodes.toml names a store.
     """
 
-    paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="PATH", required=True)] = Field(
-        default_factory=list
-    )
+    paths: Annotated[
+        list[Path], OWNER, Flag(argument=True, metavar="PATH", required=True, stdin="text")
+    ] = Field(default_factory=list)
     """Files, and folders to walk; crawls are named."""
-    question: Annotated[Question, Flag("--ask", short="-a")]
+    question: Annotated[Question, Flag("--ask", short="-a", stdin="text")]
     """The question for every parser."""
     parsers: Annotated[
         list[Parser],

@@ -53,7 +53,7 @@ class DocsRequest(Summarised):
     OUTPUT appears when all of it is written; statistics and findings go to OUTPUT.report.json.
     """
 
-    crawl: Annotated[Path, OWNER, Flag(argument=True, metavar="INPUT")]
+    crawl: Annotated[Path, OWNER, Flag(argument=True, metavar="INPUT", stdin="data")]
     """JSON of a Firecrawl crawl."""
     output: Annotated[Path, OWNER, Flag(argument=True)]
     """File for the chunks."""

@@ -42,7 +42,7 @@ class IngestRequest(Working):
     its chunks.
     """
 
-    paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="PATH", kept=True)]
+    paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="PATH")]
     """Files, and folders to walk; crawls are named."""
     parsers: Annotated[
         list[Parser],
@@ -84,8 +84,6 @@ class Ingested(Result):
 def ingest(request: IngestRequest, run: Run) -> Ingested:
     """Store what is new."""
     _check_alias(request)
-    if Path("-") in request.paths:
-        raise ConfigurationError("-: what is stored needs the name of a file; write one first")
     if not request.prune:  # which says itself what a folder that is not there means
         check_there(request.paths)
     if request.dry_run and not exists(run.settings.store):

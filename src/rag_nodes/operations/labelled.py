@@ -35,9 +35,11 @@ class CheckRequest(OfText):
     answers no chunk can hold. Ends with 4 where answers have no place or questions are doubled.
     """
 
-    file: Annotated[Path | None, OWNER, Flag(argument=True, metavar="QUESTIONS", required=True)] = (
-        None
-    )
+    file: Annotated[
+        Path | None,
+        OWNER,
+        Flag(argument=True, metavar="QUESTIONS", required=True, stdin="data"),
+    ] = None
     """Labelled questions, see `evaluate`."""
     questions: Questions = None
     """Labelled questions; null for those of the file that was sent before."""
@@ -51,7 +53,7 @@ class ConvertRequest(Request):
     After a document was changed this is how its questions find their places again.
     """
 
-    file: Annotated[Path, OWNER, Flag(argument=True, metavar="QUESTIONS")]
+    file: Annotated[Path, OWNER, Flag(argument=True, metavar="QUESTIONS", stdin="data")]
     """Labelled questions, see `evaluate`."""
     paths: Documents = Field(default_factory=list)
     """Files and folders the questions are about; none where the questions bring them."""
@@ -118,7 +120,7 @@ class DraftRequest(ByModel):
 
     configures: ClassVar[tuple[str, ...]] = ("llm",)
 
-    paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="DOCS")]
+    paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="DOCS", stdin="text")]
     """Files and folders to ask about."""
     llm: str | None = None
     """Have a model write them: openai, or an LLM of LlamaIndex by its import path, as

@@ -24,7 +24,7 @@ _LINK = re.compile(r"(?<!!)\[((?:[^\[\]\\\n]|\\.){1,500})\]\(([^()\s]{1,2000})\)
 class ReadRequest(Request):
     """Show what was understood of documents: pages, headings, tables, links, warnings."""
 
-    files: Annotated[list[Path], Flag(metavar="FILE", argument=True)]
+    files: Annotated[list[Path], Flag(metavar="FILE", argument=True, stdin="text")]
     """Files and folders; - for a text from standard input."""
     markdown: bool = False
     """Print the text, as the parsers get it."""
