@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from llama_index.core import Document
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
-from rag_nodes.server.rest.replies import AnswerReply
 
 from rag_nodes.apps.tabs.compare.answers import answer_text
 from rag_nodes.cli.views.answer import answer_text as answer_in_terminal
 from rag_nodes.models import Models, get_embedding
+from rag_nodes.operations.replies import AnswerReply
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import Answer, CitationSeen, Finished, RagNodesQueryEngine, Source
@@ -135,7 +135,7 @@ def test_the_marks_of_an_answer_are_in_plain_data_rest_and_terminal() -> None:
     for engine in engines(DOCUMENTS["report"], models_with(None)):
         answer = engine.answer(QUESTION)
         said = answer.as_dict()["marks"]
-        assert said == [one.model_dump() for one in AnswerReply.of(answer).marks]
+        assert said == [one.model_dump() for one in AnswerReply(**answer.as_dict()).marks]
         assert [answer.text[one["start"] : one["end"]] for one in said] == ["[Source 1]"]
         shown = answer_in_terminal(answer)
         bold = [shown.plain[one.start : one.end] for one in shown.spans if one.style == "bold"]
