@@ -136,3 +136,15 @@ def test_a_column_that_fails_is_a_row_that_says_why() -> None:
     found = rows({"mine": Broken(), "ours": "sentence"})
     assert "Broken found nothing: ZeroDivisionError" in str(found["mine"].error)
     assert found["ours"].error is None
+
+
+def test_of_a_collection_some_of_whose_documents_moved_each_is_placed() -> None:
+    parsers, other = {"s": get_parser("sentence")}, "The mill stands by the river. It grinds rye."
+    stays = Document(text=other, id_="mill")
+    with open_store() as store:
+        made = ingest_documents([stays, Document(text=MANUAL, id_="elsewhere")], parsers, store)
+        stored = StoredCollection(store, made.columns[0].collection)
+        both = replace(dataset(), documents=(stays, DOCUMENT))
+        found, ours = evaluate(both, {"stored": stored, "ours": "sentence"}, plan=PLAN).rows
+    assert found.means == ours.means
+    assert found.cost["recovery"] == 1.0

@@ -429,3 +429,15 @@ def test_the_text_around_an_answer_is_of_whole_words() -> None:
     assert around["text"].split() == text[start - 1 : end + 1].split()
     assert len(filler) - 301 < start < len(filler) - 280
     assert 280 < end - len(filler) - 25 < 301
+
+
+def test_a_question_that_is_asked_again_makes_no_difference_surer() -> None:
+    once = corpus(1)
+    first = replace(once, questions=once.questions[:2])
+    again = [replace(first.questions[0], id=f"again-{n}", text=" what OF the  harbour?")
+             for n in range(20)]  # fmt: skip
+    many = replace(first, questions=(*first.questions, *again))
+    few, found = (evaluate(one, columns(), plan=BARE) for one in (first, many))
+    assert (found.decision, found.contrasts) == (few.decision, few.contrasts)
+    assert (found.dataset["questions"], found.dataset["repeated"]) == (2, 20)
+    assert "20 questions that repeat others were left out." in found.said

@@ -555,3 +555,20 @@ def test_a_row_that_stands_twice_is_one_passage(tmp_path: Path) -> None:
     sheet = "question,quote\n" + "How hot?,Black tea takes boiling water\n" * 2
     (question,) = load_dataset(write(tmp_path / "twice.csv", sheet), [TEA]).questions
     assert [len(answer) for answer in question.gold] == [1]
+
+
+def test_two_questions_of_one_id_are_not_made_one(tmp_path: Path) -> None:
+    file = write(
+        tmp_path / "q.csv", "id,question,answer\n1,How hot?,Green tea\n1,How long?,taste\n"
+    )
+    with pytest.raises(DatasetError, match="two questions have the id '1'"):
+        load_dataset(file, [Document(text=TEXT, id_="d")])
+
+
+def test_a_cell_of_promptfoo_that_begins_with_no_kind_of_assertion_is_a_text(
+    tmp_path: Path,
+) -> None:
+    text = "deadline: 14 days after landing"
+    cells = f"question,__expected,__expected2\nWhen?,{text},not-contains: days\n"
+    found = load_dataset(write(tmp_path / "q.csv", cells), [Document(text=f"A {text}.", id_="d")])
+    assert gold(found) == [[[text]]]

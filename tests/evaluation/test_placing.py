@@ -89,8 +89,8 @@ def test_what_is_only_half_like_a_quote_is_not_taken_for_it() -> None:
     assert found.questions == ()
 
 
-def test_words_of_few_letters_are_looked_for_as_they_are_written() -> None:
-    assert placed(Quote("GREEN TEA TAKES EIGHTY")).questions == ()
+def test_words_of_few_letters_are_looked_for_as_they_are_spelt() -> None:
+    assert placed(Quote("GREEN TEA TAKES EIGHT")).questions == ()
     assert quoted(placed(Quote("GREEN TEA TAKES EIGHTY D"))) == ["Green tea takes eighty d"]
     assert placed(Quote("eighty degress")).questions == ()
 
@@ -227,3 +227,9 @@ def test_the_page_says_which_of_several_shortened_passages_is_meant() -> None:
 def test_a_file_may_be_named_as_windows_names_it() -> None:
     found = placed(Quote("eighty degrees", r"C:\notes\tea.md"))
     assert quoted(found) == ["eighty degrees"]
+
+
+@pytest.mark.parametrize("quote", ["Eighty Degrees", "GREEN TEA"])
+def test_a_short_quote_in_another_case_is_found_in_whole_words(quote: str) -> None:
+    assert [one.lower() for one in quoted(placed(Quote(quote)))] == [quote.lower()]
+    assert placed(Quote("EIGH")).questions == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import pytest
 from rag_nodes.ledger import Ledger
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
+from rag_nodes.pipeline.report import Pruned
 from rag_nodes.readers import FileShard, files
 from rag_nodes.store import open_store
 
@@ -107,3 +109,39 @@ def test_a_shard_that_lost_its_ledger_leaves_nothing_stale(shared: Shared) -> No
     reports = shared.ingest_all()
     assert sum(report.columns[0].written for report in reports) == 1
     assert shared.is_as_anew()
+
+
+def test_a_shard_prunes_no_page_that_the_crawl_of_another_may_have(
+    tmp_path: Path, models: Models
+) -> None:
+    def crawl(name: str, *pages: str) -> None:
+        told = [
+            {
+                "markdown": f"Page {one} of pumps. " * 9,
+                "metadata": {"sourceURL": f"https://x.org/{one}"},
+            }
+            for one in pages
+        ]
+        (docs / name).write_text("\n".join(map(json.dumps, told)), encoding="utf-8")
+
+    def run(number: int | None, *, prune: bool = False) -> IngestReport:
+        shard = FileShard(number, 2) if number else None
+        own = tmp_path / f"{number or 2}.sqlite"
+        both = [docs / one for one in of.values()]
+        return ingest(both, PARSERS, store, models=models, ledger=own, shard=shard, prune=prune)
+
+    docs = tmp_path
+    names = [f"c{number}.jsonl" for number in range(99)]
+    of = {number: next(one for one in names if FileShard(number, 2).holds(docs / one, docs / one))
+          for number in (1, 2)}  # fmt: skip
+    crawl(of[1], "a")
+    crawl(of[2], "a", "b")
+    with open_store(tmp_path / "store") as store:
+        run(1)
+        run(2)
+        (info,) = store.collections()
+        crawl(of[2], "b")
+        assert run(2, prune=True).pruned == Pruned((), 0)
+        assert len(store.documents(info.name)) == 2
+        crawl(of[1], "c")
+        assert run(None, prune=True).pruned == Pruned(("https://x.org/a",), 5)

@@ -15,7 +15,7 @@ from llama_index.core.indices.vector_store import VectorStoreIndex
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQuery
 
-from rag_nodes.columns.placing import Placing
+from rag_nodes.columns.placing import Placing, is_placed
 from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.models.keys import without_keys
 from rag_nodes.query.retriever import in_order, rescored
@@ -210,10 +210,19 @@ class _Collection(FoundStore):
         return {name: self._placing.placed(node) for name, node in found.items()}
 
     def nodes(self) -> list[TextNode]:
-        """All chunks of the documents, placed; of a collection that knows none of them, all."""
-        found = self._given.nodes_of(self._placing.documents)
-        found = found or self._given.nodes_of(self._given.store.documents(self._given.name))
-        return [self._placing.placed(node) for node in found] or super().nodes()
+        """All chunks of the documents, placed; of a collection that knows none of them, all.
+
+        Documents it does not know may be there under other ids: then their chunks are those of
+        other documents that have a place.
+        """
+        given, placed, wanted = self._given, self._placing.placed, self._placing.documents.keys()
+        found = given.nodes_of(wanted)
+        known = [placed(node) for node in found]
+        if {node.ref_doc_id for node in found} >= wanted:
+            return known
+        others = given.nodes_of(given.store.documents(given.name).keys() - wanted)
+        rest = [placed(node) for node in others]
+        return [*known, *(filter(is_placed, rest) if known else rest)] or super().nodes()
 
     def count(self, collection: str) -> int:  # noqa: ARG002
         """Nodes in the collection that a search can find."""

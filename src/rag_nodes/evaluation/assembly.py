@@ -63,7 +63,7 @@ def assemble(
     own = [row for row in rows if row.role == "own"]
     found: dict[str, Any] = {"contrasts": (), "sizes": (), "decision": alone()}
     said: tuple[str, ...] = ()
-    rests = tuple(basis(len(documents), len({*documents}), dataset.unaccepted))
+    rests = tuple(basis(len(documents), len({*documents}), dataset.unaccepted, dataset.repeated))
     if not values:
         rests = ()
     elif dataset.probed:
@@ -137,6 +137,7 @@ def _described(dataset: Dataset) -> dict[str, Any]:
         "questions": len(dataset.questions),
         "drafts": sum(question.draft for question in dataset.questions),
         "unaccepted": dataset.unaccepted,
+        "repeated": dataset.repeated,
         "probed": dataset.probed,
         "overlap": mean_leakage(dataset),
         "unplaced": [asdict(one) for one in dataset.unplaced],

@@ -150,7 +150,8 @@ def placed_in(documents: Sequence[Document], columns: Mapping[str, object]) -> d
             return column
         if isinstance(column, StoredCollection):
             nodes = column.nodes_of(placing.documents)
-            if nodes and not any(map(placing.is_elsewhere, nodes)):
+            is_whole = {node.ref_doc_id for node in nodes} >= placing.documents.keys()
+            if is_whole and not any(map(placing.is_elsewhere, nodes)):
                 return column  # ingested from these very texts
         return StoredCollection(found_store(column, placing), name)
 

@@ -88,6 +88,7 @@ class Dataset:
             `rag_nodes.evaluation.drafts.probes`; 0 for questions.
         beside: by characters of the passages probes of other lengths, which only tell whether the
             length matters.
+        repeated: how many questions were left out because they ask the same as another.
 
     Raises:
         DatasetError: gold lies outside its document, or two questions or documents have one id.
@@ -101,6 +102,7 @@ class Dataset:
     left_out: Mapping[str, int] = field(default_factory=dict)
     probed: int = 0
     beside: Mapping[int, tuple[Question, ...]] = field(default_factory=dict)
+    repeated: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what could not be measured with."""
@@ -153,12 +155,21 @@ class Dataset:
         return bool(self.questions) and all(question.draft for question in self.questions)
 
     def decisive(self) -> Dataset:
-        """The same with the questions that a verdict goes by: drafts only where all are drafts."""
-        accepted = tuple(question for question in self.questions if not question.draft)
-        drafts = len(self.questions) - len(accepted)
-        if not accepted or not drafts:
+        """The same with the questions that a verdict goes by.
+
+        Drafts only where all are drafts; and what is asked twice, with the same answers, once:
+        repeated it would make a difference look certain.
+        """
+        asked = [one for one in self.questions if not one.draft] or [*self.questions]
+        different: dict[object, Question] = {}
+        for one in asked:
+            text = " ".join(one.text.casefold().split())
+            different.setdefault((text, one.within, frozenset(one.gold)), one)
+        drafts, repeated = len(self.questions) - len(asked), len(asked) - len(different)
+        if not drafts and not repeated:
             return self
-        return replace(self, questions=accepted, unaccepted=drafts)
+        kept = tuple(different.values())
+        return replace(self, questions=kept, unaccepted=drafts, repeated=repeated)
 
     def narrowed(self) -> Dataset:
         """The same questions, each asked of the documents with its first answer alone."""

@@ -154,13 +154,16 @@ def beside(
         yield f"{own[0].name} finds {points(own[0].interval)} % of the answers."
 
 
-def basis(questions: int, documents: int, unaccepted: int = 0) -> Iterator[str]:
-    """What an answer rests on, and how many drafts were left out."""
+def basis(questions: int, documents: int, unaccepted: int = 0, repeated: int = 0) -> Iterator[str]:
+    """What an answer rests on, and how many drafts and repeated questions were left out."""
     about_them = "one document" if documents == 1 else f"{documents:,} documents"
     yield f"Based on {counted(questions, 'question')} about {about_them}."
     if unaccepted:
         were = "was" if unaccepted == 1 else "were"
         yield f"{counted(unaccepted, 'draft')} that nobody has accepted {were} left out."
+    if repeated:
+        were = "that repeats another was" if repeated == 1 else "that repeat others were"
+        yield f"{counted(repeated, 'question')} {were} left out."
 
 
 def lost(row: Row) -> Iterator[str]:

@@ -90,7 +90,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         shard: ingest only the files of this one; others take the rest, elsewhere or later.
         prune: remove what is gone from `paths` from every collection of the corpus, once all else
             is stored: documents of files that were deleted or emptied, and pages that a crawl has
-            no more. What was ingested from elsewhere stays.
+            no more, unless `shard` is given: files of other shards may have them. What was ingested
+            from elsewhere stays.
         dry_run: do nothing but count what would be done, and price it: no model is asked, nothing
             is stored, no ledger is written, and transformations are left out.
         executor: does it with several processes, which give the same: `Pool(4)` of this machine,
@@ -104,7 +105,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
 
     Raises:
         ConfigurationError: no parser, two parsers of equal configuration, both `models` and
-            `embed_model`, or a transformation that is none of LlamaIndex's. Or a parser, model or
+            `embed_model`, or a transformation that is none of LlamaIndex's. A collection is there
+            whose words are indexed in another way, see `Store.check_words`. Or a parser, model or
             transformation that the executor's processes could not make, or `prune` for a store of
             which no ledger is kept.
         FileMissingError: with `prune`, one of the paths is not there, or is a folder without a
@@ -137,8 +139,12 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             return report  # of what is not stored whole the new place may be that of something gone
         report = replace(report, moved=moved_files(run.ledger, corpus, wanted))
         if not prune or dry_run:
-            return replace(report, gone=gone_documents(run.ledger, corpus, wanted))
-        return replace(report, pruned=pruned(store, run.ledger, corpus, wanted))
+            return replace(
+                report, gone=gone_documents(run.ledger, corpus, wanted, is_shard=shard is not None)
+            )
+        return replace(
+            report, pruned=pruned(store, run.ledger, corpus, wanted, is_shard=shard is not None)
+        )
 
 
 async def aingest(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import FileMissingError
 from rag_nodes.pipeline.report import Pruned
-from rag_nodes.readers import listed
+from rag_nodes.readers import COLLECTIONS, listed
 from rag_nodes.store import is_of
 
 if TYPE_CHECKING:
@@ -53,13 +53,15 @@ def check_folders(paths: Iterable[Path], ledger: Ledger, corpus: str) -> None:
             raise FileMissingError(path, reason, _REMEDY)
 
 
-def pruned(store: Store, ledger: Ledger, corpus: str, paths: Sequence[Path]) -> Pruned:
+def pruned(
+    store: Store, ledger: Ledger, corpus: str, paths: Sequence[Path], *, is_shard: bool = False
+) -> Pruned:
     """Take out of all collections of a corpus what is gone from files and folders, see `_gone`.
 
     Raises:
         StoreError: the store or the ledger failed.
     """
-    chosen, lost = _gone(ledger, corpus, paths)
+    chosen, lost = _gone(ledger, corpus, paths, is_shard=is_shard)
     nodes = 0
     if chosen:
         known = {one.name: one.corpus for one in ledger.collections()}
@@ -74,22 +76,31 @@ def pruned(store: Store, ledger: Ledger, corpus: str, paths: Sequence[Path]) -> 
     return Pruned(tuple(chosen.values()), nodes)
 
 
-def gone_documents(ledger: Ledger, corpus: str, paths: Sequence[Path]) -> int:
+def gone_documents(
+    ledger: Ledger, corpus: str, paths: Sequence[Path], *, is_shard: bool = False
+) -> int:
     """How many documents `pruned` would take out; 0 where it would refuse these paths."""
     try:
         check_folders(paths, ledger, corpus)
     except FileMissingError:
         return 0
-    return len(_gone(ledger, corpus, paths)[0])
+    return len(_gone(ledger, corpus, paths, is_shard=is_shard)[0])
 
 
-def _gone(ledger: Ledger, corpus: str, paths: Sequence[Path]) -> tuple[dict[str, str], list[str]]:
+def _gone(
+    ledger: Ledger, corpus: str, paths: Sequence[Path], *, is_shard: bool
+) -> tuple[dict[str, str], list[str]]:
     """Documents by id that no file has any more, by path or URL, and the files that are gone.
 
     That is documents of files that are not there any more or that are empty, and of files that are
-    read and have them no more; not what another file has as well, and not what is elsewhere.
+    read and have them no more; not what another file has as well, and not what is elsewhere. Of a
+    shard, no pages of crawls: files of other shards may have them, of which its ledger knows none.
     """
-    here = _is_below_any(paths)
+    is_below = _is_below_any(paths)
+
+    def here(path: str) -> bool:
+        return is_below(path) and not (is_shard and Path(path).suffix.lower() in COLLECTIONS)
+
     lost = [path for path in filter(here, ledger.paths(corpus)) if _is_lost(path)]
     rows = [row for row in ledger.unheld(corpus, lost) if here(row[1])]
     left = ledger.known(corpus, list({path for _, path, _ in rows}))

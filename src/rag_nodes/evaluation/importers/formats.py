@@ -119,8 +119,20 @@ _QUOTING = frozenset(
      "equals", "starts-with", "context-recall"}
 )  # fmt: skip
 """Assertions of promptfoo that quote words; of those that end with "any" one is enough."""
+_JUDGING = frozenset(
+    {"regex", "similar", "levenshtein", "rouge-n", "bleu", "gleu", "meteor", "classifier",
+     "moderation", "guardrails", "is-refusal", "is-json", "contains-json", "is-xml",
+     "contains-xml", "is-html", "contains-html", "is-sql", "contains-sql",
+     "is-valid-function-call", "is-valid-openai-function-call", "is-valid-openai-tools-call",
+     "javascript", "fn", "eval", "python", "ruby", "file", "webhook", "latency", "cost",
+     "perplexity", "perplexity-score", "finish-reason", "tool-call-f1", "word-count",
+     "select-best", "max-score", "llm-rubric", "grade", "search-rubric", "g-eval", "pi",
+     "factuality", "closedqa", "model-graded-factuality", "model-graded-closedqa",
+     "answer-relevance", "context-faithfulness", "context-relevance", "conversation-relevance"}
+)  # fmt: skip
+"""Assertions of promptfoo that quote nothing."""
 _ASSERTION = re.compile(
-    r"([a-z]+(?:-[a-z0-9]+)*)\s*(?:\([^)]*\))?\s*:\s*(.*)|[a-z-]+\(.*", re.DOTALL
+    r"(?:not-)?([a-z]+(?:-[a-z0-9]+)*)\s*(?:\([^)]*\)?)?\s*(?::\s*(.*))?", re.DOTALL
 )
 """A cell of a promptfoo sheet: kind and value; one without a kind is compared with the answer."""
 _PAGES = re.compile(
@@ -219,10 +231,12 @@ def _asserted(assertions: Sequence[Any]) -> Row:
 
 def _assertion(cell: str) -> Row:
     found = _ASSERTION.fullmatch(cell.strip())
-    if not found:
+    kind = found[1] if found else ""
+    if not found or kind not in _QUOTING | _JUDGING or not (found[2] or "(" in cell):
         return {"type": "equals", "value": cell.strip()}
-    kind, value = found[1], found[2]
-    several = kind is not None and kind.endswith(("-any", "-all"))
+    if cell.strip().startswith("not-") or kind in _JUDGING:
+        return {"type": kind if kind in _JUDGING else f"not-{kind}"}
+    value, several = found[2] or "", kind.endswith(("-any", "-all"))
     return {"type": kind, "value": [one.strip() for one in value.split(",")] if several else value}
 
 
@@ -306,7 +320,9 @@ def _merged(rows: Iterable[Labelled]) -> list[Labelled]:
     found: list[Labelled] = []
     for one in rows:
         last = found[-1] if found else None
-        if last is None or (last.id or last.text) != (one.id or one.text):
+        is_other = last is None or (last.id or last.text) != (one.id or one.text)
+        # Two texts with one id are two questions, which `Dataset` refuses; merged cells have one.
+        if last is None or is_other or (one.text and last.text and one.text != last.text):
             found.append(one)
             continue
         together = (*(last.gold[0] if last.gold else ()), *(one.gold[0] if one.gold else ()))

@@ -167,7 +167,7 @@ def _as_written(
 ) -> Iterator[QuotePlace]:
     """Places of a quote as it is: in whole words, else in parts of words, else spelt otherwise."""
     most = MOST_LOOKED_AT if pages else MOST_PLACES + 1
-    for way in (Book.in_whole_words, Book.exact, Book.loosely):
+    for way in (Book.in_whole_words, Book.exact, Book.in_any_case, Book.loosely):
         places = (book.at(span) for book in books for span in way(book, quote))
         if found := [*islice(places, most)]:
             yield from found

@@ -82,10 +82,15 @@ class Book:
 
     def in_whole_words(self, quote: str) -> Iterator[Span]:
         """Every place word for word that does not begin or end within a word: no ten in often."""
-        for span in self.exact(quote):
-            around = [self._text[at - 1 : at + 1] for at in span if 0 < at < len(self._text)]
-            if not any(map(_is_within_word, around)):
-                yield span
+        return filter(self._is_whole, self.exact(quote))
+
+    def in_any_case(self, quote: str) -> Iterator[Span]:
+        """Every place in whole words with other quotation marks, dashes or case."""
+        return filter(self._is_whole, _places(_folded(quote.strip()), _folded(self._text)))
+
+    def _is_whole(self, span: Span) -> bool:
+        around = [self._text[at - 1 : at + 1] for at in span if 0 < at < len(self._text)]
+        return not any(map(_is_within_word, around))
 
     def exact(self, quote: str) -> Iterator[Span]:
         """Every place word for word."""
