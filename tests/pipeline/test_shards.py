@@ -145,5 +145,6 @@ def test_a_shard_prunes_no_page_that_the_crawl_of_another_may_have(
         assert len(store.documents(info.name)) == 2
         crawl(of[1], "c")
         pruned = run(None, prune=True).pruned
-        assert pruned and len(pruned.documents) == 1
+        assert pruned is not None
+        assert len(pruned.documents) == 1
         assert len(store.documents(info.name)) == 2
