@@ -14,16 +14,18 @@ from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
 from rag_nodes.cli.derive import command_of
-from rag_nodes.errors import CancelledError, ConfigurationError
+from rag_nodes.errors import CancelledError, CollectionMissingError, ConfigurationError
 from rag_nodes.operations import GROUPS, OPERATIONS, Operation, named
 from rag_nodes.operations.asking import AskRequest
 from rag_nodes.operations.base import ExitStatus, Flag, Only, Reply, has, model_for
 from rag_nodes.operations.chunking import ChunkRequest, ChunksReply, chunk
+from rag_nodes.operations.copying import PushRequest, push
 from rag_nodes.operations.run import Run, Said
 from rag_nodes.operations.stored import Listed
 from rag_nodes.parsers.presets import preset_named
 from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.settings import Settings
+from rag_nodes.store import open_store
 from rag_nodes.upkeep import ListedDocument
 from rag_nodes.workspace import Workspace
 
@@ -272,3 +274,13 @@ def test_a_result_is_told_by_its_fields_and_times_in_utc() -> None:
         == told["documents"][0]
     )
     assert (told["total"], told["foreign"], "outcome" in told) == (2, [], False)
+
+
+def test_a_push_of_nothing_makes_no_store(no_configuration: Path) -> None:
+    source, target = no_configuration / "empty", no_configuration / "notaurl"
+    open_store(source).close()
+    run = Run(Settings(store=str(source)))
+    with pytest.raises(CollectionMissingError):
+        push(PushRequest(target=str(target)), run)
+    run.close()
+    assert not target.exists()

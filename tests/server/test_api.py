@@ -351,6 +351,23 @@ def test_a_locked_store_is_said_without_its_folder() -> None:
     assert without_paths("https://api.openai.com/v1: no key") == "https://api.openai.com/v1: no key"
 
 
+@pytest.mark.parametrize(
+    ("said", "seen"),
+    [
+        ("/home/op/My Docs/private/st: locked", "st: locked"),
+        ("cannot open file:///home/op/x.db", "cannot open x.db"),
+        ("error:/home/op/x.db", "error:x.db"),
+        ("~/private/store: gone", "store: gone"),
+        ("./private/store: gone", "store: gone"),
+        ("/data/x, '/srv/My Docs/y.md'", "x, 'y.md'"),
+        ("see /api/openapi.json", "see /api/openapi.json"),
+        ("http://host:80/a/b of 24/7", "http://host:80/a/b of 24/7"),
+    ],
+)
+def test_a_message_keeps_addresses_and_of_paths_the_last_part(said: str, seen: str) -> None:
+    assert without_paths(said) == seen
+
+
 @pytest.mark.parametrize("shown", [None, "Bearer wrong", "Basic wrong", "Bearer", "Bearer é"])
 def test_without_the_token_nothing_is_answered(shown: str | None, settings: Settings) -> None:
     api = Api(settings, access=Access(token=SecretStr("right"), local=False))

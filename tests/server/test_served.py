@@ -12,13 +12,27 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fixtures_app import offline_settings
 
-from rag_nodes.errors import ConfigurationError, RagNodesError
-from rag_nodes.operations import OPERATIONS, Operation
-from rag_nodes.parsers import offered
+from rag_nodes.errors import (
+    CollectionMissingError,
+    ConfigurationError,
+    DatasetTooLargeError,
+    RagNodesError,
+)
+from rag_nodes.models import choose_models
+from rag_nodes.operations import OPERATIONS, Operation, named
+from rag_nodes.operations.base import model_for
+from rag_nodes.operations.run import Said
+from rag_nodes.parsers import get_parser, offered
+from rag_nodes.pipeline import ingest
 from rag_nodes.processes import Interrupt, interruptible
+from rag_nodes.server.events import described
+from rag_nodes.server.failures import public
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.mcp import make_mcp
 from rag_nodes.server.served import ServedOperations, clean, request_of
+from rag_nodes.settings.answers import ANSWER_PRESETS
+from rag_nodes.store import open_store
+from rag_nodes.workspace import limits, workspace
 
 if TYPE_CHECKING:
     from rag_nodes.operations.base import Surface
@@ -127,3 +141,112 @@ def test_what_agents_pay_for_each_tool_stays_small(served: ServedOperations) -> 
         for name, schema in tool.inputSchema["properties"].items():
             assert schema.get("description"), name
             assert "title" not in schema
+
+
+def _asked(served: ServedOperations, surface: Surface, **more: Any) -> tuple[Any, list[Any]]:
+    """The reply to a question without a text, and the events on the way."""
+    return _done(served, named("ask"), surface, text=None, **more)
+
+
+@pytest.fixture
+def stored(served: ServedOperations, tmp_path: Path) -> ServedOperations:
+    """A server whose operator has stored documents."""
+    (tmp_path / "note.md").write_text(TEXT, "utf-8")
+    settings = served.settings
+    with open_store(settings.store) as store:
+        parsers = {"auto": get_parser("auto")}
+        ingest([tmp_path / "note.md"], parsers, store, models=choose_models(settings))
+    return served
+
+
+def test_the_store_of_the_operator_answers_agents_and_no_visitor_of_rest(
+    stored: ServedOperations,
+) -> None:
+    reply, _ = _asked(stored, "mcp")
+    assert "red" in reply["text"]
+    with pytest.raises(ConfigurationError, match="no document yet; upload one first"):
+        _asked(stored, "rest")
+
+
+def test_nobody_finds_out_which_files_the_server_has(
+    stored: ServedOperations, tmp_path: Path
+) -> None:
+    for name in (str(tmp_path / "note.md"), "file:///etc/passwd", "note.md"):
+        with pytest.raises(ConfigurationError, match="choose files by file_name"):
+            _asked(stored, "mcp", filter={"source": name})
+
+
+def test_who_asks_a_parser_that_is_not_stored_hears_of_no_other_corpus(
+    stored: ServedOperations,
+) -> None:
+    events: list[Any] = []
+    asked = request_of(named("ask"), "mcp", {"question": "Who?", "parser": "page"})
+    with pytest.raises(CollectionMissingError) as caught:
+        stored.perform(named("ask"), "mcp", asked, events.append)
+    assert [one for one in events if isinstance(one, Said)] == []
+    assert public(caught.value)[0] == 404
+
+
+@pytest.mark.parametrize("content", [None, "a.txt"])
+def test_a_question_leaves_a_folder_that_is_no_store_as_it_is(
+    content: str | None, served: ServedOperations
+) -> None:
+    folder = Path(served.settings.store)
+    folder.mkdir()
+    if content:
+        (folder / content).touch()
+    with pytest.raises(CollectionMissingError, match="no documents are stored on this server"):
+        _asked(served, "mcp")
+    assert [one.name for one in folder.iterdir()] == ([content] if content else [])
+
+
+def test_words_on_the_way_lose_their_paths() -> None:
+    said = described(Said("/home/op/My Docs/x.db: locked", "warning"))
+    assert said == ("warning", {"words": "x.db: locked"})
+
+
+@every_served
+def test_a_text_without_any_word_is_refused(operation: Operation, surface: Surface) -> None:
+    for text in ("", " \n"):
+        with pytest.raises(ConfigurationError, match=r"^text: ") as caught:
+            request_of(operation, surface, {"text": text})
+        assert public(caught.value)[0] == 422
+
+
+@pytest.mark.parametrize("name", ["ask", "compare"])
+def test_an_answer_preset_that_is_asked_for_holds_for_the_model_too(
+    name: str, served: ServedOperations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen: list[Any] = []
+
+    def choose(settings: Any) -> Any:
+        chosen.append(settings)
+        return choose_models(settings)
+
+    monkeypatch.setattr(workspace, "choose_models", choose)
+    _done(served, named(name), "rest", answer_preset="pdf-qa")
+    wanted = ANSWER_PRESETS["pdf-qa"]
+    for field in ("temperature", "max_output_tokens"):
+        assert {getattr(one, field) for one in chosen} == {wanted[field]}
+
+
+@pytest.mark.parametrize("name", ["ask", "compare", "questions check"])
+def test_more_text_than_one_visitor_may_have_worked_on_is_refused(
+    name: str, served: ServedOperations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MOST_CHARACTERS", len(TEXT) - 1)
+    with pytest.raises(DatasetTooLargeError, match="of one visitor"):
+        _done(served, named(name), "rest")
+
+
+def test_a_number_of_thousands_of_digits_is_refused_in_own_words() -> None:
+    with pytest.raises(ConfigurationError, match="must be numbers with commas") as caught:
+        request_of(named("evaluate"), "rest", {"text": TEXT, "budgets": "9" * 5000})
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("name", ["ask", "compare", "evaluate"])
+@pytest.mark.parametrize("surface", ["rest", "mcp"])
+def test_a_filter_is_described_without_what_is_typed(name: str, surface: Surface) -> None:
+    field = model_for(named(name).request, surface).model_fields["filter"]
+    assert "=" not in str(field.description)

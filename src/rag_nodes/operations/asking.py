@@ -11,7 +11,7 @@ from pydantic import Field
 
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, RagNodesError
 from rag_nodes.operations.base import OWNER, Flag, Result
-from rag_nodes.operations.comparing import Question, compare_sent
+from rag_nodes.operations.comparing import NO_DOCUMENT, Question, compare_sent
 from rag_nodes.operations.fields import (
     AS_PARSER,
     PARSER_NAMES,
@@ -22,7 +22,7 @@ from rag_nodes.operations.fields import (
     Searching,
 )
 from rag_nodes.operations.run import MEMORY, Doing, Run
-from rag_nodes.operations.stores import exists, foreign_words, ledger_of, must_exist
+from rag_nodes.operations.stores import foreign_words, is_store, ledger_of, must_exist
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
@@ -107,11 +107,13 @@ def ask(request: AskRequest, run: Run) -> Asked:
     if run.documents:
         return _ask_sent(request, run)
     settings = run.settings
+    if not (run.is_trusted or run.reads_store):
+        raise ConfigurationError(NO_DOCUMENT)
     if request.alias and (request.parser or request.set):
         raise ConfigurationError(
             "--alias says what is asked, and so do --parser and --set; leave one of them out"
         )
-    if settings.store == MEMORY or not (run.is_trusted or exists(settings.store)):
+    if settings.store == MEMORY or not (run.is_trusted or is_store(settings.store)):
         raise (ConfigurationError if run.is_trusted else CollectionMissingError)(
             f"--store {MEMORY} holds nothing to ask; name the folder or URL of the ingest, or use "
             "'rag-nodes compare', which does both"
@@ -189,10 +191,12 @@ def _asked_collection(
 
 @contextmanager
 def _contents_named(run: Run, store: Store) -> Iterator[None]:
-    """Where a collection is missing, say which there are: one of them is probably meant."""
+    """Where a collection is missing, say its owner which there are: one is probably meant."""
     try:
         yield
     except CollectionMissingError:
+        if not run.is_trusted:
+            raise
         found = store.collections()
         for one in found:
             run.warn(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline import FileOutcome, IngestReport
     from rag_nodes.query import QueryOptions
 
+NO_DOCUMENT = "no document yet; upload one first, or send a text"
 Question = Annotated[str, Field(min_length=1), visitors(max_length=MOST_QUESTION, pattern=r"\S")]
 
 
@@ -153,7 +154,10 @@ def compare_sent(
 ) -> ComparisonReport:
     """The answers from the documents that a stranger has sent."""
     if not run.documents:
-        raise ConfigurationError("no document yet; upload one first, or send a text")
+        raise ConfigurationError(NO_DOCUMENT)
+    from rag_nodes.workspace.limits import check_documents
+
+    check_documents(run.documents, len(specs))
     models = run.models()
     comparison: Comparison = run.workspace.prepared(  # type: ignore[attr-defined] # of a session
         run.parsers(specs, models=models),

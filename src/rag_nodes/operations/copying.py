@@ -159,8 +159,9 @@ def _copied(request: _Copy, run: Run, source: str, target: str) -> Copied:
     run.emit(Doing("Opening the stores"))
     from rag_nodes.upkeep import copied
 
-    here, there = inventory(run, source), inventory(run, target)
+    here = inventory(run, source)
     chosen = _chosen(here, request.collections, None if request.all else run.settings.corpus)
+    there = inventory(run, target)  # after what may refuse, as a folder is made by opening it
     copies = copied(
         here.store, there.store, chosen, run.emit, prune=request.prune, ledger=there.ledger
     )

@@ -38,10 +38,17 @@ FOREIGN = (
 )
 """What else can be typed in the place of a preset."""
 
+_MOST_DIGITS = 9
+"""Of a number that is typed; Python itself refuses thousands in words of its own."""
+_SHOWN = 100
+"""Characters that a message repeats of what was typed."""
 _PAGES = re.compile(r"(\d{1,6})(?:\s*-\s*(\d{1,6}))?")
 _CONDITIONS = {"file": "file_name", "page": "pages", "heading": "heading", "source": "source"}
 """Conditions as they are typed, and the fields of a filter they mean."""
-
+_TYPED_FILTER = (
+    "Repeatable: file=manual.pdf, page=3 or page=3-9, heading=WORDS that the headings above hold, "
+    "source=URL of a page of a crawl."
+)
 
 _MOST = 10**9
 _Value = (
@@ -151,9 +158,10 @@ def numbers(option: str, given: object) -> object:
     if not isinstance(given, str):
         return given
     parts = [part.strip() for part in given.split(",") if part.strip()]
-    if not all(part.isdecimal() for part in parts):
+    if not all(part.isdecimal() and len(part) <= _MOST_DIGITS for part in parts):
+        shown = given if len(given) <= _SHOWN else f"{given[:_SHOWN]}…"
         raise ConfigurationError(
-            f"{option} {given!r} must be numbers with commas, as 500,1000,2000"
+            f"{option} {shown!r} must be numbers with commas, as 500,1000,2000"
         )
     return tuple(sorted({int(part) for part in parts} - {0}))
 
@@ -172,7 +180,18 @@ class SearchFilter(BaseModel):
     heading: Annotated[str, Field(max_length=200, pattern=r"\S")] | None = None
     """Words in the headings above it."""
     source: Annotated[str, Field(max_length=2000, pattern=r"\S")] | None = None
-    """URL of its page of a crawl, whole, or path of its file."""
+    """URL of its page of a crawl, whole."""
+
+    def check_no_path(self) -> None:
+        """Refuse the path of a file: whether a server has it is no stranger's business.
+
+        Raises:
+            ConfigurationError: `source` is no address of the web.
+        """
+        if self.source and not self.source.lower().startswith(("http://", "https://")):
+            raise ConfigurationError(
+                "filter.source is the URL of a page of a crawl; choose files by file_name"
+            )
 
     def condition(self) -> Filter:
         """The same as the library's filter."""
@@ -256,10 +275,9 @@ class Finding(Request):
     filter: Annotated[
         SearchFilter | None,
         BeforeValidator(search_filter, json_schema_input_type=SearchFilter | None),
-        Flag(short="-f", metavar="KEY=VALUE", many=True),
+        Flag(short="-f", metavar="KEY=VALUE", many=True, more=_TYPED_FILTER),
     ] = None
-    """Search only there, repeatable: file=manual.pdf, page=3 or page=3-9, heading=WORDS that the
-    headings above hold, source=URL of a page of a crawl."""
+    """Search only chunks that meet all of these conditions."""
 
 
 class Searching(Finding):
@@ -291,7 +309,9 @@ class Searching(Finding):
 class OfText(Request):
     """A text in the place of documents, for those who have no files here."""
 
-    text: Annotated[str | None, Only(("rest", "mcp")), visitors(max_length=MOST_TEXT)] = None
+    text: Annotated[
+        str | None, Only(("rest", "mcp")), visitors(max_length=MOST_TEXT, pattern=r"\S")
+    ] = None
     """Plain text or Markdown, in the place of documents that were sent before."""
 
 

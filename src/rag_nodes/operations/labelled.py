@@ -213,6 +213,9 @@ def check(request: CheckRequest, run: Run) -> Checked:
     if request.file:
         dataset = dataset_of(run, request.file, request.paths)
     else:
+        from rag_nodes.workspace.limits import check_documents
+
+        check_documents(run.documents)
         dataset = run.workspace.dataset(labels_of(request.questions))  # type: ignore[attr-defined]
     found = check_dataset(dataset)
     whole = ExitStatus.PARTLY if run.unread else ExitStatus.DONE

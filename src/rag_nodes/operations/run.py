@@ -86,6 +86,7 @@ class Run:
         workspace: models and store of a stranger; None for those of the settings.
         documents: that a stranger has sent.
         offer: parsers that a stranger may name; None where the owner of the computer asks.
+        reads_store: a stranger without documents is answered from the store of the settings.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class Run:
         workspace: Workspace | None = None,
         documents: Sequence[Document] = (),
         offer: Mapping[str, Preset] | None = None,
+        reads_store: bool = False,
     ) -> None:
         self.settings = settings
         self._emit = emit
@@ -104,6 +106,7 @@ class Run:
         self.streams = streams
         self.documents = documents
         self.offer = offer
+        self.reads_store = reads_store
         self.unread = 0
         self.cleanup = ExitStack()
         self._workspace = workspace
@@ -118,6 +121,7 @@ class Run:
         documents: Sequence[Document],
         offer: Mapping[str, Preset],
         streams: bool = False,
+        reads_store: bool = False,
     ) -> Run:
         """The run of a stranger, who leaves nothing behind.
 
@@ -133,6 +137,7 @@ class Run:
             workspace=workspace,
             documents=documents,
             offer=offer,
+            reads_store=reads_store,
         )
 
     @property
@@ -201,7 +206,7 @@ class Run:
 
     def models(self, *, answers: bool = True, check: bool = True) -> Models:
         """The models that will run, known to answer; see `Workspace.models`."""
-        return self.workspace.models(answers=answers, check=check)
+        return self.workspace.models(answers=answers, check=check, settings=self.settings)
 
     def parsers(
         self,
@@ -256,6 +261,8 @@ class Run:
         if isinstance(told.get("vector"), list):
             del told["vector"]
         if request.filter:
+            if not self.is_trusted:
+                request.filter.check_no_path()
             told["filter"] = request.filter.condition()
         return QueryOptions(**chosen | limits | told)
 

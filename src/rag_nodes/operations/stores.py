@@ -31,6 +31,13 @@ def exists(location: str) -> bool:
     return "://" in location or Path(location).expanduser().is_dir()
 
 
+def is_store(location: str) -> bool:
+    """Whether a store of ours was made in a folder, which is not touched; or it is an address."""
+    from rag_nodes.store.edge.folder import MARKER
+
+    return "://" in location or (Path(location).expanduser() / MARKER).is_file()
+
+
 def must_exist(location: str) -> None:
     """Refuse a place where nothing can be: opening a folder would make it.
 

@@ -21,7 +21,7 @@ from rag_nodes.query.types import (
     Retrieved,
     UnknownSource,
 )
-from rag_nodes.server.failures import public
+from rag_nodes.server.failures import public, without_paths
 from rag_nodes.server.served import Milestones
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def described(event: Any) -> tuple[str, dict[str, Any]]:
         name, data = _of_an_answer(inner)
         return name, {"parser": parser, **data}
     if isinstance(event, Said):
-        return event.level, {"words": event.words}
+        return event.level, {"words": without_paths(event.words)}
     if hasattr(event, "done"):
         return "progress", {one: getattr(event, one, None) for one in _STEP}
     return type(event).__name__.lower(), event._asdict()

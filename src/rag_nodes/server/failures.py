@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 
 from rag_nodes.errors import (
     BusyError,
+    CollectionMissingError,
     ConfigurationError,
     CredentialsError,
     DatasetError,
@@ -37,6 +38,7 @@ _STATUS: tuple[tuple[type[RagNodesError], int], ...] = (
     (BusyError, 503),
     (SessionEndedError, 404),
     (DocumentMissingError, 404),
+    (CollectionMissingError, 404),
     (CredentialsError, 503),  # those of the server itself
     (ConfigurationError, 422),
     (DatasetTooLargeError, 413),
@@ -56,8 +58,16 @@ _REMEDIES = {
     503: "try again later",
 }
 _BUG = ("this went wrong inside the server", "tell whoever runs it; its log says more")
-_PATH = re.compile(r"(?<![\w:/.])(?:/(?!api/)|[A-Za-z]:\\)[^\s:;,'\"]*[/\\]([^\s:;,'\"/\\]+)")
-"""An absolute path; addresses of the web and of this API are none."""
+_PATH = re.compile(
+    r"(?P<address>https?://[^\s;,'\"]+|(?<![\w/.])/api/\S*)"
+    r"|(?:file://|(?<![\w/.])(?:\.{1,2}|~\w*)?|(?<=\w:))"
+    r"(?:/(?=[^\s/])|(?<!\w)[A-Za-z]:\\)[^:;,'\"\n]*[/\\](?P<last>[^\s:;,'\"/\\]+)"
+)
+"""A path of a computer, with blanks in its folders; or else an address, which stays.
+
+Where a message goes on behind a path and has a further slash, the words between are lost: better
+these than the name of a folder.
+"""
 _RETRY_SECONDS = "2"
 _GONE = 499
 """What proxies note for clients that left; nobody reads it."""
@@ -90,8 +100,8 @@ def public(error: Exception) -> tuple[int, str, str]:
 
 
 def without_paths(text: str) -> str:
-    """The text with every absolute path cut down to its last part."""
-    return _PATH.sub(r"\1", text)
+    """The text with every path cut down to its last part."""
+    return _PATH.sub(lambda found: found["address"] or found["last"], text)
 
 
 def install_handlers(api: FastAPI) -> None:

@@ -187,7 +187,7 @@ _FAILURES: dict[int | str, dict[str, Any]] = {
     for status, words in (
         (401, "The token is missing or wrong."),
         (403, "The page of another site sent it."),
-        (404, "No such session or document."),
+        (404, "No such session, document or collection."),
         (413, "Over a limit of bytes, files or documents."),
         (421, "Spoken to under a foreign name."),
         (422, "Something in the request does not fit."),

@@ -93,6 +93,7 @@ class ServedOperations:
                 workspace=session,
                 documents=session.documents,
                 offer=self.offer,
+                reads_store=surface == "mcp",  # agents have no documents of their own here
             )
             held.callback(run.close)
             run.tell(asked)

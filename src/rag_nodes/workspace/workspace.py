@@ -121,19 +121,22 @@ class Workspace:
             self._store = self._opened()
         return self._store
 
-    def models(self, *, answers: bool = True, check: bool = True) -> Models:
+    def models(
+        self, *, answers: bool = True, check: bool = True, settings: Settings | None = None
+    ) -> Models:
         """The models that will run, known to answer; what was tried out is not tried again.
 
         Args:
             answers: whether the LLM will be asked anything.
             check: try them out with a tiny request; False where nothing is to be asked at all.
+            settings: of one request, with the same models and keys; None for those there are.
 
         Raises:
             CredentialsError: a key is missing or was refused.
             MissingExtraError: the client of the model's server is not installed.
             ModelError: the server does not answer, or not as it should.
         """
-        models = self._with_given(choose_models(self._settings))
+        models = self._with_given(choose_models(settings or self._settings))
         return self._tried(models, self._settings, answers=answers) if check else models
 
     def _tried(self, models: Models, settings: Settings, *, answers: bool = True) -> Models:
