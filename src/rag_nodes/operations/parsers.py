@@ -122,7 +122,7 @@ def make_offered(
             made[spec.label] = preset.make(**{**_embedding(preset, own, embedding), **own})
         except ConfigurationError as error:
             raise ConfigurationError(f"parser {spec.name!r}: {error}") from error
-        _check_cost(spec.label, made[spec.label])
+        check_cost(spec.label, made[spec.label])
     return made
 
 
@@ -169,7 +169,7 @@ def _kinds(annotation: Any) -> list[Any]:
     return [one for one in get_args(annotation) if one is not type(None)]
 
 
-def _check_cost(name: str, parser: SpanNodeParser) -> None:
+def check_cost(name: str, parser: SpanNodeParser) -> None:
     """Refuse chunks so small or so shared that a short text becomes a very long list."""
     size: int = getattr(parser, "chunk_size", LEAST_CHUNK)
     overlap: int = getattr(parser, "chunk_overlap", 0)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import USUAL
 from rag_nodes.models.public_servers import check_address
+from rag_nodes.operations.parsers import check_cost
 from rag_nodes.parsers import PRESETS
-from rag_nodes.parsers.offer import LEAST_CHUNK, in_few_words, ranges_of
+from rag_nodes.parsers.offer import in_few_words, ranges_of
 from rag_nodes.parsers.presets import OptionRange, Preset, parser_names, preset_named
 from rag_nodes.settings import MODEL_OPTIONS, Settings
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 4
 """Parsers compared at once: more columns than that nobody reads."""
-LARGEST_WINDOW = 50
-"""Sentences on either side that a server keeps beside each chunk for anyone, where the parser's own
-default is not more than that."""
 MOST_QUESTION = 4_000
 """Characters of a question."""
 
@@ -148,7 +146,7 @@ def make_parsers(
         except ConfigurationError as error:
             raise ConfigurationError(f"parser {name!r}: {error}") from error
         if not isinstance(preset, FoundColumn):
-            _check_cost(name, parsers[name])
+            check_cost(name, parsers[name])
     return parsers
 
 
@@ -163,23 +161,6 @@ def _on_offer(name: str, offer: Mapping[str, Preset] | None) -> Preset:
     if name not in offer:
         raise ConfigurationError(f"unknown parser {name!r}; choose one of: {', '.join(offer)}")
     return offer[name]
-
-
-def _check_cost(name: str, parser: SpanNodeParser) -> None:
-    """Refuse chunks so small or so shared that a short text becomes a very long list."""
-    size: int = getattr(parser, "chunk_size", LEAST_CHUNK)
-    overlap: int = getattr(parser, "chunk_overlap", 0)
-    if getattr(parser, "unit", "tokens") != "sentences" and size < LEAST_CHUNK:
-        raise ConfigurationError(f"{name}: chunk_size must be at least {LEAST_CHUNK}, not {size}")
-    if 4 * overlap > 3 * size:
-        raise ConfigurationError(
-            f"{name}: chunk_overlap must be at most three quarters of chunk_size, not {overlap} of "
-            f"{size}"
-        )
-    window: int = getattr(parser, "window", 0)
-    widest = max(LARGEST_WINDOW, getattr(type(parser).model_fields.get("window"), "default", 0))
-    if window > widest:
-        raise ConfigurationError(f"{name}: window must be at most {widest}, not {window}")
 
 
 def _fields(preset: Preset, values: Mapping[str, float]) -> dict[str, Any]:
