@@ -12,19 +12,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
 from fastapi.security import HTTPBasic, HTTPBearer
-from pydantic import BaseModel, ConfigDict
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse
 
 from rag_nodes import IDENTITY
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import READ_WARNINGS, TOTAL_PAGES, display_name
 from rag_nodes.models import choose_models
 from rag_nodes.operations import OPERATIONS, Operation
 from rag_nodes.operations.base import model_for
 from rag_nodes.server.events import MEDIA_TYPE, Work
 from rag_nodes.server.failures import install_handlers
+from rag_nodes.server.replies import (
+    Brought,
+    Cleared,
+    OfferedParser,
+    Problem,
+    SessionDocument,
+    Status,
+    Uploaded,
+    UploadedFile,
+)
 from rag_nodes.server.schemas import named_parsers
 from rag_nodes.server.served import reply_of, request_of
 from rag_nodes.server.uploads import Received, received_of, save
@@ -33,8 +41,6 @@ from rag_nodes.server.workers import ended_by_leaving
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import BinaryIO
-
-    from llama_index.core.schema import Document
 
     from rag_nodes.server.gate import Access
     from rag_nodes.server.served import ServedOperations
@@ -54,128 +60,6 @@ _TAGS = [
     {"name": "sessions", "description": "Your documents: brought, looked at, forgotten."},
     {"name": "operations", "description": "What is done with them."},
 ]
-
-
-class _Reply(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-
-class Problem(_Reply):
-    """Why a request was refused or failed."""
-
-    error: str
-    """What is wrong."""
-    remedy: str
-    """What helps."""
-
-
-class UploadedFile(_Reply):
-    """What became of a file, or of one page of a crawl."""
-
-    name: str
-    """Its name, made harmless."""
-    status: str
-    """read or failed."""
-    document: str | None = None
-    """Id of the document; null where it failed."""
-    pages: int | None = None
-    """Pages; null for formats without any."""
-    characters: int = 0
-    """Characters of its text."""
-    warnings: list[str] = []
-    """What could not be taken over."""
-    error: str | None = None
-    """Why it failed."""
-    remedy: str | None = None
-    """What helps."""
-
-    @classmethod
-    def of(cls, received: Received) -> UploadedFile:
-        """What was received, as a row."""
-        one = received.document
-        if one is None:
-            error, remedy = received.error, received.remedy
-            return cls(name=received.name, status="failed", error=error, remedy=remedy)
-        return cls(
-            name=received.name,
-            status="read",
-            document=one.doc_id,
-            pages=one.metadata.get(TOTAL_PAGES),
-            characters=len(one.text),
-            warnings=[str(word) for word in one.metadata.get(READ_WARNINGS) or ()],
-        )
-
-
-class Uploaded(_Reply):
-    """The session and the files that were sent to it."""
-
-    session: str
-    """Send it as X-Session with every further request."""
-    files: list[UploadedFile]
-    """In the order they were sent."""
-
-
-class Brought(_Reply):
-    """The session, and the questions that were read into it."""
-
-    session: str
-    """Send it as X-Session with every further request."""
-    format: str
-    """In which format they are."""
-    questions: int
-    """How many there are."""
-    documents: int
-    """Documents of the session, with those the file brought."""
-
-
-class SessionDocument(_Reply):
-    """One document of a session."""
-
-    document: str
-    """Its id."""
-    name: str
-    """Its file name."""
-    pages: int | None
-    """Pages; null for formats without any."""
-    characters: int
-    """Characters of its text."""
-
-    @classmethod
-    def of(cls, one: Document) -> SessionDocument:
-        """A document, as a row."""
-        pages, name = one.metadata.get(TOTAL_PAGES), display_name(one.metadata)
-        return cls(document=one.doc_id, name=name, pages=pages, characters=len(one.text))
-
-
-class OfferedParser(_Reply):
-    """One way to cut documents."""
-
-    name: str
-    """What requests call it."""
-    title: str
-    """For display."""
-    summary: str
-    """How it cuts."""
-
-
-class Status(_Reply):
-    """What this server is, and what your session holds."""
-
-    version: str
-    """Of rag_nodes."""
-    models: str
-    """Which models run."""
-    parsers: list[OfferedParser]
-    """What requests may name."""
-    documents: list[SessionDocument] | None
-    """Of your session; null without X-Session."""
-
-
-class Cleared(_Reply):
-    """The session is over."""
-
-    cleared: bool = True
-    """Its documents and chunks are gone."""
 
 
 SessionId = Annotated[
