@@ -124,7 +124,7 @@ test-newest: .venv/installed-dev ## the same on the newest core, where it is new
 format: .venv/installed-dev ## format and fix what can be fixed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/python docs/make_tables.py
+	$(BIN)/python scripts/docs/make_tables.py
 
 lock: $(BIN)/uv ## compile constraints.txt from pyproject.toml
 	$(BIN)/uv pip compile --quiet pyproject.toml --all-extras --group dev --group bench --universal \
@@ -140,7 +140,7 @@ wheel: $(BIN)/uv ## build the wheel in dist/, and try it in an environment of it
 	artefacts/wheel/bin/rag-nodes compare examples/corpus/manual.md --ask "How do I start?"
 
 readme: $(BIN)/uv ## run what the README shows, in an environment that its install line makes
-	$(BIN)/python docs/run_readme.py
+	$(BIN)/python scripts/docs/run_readme.py
 
 clean: ## remove the environment and everything generated
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache artefacts dist

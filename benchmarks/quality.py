@@ -1,7 +1,7 @@
 """How much of the answers is read, on five labelled sets: splitters at their sizes, and the ladder.
 
 Offline, and by words alone (BM25), but for the step "minilm". Recall of every question is kept in
-`benchmarks/results`, from which `docs/make_results.py` makes all tables and the picture.
+`benchmarks/results`, from which `scripts/docs/make_results.py` makes all tables and the picture.
 
     python benchmarks/quality.py --data FOLDER --pages PAGES.json --cache FOLDER
 """

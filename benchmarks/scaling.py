@@ -5,7 +5,7 @@
 
 The files are Markdown made of the example corpus, cut as by default, embedded offline and written
 to a folder by one process. What needs other machines (a model's server, a Qdrant cluster) is
-arithmetic, with its assumptions in `Assumed`. It writes the tables of docs/scaling.md.
+arithmetic, with its assumptions in `Assumed`. It writes the tables of docs/guides/scale.md.
 """
 
 from __future__ import annotations

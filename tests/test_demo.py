@@ -60,7 +60,7 @@ def right(comparison: Comparison, question: str) -> list[str]:
 
 
 def test_page_picture_and_terminal_begin_with_the_same_document_and_question() -> None:
-    picture = (ROOT / "docs" / "make_screenshot.py").read_text(encoding="utf-8")
+    picture = (ROOT / "scripts" / "docs" / "make_screenshot.py").read_text(encoding="utf-8")
     assert example_document() == ROOT / DEMO["DOC"]
     assert Path(DEMO["DOC"]).name in picture
     assert DEMO["ASK"] == EXAMPLE_QUESTIONS[0]

@@ -10,7 +10,7 @@ import pytest
 from rag_nodes.parsers import PRESETS
 
 ROOT = Path(__file__).parents[1]
-SCRIPT = runpy.run_path(str(ROOT / "docs" / "make_tables.py"))
+SCRIPT = runpy.run_path(str(ROOT / "scripts" / "docs" / "make_tables.py"))
 
 
 @pytest.mark.parametrize("page", SCRIPT["PAGES"], ids=lambda page: page.name)

@@ -43,7 +43,7 @@ def description() -> str:
     [
         beginning_of("README.md"),
         beginning_of("ARCHITECTURE.md"),
-        beginning_of("docs/README.md"),
+        beginning_of("docs/index.md"),
         description,
         lambda: rag_nodes.__doc__,
     ],

@@ -1,4 +1,4 @@
-"""A re-ingest works for what changed: the simulation of docs/scaling.md, made small."""
+"""A re-ingest works for what changed: the simulation of docs/guides/scale.md, made small."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_the_wheel_is_built_and_tried_before_a_change_is_accepted() -> None:
 def test_what_the_readme_shows_is_run_before_a_change_is_accepted() -> None:
     assert "make readme\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     page = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = runpy.run_path(str(ROOT / "docs" / "run_readme.py"))["blocks_of"](page)
+    blocks = runpy.run_path(str(ROOT / "scripts" / "docs" / "run_readme.py"))["blocks_of"](page)
     assert [kind for kind, _ in blocks] == ["sh", "python", "python", "sh"]
     assert blocks[0][1].startswith("pip install")
 

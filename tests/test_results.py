@@ -13,7 +13,7 @@ from rag_nodes.evaluation import Dataset, Passage, Question
 from rag_nodes.text.spans import Span
 
 ROOT = Path(__file__).parents[1]
-SCRIPT = runpy.run_path(str(ROOT / "docs" / "make_results.py"))
+SCRIPT = runpy.run_path(str(ROOT / "scripts" / "docs" / "make_results.py"))
 PAGE = SCRIPT["PAGE"].read_text(encoding="utf-8")
 # The script has put the folder of the benchmarks on the path.
 labelled_sets, kept = import_module("labelled_sets"), import_module("results.kept")
@@ -21,12 +21,12 @@ SETS = ["headed", "evidence_inference", "qmsum", "xquad", "chroma"]
 
 
 def test_the_tables_of_the_results_are_made_of_the_recalls_that_are_kept() -> None:
-    assert SCRIPT["with_tables"](PAGE) == PAGE, "run docs/make_results.py"
+    assert SCRIPT["with_tables"](PAGE) == PAGE, "run scripts/docs/make_results.py"
 
 
 def test_the_sentences_under_the_picture_are_made_of_them_too() -> None:
     page = SCRIPT["README"].read_text(encoding="utf-8")
-    assert SCRIPT["with_lead"](page) == page, "run docs/make_results.py"
+    assert SCRIPT["with_lead"](page) == page, "run scripts/docs/make_results.py"
     assert SCRIPT["lead"]() in page
 
 
@@ -37,7 +37,7 @@ def test_no_table_is_made_that_stands_nowhere() -> None:
 
 def test_the_picture_is_the_one_that_the_recalls_give() -> None:
     kept = SCRIPT["PICTURE"].read_text(encoding="utf-8")
-    assert SCRIPT["picture"]() == kept, "run docs/make_results.py"
+    assert SCRIPT["picture"]() == kept, "run scripts/docs/make_results.py"
     curves = ET.fromstring(kept).findall("{*}g[@data-set]")  # noqa: S314 -- our own file
     assert [one.get("data-set") for one in curves] == SETS
     assert "no size" in kept

@@ -1,4 +1,4 @@
-"""The picture of docs/evaluation.md and the sentences under it: what the example manual gives."""
+"""The picture of docs/concepts/evaluation.md, and its sentences: what the example manual gives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rag_nodes.evaluation.plan import BUDGETS, SIZES, EvaluationPlan
 from rag_nodes.parsers import COMPARED
 
 ROOT = Path(__file__).parents[1]
-SCRIPT = runpy.run_path(str(ROOT / "docs" / "make_size_curve.py"))
+SCRIPT = runpy.run_path(str(ROOT / "scripts" / "docs" / "make_size_curve.py"))
 PAGE = SCRIPT["PAGE"].read_text(encoding="utf-8")
 
 
@@ -24,14 +24,14 @@ def said() -> str:
 
 
 def test_the_sentences_of_the_page_are_those_of_the_report(said: str) -> None:
-    assert SCRIPT["with_sentences"](PAGE, said) == PAGE, "run docs/make_size_curve.py"
+    assert SCRIPT["with_sentences"](PAGE, said) == PAGE, "run scripts/docs/make_size_curve.py"
     assert said in PAGE
 
 
 def test_the_readme_shows_what_its_command_says_first() -> None:
     page = SCRIPT["README"].read_text(encoding="utf-8")
     assert SCRIPT["with_decision"](page, SCRIPT["decision"]()) == page, (
-        "run docs/make_size_curve.py"
+        "run scripts/docs/make_size_curve.py"
     )
     assert "\n> Take retrieval " in page
 

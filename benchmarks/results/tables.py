@@ -1,4 +1,4 @@
-"""The tables of docs/results.md, from the recalls that are kept."""
+"""The tables of benchmarks/results.md, from the recalls that are kept."""
 
 from __future__ import annotations
 
@@ -279,7 +279,7 @@ def lead() -> str:
     questions = sum(len(summary.kept[part].questions) for part in summary.parts)
     said = (
         f"*Share of the answer text within {MAIN:,} tokens, on [five labelled sets]"
-        f"(docs/results.md) with {questions:,} questions, in percentage points against the best "
+        f"(benchmarks/results.md) with {questions:,} questions, in percentage points against the best "
         "chunk size of each set (XQuAD, the encyclopaedia with its short articles: 200 tokens). "
         "The thick line is sentence selection, on average over the sets; the band is their range. "
         "All of it was measured with search by words (BM25, `--mode sparse`); the default mode is "

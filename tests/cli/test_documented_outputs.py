@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "make_outputs.py"))
+SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "docs" / "make_outputs.py"))
 
 
 @pytest.mark.parametrize("page", SCRIPT["PAGES"], ids=lambda page: page.name)
 def test_commands_print_what_the_page_shows(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "$ rag-nodes " in text
-    assert SCRIPT["made"](page) == text, "run docs/make_outputs.py"
+    assert SCRIPT["made"](page) == text, "run scripts/docs/make_outputs.py"
 
 
 def test_an_old_output_is_replaced_and_the_text_around_it_stays(tmp_path: Path) -> None:

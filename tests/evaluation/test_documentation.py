@@ -14,9 +14,9 @@ from rag_nodes.evaluation.diagnosis import REMEDIES, Reason
 from rag_nodes.readers import read
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "guides" / "evaluate.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "get-started" / "choose-chunking.md").read_text(encoding="utf-8")
 QUESTIONS = (ROOT / "docs" / "guides" / "questions.md").read_text(encoding="utf-8")
-CONCEPT = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+CONCEPT = (ROOT / "docs" / "concepts" / "evaluation.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])

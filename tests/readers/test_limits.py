@@ -12,7 +12,7 @@ from rag_nodes.readers import Limits, read
 from rag_nodes.readers.base import SLOWEST
 from rag_nodes.settings import Settings
 
-DOCS = Path(__file__).parents[2] / "docs" / "readers.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "formats.md"
 MEGABYTE = 1024 * 1024
 
 

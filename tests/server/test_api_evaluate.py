@@ -92,7 +92,7 @@ def test_the_reply_is_the_report_as_the_document_describes_it(client: httpx.Clie
 
 
 def test_the_documented_request_prints_the_documented_reply(client: httpx.Client) -> None:
-    page = (CORPUS.parents[1] / "docs" / "rest-and-mcp.md").read_text("utf-8")
+    page = (CORPUS.parents[1] / "docs" / "guides" / "rest-mcp.md").read_text("utf-8")
     (body,) = re.findall(r"-d '(.*?)' \\\n.*/evaluate \|", page)
     (shown,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
     file = ("files", ("ferry.pdf", (CORPUS / "ferry.pdf").read_bytes()))

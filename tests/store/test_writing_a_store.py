@@ -7,7 +7,7 @@ import pytest
 
 from rag_nodes.store import Engine
 
-DOCS = Path(__file__).parents[2] / "docs" / "writing-a-store.md"
+DOCS = Path(__file__).parents[2] / "docs" / "guides" / "custom-store.md"
 
 
 def test_the_engine_in_the_docs_is_the_one_that_is_tested() -> None:

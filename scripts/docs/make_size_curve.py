@@ -1,9 +1,9 @@
-"""Makes the picture of docs/evaluation.md, the sentences under it, and the decision in the README.
+"""Makes the picture of docs/concepts/evaluation.md, the sentences under it, and the decision in the README.
 
-`python docs/make_size_curve.py` evaluates the example manual with the defaults of
+`python scripts/docs/make_size_curve.py` evaluates the example manual with the defaults of
 `rag-nodes evaluate`, which takes half a minute. The sentences stand between two comments,
 `<!-- verdict -->` and `<!-- /verdict -->`, and `<!-- decision -->` and `<!-- /decision -->`.
-"""  # noqa: INP001 - a script, not a package
+"""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from rag_nodes.evaluation.report import EvaluationReport
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "examples" / "corpus" / "ferry.pdf"
 QUESTIONS = ROOT / "examples" / "corpus" / "ferry_questions.csv"
 PICTURE = ROOT / "docs" / "images" / "size-curve.svg"
-PAGE = ROOT / "docs" / "evaluation.md"
+PAGE = ROOT / "docs" / "concepts" / "evaluation.md"
 README = ROOT / "README.md"
 _DECISION = re.compile(r"(?<=<!-- decision -->\n).*?(?=<!-- /decision -->)", re.DOTALL)
 _SENTENCES = re.compile(r"(?<=<!-- verdict -->\n).*?(?=<!-- /verdict -->)", re.DOTALL)

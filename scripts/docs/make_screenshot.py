@@ -1,7 +1,7 @@
-"""Takes the README's picture of the app: `python docs/make_screenshot.py [light|dark]`.
+"""Takes the README's picture of the app: `python scripts/docs/make_screenshot.py [light|dark]`.
 
 Needs the development dependencies and a Chromium (`CHROMIUM_PATH`, or one on the path).
-"""  # noqa: INP001 - a script, not a package
+"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rag_nodes.apps import build_app
 from rag_nodes.server.serve import launch_options
 from rag_nodes.settings import Settings
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "examples" / "corpus" / "ferry.pdf"
 QUESTION = "When do quiet hours begin?"
 PICTURE = ROOT / "docs" / "images" / "compare.png"

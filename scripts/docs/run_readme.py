@@ -3,7 +3,7 @@
 `pip install …` is typed in the checkout, with the versions of constraints.txt. Every further block
 of Python or shell runs by itself in a folder outside, which has a copy of `examples`. Lines that
 begin with `make` are left out: CI runs those by themselves.
-"""  # noqa: INP001 - a script, not a package
+"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import tempfile
 import venv
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _HASHES = re.compile(r" \\$|^ +--hash=.*\n", re.MULTILINE)
 _SECONDS = 900

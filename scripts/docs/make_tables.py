@@ -2,7 +2,7 @@
 
 A table stands between two comments, `<!-- parsers -->` and `<!-- /parsers -->`; the README has a
 short one of some of them, between `<!-- some parsers -->` and `<!-- /some parsers -->`.
-"""  # noqa: INP001 - a script, not a package
+"""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from rag_nodes.parsers.offer import ranges_of
 from rag_nodes.parsers.presets import PRESETS
 
-ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "parsers.md")
+ROOT = Path(__file__).parents[2]
+PAGES = (ROOT / "README.md", ROOT / "docs" / "reference" / "parsers.md")
 SOME = ("retrieval", "heading", "token-overlap", "semantic", "sentence-window", "parent-child")
 _TABLE = re.compile(r"(?<=<!-- parsers -->\n).*?(?=\n<!-- /parsers -->)", re.DOTALL)
 _SHORT = re.compile(r"(?<=<!-- some parsers -->\n).*?(?=\n<!-- /some parsers -->)", re.DOTALL)

@@ -1,9 +1,9 @@
-"""Writes the tables of docs/results.md, and the README's picture, from the recalls that are kept.
+"""Writes the tables of benchmarks/results.md, and the README's picture, from the recalls that are kept.
 
-`python docs/make_results.py` needs no run and no data: `benchmarks/quality.py` has measured, and
+`python scripts/docs/make_results.py` needs no run and no data: `benchmarks/quality.py` has measured, and
 the recall of every question is kept in `benchmarks/results`. A table stands between two comments,
 `<!-- table: name -->` and `<!-- /table -->`.
-"""  # noqa: INP001 - a script, not a package
+"""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import re
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 from results.picture import picture  # noqa: E402 -- of the folder above
 from results.tables import TABLES, lead  # noqa: E402
 
-PAGE = ROOT / "docs" / "results.md"
+PAGE = ROOT / "benchmarks" / "results.md"
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "images" / "size-curves.svg"
 _TABLE = re.compile(r"(?<=<!-- table: )([a-z-]+)( -->\n).*?(?=<!-- /table -->)", re.DOTALL)

@@ -3,7 +3,7 @@
 A block of `console` has lines that begin with `$` and a command, each followed by what it prints.
 All commands of a page are run in their order, in one copy of `examples/corpus`. What differs from
 run to run, such as times and sizes on disk, stays as it is where nothing else changed.
-"""  # noqa: INP001 - a script, not a package
+"""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
-ROOT = Path(__file__).parents[1]
-PAGES = {ROOT / "docs" / "cli.md": 80, ROOT / "docs" / "operating.md": 100}
+ROOT = Path(__file__).parents[2]
+PAGES = {ROOT / "docs" / "guides" / "ingest.md": 80, ROOT / "docs" / "guides" / "operating.md": 100}
 """And how many characters wide a terminal is shown in each."""
 SERVER = "http://localhost:6333"
 """Where pages say that a Qdrant server is; the tests' own stands in for it."""
