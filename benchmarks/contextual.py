@@ -1,10 +1,10 @@
 """What it is worth to embed more than a chunk's text: headings, neighbours, summaries, contexts.
 
 On documentation with headings, chunks of the preset `retrieval`, search by meaning and by both.
-Recall of every question is kept in `benchmarks/results`, from which `scripts/docs/make_results.py` makes
-the table. Rows that ask a model are measured where one is configured (`RAG_NODES_LLM` and its
-like, see docs/guides/models.md) and left out where not: a mock's words mean nothing. What it was paid for
-is kept in the cache, and its tokens and price are printed.
+Recall of every question is kept in `benchmarks/results`; `scripts/docs/make_results.py` makes the
+table. Rows that ask a model are measured where one is configured (`RAG_NODES_LLM` and its
+like, see docs/guides/models.md) and left out where not: a mock's words mean nothing. What was paid
+for is kept in the cache, and its tokens and price are printed.
 
     python benchmarks/contextual.py --data FOLDER --pages PAGES.json --cache FOLDER
 """

@@ -1,8 +1,8 @@
 """The same systems on questions that nothing was tuned on: is their order the same?
 
 87 questions in seven languages about eleven free manuals, written before any result on them was
-seen. Recall of every question is kept in `benchmarks/results`, from which `scripts/docs/make_results.py`
-makes the tables.
+seen. Recall of every question is kept in `benchmarks/results`; `scripts/docs/make_results.py` makes
+the tables.
 
     python benchmarks/fresh_documents.py FOLDER
     python benchmarks/fresh.py FOLDER

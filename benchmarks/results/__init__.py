@@ -1,1 +1,1 @@
-"""What `quality.py` measured, kept per question, and what is made of it for benchmarks/results.md."""
+"""What `quality.py` measured, kept per question, and the tables made of it."""

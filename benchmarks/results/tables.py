@@ -279,8 +279,8 @@ def lead() -> str:
     questions = sum(len(summary.kept[part].questions) for part in summary.parts)
     said = (
         f"*Share of the answer text within {MAIN:,} tokens, on [five labelled sets]"
-        f"(benchmarks/results.md) with {questions:,} questions, in percentage points against the best "
-        "chunk size of each set (XQuAD, the encyclopaedia with its short articles: 200 tokens). "
+        f"(benchmarks/results.md) with {questions:,} questions, in percentage points against the "
+        "best size of each set (XQuAD, the encyclopaedia with its short articles: 200 tokens). "
         "The thick line is sentence selection, on average over the sets; the band is their range. "
         "All of it was measured with search by words (BM25, `--mode sparse`); the default mode is "
         f"`hybrid`. There sentence selection finds {mean.mean:.1f} percentage points more (95 % "

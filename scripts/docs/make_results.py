@@ -1,8 +1,7 @@
-"""Writes the tables of benchmarks/results.md, and the README's picture, from the recalls that are kept.
+"""Writes the tables of benchmarks/results.md, and the picture of the README, from kept recalls.
 
-`python scripts/docs/make_results.py` needs no run and no data: `benchmarks/quality.py` has measured, and
-the recall of every question is kept in `benchmarks/results`. A table stands between two comments,
-`<!-- table: name -->` and `<!-- /table -->`.
+It needs no run and no data: `benchmarks/quality.py` measured, and the recall of every question is
+kept in `benchmarks/results`. A table stands between `<!-- table: name -->` and `<!-- /table -->`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Makes the picture of docs/concepts/evaluation.md, the sentences under it, and the decision in the README.
+"""Makes the picture and sentences of docs/concepts/evaluation.md, and the README's decision.
 
 `python scripts/docs/make_size_curve.py` evaluates the example manual with the defaults of
 `rag-nodes evaluate`, which takes half a minute. The sentences stand between two comments,

@@ -46,7 +46,7 @@ class Store:
     the place does not answer, is damaged or full.
 
     Args:
-        engine: keeps the points and ranks them; see `docs/guides/custom-store.md` for one of your own.
+        engine: keeps the points and ranks them; `docs/guides/custom-store.md` has one.
 
     Attributes:
         engine: the same.
