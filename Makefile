@@ -131,13 +131,15 @@ lock: $(BIN)/uv ## compile constraints.txt from pyproject.toml
 		--python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade \
 		--output-file constraints.txt
 
-wheel: $(BIN)/uv ## build the wheel in dist/, and try it in an environment of its own
+wheel: $(BIN)/uv ## build both wheels in dist/, and try them in an environment of their own
 	rm -rf dist
 	$(BIN)/uv build --quiet --wheel --out-dir dist
+	$(BIN)/uv build --quiet --wheel --out-dir dist parsers
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python artefacts/wheel
 	$(BIN)/uv pip install --quiet --python artefacts/wheel/bin/python --constraint constraints.txt \
-		"$$(echo dist/*.whl)[qdrant]"
+		"$$(echo dist/rag_nodes-*.whl)[qdrant]" dist/llama_index_node_parser_rag_nodes-*.whl
 	artefacts/wheel/bin/rag-nodes compare examples/corpus/manual.md --ask "How do I start?"
+	artefacts/wheel/bin/python -c 'from llama_index.node_parser.rag_nodes import *; AutoNodeParser()'
 
 readme: $(BIN)/uv ## run what the README shows, in an environment that its install line makes
 	$(BIN)/python scripts/docs/run_readme.py

@@ -9,7 +9,8 @@ from sybil.parsers.markdown import PythonCodeBlockParser
 from sybil.parsers.rest import DocTestParser
 
 _documents = Sybil(
-    parsers=[PythonCodeBlockParser()], patterns=["README.md", "docs/*.md", "docs/**/*.md"]
+    parsers=[PythonCodeBlockParser()],
+    patterns=["README.md", "parsers/README.md", "docs/*.md", "docs/**/*.md"],
 )
 _docstrings = Sybil(
     parsers=[DocTestParser(optionflags=ELLIPSIS)],

@@ -7,6 +7,8 @@ import runpy
 import tomllib
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).parents[1]
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 MODULES = {
@@ -88,6 +90,48 @@ def test_the_app_brings_what_opens_a_file_and_keeps_its_chunks() -> None:
     wanted = " ".join(project["optional-dependencies"]["app"])
     (ours,) = re.findall(r"rag-nodes\[(.+?)\]", wanted)
     assert {"pdf", "docx", "html", "qdrant"} <= set(ours.split(","))
+
+
+def test_one_version_stands_in_all_that_is_published() -> None:
+    projects = [ROOT / "pyproject.toml", ROOT / "parsers" / "pyproject.toml"]
+    ours, thin = (
+        tomllib.loads(one.read_text(encoding="utf-8"))["project"]["version"] for one in projects
+    )
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"]
+    assert ours == thin == cited
+
+
+def test_what_the_package_index_shows_of_the_readme_has_no_link_that_is_dead_there() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    hook = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    relative = re.compile(r"\]\((?!https?://|#)")
+    assert relative.search(page)
+    for one in hook["substitutions"]:
+        page = re.sub(one["pattern"], one["replacement"], page)
+    assert not relative.search(page)
+
+
+def test_a_release_is_built_from_what_passed_the_same_command_as_every_change() -> None:
+    workflows = ROOT / ".github" / "workflows"
+    for name in ("test", "release"):
+        flow = yaml.safe_load((workflows / f"{name}.yml").read_text(encoding="utf-8"))
+        first = next(iter(flow["jobs"].values()))
+        assert {"run": "bash .ci/run"} in first["steps"], name
+    flow = yaml.safe_load((workflows / "release.yml").read_text(encoding="utf-8"))
+    assert flow["jobs"]["publish"]["needs"] == "build"
+
+
+def test_every_placeholder_of_the_owner_is_named_where_a_release_is_explained() -> None:
+    said = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Release")[2]
+    files = [*ROOT.glob("*.*"), *(ROOT / ".github").rglob("*.yml"), *(ROOT / "parsers").glob("*.*")]
+    with_owner = [
+        one.relative_to(ROOT).as_posix()
+        for one in files
+        if one.is_file() and "/OWNER" in one.read_text(encoding="utf-8")
+    ]
+    assert with_owner
+    assert [one for one in with_owner if f"`{one}`" not in said] == []
 
 
 def _distribution(requirement: str) -> str:
