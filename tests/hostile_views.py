@@ -64,7 +64,7 @@ class Seen(HTMLParser):
         self.attributes: set[tuple[str, str | None]] = set()
         self.text = ""
         self.other: list[str] = []
-        self.feed(html)
+        self.feed(str(html))
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

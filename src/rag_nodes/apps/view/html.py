@@ -1,27 +1,24 @@
 """A small HTML writer in which text is escaped unless it was made here."""
 
+# ruff: noqa: S704 - what makes HTML of text
 from __future__ import annotations
 
 import html
 import re
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup as Html
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from markupsafe import Markup
+__all__ = ["Html", "drawn", "escape", "exactly", "join", "name_of", "tag", "visible"]
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Control characters, and half characters no encoder takes."""
 _TEMPLATE = str.maketrans({"$": "&#36;", "{": "&#123;", "}": "&#125;", "`": "&#96;"})
 """Gradio's HTML component fills templates in the browser: ours must not look like one."""
 _VOID = frozenset({"br", "hr"})
-
-
-class Html(str):
-    """Text that is HTML already; only this module makes it."""
-
-    __slots__ = ()
 
 
 def escape(text: str) -> Html:
@@ -32,7 +29,7 @@ def escape(text: str) -> Html:
 def exactly(text: str) -> Html:
     """The same with one character on the page for each of the text, as browsers count."""
     # HTML makes one of a carriage return and the end of line behind it, unless it is named.
-    return Html(escape(text).replace("\r\n", "&#13;\n"))
+    return Html(str(escape(text)).replace("\r\n", "&#13;\n"))
 
 
 def visible(text: str) -> str:
@@ -64,8 +61,8 @@ def join(children: Iterable[str | None]) -> Html:
     )
 
 
-def drawn(markup: Markup) -> Html:
-    """A picture that another module of ours wrote, in which text is escaped already."""
+def drawn(markup: Html) -> Html:
+    """What another module of ours wrote, in which text is escaped already, kept from Gradio."""
     return Html(str(markup).translate(_TEMPLATE))
 
 

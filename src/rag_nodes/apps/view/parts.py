@@ -19,7 +19,11 @@ _COLOURS = 6
 def colour_of(parser: str) -> str:
     """The class that carries the parser's colour, the same everywhere."""
     names, preset = parser_names(), preset_of(parser)
-    position = names.index(preset) if preset in names else len(names) + sum(map(ord, preset))
+    position = (
+        names.index(preset)
+        if preset in names
+        else len(names) + sum(preset.encode("utf-8", "replace"))
+    )
     position += _COLOURS // 2 if is_second(parser) else 0  # another one than the first copy's
     return f"rn-c{position % _COLOURS + 1}"
 
