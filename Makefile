@@ -31,7 +31,7 @@ RUNTIME := pdf,docx,html,firecrawl,qdrant,openai,evaluate,fast
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo app quick test test-deep test-compat test-newest bench check format lock wheel readme clean
+.PHONY: help demo app quick test test-deep test-compat test-newest harden bench check format lock wheel readme clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -100,6 +100,14 @@ bench: .venv/installed-dev ## speed of our parsers next to their peers, as ratio
 
 test-deep: .venv/installed-dev ## the laws over thousands of generated documents
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/parsers tests/text
+
+harden: .venv/installed-dev ## the long forms of docs/security.md: kills, faults, users, generated input; hours
+	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/hardening tests/parsers tests/text tests/readers tests/query tests/evaluation
+	$(BIN)/python benchmarks/kills.py --kills 100
+	$(BIN)/python benchmarks/kills.py --kills 100 --engine workers
+	$(BIN)/python benchmarks/pathological.py --size 10 --deadline 60
+	$(BIN)/python benchmarks/endurance.py
+	$(BIN)/python benchmarks/visitors.py --visitors 20 --minutes 30
 
 # A core of LlamaIndex beside the installed one: $(1) is how uv resolves what pyproject.toml asks for.
 CORE = $(shell sed -n 's/.*"\(llama-index-core>=[^"]*\)".*/\1/p' pyproject.toml)
