@@ -13,7 +13,7 @@ from tests.evaluation.labelled import corpus
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.leads import Interval
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.evaluation.page import cell_of, html_of, size_curve
+from rag_nodes.evaluation.page import cell_of, html_of, matrix, size_curve
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
@@ -69,24 +69,29 @@ def test_the_decision_comes_first_then_its_cost_then_how_to_use_it(
     assert places == sorted(places)
 
 
-def test_the_matrix_has_the_questions_that_differ_and_each_cell_leads_to_its_passage(
+def test_the_matrix_begins_with_what_is_taken_and_with_what_parts_the_rows(
+    report: EvaluationReport,
+) -> None:
+    rows, lines = matrix(replace(report, decision=replace(report.decision, take="large")))
+    assert [row.name for row in rows] == ["large", "small"]
+    assert sorted(one.number for one in lines) == [*range(1, len(report.questions) + 1)]
+    gaps = [abs(one.cells[0].points - one.cells[1].points) for one in lines]
+    assert gaps == sorted(gaps, reverse=True)
+
+
+def test_the_page_has_the_questions_that_differ_and_each_cell_leads_to_its_passage(
     report: EvaluationReport,
 ) -> None:
     page = html_of(report)
     tags = tags_of(page)
-    rows = [report.row("small"), report.row("large")]
-    grades = [
-        [cell_of(report, row.outcomes[at], question).grade for row in rows]
-        for at, question in enumerate(report.questions)
-    ]
-    differing = [one for one in grades if len(set(one)) > 1]
+    differing = [one for one in matrix(report).lines if one.differs]
     cells = [attributes for tag, attributes in tags if tag == "a" and "class" in attributes]
     assert len(differing) >= 2
     shown = [str(cell["class"]).removeprefix("cell ") for cell in cells]
-    assert sorted(shown) == sorted(grade for one in differing for grade in one)
+    assert shown == [cell.grade for one in differing for cell in one.cells]
     places = {attributes["id"] for _, attributes in tags if "id" in attributes}
     assert {str(cell["href"])[1:] for cell in cells} <= places
-    alike = sum(small == large != "found" for small, large in grades)
+    alike = sum(not one.differs and one.cells[0].grade != "found" for one in matrix(report).lines)
     assert f"none finds {alike} whole" in page
 
 
@@ -134,6 +139,21 @@ def test_the_plot_has_a_line_with_a_band_per_strategy_and_a_ring_around_what_is_
     assert plot.count('class="ring"') == 1
     assert plot.index('data-column="large"') < plot.index('class="ring"')
     assert ">100</text>" in plot
+
+
+def test_a_point_leads_where_it_is_told_to(report: EvaluationReport) -> None:
+    plot = size_curve(report, link=lambda row: f"#{row.name}&" if row.role == "size" else "")
+    links = re.findall(r'<a href="([^"]+)">', plot)
+    assert links == [f"#{row.name}&amp;" for row in report.rows if row.role == "size"]
+
+
+def test_probes_have_a_curve_that_says_what_it_was_measured_with_and_drafts_have_none(
+    report: EvaluationReport,
+) -> None:
+    probed = size_curve(replace(report, dataset={**report.dataset, "probed": 700}))
+    assert "by keywords of passages of 700 characters" in probed
+    drafts = {**report.dataset, "drafts": report.dataset["questions"]}
+    assert size_curve(replace(report, dataset=drafts)) == ""
 
 
 def test_sentences_are_a_level_line_in_the_colour_of_their_parser(

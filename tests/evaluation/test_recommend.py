@@ -6,15 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from llama_index.core import MockEmbedding, VectorStoreIndex
 from llama_index.core.node_parser import SentenceSplitter
 from tests.evaluation.labelled import corpus
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation import Dataset, recommend
-from rag_nodes.evaluation.columns import REFERENCE
+from rag_nodes.evaluation.columns import REFERENCE, Searched
 from rag_nodes.evaluation.drafts.probes import CHARACTERS, probes
 from rag_nodes.evaluation.gates import under
 from rag_nodes.evaluation.plan import EvaluationPlan, of_probes
+from rag_nodes.evaluation.run import standing
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.preset_files import preset_in
 from rag_nodes.query import QueryOptions
@@ -154,3 +156,22 @@ def test_by_keywords_of_passages_the_best_is_likely_and_nothing_is_compared(
     assert report.contrasts == ()
     assert {one.outcome for one in under(report, "recall@60=0.01")} == {"cannot tell"}
     assert "keywords of passages are no questions" in under(report, "recall@60=0.01")[0].words
+
+
+def test_what_finds_as_it_stands_is_a_row_beside_the_sizes_of_others(dataset: Dataset) -> None:
+    index = VectorStoreIndex.from_documents(dataset.documents, embed_model=MockEmbedding(8))
+    by_words = Searched(get_parser("heading"), QueryOptions(mode="sparse"), at_sizes=False)
+    columns = {"mine": index, "words": by_words, "recursive": get_parser("recursive")}
+    rows = recommend(dataset, columns, plan=SMALL).rows
+    names = ["retrieval", "mine", "words", "recursive at 30", "recursive at 300", REFERENCE]
+    assert [row.name for row in rows] == names
+    assert not any(row.error for row in rows)
+
+
+def test_before_anything_is_measured_the_default_stands_and_says_that_it_was_not_tried() -> None:
+    decision = standing()
+    assert (decision.take, decision.grade) == ("retrieval", "not shown")
+    assert "nothing was tried" in decision.words
+    preset = preset_in(decision.preset)
+    assert preset.make().fingerprint == get_parser("retrieval").fingerprint
+    assert preset.query["budget"] == EvaluationPlan().budget

@@ -104,15 +104,18 @@ def variants_of(
 def by_vectors(
     columns: Mapping[str, object], options: QueryOptions, vectors: Sequence[str]
 ) -> dict[str, object]:
-    """Each column by each embedding of its chunks, by name; the same columns for one or none."""
+    """Each column by each embedding of its chunks; the same columns for one embedding or none."""
     wanted = dict.fromkeys(vectors)
     if len(wanted) <= 1:
         return dict(columns)
-    return {
-        f"{name} by {vector}": Searched(column, replace(options, vector=vector))
-        for name, column in columns.items()
-        for vector in wanted
-    }
+    found: dict[str, object] = {}
+    for name, column in columns.items():
+        if isinstance(column, Searched):  # in a way of its own
+            found[name] = column
+        else:
+            each = {one: replace(options, vector=one) for one in wanted}
+            found |= {f"{name} by {one}": Searched(column, how) for one, how in each.items()}
+    return found
 
 
 def in_both_ways(columns: Mapping[str, object], options: QueryOptions) -> dict[str, object]:

@@ -6,12 +6,13 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from rag_nodes.columns import finds
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.assembly import assemble
-from rag_nodes.evaluation.columns import Searched, by_vectors, placed_in, variants_of
+from rag_nodes.evaluation.columns import Searched, Variant, by_vectors, placed_in, variants_of
 from rag_nodes.evaluation.measuring import Recipe
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
-from rag_nodes.evaluation.report import EvaluationReport
+from rag_nodes.evaluation.report import EvaluationReport, ReportDecision
 from rag_nodes.evaluation.rows import kept_in, rows_of, workers_for
 from rag_nodes.evaluation.sizes import without_overlap
 from rag_nodes.models import settled
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
-    from rag_nodes.evaluation.columns import Variant
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.judging import Judging
     from rag_nodes.executors import Executor
@@ -150,7 +150,8 @@ def recommend(
 
     Args:
         dataset: documents and questions; or keywords of passages, see `Dataset.answers`.
-        parsers: by name: ours, and splitters of other packages; None for `SWEPT`.
+        parsers: by name: ours, and splitters of other packages; None for `SWEPT`. What finds as it
+            stands, see `evaluate`, and `Searched` columns are measured as they are.
         plan: budgets, sizes, and how is searched; None for the defaults. Where its options name a
             granularity all rows are read so.
         vectors: by which embeddings of the chunks every row is searched, see `FurtherVectors`; ()
@@ -162,19 +163,45 @@ def recommend(
         RagNodesError: as for `evaluate`.
     """
     plan = replace(plan or EvaluationPlan(), target=None, chosen_from="sizes")
+    first = {DEFAULT_PARSER: _standard(plan)}
+    read = plan.options.granularity or "chunks"
+    plan = replace(plan, options=replace(plan.options, granularity=read))
+    given = parsers or {name: get_parser(name) for name in SWEPT}
+    sized = {_sized(name, parser, given): _without_overlap(parser)
+             for name, parser in given.items()}  # fmt: skip
+    columns = by_vectors(sized, plan.options, vectors)
+    return evaluate(dataset, {**first, **columns}, plan=plan, **options)
+
+
+def standing(plan: EvaluationPlan | None = None) -> ReportDecision:
+    """What to take before anything was measured: the preset `retrieval`, by sentences."""
+    plan = plan or EvaluationPlan()
+    searched = _standard(plan)
+    variant = Variant(DEFAULT_PARSER, "own", as_parser(searched.parser), options=searched.options)
+    words = (
+        f"Take {DEFAULT_PARSER} (recursive, 200 tokens, read by sentences): it is the default, "
+        "and nothing was tried on these documents yet."
+    )
+    return ReportDecision(
+        DEFAULT_PARSER, None, "not shown", words, preset=_preset_of(variant, plan)
+    )
+
+
+def _standard(plan: EvaluationPlan) -> Searched:
+    """The preset that stands, as it is ingested and asked by default: by sentences."""
     read = plan.options.granularity
     usual = replace(plan.options, top_k=None, budget=plan.budget, granularity=None).reads_sentences
-    standard = replace(
+    options = replace(
         plan.options, granularity=read or ("sentences" if usual else "chunks"),
         top_k=None, budget=plan.budget,
     )  # fmt: skip
-    plan = replace(plan, options=replace(plan.options, granularity=read or "chunks"))
-    given = parsers or {name: get_parser(name) for name in SWEPT}
-    sized = {_sized(name, parser, given): without_overlap(as_parser(parser))
-             for name, parser in given.items()}  # fmt: skip
-    columns = by_vectors(sized, plan.options, vectors)
-    first = {DEFAULT_PARSER: Searched(get_parser(DEFAULT_PARSER), standard, at_sizes=False)}
-    return evaluate(dataset, {**first, **columns}, plan=plan, **options)
+    return Searched(get_parser(DEFAULT_PARSER), options, at_sizes=False)
+
+
+def _without_overlap(column: object) -> object:
+    """A parser whose chunks share nothing; what finds or is searched as it stands stays so."""
+    is_told = isinstance(column, Searched) or finds(column)
+    return column if is_told else without_overlap(as_parser(column))
 
 
 def _sized(name: str, parser: object, given: Mapping[str, object]) -> str:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from rag_nodes.evaluation.diagnosis import REMEDIES
-from rag_nodes.evaluation.page.plots import line_colour, size_curve
+from rag_nodes.evaluation.page.plots import line_colour, size_curve, templates
 from rag_nodes.evaluation.report import Outcome
 from rag_nodes.evaluation.scoring import FOUND
 from rag_nodes.evaluation.wording import LEGEND, counted, ends, points
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from jinja2 import Template
+    from collections.abc import Iterator, Mapping
 
     from rag_nodes.evaluation.report import EvaluationReport, Row
 
@@ -93,35 +88,61 @@ class MatrixLine(NamedTuple):
         return min(found) - max(found), sum(found)
 
 
+class Matrix(NamedTuple):
+    """The best row of each strategy, what is taken first of its own, and all questions in them.
+
+    `lines` begin with what parts the rows most.
+    """
+
+    rows: tuple[Row, ...]
+    lines: tuple[MatrixLine, ...]
+
+
+def matrix(report: EvaluationReport) -> Matrix:
+    """What each strategy found, question by question."""
+    own = [row for row in report.of_role("own") if not row.error]
+    ranked = sorted(own, key=lambda row: (row.name == report.decision.take, row.mean))
+    best = {row.column: row.name for row in ranked}  # of each strategy, or the one that is taken
+    rows = [row for row in own if row.name in best.values()]
+    rows.sort(key=lambda row: row.name != report.decision.take)
+    outcomes = [{one.question: one for one in row.outcomes} for row in rows]
+    lines = [
+        MatrixLine(number, question, tuple(cell_of(report, of[question["id"]], question)
+                                           for of in outcomes))
+        for number, question in enumerate(report.questions, 1) if rows
+    ]  # fmt: skip
+    return Matrix(tuple(rows), tuple(sorted(lines, key=lambda one: one.hardness)))
+
+
 def html_of(report: EvaluationReport) -> str:
     """The report as one HTML file without a script and without a request to anywhere.
 
     Everything out of documents and questions is escaped.
     """
-    own = [row for row in report.of_role("own") if not row.error]
-    ranked = sorted(own, key=lambda row: (row.name == report.decision.take, row.mean))
-    best = {row.column: row.name for row in ranked}  # of each strategy, or the one that is taken
-    rows = [row for row in own if row.name in best.values()]
-    lines = sorted(_lines(report, rows), key=lambda one: one.hardness)
+    rows, lines = matrix(report)
     differing = [one for one in lines if one.differs]
-    return _page().render(
-        report=report,
-        rows=rows,
-        pictures=[size_curve(report), size_curve(report, narrow=True)],
-        differing=[differing[:_MOST], differing[_MOST:]],
-        missed=[one for one in lines if not one.differs and one.cells[0].grade != "found"],
-        found=sum({cell.grade for cell in one.cells} == {"found"} for one in lines),
-        reasons=[reason for reason in REMEDIES if any(reason in row.reasons for row in rows)],
-        remedies=REMEDIES,
-        kinds=report.kinds(),
-        names={one["id"]: one["name"] for one in report.documents},
-        texts={one["id"]: one["text"] for one in report.questions},
-        budgets=[f"recall@{budget}" for budget in report.settings["budgets"]],
-        legend=LEGEND,
-        counted=counted,
-        points=points,
-        ends=ends,
-        colour=lambda column: line_colour(report, column),
+    return (
+        templates()
+        .get_template("page.html.j2")
+        .render(
+            report=report,
+            rows=rows,
+            pictures=[size_curve(report), size_curve(report, narrow=True)],
+            differing=[differing[:_MOST], differing[_MOST:]],
+            missed=[one for one in lines if not one.differs and one.cells[0].grade != "found"],
+            found=sum({cell.grade for cell in one.cells} == {"found"} for one in lines),
+            reasons=[reason for reason in REMEDIES if any(reason in row.reasons for row in rows)],
+            remedies=REMEDIES,
+            kinds=report.kinds(),
+            names={one["id"]: one["name"] for one in report.documents},
+            texts={one["id"]: one["text"] for one in report.questions},
+            budgets=[f"recall@{budget}" for budget in report.settings["budgets"]],
+            legend=LEGEND,
+            counted=counted,
+            points=points,
+            ends=ends,
+            colour=lambda column: line_colour(report, column),
+        )
     )
 
 
@@ -141,27 +162,6 @@ def cell_of(report: EvaluationReport, outcome: Outcome, question: Mapping[str, A
     remedy = "" if report.by_drafts else REMEDIES[outcome.reason]  # type: ignore[index] # one of them
     pieces = tuple(_pieces(outcome, question))
     return Cell(grade, 100 * recall, f"{outcome.reason}{rank}", remedy, pieces)
-
-
-@cache
-def _page() -> Template:
-    """The template; everything put into it is escaped."""
-    environment = Environment(
-        loader=PackageLoader("rag_nodes.evaluation.page", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("page.html.j2")
-
-
-def _lines(report: EvaluationReport, rows: Sequence[Row]) -> Iterator[MatrixLine]:
-    outcomes = [{one.question: one for one in row.outcomes} for row in rows]
-    for number, question in enumerate(report.questions, 1):
-        cells = [cell_of(report, of[question["id"]], question) for of in outcomes]
-        if cells:
-            yield MatrixLine(number, question, tuple(cells))
 
 
 def _pieces(outcome: Outcome, question: Mapping[str, Any]) -> Iterator[Piece]:
