@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag_nodes.errors import (
     RagNodesError,
@@ -30,13 +30,18 @@ from rag_nodes.processes import (
     unpack_error,
 )
 from rag_nodes.readers.base import Limits, Reading
-from rag_nodes.readers.kinds import ReadOptions, libraries_of, read_here
+from rag_nodes.readers.kinds import ReadOptions, libraries_of, read_here, typed_errors
+from rag_nodes.readers.pdf.picture import PagePicture, draw_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+Answer = TypeVar("Answer")
+
 MODEL = 4
 """Times the seconds that a layout model may take: it is that much slower than anything else."""
+PAGE_SECONDS = 20.0
+"""Seconds that one page may take to be drawn; it takes less than one."""
 KEPT = 2
 """Children kept for later files; each holds some 250 MB once it has read a PDF."""
 AT_ONCE = max(2, min(4, os.cpu_count() or 1))
@@ -95,18 +100,50 @@ class ReaderPool:
         Arguments and errors are those of `read`.
         """
         seconds = limits.seconds_for(path.stat().st_size) * (MODEL if options.layout else 1)
+        asked = {"options": options._asdict()}
+        return self._results(path, limits, seconds, asked, unpack, started)
+
+    def draw(self, path: Path, number: int, text: str, limits: Limits, dpi: int) -> PagePicture:
+        """Draw a page of a PDF and find the characters of its text on it.
+
+        Args:
+            path: an existing file.
+            number: of the page, counted from 1.
+            text: what the document says there; see `rag_nodes.readers.pdf.picture.draw_page`.
+            limits: of memory; of time `PAGE_SECONDS`.
+            dpi: pixels per inch.
+
+        Raises:
+            ReadError: of the same kinds as of `read`.
+            CancelledError: see `interruptible`.
+        """
+        asked = {"page": {"number": number, "text": text, "dpi": dpi}}
+        with self._leases.take(_doing(path)):
+            (drawn,) = self._results(path, limits, PAGE_SECONDS, asked, PagePicture.unpack)
+        return drawn
+
+    def _results(
+        self,
+        path: Path,
+        limits: Limits,
+        seconds: float,
+        asked: dict[str, Any],
+        undo: Callable[[Any], Answer],
+        started: Callable[[], None] = lambda: None,
+    ) -> Iterator[Answer]:
+        """What a child says to a request about a file; an answer that is none counts as a crash."""
         request = {
             "kind": path.suffix.lower(),
             "path": str(path),
             # The child was started for an earlier file, perhaps elsewhere.
             "folder": None if path.is_absolute() else str(Path.cwd()),
             "limits": asdict(limits),
-            "options": options._asdict(),
             "seconds": seconds,
+            **asked,
         }
         try:
             for result in self._children.results(request, seconds, _doing(path), started):
-                yield unpack(result)
+                yield undo(result)
         except RagNodesError:
             raise
         except ChildExpiredError as error:
@@ -141,10 +178,14 @@ def _prepared(request: dict[str, Any]) -> int:
 
 
 def _read(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    limits, options = Limits(**request["limits"]), ReadOptions(**request["options"])
+    path, limits = Path(request["path"]), Limits(**request["limits"])
     if request["folder"] is not None:
         os.chdir(request["folder"])
-    for outcome in read_here(Path(request["path"]), limits, options):
+    if page := request.get("page"):
+        with typed_errors(path):
+            yield draw_page(path, limits=limits, **page).pack()
+        return
+    for outcome in read_here(path, limits, ReadOptions(**request["options"])):
         yield pack(outcome)
 
 

@@ -50,8 +50,8 @@ _BOLD_NAME = re.compile(r"bold|black|heavy|demi", re.IGNORECASE)
 _MONO_NAME = re.compile(r"mono|courier|consol|typewriter|cmtt", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s\u00a0]+")
 _LEADERS = re.compile(r"(?:[ \u00a0]?[.\u2026\u00b7]){4,}[ \u00a0]*")
-_SYMBOL_BULLETS = str.maketrans(dict.fromkeys("\uf0b7\uf0a7\uf0d8\uf02d\uf0fc\uf076\uf06e", "•"))
-_LIGATURES = str.maketrans(
+SYMBOL_BULLETS = str.maketrans(dict.fromkeys("\uf0b7\uf0a7\uf0d8\uf02d\uf0fc\uf076\uf06e", "•"))
+LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
 )
 
@@ -82,12 +82,18 @@ def extract(path: Path, limits: Limits) -> Extracted:
         ReadMemoryError: no memory is left for a page.
     """
     with opened(path, limits) as document:
-        return _extract(load_pymupdf(), document, path, limits)
+        return _extract(document, path, limits)
 
 
-def _extract(pymupdf: ModuleType, document: Any, path: Path, limits: Limits) -> Extracted:
+def text_flags() -> int:
+    """What PyMuPDF is to give of a page, in this and in every other look at its characters."""
+    pymupdf = load_pymupdf()
     # Images stay out: with them extraction is ten times slower. Ligatures are spelled out.
-    flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
+    return int(pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP)
+
+
+def _extract(document: Any, path: Path, limits: Limits) -> Extracted:
+    flags = text_flags()
     pages: list[PdfPage] = []
     failures: dict[int, str] = {}
     silent: list[int] = []
@@ -235,7 +241,7 @@ def _clean(text: str) -> str:
     """One kind of blank, spelled-out ligatures, real bullets, short dot leaders."""
     body = text.rstrip()
     ending = "\u00ad" if body.endswith("\u00ad") else ""  # a soft hyphen matters at the end only
-    body = body.replace("\u00ad", "").translate(_LIGATURES).translate(_SYMBOL_BULLETS)
+    body = body.replace("\u00ad", "").translate(LIGATURES).translate(SYMBOL_BULLETS)
     return _BLANKS.sub(" ", _LEADERS.sub(" ... ", body)).strip() + ending
 
 

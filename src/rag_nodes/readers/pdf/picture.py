@@ -1,0 +1,135 @@
+"""One page of a PDF as a picture, with the places of its text on it.
+
+A page may be a bomb, so it is drawn in the child process that reads files, see `ReaderPool.draw`.
+"""
+
+from __future__ import annotations
+
+import base64
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from rag_nodes.errors import CorruptFileError, ReadMemoryError
+from rag_nodes.readers.base import Limits
+from rag_nodes.readers.pdf.extract import first_line, is_out_of_memory, opened
+from rag_nodes.readers.pdf.places import Glyphs, page_glyphs
+from rag_nodes.text.alignment import align
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+MOST_PIXELS = 2_000
+"""Pixels of the longer side of a page, whatever is asked for."""
+POINTS = 72
+"""Of an inch."""
+LIMITS = Limits(memory_bytes=1024**3)
+"""Of one page."""
+KEPT = 8
+"""Pages of a visitor that are kept, so that turning back costs nothing."""
+
+
+class PagePicture(NamedTuple):
+    """A page as it is printed.
+
+    Attributes:
+        png: the picture.
+        width: of the page, in points.
+        height: likewise.
+        glyphs: its characters.
+        places: for each character of the page's text the position of its glyph, -1 for none.
+    """
+
+    png: bytes
+    width: float
+    height: float
+    glyphs: Glyphs
+    places: list[int]
+
+    def pack(self) -> dict[str, Any]:
+        """The same as what JSON can hold."""
+        boxes = [round(10 * edge) for box in self.glyphs.boxes for edge in box]
+        return {
+            **self._asdict(),
+            "png": base64.b64encode(self.png).decode(),
+            "glyphs": [self.glyphs.text, boxes, self.glyphs.lines],
+        }
+
+    @classmethod
+    def unpack(cls, data: Mapping[str, Any]) -> Self:
+        """Undo `pack`; raises ValueError where this is none."""
+        try:
+            text, edges, lines = data["glyphs"]
+            numbers = [float(edge) / 10 for edge in edges]
+            boxes = list(zip(*(iter(numbers),) * 4, strict=True))
+            places = [int(one) for one in data["places"]]
+            if not len(text) == len(boxes) == len(lines) > max(places, default=-1):
+                raise ValueError("a picture whose parts do not fit")
+            return cls(
+                base64.b64decode(data["png"]),
+                float(data["width"]),
+                float(data["height"]),
+                Glyphs(text, boxes, lines),
+                places,
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not a picture of a page: {error}") from error
+
+
+def draw_page(path: Path, *, number: int, text: str, dpi: int, limits: Limits) -> PagePicture:
+    """Draw a page in this process.
+
+    Args:
+        path: an existing file.
+        number: of the page, counted from 1.
+        text: what the document says there, from the start of this page to that of the next.
+        dpi: pixels per inch; less where the longer side would have more than `MOST_PIXELS`.
+        limits: see `extract`.
+
+    Raises:
+        ReadError: the file cannot be opened, has no such page, or MuPDF cannot draw it.
+    """
+    with opened(path, limits) as document:
+        if not 1 <= number <= document.page_count:
+            raise CorruptFileError(path, f"it has no page {number}")
+        try:
+            page = document[number - 1]
+            width, height = float(page.rect.width), float(page.rect.height)
+            pixels = min(dpi / POINTS, MOST_PIXELS / max(width, height, 1.0))
+            # Not by `dpi=`, which knows no fractions.
+            drawn = page.get_pixmap(matrix=type(page.rotation_matrix)(pixels, pixels), alpha=False)
+            glyphs = page_glyphs(page)
+            png = bytes(drawn.tobytes("png"))
+        except Exception as error:  # MuPDF raises classes of its own
+            if is_out_of_memory(error):
+                raise ReadMemoryError(path) from error
+            raise CorruptFileError(path, f"page {number}: {first_line(error)}") from error
+    return PagePicture(png, width, height, glyphs, align(text, glyphs.text, glyphs.lines))
+
+
+class KeptPages:
+    """The last pages of one visitor; may be used by many threads.
+
+    Args:
+        draw: as `ReaderPool.draw`.
+    """
+
+    def __init__(self, draw: Callable[..., PagePicture]) -> None:
+        self._draw = draw
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[Any, ...], PagePicture] = OrderedDict()
+
+    def picture(self, path: Path, number: int, text: str, dpi: int) -> PagePicture:
+        """A page, drawn unless it was among the last ones; see `ReaderPool.draw`."""
+        key = (path, path.stat().st_mtime_ns, number, text, dpi)
+        with self._lock:
+            if found := self._kept.get(key):
+                self._kept.move_to_end(key)
+                return found
+        drawn = self._draw(path, number, text, LIMITS, dpi)
+        with self._lock:
+            self._kept[key] = drawn
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return drawn

@@ -1,0 +1,94 @@
+"""The characters of a printed page with the boxes they cover, and the boxes of what a text says.
+
+Which of them a text is shown by, `rag_nodes.text.alignment.align` finds.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rag_nodes.readers.pdf.extract import LIGATURES, SYMBOL_BULLETS, text_flags
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom in points, y downwards."""
+
+SLACK = 0.25
+"""Heights of a character by which others on its line may stand higher or lower in one box."""
+
+_NOTHING = re.compile("[\x00-\x1f\x7f-\x9f\ue000-\uf8ff\ufffd]")
+"""What no text says: large brackets are built of it, in boxes that stand anywhere."""
+
+
+class Glyphs(NamedTuple):
+    """The characters of a page, in the order in which `extract` takes them.
+
+    Attributes:
+        text: them, each as the reader writes it.
+        boxes: what each covers.
+        lines: number of the line of each.
+    """
+
+    text: str
+    boxes: list[Box]
+    lines: list[int]
+
+
+def page_glyphs(page: Any) -> Glyphs:
+    """The characters of a page of PyMuPDF, with boxes on the page as it is turned for reading."""
+    a, b, c, d, e, f = page.rotation_matrix
+    said: list[str] = []
+    boxes: list[Box] = []
+    lines: list[int] = []
+    blocks = page.get_text("rawdict", flags=text_flags())["blocks"]
+    for number, line in enumerate(one for block in blocks for one in block.get("lines", ())):
+        for char in (char for span in line["spans"] for char in span["chars"]):
+            letters = _NOTHING.sub(" ", char["c"].translate(SYMBOL_BULLETS)).translate(LIGATURES)
+            left, top, right, bottom = char["bbox"]
+            width = (right - left) / len(letters)
+            for step, letter in enumerate(letters):
+                x, after = left + step * width, left + (step + 1) * width
+                across = sorted((a * x + c * top + e, a * after + c * bottom + e))
+                down = sorted((b * x + d * top + f, b * after + d * bottom + f))
+                said.append(letter)
+                boxes.append((across[0], down[0], across[1], down[1]))
+                lines.append(number)
+    return Glyphs("".join(said), boxes, lines)
+
+
+def boxes_of(places: Sequence[int], glyphs: Glyphs) -> list[Box]:
+    """What the characters at some positions of a page cover, joined along each line.
+
+    Args:
+        places: positions, as `align` gives them; -1 is passed over.
+        glyphs: of the page.
+    """
+    boxes: list[Box] = []
+    last = -1
+    for at in sorted({one for one in places if one >= 0}):
+        box = glyphs.boxes[at]
+        between = glyphs.text[last + 1 : at]
+        on_line = last >= 0 and glyphs.lines[at] == glyphs.lines[last]
+        if on_line and _in_row(boxes[-1], box) and not any(map(str.isalnum, between)):
+            boxes[-1] = _joined(boxes[-1], box)
+        else:
+            boxes.append(box)
+        last = at
+    return boxes
+
+
+def _in_row(one: Box, other: Box) -> bool:
+    """Whether two characters of a line, across or down the page, are no index of each other."""
+    return any(
+        abs(one[side] - other[side]) <= SLACK * min(one[side + 2] - one[side], high - low)
+        and abs(one[side + 2] - other[side + 2]) <= SLACK * (high - low)
+        for side, (low, high) in enumerate(((other[0], other[2]), (other[1], other[3])))
+    )
+
+
+def _joined(one: Box, other: Box) -> Box:
+    (left, top, right, bottom), (x, y, to, low) = one, other
+    return min(left, x), min(top, y), max(right, to), max(bottom, low)
