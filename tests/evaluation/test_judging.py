@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -192,36 +191,6 @@ def test_some_failures_are_counted_and_the_rest_is_judged(dataset: Dataset) -> N
     found = judged(dataset, Scripted(flaky), 6)
     assert sum(one.correctness.not_judged for one in found.columns) == 1
     assert any("hiccup" in words for one in found.answers for words in one.words)
-
-
-def test_what_was_paid_for_is_not_asked_again_and_no_text_of_a_document_is_kept(
-    dataset: Dataset, tmp_path: Path
-) -> None:
-    first = Scripted()
-    report = judged(dataset, first, 5, cache=tmp_path)
-    again = Scripted()
-    assert judged(dataset, again, 5, cache=tmp_path) == report
-    assert first.prompts
-    assert not again.prompts
-    other = Scripted(model="another-1")
-    judged(dataset, other, 5, cache=tmp_path)
-    assert other.prompts
-
-
-def test_tokens_and_dollars_are_reported_where_the_price_is_known(dataset: Dataset) -> None:
-    judging = Judging(
-        3, llm=Scripted(), judge=Scripted(model="dear-1"), prices={"dear-1": (1000.0, 2000.0)}
-    )
-    found = evaluate(dataset, columns(), plan=PLAN, judge=judging).judgement
-    assert found
-    answers, judging_spent = found.spending["answers"], found.spending["judging"]
-    assert answers["requests"] == 6
-    assert answers["dollars"] is None
-    assert judging_spent["requests"] <= judging.requests(2, 16) - 6
-    assert judging_spent["tokens_estimated"]
-    read, written = judging_spent["tokens_read"], judging_spent["tokens_written"]
-    assert judging_spent["dollars"] == pytest.approx((1000 * read + 2000 * written) / 1e6)
-    assert "price unknown" in found.words
 
 
 def test_equal_runs_give_equal_reports_which_survive_json(dataset: Dataset) -> None:

@@ -1,4 +1,4 @@
-"""Vectors and replies that were paid for: a run that was ended pays for none of them again."""
+"""Vectors that were paid for: a run that was ended pays for none of them again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, MutableMapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from llama_index.core.storage.kvstore.types import MutableMappingKVStore
@@ -21,12 +21,7 @@ if TYPE_CHECKING:
     from rag_nodes.models import Models
 
 _FILE = "evaluations.sqlite"
-_TABLES = """
-create table if not exists vectors (key blob primary key, vector blob not null) without rowid;
-create table if not exists replies (key blob primary key, reply text not null) without rowid;
-"""
-_COLUMNS = {"vectors": "vector", "replies": "reply"}
-"""The table of each kind, and its one column beside the key."""
+_TABLE = "create table if not exists vectors (key blob primary key, vector blob) without rowid"
 _BUSY = 30.0
 """Seconds that a run waits for another that writes to the same cache."""
 Vector = dict[str, list[float]]
@@ -36,8 +31,7 @@ Vector = dict[str, list[float]]
 class EvaluationCache:
     """A folder with what evaluations have paid for.
 
-    Keys are hashes: no text of a document is kept, only its vectors and what a model was paid to
-    write about it.
+    Keys are hashes: no text of a document is kept, only its vectors.
 
     Args:
         folder: made where it is missing; None for memory, where texts are still embedded once.
@@ -55,7 +49,7 @@ class EvaluationCache:
             )
             if folder is not None:
                 self._database.execute("pragma journal_mode = wal")
-            self._database.executescript(_TABLES)
+            self._database.execute(_TABLE)
         except (OSError, sqlite3.Error) as error:
             raise DatasetError(
                 f"the cache {folder} cannot be used ({error}); name another folder, or delete it"
@@ -87,25 +81,17 @@ class EvaluationCache:
         )
         return replace(models, embedding=cached)
 
-    def get(self, table: str, key: bytes) -> Any:
-        """What is kept under a key of "vectors" or "replies"; None where nothing is."""
-        column = _COLUMNS[table]
+    def vector(self, key: bytes) -> bytes | None:
+        """What is kept under a key; None where nothing is."""
         with self._lock:
-            found = self._database.execute(
-                f"select {column} from {table} where key = ?",  # noqa: S608 -- names of ours
-                (key,),
-            ).fetchone()
+            query = "select vector from vectors where key = ?"
+            found = self._database.execute(query, (key,)).fetchone()
         return found[0] if found else None
 
-    def put(self, table: str, key: bytes, value: object) -> None:
-        """Keep something under a key of "vectors" or "replies"."""
+    def write(self, statement: str, *values: bytes) -> None:
+        """Change what is kept, at once."""
         with self._lock, self._database:
-            self._database.execute(f"insert or replace into {table} values (?, ?)", (key, value))  # noqa: S608 -- names of ours
-
-    def remove(self, key: bytes) -> None:
-        """Forget a vector."""
-        with self._lock, self._database:
-            self._database.execute("delete from vectors where key = ?", (key,))
+            self._database.execute(statement, values)
 
 
 class _Vectors(MutableMapping[str, Vector]):
@@ -115,17 +101,18 @@ class _Vectors(MutableMapping[str, Vector]):
         self._cache, self._model = cache, model
 
     def __getitem__(self, text: str) -> Vector:
-        found = self._cache.get("vectors", self._key(text))
+        found = self._cache.vector(self._key(text))
         if found is None:
             raise KeyError(text)
         return {"vector": np.frombuffer(found, np.float32).tolist()}
 
     def __setitem__(self, text: str, value: Vector) -> None:
         (vector,) = value.values()
-        self._cache.put("vectors", self._key(text), np.asarray(vector, np.float32).tobytes())
+        written = np.asarray(vector, np.float32).tobytes()
+        self._cache.write("insert or replace into vectors values (?, ?)", self._key(text), written)
 
     def __delitem__(self, text: str) -> None:
-        self._cache.remove(self._key(text))
+        self._cache.write("delete from vectors where key = ?", self._key(text))
 
     def __iter__(self) -> Iterator[str]:
         return iter(())  # texts are kept as hashes: they can be asked for, not listed
@@ -137,8 +124,5 @@ class _Vectors(MutableMapping[str, Vector]):
         return True
 
     def _key(self, text: str) -> bytes:
-        return _digest(f"{self._model}\0{text}")
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+        plain = f"{self._model}\0{text}"
+        return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).digest()

@@ -33,13 +33,7 @@ _SURE = 0.999
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """Something about a question that somebody should look at.
-
-    Attributes:
-        question: its id.
-        problem: what it is.
-        detail: in words, with what to do.
-    """
+    """Something about a question that somebody should look at, in words, with what to do."""
 
     question: str
     problem: Problem
@@ -48,15 +42,10 @@ class Concern:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What came of looking at a dataset.
+    """What came of looking at a dataset: numbers, and one concern per thing to look at.
 
-    Attributes:
-        questions: that can be measured with.
-        documents: in the dataset.
-        drafts: of the questions, those nobody has accepted.
-        leakage: mean share of a question's content words in its gold. Questions that share most
-            of their words with the answer flatter search by words.
-        concerns: one per thing to look at, in the order of the questions.
+    `leakage` is the mean share of a question's content words in its gold. Questions that share most
+    of their words with the answer flatter search by words.
     """
 
     questions: int

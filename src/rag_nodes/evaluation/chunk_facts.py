@@ -29,17 +29,7 @@ _WHOLE = frozenset({Kind.CODE, Kind.TABLE})
 
 @dataclass(frozen=True, slots=True)
 class ChunkStatistics:
-    """How large the chunks of one parser are, in tokens.
-
-    Attributes:
-        chunks: how many there are.
-        tokens: all of them together.
-        smallest: tokens of the smallest chunk.
-        largest: tokens of the largest chunk.
-        mean: tokens of a chunk on average.
-        median: half of the chunks have at most this many tokens.
-        deviation: standard deviation of the sizes.
-    """
+    """How many chunks a parser makes, and how large they are, in tokens; `tokens` are of all."""
 
     chunks: int
     tokens: int

@@ -35,11 +35,8 @@ _SEARCHING = ("granularity", "mode", "fusion", "vector", "expand", "similarity_c
 class Searched:
     """A column that is searched in a way of its own, such as by sentences beside one by chunks.
 
-    Attributes:
-        parser: what cuts, or a `StoredCollection`.
-        options: how is searched, in place of the plan's `options`; budget and number of chunks are
-            set by the evaluation.
-        at_sizes: it is tried at the sizes of the plan, too.
+    `options` are in place of the plan's; budget and number of chunks are set by the evaluation.
+    Where `at_sizes`, it is tried at the sizes of the plan, too.
     """
 
     parser: object

@@ -29,11 +29,9 @@ Answer = tuple[Passage, ...]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its gold.
+    """A question with its gold, and an id that is unique in its dataset.
 
     Attributes:
-        id: unique in its dataset, and the same whenever it is read again.
-        text: the question.
         gold: answers, each of which is enough; the first is the one people are shown.
         kind: what sort of question it is, such as "fact" or "table"; "" where nobody said.
         within: ids of the documents that are searched; None for all.
@@ -58,14 +56,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Unplaced:
-    """A question that nothing can be measured with.
-
-    Attributes:
-        id: of the question.
-        text: the question.
-        quote: what was looked for, shortened; "" where nothing was named.
-        reason: why it could not be placed, and what to do.
-    """
+    """A question that nothing can be measured with: what was looked for, and why it is nowhere."""
 
     id: str
     text: str

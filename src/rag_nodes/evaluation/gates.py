@@ -33,14 +33,7 @@ or the column failed; the questions exclude neither; only the baseline has the c
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What came of one gate.
-
-    Attributes:
-        row: name of the row.
-        outcome: whether it holds.
-        words: what was found, for people.
-        gap: now minus then, where a drop was looked for.
-    """
+    """What came of the gate of a row; `gap` is now minus then where a drop was looked for."""
 
     row: str
     outcome: Outcome

@@ -51,18 +51,15 @@ _LEAST = 20
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What it takes to have a column in a store.
-
-    How large an index is that only finds chunks by questions, is not known: None.
+    """What it takes to have a column in a store; None where that is not known.
 
     Attributes:
         chunks: that can be found; parents, which are read in their place, do not count.
         tokens: the chunks' own texts, overlap counted twice.
         embedded: tokens the embedding model is given: headings above the text included.
         bytes: of vectors and texts; an index takes more.
-        seconds: cutting, embedding and storing here and now; not to be compared between runs; 0
-            of a collection.
-        price: US dollars for the embedding; None where it is not known, as of a collection.
+        seconds: cutting, embedding and storing here and now; 0 of a collection.
+        price: US dollars for the embedding.
         recovery: share of the chunks whose place in their document is known; 1 for our parsers.
         outdated: documents of which a collection holds another version; see `FoundStore`.
     """

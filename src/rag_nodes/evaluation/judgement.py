@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rag_nodes.evaluation.leads import Interval, own_mean
-from rag_nodes.models.prices import dollars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,12 +18,9 @@ WORST, BEST = 1.0, 5.0
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One measure over the questions it could be judged for.
+    """A mean over the questions that could be `judged`; None where none could.
 
-    Attributes:
-        interval: mean with where the true one may lie; None where nothing was judged.
-        judged: questions behind it.
-        not_judged: questions whose judgement could not be read, or that have no answer.
+    `not_judged` are questions whose judgement could not be read, or that have no answer.
     """
 
     interval: Interval | None
@@ -34,15 +30,10 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """One answer from what one column read.
+    """One answer from what one column read; "" where the model gave none.
 
-    Attributes:
-        column: whose.
-        question: id.
-        text: the answer; "" where the model gave none.
-        faithful: 1 where all of it is in what was read, 0 where not; None where not judged.
-        correct: from 1 to 5; None where not judged.
-        words: what the judge said of both, or why it said nothing.
+    `faithful` is 1 where all of it is in what was read, else 0; `correct` is from 1 to 5; None
+    where they were not judged. `words` are what the judge said of both, or why it said nothing.
     """
 
     column: str
@@ -55,13 +46,7 @@ class JudgedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class JudgedColumn:
-    """What the answers of one column are worth.
-
-    Attributes:
-        name: of the column.
-        faithfulness: share of the answers that are in what was read, from 0 to 1.
-        correctness: mean grade, from 1 to 5.
-    """
+    """Share of a column's answers that are in what was read, and their mean grade from 1 to 5."""
 
     name: str
     faithfulness: Rating
@@ -86,11 +71,8 @@ class Judgement:
         judge: name of the model that judged.
         questions: ids of those that were drawn, the same for every column.
         budget: tokens that were read for each answer.
-        columns: what their answers are worth.
-        answers: one per column and question.
         verdict: whose answers are more correct, a sentence for every two columns; in points of a
             hundred, where the worst grade is 0 and the best 100.
-        spending: requests, tokens and US dollars, of "answers" and of "judging".
         error: why nothing was judged; None where it was.
     """
 
@@ -101,22 +83,16 @@ class Judgement:
     columns: tuple[JudgedColumn, ...] = ()
     answers: tuple[JudgedAnswer, ...] = ()
     verdict: tuple[str, ...] = ()
-    spending: dict[str, dict[str, Any]] = field(default_factory=dict)
     error: str | None = None
 
     @property
     def words(self) -> str:
-        """Who judged what and what that took, or why nothing was judged."""
+        """Who judged what, or why nothing was judged."""
         if self.error:
             return f"The answers were not judged: {self.error}."
-        parts = [
-            f"{what} {one['requests']:,} requests, {one['tokens_read']:,} tokens read and "
-            f"{one['tokens_written']:,} written, {dollars(one['dollars'])}"
-            for what, one in self.spending.items()
-        ]
         return (
             f"{self.answers_by} answered {len(self.questions)} of the questions from what each "
-            f"column read, {self.budget:,} tokens, and {self.judge} judged: {'; '.join(parts)}."
+            f"column read, {self.budget:,} tokens, and {self.judge} judged."
         )
 
 

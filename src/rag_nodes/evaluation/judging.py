@@ -2,7 +2,7 @@
 
 With LlamaIndex's evaluators of faithfulness and correctness. As they come, what cannot be read
 counts as "not faithful", and a correct answer without an explanation raises; here it is no
-judgement. Replies are kept, so that a run that was ended pays for none of them again.
+judgement.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llama_index.core.evaluation import CorrectnessEvaluator, FaithfulnessEvaluator
 
-from rag_nodes.errors import CancelledError, ConfigurationError
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.judgement import (
     BEST,
     WORST,
@@ -27,9 +27,8 @@ from rag_nodes.evaluation.judgement import (
     share_of,
 )
 from rag_nodes.evaluation.plan import Step
-from rag_nodes.evaluation.replies import RecordedLLM
 from rag_nodes.evaluation.verdicts import Judge
-from rag_nodes.models.asking import UnansweredError, awaited
+from rag_nodes.models.asking import Asker, UnansweredError, awaited
 from rag_nodes.models.names import answer_name, is_mock
 from rag_nodes.processes import current_interrupt
 from rag_nodes.query.answering import NOTHING_FOUND, messages
@@ -38,7 +37,7 @@ from rag_nodes.query.prompts import fill
 from rag_nodes.query.types import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from llama_index.core.evaluation import EvaluationResult
     from llama_index.core.llms import LLM
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset, Question
     from rag_nodes.evaluation.measuring import Recipe
     from rag_nodes.models import Models
-    from rag_nodes.models.prices import Prices
 
     Said = tuple[float | None, str]
     """A value, None where it could not be read, and the judge's words, or why there are none."""
@@ -66,14 +64,12 @@ class Judging:
         judge: any LLM of LlamaIndex; None for the one that answers.
         llm: answers; None for that of the run's models.
         concurrency: requests at the same time.
-        prices: US dollars per million tokens read and written, by model; they win over ours.
     """
 
     questions: int
     judge: LLM | None = None
     llm: LLM | None = None
     concurrency: int = 4
-    prices: Prices = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what judges nothing.
@@ -125,17 +121,16 @@ class Stage:
 
     Args:
         asked: what is judged, and by whom.
-        recipe: of the rows, prepared: questions, models and their prompts, where replies are kept.
+        recipe: of the rows, prepared: questions, models and their prompts.
         progress: hears of every step; may raise to end the stage.
     """
 
     def __init__(
         self, asked: Judging, recipe: Recipe, progress: Callable[[Step], None] | None
     ) -> None:
-        answering, judge = asked.models(recipe.models)
+        self._llm, self._judge = asked.models(recipe.models)
         self._asked, self._recipe = asked, recipe
-        self._llm = RecordedLLM(answering, recipe.kept)
-        self._judge = RecordedLLM(judge, recipe.kept)
+        self._answering, self._judging = Asker(self._llm), Asker(self._judge)
         self._faithfulness = FaithfulnessEvaluator(llm=self._judge)
         self._correctness = CorrectnessEvaluator(llm=self._judge, parser_function=grade_in)
         self._progress = progress or (lambda _: None)
@@ -151,28 +146,19 @@ class Stage:
             CancelledError: whoever hears of the progress ended it.
         """
         answers = awaited(self._answers(read))
-        prices, failed = self._asked.prices, ""
+        answering, judge = answer_name(self._llm), answer_name(self._judge)
+        found: dict[str, Any] = {}
         if not any(one.text for one in answers):
-            failed = f"{self._llm.name} answered nothing: {self._llm.failure}"
+            found["error"] = f"{answering} answered nothing: {answers[0].words[-1]}"
         elif all(one.faithful is None and one.correct is None for one in answers):
-            failed = f"{self._judge.name} judged nothing: {answers[0].words[-1]}"
-        found: dict[str, Any] = {"error": failed}
-        if not failed:
+            found["error"] = f"{judge} judged nothing: {answers[0].words[-1]}"
+        else:
             by_column = {name: [one for one in answers if one.column == name] for name in read}
             columns = tuple(JudgedColumn.of(*each) for each in by_column.items())
             verdict = tuple(self._compared(by_column))
             found = {"columns": columns, "answers": answers, "verdict": verdict}
-        return Judgement(
-            answers_by=self._llm.name,
-            judge=self._judge.name,
-            questions=tuple(one.id for one in self.questions),
-            budget=self._recipe.plan.budget,
-            spending={
-                "answers": self._llm.spending(prices),
-                "judging": self._judge.spending(prices),
-            },
-            **found,
-        )
+        asked = tuple(one.id for one in self.questions)
+        return Judgement(answering, judge, asked, self._recipe.plan.budget, **found)
 
     async def _answers(
         self, read: Mapping[str, Mapping[str, Sequence[str]]]
@@ -188,7 +174,8 @@ class Stage:
                 found = await self._answer(name, one, read[name].get(one.id, ()))
                 done += 1
                 interrupt.check("the evaluation")
-                self._progress(Step("judge", self._judge.name, done, len(tasks), None))
+                judge = answer_name(self._judge)
+                self._progress(Step("judge", judge, done, len(tasks), None))
                 return found
 
         return tuple(await asyncio.gather(*(work(*task) for task in tasks)))
@@ -202,26 +189,56 @@ class Stage:
         bare = without_citations(text)
         faithful: Said = None, "nothing was read"
         if read:
-            asked = self._faithfulness.aevaluate(response=bare, contexts=list(read))
-            faithful = await _said(asked, lambda result: yes_or_no_in(result.feedback or ""))
+            faithful = await self._said(
+                lambda _: self._faithfulness.aevaluate(response=bare, contexts=list(read)),
+                lambda result: yes_or_no_in(result.feedback or ""),
+            )
         texts = self._recipe.dataset.texts
-        reference = "\n".join(one.span.of(texts[one.document]) for one in question.gold[0])
-        graded = self._correctness.aevaluate(
-            query=question.text, response=bare, reference=reference
+        gold = "\n".join(one.span.of(texts[one.document]) for one in question.gold[0])
+        correct = await self._said(
+            lambda _: self._correctness.aevaluate(
+                query=question.text, response=bare, reference=gold
+            ),
+            lambda result: result.score,
         )
-        correct = await _said(graded, lambda result: result.score)
         words = (faithful[1], correct[1])
         return JudgedAnswer(column, question.id, text, faithful[0], correct[0], words)
 
     async def _written(self, question: str, read: Sequence[str]) -> str:
-        """What the model answers from what was read, asked as `ask` asks it."""
+        """What the model answers from what was read, asked as `ask` asks it.
+
+        Raises:
+            UnansweredError: it did not.
+        """
         if not read:
             return NOTHING_FOUND
         sources = [Source(at, (), text, f"Source {at}", 0) for at, text in enumerate(read, 1)]
         models = self._recipe.models
-        prompt = fill(models.prompt, sources, question)
-        response = await self._llm.achat(messages(models.system_prompt, prompt))
-        return (response.message.content or "").strip()
+        asked = messages(models.system_prompt, fill(models.prompt, sources, question))
+
+        async def chat(_: str) -> str:
+            text = (await self._llm.achat(asked)).message.content or ""
+            if not text.strip():
+                raise ValueError("an empty reply")
+            return text.strip()
+
+        text = await self._answering.answered(chat, "")
+        self._answering.failures = 0
+        return text
+
+    async def _said(
+        self,
+        ask: Callable[[str], Awaitable[EvaluationResult]],
+        value_of: Callable[[EvaluationResult], float | None],
+    ) -> Said:
+        """What was judged, or why it was not."""
+        try:
+            result = await self._judging.answered(ask, "")
+        except UnansweredError as error:
+            return None, f"not judged: {error}"[:_SHOWN]
+        self._judging.failures = 0
+        value, words = value_of(result), " ".join((result.feedback or "").split())[:_SHOWN]
+        return value, words if value is not None else f"not in the form asked for: {words}"
 
     def _compared(self, answers: Mapping[str, Sequence[JudgedAnswer]]) -> list[str]:
         """Whose answers are more correct, by questions judged for all columns; not by drafts."""
@@ -238,21 +255,6 @@ class Stage:
         plan, documents = self._recipe.plan, [one.document for one, _ in known]
         judge = Judge(values, pairs, documents, draws=plan.draws, seed=plan.seed)
         return [f"By correctness of the answers: {words}" for words in judge.words()]
-
-
-async def _said(
-    asked: Coroutine[Any, Any, EvaluationResult],
-    value_of: Callable[[EvaluationResult], float | None],
-) -> Said:
-    """What was judged, or why it was not."""
-    try:
-        result = await asked
-    except CancelledError:
-        raise
-    except Exception as error:  # noqa: BLE001 -- models and evaluators may raise anything
-        return None, f"not judged: {str(error) or type(error).__name__}"[:_SHOWN]
-    value, words = value_of(result), " ".join((result.feedback or "").split())[:_SHOWN]
-    return value, words if value is not None else f"not in the form asked for: {words}"
 
 
 def yes_or_no_in(text: str) -> float | None:

@@ -53,13 +53,7 @@ _FEWEST = 6
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean, and where the true one may lie.
-
-    Attributes:
-        mean: over all questions.
-        low: lower end.
-        high: upper end.
-    """
+    """A mean, and the ends between which the true one may lie."""
 
     mean: float
     low: float

@@ -40,16 +40,12 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One question in one row.
+    """One question, by id, in one row.
 
-    Attributes:
-        question: its id.
-        scores: by name, see `rag_nodes.evaluation.scoring.Scores`.
-        reason: why the answer was not read whole at the main budget; None where it was.
-        rank: of the first chunk with some of the answer; None where none was retrieved.
-        chunks: the chunks that hold the answer: document id, start and end of each; only where
-            it was missed.
-        read: the parts of the answer that were read, likewise.
+    `scores` are those of `rag_nodes.evaluation.scoring.Scores`. Where the answer was not read whole
+    at the main budget, `reason` says why, `rank` is that of the first chunk with some of it, and
+    `chunks` (where it was missed) and `read` are document id, start and end of the chunks that hold
+    it and of its parts that were read.
     """
 
     question: str
@@ -62,18 +58,16 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One parser with one configuration.
+    """One parser with one configuration; its name is unique in the report.
 
     Attributes:
-        name: unique in the report.
-        column: the column it belongs to.
         role: "own", "size", "matched" or "reference", see `rag_nodes.evaluation.columns.Role`.
         parser: class and options.
-        nominal: size that was asked for, in tokens; None where none was.
+        nominal: size that was asked for, in tokens.
         note: what has to be said of it; "" for nothing.
         chunks: statistics of the chunks' sizes: "chunks", "mean", "median", "smallest", ….
-        cost: what it takes to have it in a store, see `rag_nodes.evaluation.indexing.Cost`, and
-            "search_ms", the median time of a search here, in milliseconds.
+        cost: see `rag_nodes.evaluation.indexing.Cost`, and "search_ms", the median time of a search
+            here, in milliseconds.
         means: of every score over the questions that have it.
         interval: of the main measure: it holds for this row alone, in these documents.
         reasons: how many questions were missed, by reason.
@@ -108,13 +102,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Sizes at which a column has no row.
-
-    Attributes:
-        column: its name.
-        sizes: which, such as "100" or "a mean of 200", in tokens.
-        reason: why its parser cannot have them.
-    """
+    """Sizes, such as "100" or "a mean of 200", at which a column has no row, and why."""
 
     column: str
     sizes: tuple[str, ...]
@@ -128,11 +116,9 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Two rows, question by question.
+    """Two rows by name, the one that is better on average left, question by question.
 
     Attributes:
-        left: name of the row that is better on average.
-        right: name of the other.
         role: whether both have their "own" options or are "matched".
         these: left minus right, of the main measure, in these documents.
         like_these: the same in documents like these; null where nothing can be said of others.
@@ -159,15 +145,9 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True)
 class SizeShare:
-    """How much of a gap between two columns is one of size.
+    """How much of the gap between two columns, the better one left, is one of size.
 
-    Attributes:
-        left: column that is better at its own options.
-        right: the other.
-        own: gap at their own options.
-        equal: gap at an equal mean size.
-        size: own minus equal, which is the part of size.
-        words: what this says, for people.
+    That is `size`: the gap at their `own` options minus that at an `equal` mean size.
     """
 
     left: str
@@ -184,16 +164,15 @@ class ReportDecision:
 
     Attributes:
         take: name of the row; None where none of them is told from what stands.
-        tokens: mean size of its chunks; None where nothing is taken.
+        tokens: mean size of its chunks; None where that is not known.
         grade: how sure that is.
         words: the sentence.
-        cost: what it takes to have it in a store; "" where nothing is taken or that is not known.
+        cost: what it takes to have it in a store; "" where that is not known.
         more_questions: about how many further questions would show the lead that is not shown, in
             80 of 100 tries; 0 where there is none.
         preset: of what is taken, or of what stands, a preset file as text, see `load_preset`; ""
             where no file may name it.
-        search_ms: median time of one of its searches in this run, in milliseconds; None where
-            nothing is taken, and in a report that was read.
+        search_ms: median time of one of its searches in this run, in milliseconds; in no JSON.
     """
 
     take: str | None

@@ -63,7 +63,7 @@ class Asker:
         Raises:
             UnansweredError: the request failed, or too many have failed before it.
         """
-        answer = await self._answered(self._llm.acomplete, prompt)
+        answer = await self.answered(self._llm.acomplete, prompt)
         if not answer.text.strip():
             name = self._llm.metadata.model_name
             raise self._failed(ValueError(f"{name}: an empty answer; try again"))
@@ -94,7 +94,7 @@ class Asker:
                 return None  # a model that talks where it should call a tool
             return found
 
-        found = await self._answered(structured, prompt)
+        found = await self.answered(structured, prompt)
         if found is None:
             text = (await self.ask(prompt)).text.strip()
             fenced = _FENCED.match(text)
@@ -105,8 +105,12 @@ class Asker:
         self.failures = 0
         return found
 
-    async def _answered(self, ask: Callable[[str], Awaitable[Result]], prompt: str) -> Result:
-        """What one request gives."""
+    async def answered(self, ask: Callable[[str], Awaitable[Result]], prompt: str) -> Result:
+        """What one request gives; whoever is content with it sets `failures` to 0.
+
+        Raises:
+            UnansweredError: the request failed, or too many have failed before it.
+        """
         if self.failures >= GIVE_UP_AFTER:
             raise UnansweredError(f"not asked, because requests kept failing: {self._last}")
         try:

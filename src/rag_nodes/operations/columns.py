@@ -115,18 +115,17 @@ def judging_of(request: Judged, run: Run) -> Judging | None:
     from rag_nodes.models import choose_models
     from rag_nodes.settings import refuse_secrets, typed_option
 
-    prices = run.settings.answering().get("prices", {})
     if model is None:
         if options:
             raise ConfigurationError("--judge-option needs the --judge-model that it is for")
-        return Judging(count, prices=prices)
+        return Judging(count)
     flag = "--judge-option"
     given = {name: typed_option(value) for name, value in assignments(options, flag).items()}
     refuse_secrets(given, flag, "judge_options")
     own = {"embedding": "lexical", "llm_options": given, "temperature": 0.0}
     named = {"llm": model} if is_path(model) else {"llm": "openai", "llm_model": model}
     settings = run.settings.model_copy(update=own | named)
-    return Judging(count, choose_models(settings).llm, prices=prices)
+    return Judging(count, choose_models(settings).llm)
 
 
 class Gates:

@@ -10,14 +10,10 @@ if TYPE_CHECKING:
 
 
 class Quote(NamedTuple):
-    """A passage of a document as somebody wrote it down.
+    """A passage as somebody wrote it down, as far as the file says.
 
-    Attributes:
-        text: its characters; "" where only offsets or pages are given.
-        document: what the file calls its document; None where it does not say.
-        start: first character; None where only the text is given.
-        end: behind the last character; None where only the text is given.
-        pages: first and last page that it is on, counted from 1; None where the file does not say.
+    `text` is "" where only offsets or pages are given, `end` is behind the last character, `pages`
+    are the first and the last page, counted from 1.
     """
 
     text: str
@@ -31,13 +27,8 @@ class Quote(NamedTuple):
 class Labelled:
     """A question of a file.
 
-    Attributes:
-        id: of the question, unique in its file.
-        text: the question.
-        gold: answers, each of which is enough; each one or more quotes that are all wanted.
-        kind: what sort of question it is; "" where the file does not say.
-        within: the documents that are searched, as the file calls them; None for all.
-        draft: nobody has accepted it yet.
+    `gold` are answers, each of which is enough, and each one or more quotes that are all wanted;
+    `within` are the documents that are searched, as the file calls them, None for all.
     """
 
     id: str
@@ -50,14 +41,10 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The questions of a file, and its documents where it holds them.
+    """The questions of a file of some format, in its order.
 
-    Attributes:
-        form: name of the format, for people.
-        questions: in the order of the file.
-        texts: text by name of the documents that come with the questions; empty where the
-            questions are about files of their own.
-        left_out: how many entries of the file are no question to measure with, by reason.
+    `texts` are the documents that come with them, by name; `left_out` counts by reason the entries
+    that are no question to measure with.
     """
 
     form: str

@@ -35,14 +35,10 @@ class Piece(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One question in one row of the report.
+    """One question in one row: "found", "partly" or "missed", and recall in percent.
 
-    Attributes:
-        grade: "found", "partly" or "missed".
-        points: recall, in percent.
-        reason: why it was missed, and at which rank it is; "" where it was found.
-        remedy: what helps; "" where it was found, and for drafts, which decide nothing.
-        pieces: the place of the answer with the boundaries of the chunks that hold it.
+    `reason` says why it was missed and at which rank it is, `remedy` what helps; both "" where it
+    was found. `pieces` are the place of the answer with the boundaries of the chunks that hold it.
     """
 
     grade: str
