@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import runpy
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -132,6 +135,43 @@ def test_every_placeholder_of_the_owner_is_named_where_a_release_is_explained() 
     ]
     assert with_owner
     assert [one for one in with_owner if f"`{one}`" not in said] == []
+
+
+def test_only_the_reader_of_pdfs_has_a_licence_that_binds_what_is_built_with_it() -> None:
+    bound = {name for name in _brought_by_all() if "GPL" in _licence(name) or not _licence(name)}
+    # These two are parts of PyMuPDF, and of the last the licence is in a file only.
+    assert bound == {"pymupdf", "pymupdf4llm", "pymupdf-layout", "py-rust-stemmers"} & bound
+    assert "pymupdf" in bound
+
+
+def _brought_by_all() -> set[str]:
+    """All distributions of `rag-nodes[all]` that are installed."""
+    ours = metadata.metadata("rag-nodes").get_all("Provides-Extra") or []
+    left = {("rag-nodes", extra) for extra in ("", *ours)}
+    seen: set[tuple[str, str]] = set()
+    while left:
+        seen.add(one := left.pop())
+        for wanted in map(Requirement, _requires(one[0])):
+            if wanted.marker is None or wanted.marker.evaluate({"extra": one[1]}):
+                left |= {(canonicalize_name(wanted.name), of) for of in ("", *wanted.extras)}
+        left -= seen
+    return {name for name, _ in seen if _is_installed(name)}
+
+
+def _requires(name: str) -> list[str]:
+    return list(metadata.requires(name) or []) if _is_installed(name) else []
+
+
+def _is_installed(name: str) -> bool:
+    return any(True for _ in metadata.Distribution.discover(name=name))
+
+
+def _licence(name: str) -> str:
+    said = metadata.metadata(name)
+    kinds = [one for one in said.get_all("Classifier") or [] if one.startswith("License")]
+    return " ".join(
+        [said.get("License-Expression") or "", said.get("License") or "", *kinds]
+    ).strip()
 
 
 def _distribution(requirement: str) -> str:
