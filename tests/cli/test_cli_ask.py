@@ -69,17 +69,25 @@ def test_a_score_by_words_is_not_shown_as_a_similarity(handbook: Callable[..., E
         ("dense", {"similarity": True, "keyword_score": False}),
         ("sparse", {"similarity": False, "keyword_score": True}),
         ("hybrid", {"similarity": True, "keyword_score": True}),
+        (None, {"similarity": False, "keyword_score": True}),
     ],
 )
 def test_the_mode_decides_which_scores_there_are(
-    handbook: Callable[..., Ended], mode: str, scores: dict[str, bool]
+    handbook: Callable[..., Ended], mode: str | None, scores: dict[str, bool]
 ) -> None:
-    hit = handbook(SAND, "--mode", mode, "--json").json["hits"][0]
+    answer = handbook(SAND, *(("--mode", mode) if mode else ()), "--json").json
+    hit = answer["hits"][0]
     assert {name: hit[name] is not None for name in scores} == scores
+    assert answer["mode"] == (mode or "sparse")
+
+
+def test_the_terminal_says_how_was_searched(handbook: Callable[..., Ended]) -> None:
+    assert "· sparse search ·" in handbook(SAND).stdout
+    assert "· hybrid search ·" in handbook(SAND, "--similarity-cutoff", "0.01").stdout
 
 
 def test_a_found_chunk_has_text_file_page_and_distance(handbook: Callable[..., Ended]) -> None:
-    for hit in handbook(SAND, "--json").json["hits"]:
+    for hit in handbook(SAND, "--mode", "hybrid", "--json").json["hits"]:
         assert hit["text"]
         assert hit["metadata"]["file_name"] == "handbook.pdf"
         assert hit["metadata"]["page_start"] >= 1
@@ -129,7 +137,8 @@ def test_filters_add_up_and_each_is_given_once() -> None:
 def test_a_similarity_cutoff_leaves_out_what_is_less_similar(
     handbook: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    every = [hit["similarity"] for hit in handbook(SAND, "--json").json["hits"]]
+    hybrid = handbook(SAND, "--mode", "hybrid", "--json").json
+    every = [hit["similarity"] for hit in hybrid["hits"]]
     assert min(every) < 0.1 < max(every)
     kept = handbook(SAND, "--similarity-cutoff", "0.1", "--json").json["hits"]
     assert kept
@@ -180,7 +189,7 @@ def test_retrieval_only_shows_chunks_and_no_answer(handbook: Callable[..., Ended
 def test_a_retrieved_chunk_shows_its_file_page_similarity_and_distance(
     handbook: Callable[..., Ended],
 ) -> None:
-    first = handbook(SAND).stdout.split("Chunks")[-1]
+    first = handbook(SAND, "--mode", "hybrid").stdout.split("Chunks")[-1]
     found = re.search(r"1 (0\.\d\d) \((0\.\d\d)\) · handbook\.pdf · p+\. \d.* · \d+ tokens", first)
     assert found
     assert float(found[1]) + float(found[2]) == pytest.approx(1)
@@ -190,7 +199,8 @@ def test_a_limit_given_as_a_flag_also_holds_for_questions_about_steps(
     handbook: Callable[..., Ended],
 ) -> None:
     steps = "How do I rinse the sand filter?"
-    assert len(handbook(steps, "--top-k", "2", "--json").json["hits"]) == 2
+    two = handbook(steps, "--top-k", "2", "--mode", "hybrid", "--json").json
+    assert len(two["hits"]) == 2
     assert handbook(steps, "--budget", "300", "--json").json["context_tokens"] <= 300
     assert handbook(steps, "--json").json["widened"]
     assert "budget 3000 instead of 1500: asks for steps" in handbook(steps).stdout
@@ -199,9 +209,9 @@ def test_a_limit_given_as_a_flag_also_holds_for_questions_about_steps(
 def test_the_settings_file_decides_the_mode_where_no_flag_does(
     handbook: Callable[..., Ended],
 ) -> None:
-    Path("rag_nodes.toml").write_text('[answers]\nmode = "sparse"\n', encoding="utf-8")
-    assert handbook(SAND, "--json").json["hits"][0]["similarity"] is None
-    assert handbook(SAND, "--mode", "dense", "--json").json["hits"][0]["similarity"] is not None
+    Path("rag_nodes.toml").write_text('[answers]\nmode = "dense"\n', encoding="utf-8")
+    assert handbook(SAND, "--json").json["mode"] == "dense"
+    assert handbook(SAND, "--mode", "sparse", "--json").json["mode"] == "sparse"
 
 
 def test_off_a_terminal_nothing_moves(handbook: Callable[..., Ended]) -> None:

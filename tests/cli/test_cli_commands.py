@@ -203,7 +203,7 @@ def test_top_k_limits_the_chunks_of_every_parser(
     command: Callable[..., Ended], manual: Path
 ) -> None:
     ended = command("compare", manual, "-a", QUESTION, "-p", "fixed:chunk_size=60,chunk_overlap=0",
-                    "--top-k", "2", "--json")  # fmt: skip
+                    "--top-k", "2", "--mode", "hybrid", "--json")  # fmt: skip
     (column,) = ended.json["columns"]
     assert len(column["answer"]["hits"]) == 2
 

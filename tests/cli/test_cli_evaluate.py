@@ -71,6 +71,7 @@ def test_every_column_can_be_read_by_chunks_and_by_sentences(
         "chunks",
         "sentences",
     )
+    assert usual["settings"]["mode"] == "sparse"
     assert usual["rows"][0]["means"]["recall@20"] == chunks
     assert alone["rows"][0]["means"]["recall@20"] == sentences
     assert chunks < sentences == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -41,6 +42,7 @@ def test_status_says_what_is_stored_by_which_parser_and_model(
     said = command("status", "--store", store).stdout
     assert "default: HeadingHierarchyNodeParser" in said
     assert "lexical" in said
+    assert re.search(r"Search +sparse\n", said)
     assert "2 collections" in said
     assert {parser for parser, *_ in chunks(command, store)} == {
         "FixedSizeNodeParser",

@@ -75,7 +75,8 @@ def test_the_question_is_embedded_once(
         embedded.append(query)
         return embed(self, query)
 
-    with Comparison(store=store, models=models, columns=four()) as comparison:
+    hybrid = QueryOptions(mode="hybrid")
+    with Comparison(store=store, models=models, columns=four(), options=hybrid) as comparison:
         comparison.ingest([manual])
         monkeypatch.setattr(LexicalEmbedding, "_get_query_embedding", counted)
         comparison.ask(QUESTION)

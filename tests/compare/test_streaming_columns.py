@@ -37,7 +37,10 @@ KEY = "sk-canary-77aa"
 
 def made(models: Models, manual: Path, *names: str) -> Comparison:
     parsers = {name: get_parser(name) for name in names}
-    comparison = Comparison(store=open_store(":memory:"), models=models, columns=parsers)
+    hybrid = QueryOptions(mode="hybrid")
+    comparison = Comparison(
+        store=open_store(":memory:"), models=models, columns=parsers, options=hybrid
+    )
     assert not comparison.ingest([manual]).failed
     return comparison
 

@@ -29,7 +29,14 @@ from rag_nodes.query import QueryOptions
 from rag_nodes.store import Store, open_store
 from rag_nodes.text.spans import Span
 
-PLAN = EvaluationPlan(budgets=(30, 60), sizes=(20, 40), target=30, draws=400, ks=(1, 5))
+PLAN = EvaluationPlan(
+    budgets=(30, 60),
+    sizes=(20, 40),
+    target=30,
+    draws=400,
+    ks=(1, 5),
+    options=QueryOptions(mode="hybrid"),
+)
 
 
 def columns() -> dict[str, object]:
@@ -89,13 +96,13 @@ def test_small_chunks_win_where_answers_are_short_and_at_equal_size_nobody_is_sa
 
 def test_columns_may_differ_in_how_they_are_searched(dataset: Dataset) -> None:
     large = get_parser("token-overlap", chunk_size=300, chunk_overlap=30)
-    by_sentence = Searched(large, QueryOptions(granularity="sentences"))
+    by_sentence = Searched(large, QueryOptions(mode="hybrid", granularity="sentences"))
     both = {"chunks": large, "sentences": by_sentence}
     plan = replace(PLAN, sizes=())
     report = evaluate(dataset, both, plan=plan)
     chunks, _, sentences, _ = report.rows
     assert chunks.parser == {k: v for k, v in sentences.parser.items() if k != "searched"}
-    assert sentences.parser["searched"] == {"granularity": "sentences"}
+    assert sentences.parser["searched"] == {"granularity": "sentences", "mode": "hybrid"}
     assert sentences.means["recall@60"] > chunks.means["recall@60"] + 0.2
     for row in report.rows:
         for budget in PLAN.budgets:
@@ -107,7 +114,7 @@ def test_columns_may_differ_in_how_they_are_searched(dataset: Dataset) -> None:
 
 def test_sentences_are_ranked_anew_for_every_budget(dataset: Dataset) -> None:
     whole = {"large": get_parser("token-overlap", chunk_size=300, chunk_overlap=30)}
-    options = QueryOptions(granularity="sentences")
+    options = QueryOptions(mode="hybrid", granularity="sentences")
     both = evaluate(dataset, whole, plan=replace(PLAN, sizes=(), target=None, options=options))
     for budget in PLAN.budgets:
         plan = replace(PLAN, sizes=(), target=None, budgets=(budget,), options=options)

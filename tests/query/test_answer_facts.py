@@ -105,7 +105,7 @@ def test_a_cost_is_none_where_the_price_is_unknown_and_0_where_nobody_was_asked(
 def test_a_question_asked_again_is_not_embedded_again(
     store: Store, collection: str, offline: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = engine(store, collection, offline)
+    asked = engine(store, collection, offline, mode="hybrid")
     assert not asked.answer(QUESTION).cached
     monkeypatch.setattr(
         type(offline.embedding), "_get_query_embedding", lambda *_: pytest.fail("embedded again")

@@ -142,7 +142,8 @@ def test_top_k_limits_the_chunks_and_the_budget_the_tokens(
     store: Store, collection: str, offline: Models
 ) -> None:
     def hits(**options: object) -> int:
-        return len(engine(store, collection, offline, **options).answer(QUESTION).hits)
+        asked = engine(store, collection, offline, mode="hybrid", **options)
+        return len(asked.answer(QUESTION).hits)
 
     everything = store.count(collection)
     assert hits(budget=None, top_k=2) == 2
@@ -175,7 +176,8 @@ def test_where_nothing_is_found_no_llm_is_asked(
 def test_an_offline_answer_admits_that_nothing_answers(
     store: Store, collection: str, offline: Models
 ) -> None:
-    answer = engine(store, collection, offline).answer("Quel âge avait Napoléon?")
+    hybrid = engine(store, collection, offline, mode="hybrid")
+    answer = hybrid.answer("Quel âge avait Napoléon?")
     assert answer.kind == "nothing"
     assert answer.citations == ()
     assert answer.hits, "what was retrieved is still shown"
@@ -188,8 +190,9 @@ def test_mistakes_are_named(store: Store, collection: str, offline: Models) -> N
         engine(store, collection, offline, budget=0)
     with pytest.raises(CollectionMissingError, match="ingest documents first"):
         engine(store, "a.b.c.000000000000", offline).answer(QUESTION)
+    hybrid = engine(store, collection, offline, mode="hybrid")
     with pytest.raises(DimensionError):
-        engine(store, collection, offline).answer(QUESTION, question_vector=[1.0, 2.0])
+        hybrid.answer(QUESTION, question_vector=[1.0, 2.0])
 
 
 async def test_the_retriever_is_llama_indexs(

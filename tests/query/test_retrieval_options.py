@@ -57,8 +57,8 @@ def test_a_reranker_decides_the_order_and_sees_more_than_is_shown(
         seen.append(len(found))
         return found[::-1]
 
-    plain = hits(store, collection, offline, top_k=50)
-    turned = hits(store, collection, offline, top_k=2, rerank=last_first)
+    plain = hits(store, collection, offline, top_k=50, mode="hybrid")
+    turned = hits(store, collection, offline, top_k=2, mode="hybrid", rerank=last_first)
     assert seen == [len(plain)] != [2]
     assert [hit.node.node_id for hit in turned] == [hit.node.node_id for hit in plain[:-3:-1]]
     assert [hit.rank for hit in turned] == [1, 2]
@@ -107,7 +107,7 @@ def test_neighbours_come_behind_the_hit_they_stand_next_to(
 def test_a_neighbour_that_was_found_itself_is_there_once_as_found(
     store: Store, collection: str, offline: Models
 ) -> None:
-    widened = hits(store, collection, offline, top_k=50, expand="neighbours")
+    widened = hits(store, collection, offline, top_k=50, expand="neighbours", mode="hybrid")
     ids = [hit.node.node_id for hit in widened]
     assert len(ids) == len(set(ids)) == store.count(collection)
     assert {hit.origin for hit in widened} == {"search"}

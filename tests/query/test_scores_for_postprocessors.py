@@ -114,7 +114,7 @@ def test_chunks_that_are_all_alike_score_as_similar_as_they_are() -> None:
 def test_raw_scores_are_in_the_metadata_and_neither_embedded_nor_read(
     store: Store, collection: str, offline: Models
 ) -> None:
-    [first, *_] = found(store, collection, offline)
+    [first, *_] = found(store, collection, offline, mode="hybrid")
     raw = {key for key in first.metadata if key in keys.SCORES}
     assert raw == {
         keys.RETRIEVAL_SIMILARITY,
@@ -147,7 +147,10 @@ def test_raw_scores_are_never_stored_back(store: Store, collection: str, offline
 def test_the_sources_of_a_response_have_the_same_scores(
     store: Store, collection: str, offline: Models
 ) -> None:
-    engine = RagNodesQueryEngine(store=store, collection=collection, models=offline)
+    options = QueryOptions(mode="hybrid")
+    engine = RagNodesQueryEngine(
+        store=store, collection=collection, models=offline, options=options
+    )
     nodes = engine.query(QUESTION).source_nodes
     assert [node.score for node in nodes] == [hit.score for hit in engine.answer(QUESTION).hits]
     assert all(keys.RETRIEVAL_SIMILARITY in node.metadata for node in nodes)
@@ -197,7 +200,7 @@ class Logits(BaseNodePostprocessor):
 def test_the_scores_of_a_reranker_are_probabilities_and_its_own_are_kept(
     store: Store, collection: str, offline: Models
 ) -> None:
-    nodes = found(store, collection, offline, top_k=3, rerank=Logits())
+    nodes = found(store, collection, offline, top_k=3, mode="hybrid", rerank=Logits())
     assert [node.metadata[keys.RETRIEVAL_RERANK_SCORE] for node in nodes] == [4, 1, -2]
     expected = pytest.approx([0.982, 0.731, 0.119], abs=0.001)
     assert [node.score for node in nodes] == expected

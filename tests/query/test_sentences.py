@@ -150,10 +150,10 @@ def test_where_no_sentence_has_a_word_of_the_question_chunks_follow_as_they_were
     store: Store, offline: Models, valves: Document
 ) -> None:
     collection = stored(store, offline, valves, "heading", min_chunk_size=0)
-    retriever = engine(store, collection, offline, budget=80).retriever
+    retriever = engine(store, collection, offline, budget=80, mode="hybrid").retriever
     asked = "¿Dónde están los tornillos?"
     found = retriever.hits(asked, retriever.question_vector(asked).vector)
-    whole = engine(store, collection, offline, budget=None, top_k=3).retriever
+    whole = engine(store, collection, offline, budget=None, top_k=3, mode="hybrid").retriever
     usual = whole.hits(asked, whole.question_vector(asked).vector)
     assert [hit.node.node_id for hit in found[:2]] == [hit.node.node_id for hit in usual[:2]]
     assert found[0].read.text == usual[0].node.text

@@ -93,6 +93,7 @@ def test_a_hybrid_search_of_it_is_dense_and_says_so_once(
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="rag_nodes.store.searching"):
         whole = engine(stock, offline, granularity="chunks")
+        assert whole.retriever.mode == "hybrid"
         hybrid = [whole.answer(QUESTION) for _ in range(2)][-1]
     [said] = caplog.messages
     assert "'stock' has no BM25 vectors of ours; it is searched by meaning only" in said

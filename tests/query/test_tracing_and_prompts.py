@@ -25,7 +25,7 @@ from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError, ModelConnectionError
 from rag_nodes.models import Models
-from rag_nodes.query import Finished, RagNodesQueryEngine, RagNodesRetriever
+from rag_nodes.query import Finished, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,7 +120,9 @@ def of_retrieval_and_synthesis(names: list[str]) -> list[str]:
 def test_tracers_see_the_events_of_a_stock_engine_in_its_order(
     store: Store, collection: str, mocked: Models, listening: Listening
 ) -> None:
-    retriever = RagNodesRetriever(store=store, collection=collection, models=mocked)
+    where: dict[str, Any] = {"store": store, "collection": collection, "models": mocked}
+    where["options"] = QueryOptions(mode="hybrid")
+    retriever = RagNodesRetriever(**where)
     stock = RetrieverQueryEngine(
         retriever, response_synthesizer=get_response_synthesizer(llm=MockLLM())
     )
@@ -128,7 +130,7 @@ def test_tracers_see_the_events_of_a_stock_engine_in_its_order(
     expected = of_retrieval_and_synthesis(listening.names())
     assert "RetrievalEndEvent" in expected
     listening.seen.clear()
-    RagNodesQueryEngine(store=store, collection=collection, models=mocked).query(QUESTION)
+    RagNodesQueryEngine(**where).query(QUESTION)
     assert of_retrieval_and_synthesis(listening.names()) == expected
     assert "LLMChatEndEvent" in listening.names()
     assert "EmbeddingEndEvent" in listening.names()

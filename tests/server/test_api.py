@@ -209,6 +209,7 @@ def test_an_uploaded_document_is_cut_by_its_id(
     body = {"document": document["document"], "parser": "page"}
     reply = client.post("/chunk", json=body, headers=manual).json()
     assert document["pages"] == 6
+    assert client.get("/status").json()["mode"] == "sparse"
     assert [chunk["page_start"] for chunk in reply["chunks"]] == [1, 2, 3, 4, 5, 6]
     unknown = client.post("/chunk", json={**body, "document": "guessed"}, headers=manual)
     assert unknown.status_code == 404

@@ -134,6 +134,7 @@ async def test_an_agent_gets_sentences_to_a_question_and_chunks_where_it_compare
             await asked("ask", budget=8, granularity="chunks"),
             await asked("compare", budget=8),
         ]
+    assert {answer["mode"] for answer in (*sentences, *chunks)} == {"sparse"}
     for answer in sentences:
         read = answer["hits"][0]["read"]
         assert TEXT[read["start"] : read["end"]] == read["text"]

@@ -110,6 +110,10 @@ class FoundStore(Store, ABC):
                 return in_order(passing)[: query.limit]
             limit *= _DEEPER
 
+    def has_words(self, collection: str) -> bool:  # noqa: ARG002
+        """Whether a question can be asked without its embedding."""
+        return not self.embeds
+
     def nodes(self) -> list[TextNode]:
         """Its chunks, as far as they are known: those that were found so far."""
         found = (hit.node for hits in self._answers.values() for hit in hits)
@@ -203,6 +207,10 @@ class _Collection(FoundStore):
     def _asked(self, query: Query) -> list[Hit]:
         hits = self._given.store.find(self._given.name, query)
         return [replace(hit, node=self._placing.placed(hit.node)) for hit in hits]
+
+    def has_words(self, collection: str) -> bool:  # noqa: ARG002
+        """Whether its words are indexed as they are now."""
+        return self._given.store.has_words(self._given.name)
 
     def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:  # noqa: ARG002
         """The stored nodes with these ids, placed."""

@@ -7,12 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
-from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
 from rag_nodes.columns import (
     AnsweringEngine,
     Placing,
-    StoredCollection,
     finds,
     found_store,
     is_placed,
@@ -127,12 +125,7 @@ class ColumnEngines:
         Raises:
             ModelError: the embedding model failed.
         """
-        return self.vectors.get(self.models, question, mode=self.options.mode)
-
-    def needs_vector(self, name: str) -> bool:
-        """Whether a column is asked by the common embedding of the question."""
-        given = self.found.get(name)
-        return given is None or isinstance(given, StoredCollection | BasePydanticVectorStore)
+        return self.vectors.get(self.models, question)
 
     def engine(
         self, name: str, *, document_ids: Sequence[str] | None = None
@@ -157,7 +150,7 @@ class ColumnEngines:
             return AnsweringEngine(given, self.placing)
         else:
             store = found_store(given, self.placing)
-            if not self.needs_vector(parser):
+            if not store.embeds:
                 options = replace(options, mode="sparse")
         return RagNodesQueryEngine(
             store=store,

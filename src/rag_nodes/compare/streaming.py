@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from rag_nodes.compare.columns import as_failure
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.query import RagNodesQueryEngine
 from rag_nodes.query.preparing import QuestionVector
 from rag_nodes.query.types import Cancelled, Delta, Event, Failed, Finished, Last
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from rag_nodes.columns import AnsweringEngine
     from rag_nodes.compare.columns import ColumnEngines
     from rag_nodes.compare.report import Column, ComparisonReport
-    from rag_nodes.query import RagNodesQueryEngine
 
     Named = tuple[str, Event]
 
@@ -146,8 +146,7 @@ class ComparisonStream:
         if isinstance(event, Cancelled):
             error = "cancelled before it had answered"
         seconds = {"total": ended - self._started}
-        needed = self._compared.needs_vector(self._compared.columns[name][0])
-        if answer and needed and self._embedded:
+        if answer and answer.mode not in {"", "sparse"} and self._embedded:
             seconds["embed"] = self._embedded[1]
         return self._compared.column(name, answer, error, seconds)
 
@@ -155,7 +154,7 @@ class ComparisonStream:
         """One parser's thread."""
         try:
             engine = self._compared.engine(name, document_ids=self._document_ids)
-            with closing(self._events(name, engine)) as events:
+            with closing(self._events(engine)) as events:
                 for event in events:
                     if isinstance(event, Failed):
                         as_failure(name, event.error)
@@ -164,8 +163,8 @@ class ComparisonStream:
         except Exception as error:  # noqa: BLE001 - one column must never take the others down
             self._put(name, Failed(as_failure(name, error), "".join(self._texts[name])))
 
-    def _events(self, name: str, engine: RagNodesQueryEngine | AnsweringEngine) -> Generator[Event]:
-        needed = self._compared.needs_vector(self._compared.columns[name][0])
+    def _events(self, engine: RagNodesQueryEngine | AnsweringEngine) -> Generator[Event]:
+        needed = isinstance(engine, RagNodesQueryEngine) and engine.retriever.mode != "sparse"
         vector = self._vector() if needed else QuestionVector(None)
         if self._whole:
             yield Finished(engine.answer(self._question, question_vector=vector))

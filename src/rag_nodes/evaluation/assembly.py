@@ -155,7 +155,7 @@ def _settings(plan: EvaluationPlan, models: Models) -> dict[str, Any]:
         "sizes": list(plan.sizes),
         "target": plan.target,
         "chosen_from": plan.chosen_from,
-        "mode": plan.options.mode,
+        "mode": plan.options.search_mode(by_meaning=models.embeds_meaning),
         "vector": plan.options.vector,
         "granularity": plan.options.granularity or "chunks",
         "draws": plan.draws,

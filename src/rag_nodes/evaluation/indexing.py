@@ -109,7 +109,7 @@ class Index:
         placed = sum(map(len, self.chunks.spans.values()))
         texts = [node.get_content().encode("utf-8", "replace") for node in leaves]
         embedded = sum(count_tokens(node.get_content(MetadataMode.EMBED)) for node in leaves)
-        size = sum(map(len, texts)) + len(leaves) * _FLOAT * recipe.dimension(self.options)
+        size = sum(map(len, texts)) + len(leaves) * _FLOAT * recipe.dimension()
         self.cost = Cost(
             chunks=len(leaves) if self.lists_all else None,
             tokens=self.statistics.tokens if self.lists_all else None,

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from rag_nodes.evaluation.dataset import Question
     from rag_nodes.pipeline.build import Parse
-    from rag_nodes.query import QueryOptions
     from rag_nodes.store import Store
     from rag_nodes.text.filling import Ranked
 
@@ -120,14 +119,13 @@ class Recipe:
         if self.opened is not None:
             self.opened.close()
 
-    def dimension(self, options: QueryOptions | None = None) -> int:
-        """Numbers of a vector; 0 where the search makes none.
+    def dimension(self) -> int:
+        """Numbers of a vector.
 
         Raises:
             ModelError: the model cannot be reached.
         """
-        first, mode = self.dataset.questions[0].text, (options or self.options).mode
-        return len(self.vectors.get(self.known, first, mode=mode).vector or ())
+        return len(self.vectors.get(self.known, self.dataset.questions[0].text).vector or ())
 
 
 def measure(recipe: Recipe, unit: Unit) -> Measured | Refused:

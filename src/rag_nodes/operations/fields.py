@@ -267,8 +267,8 @@ class Finding(Request):
     similarity_cutoff: Annotated[float | None, Field(ge=-1, le=1, allow_inf_nan=False)] = None
     """Leave out chunks of a lower cosine similarity, from -1 to 1."""
     mode: Literal["hybrid", "dense", "sparse"] | None = None
-    """Search by meaning and words (hybrid, the default), by meaning only (dense) or by words only
-    (sparse)."""
+    """Search by words only (sparse, the default without a neural embedding model), by meaning only
+    (dense) or by both (hybrid, the default with one)."""
     expand: Literal["auto", "none", "neighbours"] | None = None
     """Read around what is found: the window or parent that the parser made (auto, the default),
     nothing, or the chunks before and after."""

@@ -113,6 +113,9 @@ class AnswerReply(Reply):
     """Chunks asked for that did not fit the budget."""
     cut: bool
     """The last chunk that was read is cut at the budget."""
+    mode: str
+    """How was searched: sparse (by words), dense (by an embedding) or hybrid; empty where another
+    engine answered."""
     widened: bool
     """The question asks for steps, so more was read."""
     widening: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -15,9 +15,11 @@ from rag_nodes.operations.run import Doing, Run
 from rag_nodes.operations.stores import inventory, ledger_of, must_exist, of_parser, opened
 
 if TYPE_CHECKING:
+    from rag_nodes.store import SearchMode
     from rag_nodes.upkeep import (
         CollectionStatus,
         HeldCollection,
+        Inventory,
         ListedDocument,
         Removed,
         Trouble,
@@ -159,9 +161,22 @@ def status(request: StatusRequest, run: Run) -> Stored:
     return Stored(
         outcome=_opened(collections),
         store=held.store.location,
-        collections=[held.status(one) for one in collections],
+        collections=[replace(held.status(one), mode=_mode(one, held, run)) for one in collections],
         unread=[Unread(one.corpus, one.path, one.error, one.failed_at) for one in unread],
         foreign=held.store.foreign(),
+    )
+
+
+def _mode(one: HeldCollection, held: Inventory, run: Run) -> SearchMode:
+    """How a question searches a collection with the settings as they are."""
+    from rag_nodes.models.choose import LEXICAL
+    from rag_nodes.store.queries import usual_mode
+
+    answering = run.settings.answering()
+    return answering.get("mode") or usual_mode(
+        by_meaning=not one.info.embedding.startswith(LEXICAL),
+        compares=answering["similarity_cutoff"] is not None,
+        has_words=bool(one.info.trouble) or held.store.has_words(one.info.name),
     )
 
 

@@ -195,6 +195,7 @@ class Answering:
             seconds=dict(prepared.clock.seconds),
             embedding_model=models.embedding_name,
             answer_model=models.answer_name,
+            mode=prepared.mode,
             widening=prepared.widening,
             cached=prepared.embedded.cached,
             embedding_tokens=asked,

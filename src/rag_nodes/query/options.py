@@ -19,6 +19,7 @@ from rag_nodes.metadata import USUAL, VECTORS
 from rag_nodes.query.reading import EXPANSIONS, Expand
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.fusion import FUSIONS
+from rag_nodes.store.queries import usual_mode
 from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ DEFAULT_TOP_K = 5
 """Chunks per question where neither a budget nor a number is given."""
 
 _CHOICES: dict[str, Sequence[str | None]] = {
-    "mode": ("hybrid", "dense", "sparse"),
+    "mode": ("hybrid", "dense", "sparse", None),
     "fusion": FUSIONS,
     "vector": VECTORS,
     "expand": EXPANSIONS,
@@ -163,7 +164,9 @@ class QueryOptions:
             sentences, and in a `Comparison` and an `EvaluationPlan`, which compare chunks, for
             chunks; also where `top_k` asks for a number of chunks, without a budget, and in a
             search by meaning alone, as sentences are ranked by their words.
-        mode: "hybrid", "dense" or "sparse".
+        mode: "sparse" searches by words (BM25), "dense" by an embedding, "hybrid" by both; None for
+            words alone, or for both where the embedding is more than the lexical one of offline
+            use, a cutoff or another `vector` is asked for, or words are not indexed.
         fusion: how a hybrid search joins its rankings: "score" or "rank".
         vector: which embedding of the chunks is compared: "heading", which all have, or one that
             `FurtherVectors` had made at the ingest: "plain", "summary" or "context".
@@ -195,7 +198,7 @@ class QueryOptions:
     budget: int | None = 1500
     top_k: int | None = None
     granularity: Granularity | None = None
-    mode: SearchMode = "hybrid"
+    mode: SearchMode | None = None
     fusion: Fusion = "score"
     vector: str = USUAL
     filter: Filter | None = None
@@ -234,6 +237,18 @@ class QueryOptions:
         if self.granularity is not None:
             return self.granularity == "sentences"
         return self.budget is not None and self.top_k is None and self.mode != "dense"
+
+    def search_mode(self, *, by_meaning: bool, has_words: bool = True) -> SearchMode:
+        """How chunks are searched: `mode`, or what it stands for where it is None.
+
+        Args:
+            by_meaning: whether embeddings tell meaning, see `Models.embeds_meaning`.
+            has_words: whether the collection indexes words.
+        """
+        compares = self.similarity_cutoff is not None or self.vector != USUAL
+        return self.mode or usual_mode(
+            by_meaning=by_meaning, compares=compares, has_words=has_words
+        )
 
     def chunks(self, *, widened: bool) -> int:
         """Chunks to retrieve at most; a budget alone takes as many candidates as may fit it."""

@@ -165,6 +165,7 @@ class Prepared:
         packed: what fits.
         prompt: what the LLM will read; "" where none is asked.
         budget: context tokens in the end; None for no limit.
+        mode: how was searched.
         widening: how much more was retrieved because the question asks for steps; "" for no more.
         embedded: the question's embedding.
         clock: has timed the stages so far.
@@ -175,6 +176,7 @@ class Prepared:
     packed: Packed
     prompt: str
     budget: int | None
+    mode: SearchMode
     widening: str
     embedded: QuestionVector
     clock: Clock
@@ -238,7 +240,8 @@ class Preparation:
                     packed = pack(hits, budget, all_wanted=all_wanted)
                     prompt = fill(models.prompt, packed.sources, question)
         widening = _widening(options, budget) if widened else ""
-        return Prepared(question, models, packed, prompt, budget, widening, embedded, clock)
+        mode = self.retriever.mode
+        return Prepared(question, models, packed, prompt, budget, mode, widening, embedded, clock)
 
 
 def check_question(question: str) -> None:

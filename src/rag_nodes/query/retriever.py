@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.store import Hit, Store
+    from rag_nodes.store import Hit, SearchMode, Store
 
 
 class RagNodesRetriever(BaseRetriever):
-    """Hybrid retrieval for any LlamaIndex query engine, sync and async, embedded and served.
+    """Retrieval for any LlamaIndex query engine, sync and async, embedded and served.
 
     With a budget and no `top_k`, its nodes are the passages that answer, exact slices of their
     documents that fill the budget (option `granularity`); else chunks. Where a parser made windows
@@ -99,17 +99,24 @@ class RagNodesRetriever(BaseRetriever):
         self.options = options or QueryOptions()
         self.vectors = vectors or QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
 
+    @property
+    def mode(self) -> SearchMode:
+        """How the collection is searched, see `QueryOptions.mode`."""
+        has_words = self.store.has_words(self.collection)
+        by_meaning = self.models.embeds_meaning
+        return self.options.search_mode(by_meaning=by_meaning, has_words=has_words)
+
     def question_vector(self, question: str) -> QuestionVector:
         """The question's embedding, remembered or fresh; none where the mode needs none.
 
         Raises:
             ModelError: the embedding model failed.
         """
-        return self.vectors.get(self.models, question, mode=self.options.mode)
+        return self.vectors.get(self.models, question, mode=self.mode)
 
     async def aquestion_vector(self, question: str) -> QuestionVector:
         """Like `question_vector`, without blocking the event loop."""
-        return await self.vectors.aget(self.models, question, mode=self.options.mode)
+        return await self.vectors.aget(self.models, question, mode=self.mode)
 
     @dispatcher.span
     def find(
@@ -171,7 +178,7 @@ class RagNodesRetriever(BaseRetriever):
                 vector=vector,
                 text=question,
                 limit=limit,
-                mode=options.mode,
+                mode=self.mode,
                 document_ids=self.document_ids,
                 filter=options.filter,
                 fusion=options.fusion,

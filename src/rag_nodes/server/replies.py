@@ -123,6 +123,8 @@ class Status(_Reply):
     """Of rag_nodes."""
     models: str
     """Which models run."""
+    mode: str
+    """How a question is searched: sparse, dense or hybrid, where it does not say."""
     parsers: list[OfferedParser]
     """What requests may name."""
     documents: list[SessionDocument] | None

@@ -21,6 +21,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import choose_models
 from rag_nodes.operations import OPERATIONS, Operation
 from rag_nodes.operations.base import model_for
+from rag_nodes.query import QueryOptions
 from rag_nodes.server.events import MEDIA_TYPE, Work
 from rag_nodes.server.failures import install_handlers
 from rag_nodes.server.replies import (
@@ -258,9 +259,11 @@ class _SessionRoutes:
                 documents = [SessionDocument.of(one) for one in session.documents]
         # Takes no place: whoever asks whether the server lives should hear so when it is busy.
         models = await served.workers.thread(choose_models, served.settings)
+        options = QueryOptions(**served.settings.answering())
         return Status(
             version=version("rag-nodes"),
             models=models.describe(),
+            mode=options.search_mode(by_meaning=models.embeds_meaning),
             parsers=[
                 OfferedParser(name=one.name, title=one.title, summary=one.summary)
                 for one in served.offer.values()

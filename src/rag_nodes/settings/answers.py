@@ -80,8 +80,8 @@ class AnswerSettings(BaseModel):
 
     granularity: Literal["sentences", "chunks"] | None = None
     """The sentences that answer, or whole chunks; None for what suits, see `QueryOptions`."""
-    mode: Literal["hybrid", "dense", "sparse"] = "hybrid"
-    """By meaning and words, by meaning only, or by words only."""
+    mode: Literal["hybrid", "dense", "sparse"] | None = None
+    """By meaning and words, by meaning only, or by words only; None for what suits."""
     fusion: Literal["score", "rank"] = "score"
     """How a hybrid search joins its two rankings."""
     expand: Literal["auto", "none", "neighbours"] = "auto"

@@ -23,6 +23,17 @@ SearchMode = Literal["hybrid", "dense", "sparse"]
 """By meaning and words, by meaning only, or by words only."""
 
 
+def usual_mode(*, by_meaning: bool, compares: bool, has_words: bool) -> SearchMode:
+    """How is searched where nobody says: by words alone, unless an embedding is worth asking.
+
+    Args:
+        by_meaning: embeddings tell meaning, as those of `LexicalEmbedding` do not.
+        compares: a cutoff of similarity, or an embedding that is not the usual one, is asked for.
+        has_words: the collection indexes words.
+    """
+    return "hybrid" if by_meaning or compares or not has_words else "sparse"
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """What to search for.

@@ -303,20 +303,24 @@ class Store:
         with self.engine.step(collection):
             return names_in(self.engine, collection)
 
+    def has_words(self, collection: str) -> bool:
+        """Whether its words are indexed as they are now; True while it does not exist."""
+        with self.engine.step(collection):
+            there = self.engine.collection(collection)
+            return there is None or there.layout.sparse is not None
+
     def check_words(self, collection: str) -> None:
         """Refuse to write to a collection whose words are not indexed as they are now.
 
         Raises:
             ConfigurationError: there is such a collection: what is written would have no words.
         """
-        with self.engine.step(collection):
-            there = self.engine.collection(collection)
-            if there and there.layout.sparse is None:
-                raise ConfigurationError(
-                    f"{place(self.engine, collection)} is searched by meaning alone, since its "
-                    "words were indexed in another way when it was made; `rag-nodes clear --parser "
-                    f"{collection} --yes` deletes it, then ingest its documents anew"
-                )
+        if not self.has_words(collection):
+            raise ConfigurationError(
+                f"{place(self.engine, collection)} is searched by meaning alone, since its "
+                "words were indexed in another way when it was made; `rag-nodes clear --parser "
+                f"{collection} --yes` deletes it, then ingest its documents anew"
+            )
 
     def search(  # noqa: PLR0913 -- what can be asked, by name
         self,

@@ -62,6 +62,7 @@ class CollectionStatus:
             since `failed_at`. Those that are due to be read again are `expired`.
         size: bytes on disk; None for a server.
         first_used: time of the first ingest in seconds since 1970, as `last_used` and `failed_at`.
+        mode: how a question is searched: "sparse", "dense" or "hybrid".
         trouble: why it cannot be opened, with the remedy; numbers are then those of the ledger.
     """
 
@@ -82,6 +83,7 @@ class CollectionStatus:
     first_used: float | None
     last_used: float | None
     aliases: tuple[str, ...] = ()
+    mode: str = ""
     trouble: str = ""
     failed: int = 0
     error: str | None = None

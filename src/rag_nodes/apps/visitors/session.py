@@ -303,8 +303,12 @@ class PageSession(Workspace):
             if not known:
                 store.close()
             raise
+        mode = options.search_mode(by_meaning=models.embeds_meaning)
         report = replace(
-            report, files=outcomes(files, report), seconds=time.perf_counter() - started
+            report,
+            files=outcomes(files, report),
+            seconds=time.perf_counter() - started,
+            models=f"{report.models} · {mode} search",
         )
         scale = scale_for(models.embedding_name, self._settings)
         return Loaded(wanted, documents, files, comparison, report, scale)

@@ -84,7 +84,8 @@ def evidence_view(answer: Answer, width: int, *, shown: int) -> Iterator[Rendera
     context = (
         f"{counted(answer.context_tokens, 'token')} in {counted(len(answer.sources), 'source')}"
     )
-    yield plain(f"{answer_kind(answer)} · {context} · {took}", "dim")
+    searched = f" · {answer.mode} search" if answer.mode else ""
+    yield plain(f"{answer_kind(answer)}{searched} · {context} · {took}", "dim")
     yield from remarks(answer)
     if answer.kind != "retrieval":
         yield Text("")

@@ -1,0 +1,58 @@
+"""By words alone, by an embedding or by both, where the caller leaves it open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from llama_index.core.embeddings import MockEmbedding
+from plant import QUESTION
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.models import Models
+from rag_nodes.query import QueryOptions, RagNodesRetriever, ask
+
+if TYPE_CHECKING:
+    from rag_nodes.store import Store
+
+NEURAL = Models.of(embed_model=MockEmbedding(embed_dim=4), llm="extractive")
+
+
+@pytest.mark.parametrize(
+    ("by_meaning", "options", "mode"),
+    [
+        (False, {}, "sparse"),
+        (True, {}, "hybrid"),
+        (False, {"similarity_cutoff": 0.0}, "hybrid"),
+        (False, {"vector": "plain"}, "hybrid"),
+        (False, {"mode": "dense"}, "dense"),
+        (True, {"mode": "sparse"}, "sparse"),
+        (False, {"mode": "sparse", "similarity_cutoff": 0.2}, "sparse"),
+    ],
+)
+def test_words_alone_unless_meaning_is_embedded_or_asked_for(
+    store: Store, offline: Models, by_meaning: bool, options: dict[str, Any], mode: str
+) -> None:
+    retriever = RagNodesRetriever(
+        store=store,
+        collection="none",
+        models=NEURAL if by_meaning else offline,
+        options=QueryOptions(**options),
+    )
+    assert retriever.mode == mode
+
+
+def test_an_answer_says_how_was_searched_and_embeds_nothing_without_need(
+    store: Store, collection: str, offline: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        type(offline.embedding), "_get_query_embedding", lambda *_: pytest.fail("embedded")
+    )
+    answer = ask(QUESTION, store=store, collection=collection, models=offline)
+    assert answer.as_dict()["mode"] == answer.mode == "sparse"
+    assert answer.hits[0].similarity is None
+
+
+def test_an_unknown_mode_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="choose hybrid, dense or sparse"):
+        QueryOptions(mode="auto")  # type: ignore[arg-type]
