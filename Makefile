@@ -31,7 +31,7 @@ RUNTIME := pdf,docx,html,firecrawl,qdrant,openai,evaluate,fast
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo app quick test test-deep test-compat test-newest harden bench check format lock wheel readme clean
+.PHONY: help demo app quick test test-deep test-compat test-newest harden bench check format lock wheel readme docs clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -133,6 +133,7 @@ format: .venv/installed-dev ## format and fix what can be fixed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/python scripts/docs/make_tables.py
+	$(BIN)/python scripts/docs/make_cli.py
 
 lock: $(BIN)/uv ## compile constraints.txt from pyproject.toml
 	$(BIN)/uv pip compile --quiet pyproject.toml --all-extras --group dev --group bench --universal \
@@ -152,5 +153,8 @@ wheel: $(BIN)/uv ## build both wheels in dist/, and try them in an environment o
 readme: $(BIN)/uv ## run what the README shows, in an environment that its install line makes
 	$(BIN)/python scripts/docs/run_readme.py
 
+docs: .venv/installed-dev ## build the site in site/; a dead link or an unknown name fails
+	$(BIN)/zensical build --strict --clean
+
 clean: ## remove the environment and everything generated
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache artefacts dist
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache artefacts dist site

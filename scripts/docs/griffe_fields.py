@@ -1,8 +1,7 @@
 """A griffe extension: constructors of parsers and postprocessors as pydantic makes them.
 
 Griffe reads source and cannot see that a base of LlamaIndex is a pydantic model, so it would show
-every option without a default. Here a constructor is made of the `Field(...)`s of the class and of its
-bases in this package.
+no options. Here a constructor is made of the `Field(...)`s of the class and of its bases.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from griffe import (
+    AliasResolutionError,
     Attribute,
     Class,
-    Expr,
     ExprCall,
     ExprKeyword,
     Extension,
@@ -22,18 +21,20 @@ from griffe import (
     Parameters,
 )
 
-_SUFFIX = "NodeParser"
-_BASE = "SpanNodeParser"
+_MADE_BY = ("Field", "PydanticField", "field")
+"""Calls that say in a class body what a field is by default."""
 
 
 class FieldOptions(Extension):
-    """Gives parsers a constructor with type and default of each option."""
+    """Gives classes that pydantic or `**options` construct their options, with type and default."""
 
     def on_package(self, *, pkg: Any, **_: Any) -> None:
         """Look at every class once all of the package is loaded, bases included."""
-        for parser in _classes(pkg):
-            if parser.name.endswith(_SUFFIX) and parser.name != _BASE:
-                _give_constructor(parser)
+        for cls in _classes(pkg):
+            own = cls.members.get("__init__")
+            fields = any(map(_has_fields, (cls, *cls.mro())))
+            if _takes_more(own) if own else fields:
+                _give_constructor(cls)
 
 
 def _classes(module: Any) -> list[Class]:
@@ -48,24 +49,30 @@ def _classes(module: Any) -> list[Class]:
     return found
 
 
-def _give_constructor(parser: Class) -> None:
-    own = parser.members.get("__init__")
+def _has_fields(cls: Class) -> bool:
+    return any(_call(one.value) for one in cls.attributes.values())
+
+
+def _takes_more(constructor: Any) -> bool:
+    return any(one.kind is ParameterKind.var_keyword for one in constructor.parameters)
+
+
+def _give_constructor(cls: Class) -> None:
     options: dict[str, Parameter] = {}
-    for cls in (*reversed(parser.mro()), parser):
-        for name, member in cls.members.items():
-            option = _option(name, member)
-            if option is not None:
-                options[name] = option
-    if own is not None and not _takes_anything(own):
-        return
+    for body in (*reversed(cls.mro()), cls):
+        if _has_fields(body):
+            found = (_option(name, member) for name, member in body.members.items())
+            options |= {one.name: one for one in found if one}
+        if own := body.members.get("__init__"):
+            options |= {one.name: one for one in own.parameters if _is_named(one)}
     this = Parameter("self", kind=ParameterKind.positional_or_keyword)
     made = Function("__init__", parameters=Parameters(this, *options.values()))
-    parser.set_member("__init__", made)
+    cls.set_member("__init__", made)
 
 
-def _takes_anything(constructor: Any) -> bool:
-    kinds = {one.kind for one in constructor.parameters if one.name != "self"}
-    return kinds <= {ParameterKind.var_keyword}
+def _is_named(parameter: Parameter) -> bool:
+    more = (ParameterKind.var_keyword, ParameterKind.var_positional)
+    return parameter.name != "self" and parameter.kind not in more
 
 
 def _option(name: str, member: Any) -> Parameter | None:
@@ -74,13 +81,27 @@ def _option(name: str, member: Any) -> Parameter | None:
         return None
     if name.startswith("_") or "ClassVar" in str(member.annotation) or name == "id_func":
         return None
-    default: str | Expr | None = member.value
-    if isinstance(default, ExprCall) and str(default.function).rpartition(".")[2] == "Field":
-        given = {one.name: one.value for one in default.arguments if isinstance(one, ExprKeyword)}
+    default: Any = member.value
+    if call := _call(default):
+        given = {one.name: one.value for one in call.arguments if isinstance(one, ExprKeyword)}
         default = given.get("default", given.get("default_factory"))
     return Parameter(
         name,
         annotation=member.annotation,
         kind=ParameterKind.keyword_only,
-        default=None if default is None else str(default),
+        default=None if default is None else _plain(default, member.module),
     )
+
+
+def _call(value: Any) -> ExprCall | None:
+    is_field = isinstance(value, ExprCall) and str(value.function).rpartition(".")[2] in _MADE_BY
+    return value if is_field else None
+
+
+def _plain(default: Any, module: Any) -> str:
+    """A constant of the module by its value, which is what a reader wants to know."""
+    try:
+        value = getattr(module.members.get(str(default)), "value", None)
+    except AliasResolutionError:  # of another package
+        value = None
+    return str(default if value is None else value)

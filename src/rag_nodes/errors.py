@@ -330,6 +330,7 @@ def command(words: str, corpus: str) -> str:
 
     The command line names its store and ledger in those that it prints.
 
+    >>> from rag_nodes.errors import command
     >>> command("list --state failed", "default"), command("list", "my contracts")
     ('`rag-nodes list --state failed`', "`rag-nodes list --corpus 'my contracts'`")
     """

@@ -29,6 +29,7 @@ _INTEGRATION = re.compile(r"llama_index\.(?!core\b)(\w+)\.(\w+)")
 def is_path(text: str) -> bool:
     """Whether a text is written as an import path, and not as `preset:option=value`.
 
+    >>> from rag_nodes.import_paths import is_path
     >>> is_path("llama_index.core.node_parser:SentenceSplitter(chunk_size=512)")
     True
     >>> is_path("fixed:chunk_size=512")
@@ -40,6 +41,7 @@ def is_path(text: str) -> bool:
 def label_of(path: str) -> str:
     """What the object is called in reports: the path without its module.
 
+    >>> from rag_nodes.import_paths import label_of
     >>> label_of("chonkie:TokenChunker(chunk_size=512)")
     'TokenChunker(chunk_size=512)'
     """
@@ -123,6 +125,7 @@ def with_options(path: str, **options: Any) -> str:
     Raises:
         ConfigurationError: it is no path.
 
+    >>> from rag_nodes.import_paths import with_options
     >>> with_options("chonkie:TokenChunker(chunk_size=512)", chunk_size=64)
     'chonkie:TokenChunker(chunk_size=64)'
     """

@@ -202,6 +202,7 @@ def display_name(metadata: Mapping[str, Any]) -> str:
     A web page has its title and URL: the file that holds it holds many. Any other document has the
     name of its file.
 
+    >>> from rag_nodes.metadata import display_name
     >>> display_name({"file_name": "crawl.json", "source": "https://a.example/b", "title": "B"})
     'B (https://a.example/b)'
     """
@@ -223,6 +224,7 @@ def web_address(metadata: Mapping[str, Any]) -> str:
 def remarks(nodes: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """What the metadata of a document's nodes say about how they were cut: a name and words each.
 
+    >>> from rag_nodes.metadata import remarks
     >>> remarks([{"scaled_size": 280}, {"scaled_size": 280}])
     [('Size', 'at most 280 characters, which in this script are as many tokens as usual')]
     """

@@ -260,7 +260,8 @@ class Stage:
 def yes_or_no_in(text: str) -> float | None:
     """1 for yes and 0 for no in the first line, where it begins with one of them and has no other.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.evaluation.judging import yes_or_no_in
         >>> [yes_or_no_in(one) for one in ("YES", "No.", "Eyes", "YES or NO")]
         [1.0, 0.0, None, None]
     """
@@ -274,7 +275,8 @@ def yes_or_no_in(text: str) -> float | None:
 def grade_in(text: str) -> tuple[float | None, str | None]:
     """The grade from 1 to 5 that stands alone in the first line, and what follows it.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.evaluation.judging import grade_in
         >>> grade_in("4.5"), grade_in("7: excellent"), grade_in("I would say 4")
         ((4.5, ''), (None, '7: excellent'), (None, 'I would say 4'))
     """
@@ -288,7 +290,8 @@ def grade_in(text: str) -> tuple[float | None, str | None]:
 def without_citations(text: str) -> str:
     """An answer without the marks that name its sources.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.evaluation.judging import without_citations
         >>> without_citations("Nine litres [Source 1]. Rinse it [2].")
         'Nine litres. Rinse it.'
     """

@@ -248,7 +248,9 @@ def points(interval: Interval | None) -> str:
 def ends(interval: Interval) -> str:
     """Where an interval begins and ends, in points; one that excludes 0 is not said to begin there.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.evaluation.leads import Interval
+        >>> from rag_nodes.evaluation.wording import ends
         >>> ends(Interval(0.11, 0.0001, 0.23))
         'over 0 to 23.0'
     """

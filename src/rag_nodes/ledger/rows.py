@@ -129,6 +129,7 @@ def version_of(source_hash: str, code: str) -> str:
         code: of the column where that is not of this package alone: `parser`, or `parser-model`
             with an embedding model of the user's own.
 
+    >>> from rag_nodes.ledger.rows import version_of
     >>> version_of("41ce", "9a-07"), version_of("41ce", "")
     ('9a-07:41ce', '41ce')
     """
@@ -138,6 +139,7 @@ def version_of(source_hash: str, code: str) -> str:
 def source_hash_of(version: str) -> str:
     """The hash of the document, by whatever code.
 
+    >>> from rag_nodes.ledger.rows import source_hash_of
     >>> source_hash_of("9a-07:41ce")
     '41ce'
     """
@@ -147,6 +149,7 @@ def source_hash_of(version: str) -> str:
 def model_of(version: str) -> str:
     """The code of the embedding model that made its vectors; "" for one that is installed.
 
+    >>> from rag_nodes.ledger.rows import model_of
     >>> model_of("9a-07:41ce"), model_of("9a:41ce"), model_of("41ce")
     ('07', '', '')
     """
@@ -156,7 +159,8 @@ def model_of(version: str) -> str:
 def utc_time(seconds: float | None) -> str | None:
     """A time of a ledger for programs, as ISO 8601; None where it is not known.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.ledger.rows import utc_time
         >>> utc_time(1_600_000_000.5)
         '2020-09-13T12:26:40Z'
     """

@@ -46,7 +46,8 @@ class LexicalEmbedding(BaseEmbedding):
         dimension: numbers per vector; vectors of different dimensions do not compare.
         embed_batch_size: texts that LlamaIndex hands over at a time.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.models.lexical import LexicalEmbedding
         >>> len(LexicalEmbedding().get_text_embedding("two words"))
         1024
     """

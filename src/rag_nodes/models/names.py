@@ -65,7 +65,8 @@ def embedding_name(model: BaseEmbedding) -> str:
     model. Any other model is named with its class, and with a hash of the options that differ from
     the defaults of the class, but for those of speed and access. A key is never part of it.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.models.names import embedding_name
         >>> from llama_index.core import MockEmbedding
         >>> embedding_name(MockEmbedding(embed_dim=8, model_name="tiny"))
         'tiny@MockEmbedding-ccd01969'
@@ -91,7 +92,8 @@ def priced_name(name: str, model: BaseEmbedding | LLM | None) -> str:
 
     There the same name may mean another model, and has another price.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.models.names import priced_name
         >>> from llama_index.core.llms import MockLLM
         >>> priced_name("extractive", None), priced_name("mine", MockLLM())
         ('extractive', 'mine')
@@ -107,7 +109,8 @@ def written_as(model: BaseEmbedding | LLM) -> tuple[str, dict[str, Any]]:
     Options are those that differ from the defaults of the class and are plain data; keys are left
     out, whoever runs it has their own.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.models.names import written_as
         >>> from llama_index.core import MockEmbedding
         >>> written_as(MockEmbedding(embed_dim=8))
         ('llama_index.core.embeddings.mock_embed_model:MockEmbedding', {'embed_dim': 8})

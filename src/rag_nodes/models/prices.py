@@ -34,7 +34,8 @@ def price_of(model: str, prices: Prices) -> tuple[float, float] | None:
             `embedding_name` give it: then it has no price but one of `prices`.
         prices: entries that win over `PRICES`, with or without the address.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.models.prices import price_of
         >>> price_of("lexical-1024", {}), price_of("mine", {"mine": (1.0, 2.0)})
         ((0.0, 0.0), (1.0, 2.0))
     """
@@ -46,7 +47,8 @@ def price_of(model: str, prices: Prices) -> tuple[float, float] | None:
 def dollars(cost: float | None) -> str:
     """A cost as people read it.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.models.prices import dollars
         >>> dollars(0.0123), dollars(0.00002), dollars(None)
         ('$0.0123', 'under $0.0001', 'price unknown')
     """

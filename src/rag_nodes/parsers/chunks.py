@@ -41,7 +41,8 @@ def to_chunks(nodes: Iterable[BaseNode]) -> list[EnrichedChunk]:
 
     Nodes that do not know their position in the document are counted as they come.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import to_chunks
         >>> from llama_index.core import Document
         >>> from rag_nodes.parsers import get_parser
         >>> [chunk] = to_chunks(get_parser("fixed")([Document(text="It is hot.", id_="tea")]))

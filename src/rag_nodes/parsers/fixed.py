@@ -31,7 +31,8 @@ class FixedSizeNodeParser(SpanNodeParser):
     Raises:
         ConfigurationError: the overlap is not smaller than the size.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import FixedSizeNodeParser
         >>> FixedSizeNodeParser(chunk_size=8, chunk_overlap=3).split_text("one two three")
         ['one two ', 'wo three']
     """

@@ -35,7 +35,8 @@ class TokenOverlapNodeParser(SpanNodeParser):
     Raises:
         ConfigurationError: the overlap is not smaller than the size.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import TokenOverlapNodeParser
         >>> parser = TokenOverlapNodeParser(chunk_size=10, chunk_overlap=4, whole_document_below=0)
         >>> parser.split_text("One sentence here. Two more now. A third one.")
         ['One sentence here. Two more now.', 'Two more now. A third one.']

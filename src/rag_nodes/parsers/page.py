@@ -27,7 +27,8 @@ class PageNodeParser(SpanNodeParser):
     Raises:
         ConfigurationError: the size is below what one character can take.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import PageNodeParser
         >>> from llama_index.core.schema import Document
         >>> document = Document(text="First page. Second page.", metadata={"page_starts": [0, 12]})
         >>> [node.text for node in PageNodeParser()([document])]

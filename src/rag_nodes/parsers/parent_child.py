@@ -53,7 +53,8 @@ class ParentChildNodeParser(SpanNodeParser):
         ConfigurationError: a preset or option is unknown, an option is not plain data, or a
             level is itself a family.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import ParentChildNodeParser
         >>> parser = ParentChildNodeParser(
         ...     parent="heading", parent_options={"min_chunk_size": 0},
         ...     child="token-overlap",

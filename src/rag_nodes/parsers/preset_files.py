@@ -303,7 +303,8 @@ def load_parser(data: Mapping[str, Any] | NodeParser | Path, **overrides: Any) -
         ConfigurationError: there is no such class, or its options are wrong, or were written by a
             version that cut differently.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import load_parser
         >>> from rag_nodes.parsers import get_parser
         >>> load_parser(get_parser("fixed", chunk_size=500).to_dict()).chunk_size
         500

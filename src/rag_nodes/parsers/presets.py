@@ -326,6 +326,7 @@ def preset_named(name: str) -> Preset:
 def is_preset_file(text: str) -> bool:
     """Whether something typed is the path of a preset file, see `load_preset`.
 
+    >>> from rag_nodes.parsers.presets import is_preset_file
     >>> is_preset_file("manuals.toml"), is_preset_file("fixed:chunk_size=500")
     (True, False)
     """
@@ -342,7 +343,8 @@ def get_parser(name: str, **overrides: Any) -> SpanNodeParser:
     Raises:
         ConfigurationError: no such preset or option, or a value out of range.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import get_parser
         >>> get_parser("fixed", chunk_size=500, chunk_overlap=50).chunk_size
         500
     """

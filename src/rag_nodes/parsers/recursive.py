@@ -54,7 +54,8 @@ class RecursiveNodeParser(SpanNodeParser):
         ConfigurationError: the overlap is not smaller than the size, or `separators` is empty,
             repeats itself or has `""` before its end.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import RecursiveNodeParser
         >>> parser = RecursiveNodeParser(chunk_size=16, chunk_overlap=0)
         >>> parser.split_text("Short.\n\nToo long. In all.\n\nEnd.\n\nOver.")
         ['Short.', 'Too long.', 'In all.', 'End.\n\nOver.']

@@ -48,7 +48,8 @@ class SentenceNodeParser(SpanNodeParser):
     Raises:
         ConfigurationError: the overlap is not smaller than the size.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import SentenceNodeParser
         >>> parser = SentenceNodeParser(chunk_size=2, chunk_overlap=1)
         >>> parser.split_text("One here. Two there. Three.")
         ['One here. Two there.', 'Two there. Three.']

@@ -168,7 +168,9 @@ def build_pipeline(
     Raises:
         ConfigurationError: an unknown preset, or a transformation that is none of LlamaIndex's.
 
-    Example:
+    Examples:
+        >>> from llama_index.core import Document
+        >>> from rag_nodes import build_pipeline
         >>> pipeline = build_pipeline("heading")
         >>> [step.class_name() for step in pipeline.transformations]
         ['HeadingHierarchyNodeParser', 'EmbeddingGuard', 'LeafEmbedding']

@@ -102,7 +102,8 @@ def asks_for_steps(question: str, step_words: Iterable[str] = STEP_WORDS) -> boo
         question: in the user's words.
         step_words: as `STEP_WORDS`.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.query.options import asks_for_steps
         >>> asks_for_steps("How do I start the pump?"), asks_for_steps("How old is the pump?")
         (True, False)
     """
@@ -190,7 +191,8 @@ class QueryOptions:
     Raises:
         ConfigurationError: a value is of the wrong type or out of range, or a choice unknown.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import QueryOptions
         >>> QueryOptions(budget=None).chunks(widened=False)
         5
     """

@@ -76,7 +76,8 @@ class SentencePostprocessor(BaseNodePostprocessor):
         ConfigurationError: the budget is no number from 1 up, or `store` offers no nodes by id;
             when it is called: without a question.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import SentencePostprocessor
         >>> from llama_index.core.schema import NodeWithScore, TextNode
         >>> text = "The pump is red. Rinse the filter weekly. It stands in the hall."
         >>> found = [NodeWithScore(node=TextNode(text=text), score=0.5)]

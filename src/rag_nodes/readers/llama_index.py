@@ -23,14 +23,15 @@ class RagNodesReader(BaseReader):
     Args:
         limits: how large a file may be, and what reading it may take.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import RagNodesReader
         >>> from llama_index.core import SimpleDirectoryReader
         >>> reader = RagNodesReader()
         >>> folder = SimpleDirectoryReader(
         ...     input_files=["examples/corpus/ferry.pdf"], file_extractor={".pdf": reader}
         ... )
         >>> [document.metadata["total_pages"] for document in folder.load_data()]
-        [7]
+        [20]
     """
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:

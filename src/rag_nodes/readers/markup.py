@@ -46,6 +46,7 @@ def plain_line(line: str) -> str:
     Other marks inside the line (`*`, `_`) change no structure and stay as they are: text that is
     embedded and quoted should hold as few signs of ours as possible.
 
+    >>> from rag_nodes.readers.markup import plain_line
     >>> plain_line("  # 5 in the list")
     '\\# 5 in the list'
     >>> plain_line("1986. A good year.")

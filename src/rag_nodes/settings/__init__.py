@@ -100,7 +100,8 @@ class Settings(BaseSettings):
     (`RAG_NODES_…`, then `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `OPENAI_API_BASE`), `.env`,
     `rag_nodes.toml`, `answer_preset`, default (design §11).
 
-    Example:
+    Examples:
+        >>> from rag_nodes.settings import Settings
         >>> Settings(embedding="lexical", top_k=8).top_k
         8
 

@@ -44,6 +44,7 @@ def check_choice(value: str, setting: str) -> str:
 def typed_option(text: str) -> Any:
     """The value of an option as typed on a command line: a literal of Python, else text.
 
+    >>> from rag_nodes.settings.model_options import typed_option
     >>> typed_option("512"), typed_option("nomic-embed-text"), typed_option("'512'")
     (512, 'nomic-embed-text', '512')
     """

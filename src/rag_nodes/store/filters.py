@@ -101,7 +101,8 @@ class Filter:
         ConfigurationError: a value is of the wrong type, the pages are not a range from 1 up, a
             text is blank, or the path has more than `HEADING_LEVELS` headings.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import Filter
         >>> Filter(file_name="manual.pdf", pages=(3, 9)).pages
         (3, 9)
     """

@@ -24,7 +24,8 @@ class ServerOptions(BaseModel):
 
     The first six say how it is reached, the others how collections are kept that are made.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import ServerOptions
         >>> ServerOptions.of({"grpc": True, "quantization": "scalar"}).quantization
         'scalar'
     """

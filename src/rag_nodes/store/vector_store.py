@@ -62,7 +62,8 @@ class RagNodesVectorStore(BasePydanticVectorStore):
     Raises:
         StoreError: the store cannot be opened, see `open_store`.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.store.vector_store import RagNodesVectorStore
         >>> from llama_index.core.schema import TextNode
         >>> from llama_index.core.vector_stores import VectorStoreQuery
         >>> chunks = RagNodesVectorStore()

@@ -37,7 +37,9 @@ class FurtherVectors(TransformComponent):
     Raises:
         ConfigurationError: a name is unknown.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import FurtherVectors
+        >>> from rag_nodes.transforms.further import further_text
         >>> from llama_index.core.schema import TextNode
         >>> node = TextNode(text="It holds nine litres.", metadata={"Heading": "Tank"})
         >>> [marked] = FurtherVectors("plain")([node])

@@ -69,11 +69,12 @@ class EmbeddingGuard(TransformComponent):
             differently.
         tokenizer: name of the tiktoken encoding to count with.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import EmbeddingGuard
         >>> from llama_index.core.schema import TextNode
         >>> node = TextNode(text="One sentence. " * 40)
         >>> [len(piece.text) for piece in EmbeddingGuard(max_tokens=100)([node])]
-        [391, 167]
+        [405, 153]
     """
 
     max_tokens: int = Field(default=7500, ge=64)

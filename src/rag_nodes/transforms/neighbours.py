@@ -27,7 +27,9 @@ class NeighbourText(TransformComponent):
     Args:
         tokens: of each side at most, in whole words where blanks part them.
 
-    Example:
+    Examples:
+        >>> from llama_index.core.schema import TextNode
+        >>> from rag_nodes import NeighbourText
         >>> nodes = [TextNode(text="The tank is red."), TextNode(text="It holds nine litres.")]
         >>> NeighbourText(tokens=20)(nodes)[1].metadata["before"]
         'The tank is red.'

@@ -248,7 +248,9 @@ class SectionSummary(ChunkWriter):
     Without a model, the summary is made of the chunk's own sentences and labelled `extract`. All
     else, requests that fail included, is as for every `ChunkWriter`, whose options it has.
 
-    Example:
+    Examples:
+        >>> from llama_index.core.schema import TextNode
+        >>> from rag_nodes import SectionSummary
         >>> node = TextNode(text="Water boils at 100 degrees. It then turns into steam.")
         >>> [summarised] = SectionSummary()([node])
         >>> summarised.metadata["summary_kind"]

@@ -67,12 +67,13 @@ def draft_questions(
         ConfigurationError: a kind is unknown, or nothing is asked for.
         DatasetError: nothing in the documents can be asked about.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.evaluation.drafts import draft_questions
         >>> from llama_index.core import Document
-        >>> text = "# Rinse the pump\n\nOpen the tap and let it run for at least a minute."
+        >>> text = "## How do I rinse the pump?\n\nOpen the tap and let it run for a full minute."
         >>> [question] = draft_questions([Document(text=text)]).questions
         >>> question.text, question.gold[0][0].span
-        ('How do I rinse the pump?', Span(start=18, end=71))
+        ('How do I rinse the pump?', Span(start=29, end=75))
     """
     unknown = [kind for kind in kinds if kind not in DRAFT_KINDS]
     if unknown or not kinds:

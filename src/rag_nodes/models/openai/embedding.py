@@ -33,7 +33,8 @@ class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
         model_name: as the server knows it.
         values: options of `ServerModel`, and of LlamaIndex's class, such as `dimensions`.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.models.openai.embedding import OpenAIServerEmbedding
         >>> OpenAIServerEmbedding(model_name="nomic", api_base="http://127.0.0.1:11434/v1").place
         'http://127.0.0.1:11434/v1'
     """

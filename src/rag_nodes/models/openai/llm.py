@@ -51,7 +51,8 @@ class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
     Raises:
         ConfigurationError: the model is none that chats.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.models.openai.llm import OpenAIServerLLM
         >>> OpenAIServerLLM(model="llama3", api_base="http://127.0.0.1:11434/v1").place
         'http://127.0.0.1:11434/v1'
     """
@@ -169,7 +170,8 @@ def known_window(model: str) -> int:
 
     Variants that LlamaIndex does not list are known by the longest name they begin with.
 
-    Example:
+    Examples:
+        >>> from rag_nodes.models.openai.llm import known_window
         >>> known_window("gpt-4o-mini-of-next-year"), known_window("llama3")
         (128000, 8192)
     """

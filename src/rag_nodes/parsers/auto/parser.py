@@ -114,7 +114,8 @@ class AutoNodeParser(SpanNodeParser):
         ConfigurationError: a candidate or one of its options is unknown, none is named, or sizes
             contradict each other.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import AutoNodeParser
         >>> AutoNodeParser(whole_document_below=0).explain("Tea is hot. " * 200).chosen
         'token-overlap'
     """

@@ -62,7 +62,8 @@ class ForeignNodeParser(SpanNodeParser):
     Raises:
         ConfigurationError: there is no splitter, or what is given is none.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import ForeignNodeParser
         >>> from llama_index.core import Document
         >>> parser = ForeignNodeParser(splitter=str.splitlines)
         >>> nodes = parser([Document(text="Green tea takes eighty degrees.\nBlack tea more.")])

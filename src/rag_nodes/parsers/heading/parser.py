@@ -105,7 +105,8 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
             unknown.
         ModelError: embedding failed.
 
-    Example:
+    Examples:
+        >>> from rag_nodes import HeadingHierarchyNodeParser
         >>> parser = HeadingHierarchyNodeParser(min_chunk_size=0)
         >>> parser.split_text("# Tea\nHot.\n\n## Green\nLess hot.")
         ['# Tea\nHot.', '## Green\nLess hot.']

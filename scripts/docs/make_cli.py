@@ -1,0 +1,105 @@
+"""Writes docs/reference/cli.md, the page of all commands and options, from the program itself.
+
+`make format` and `make docs` run it. Each option stands under the heading that help gives it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from rag_nodes.cli.commands import COMMANDS, command
+from rag_nodes.operations import GROUPS
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
+_HEAD = """# Commands and options
+
+`rag-nodes COMMAND --help` says the same; `make format` writes this page. Common options come first.
+How commands work together: [ingest](../guides/ingest.md), [evaluate](../get-started/choose-chunking.md). Output as JSON and exit codes: [formats](formats.md).
+"""
+_SHARED = ("Store", "Models", "Output")
+"""Headings whose options mean the same in every command: they stand at the end of the page."""
+_MARKUP = re.compile(r"\[/?(?:dim|bold)\]")
+
+
+def page() -> str:
+    """The whole page."""
+    root = command()
+    parts = [_HEAD, "| command | |", "|---|---|"]
+    parts += [f"| [`{name}`](#{_anchor(name)}) | {one.summary} |" for name, one in COMMANDS.items()]
+    shared: dict[str, dict[str, None]] = {}
+    for name in COMMANDS:
+        parts += _section(root, name, shared)
+    for panel, rows in shared.items():
+        parts += ["", f"## {panel} options", "", f"| {panel} | |", "|---|---|", *rows]
+    return "\n".join(parts) + "\n"
+
+
+def _anchor(name: str) -> str:
+    return "rag-nodes-" + name.replace(" ", "-")
+
+
+def _section(root: Any, name: str, shared: dict[str, dict[str, None]]) -> list[str]:
+    """What one command takes; rows under headings that are shared are put beside the others'."""
+    context = root.make_context("rag-nodes", [name])
+    _, found, _ = root.resolve_command(context, [name.split(maxsplit=1)[0]])
+    if name.split(maxsplit=1)[0] in GROUPS:
+        _, found, _ = found.resolve_command(context, name.split()[1:])
+    examples = "\n".join(f"rag-nodes {one}" for one in COMMANDS[name].examples)
+    made = ["", f"## rag-nodes {name}", ""]
+    made += [_plain(found.help or ""), "", "```sh", examples, "```"]
+    panels: dict[str, list[str]] = {}
+    for one in found.params:
+        if not getattr(one, "hidden", False) and one.name != "help":
+            panel = getattr(one, "rich_help_panel", None) or (
+                "Arguments" if one.param_type_name == "argument" else "Common options"
+            )
+            panels.setdefault(panel, []).append(_row(one))
+    if "Arguments" in panels:
+        panels = {"Arguments": panels.pop("Arguments"), **panels}
+    also = [panel for panel in _SHARED if panel in panels]
+    for panel in also:
+        shared.setdefault(panel, {}).update(dict.fromkeys(panels.pop(panel)))
+    for panel, rows in panels.items():
+        made += ["", f"| {panel} | |", "|---|---|", *rows]
+    links = " · ".join(f"[{panel}](#{panel.lower()}-options)" for panel in also)
+    return [*made, "", f"Further options: {links}"]
+
+
+def _row(option: Any) -> str:
+    names = option.opts + option.secondary_opts
+    if option.param_type_name == "argument":
+        shown = option.name.upper()
+    else:
+        shown = ", ".join(sorted(names, key=len, reverse=True))
+        if not getattr(option, "is_flag", False):
+            shown += f" {_value(option)}"
+    return f"| `{shown}` | {_plain(option.help or '').replace('|', '&#124;')} |"
+
+
+def _value(option: Any) -> str:
+    """What is typed behind an option."""
+    if option.metavar:
+        return str(option.metavar)
+    kind = option.type_descriptor.annotation
+    while get_origin(kind) not in (None, Literal):
+        kind = next(one for one in get_args(kind) if one is not type(None))
+    if choices := get_args(kind):
+        return "{" + ",".join(map(str, choices)) + "}"
+    return {int: "N", float: "X", Path: "PATH"}.get(kind, "TEXT")
+
+
+def _plain(text: str) -> str:
+    """Help without marks of colour, each paragraph in one line."""
+    text = _MARKUP.sub("", text.split("\f", maxsplit=1)[0]).replace("\\[", "[")
+    return re.sub(r"[ \t]*\n(?!\n)[ \t]*", "\n" if "\n\n" in text else " ", text).strip()
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
