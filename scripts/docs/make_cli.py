@@ -16,7 +16,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 _HEAD = """# Commands and options
 
 `rag-nodes COMMAND --help` says the same; `make format` writes this page. Common options come first.
-How commands work together: [ingest](../guides/ingest.md), [evaluate](../get-started/choose-chunking.md). Output as JSON and exit codes: [formats](formats.md).
+How commands work together: [ingest](../guides/ingest.md) and
+[evaluate](../get-started/choose-chunking.md). Output as JSON, exit codes: [formats](formats.md).
 """
 _SHARED = ("Store", "Models", "Output")
 """Headings whose options mean the same in every command: they stand at the end of the page."""
