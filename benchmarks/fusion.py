@@ -20,13 +20,15 @@ import numpy as np
 from llama_index.core.schema import Document
 from measuring import markdown_table, save
 
-from rag_nodes.evaluation import Passage, recall, within_budget
+from rag_nodes.evaluation import Passage, recall
+from rag_nodes.evaluation.scoring import Read
 from rag_nodes.metadata import SOURCE, SOURCE_HASH
 from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import COMPARED, PRESETS, get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.settings import Settings
 from rag_nodes.store import Hit, Store, open_store, parser_collection
+from rag_nodes.text.filling import Ranked
 from rag_nodes.text.spans import Span
 
 RANKINGS: dict[str, dict[str, Any]] = {
@@ -120,8 +122,9 @@ def _recall(asked: Labelled, hits: Sequence[Hit], budget: int, texts: Mapping[st
         start, end = hit.node.start_char_idx, hit.node.end_char_idx
         if start is None or end is None:
             raise SystemExit(f"{hit.node.node_id}: a chunk without offsets cannot be judged")
-        found.append(Passage(asked.corpus, Span(start, end)))
-    return recall(within_budget(found, budget, texts), asked.gold)
+        span = Span(start, end)
+        found.append(Ranked(asked.corpus, span, span.of(texts[asked.corpus])))
+    return recall(Read.of(found, budget).passages, asked.gold)
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:

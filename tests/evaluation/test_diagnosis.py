@@ -7,7 +7,7 @@ import pytest
 from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.diagnosis import REMEDIES, diagnose
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.evaluation.scoring import ChunkMap
+from rag_nodes.evaluation.scoring import ChunkMap, Read
 from rag_nodes.text.filling import Ranked
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
@@ -35,10 +35,9 @@ def reason(
 ) -> str | None:
     miss = diagnose(
         Question("q", "?", ((Passage("d", gold),),)),
-        [Ranked("d", span, span.of(TEXT)) for span in ranking],
+        Read.of([Ranked("d", span, span.of(TEXT)) for span in ranking], budget),
         ChunkMap.of(("d" if span else unplaced_in, span) for span in chunks),
         TEXTS,
-        budget=budget,
         is_filtered=is_filtered,
         by_sentence=by_sentence,
         lists_all=lists_all,
@@ -91,7 +90,7 @@ def test_an_answer_is_cut_where_one_of_its_passages_is() -> None:
     parts = (Passage("d", words(2, 3)), Passage("d", words(38, 41)))
     ranked = [Ranked("d", span, span.of(TEXT)) for span in (FIRST, THIRD, SECOND)]
     chunks = ChunkMap.of(("d", one) for one in CHUNKS)
-    miss = diagnose(Question("q", "?", (parts,)), ranked, chunks, TEXTS, budget=60)
+    miss = diagnose(Question("q", "?", (parts,)), Read.of(ranked, 60), chunks, TEXTS)
     assert miss is not None
     assert miss.reason == "cut"
 
@@ -100,8 +99,8 @@ def test_an_answer_that_was_not_retrieved_is_looked_for_deeper_down() -> None:
     asked = Question("q", "?", ((Passage("d", words(22, 26)),),))
     ranked = [Ranked("d", span, span.of(TEXT)) for span in (FIRST, THIRD, SECOND)]
     miss = diagnose(
-        asked, ranked[:1], ChunkMap.of(("d", one) for one in CHUNKS), TEXTS,
-        budget=60, deeper=lambda: ranked, is_filtered=True,
+        asked, Read.of(ranked[:1], 60), ChunkMap.of(("d", one) for one in CHUNKS), TEXTS,
+        deeper=lambda: ranked, is_filtered=True,
     )  # fmt: skip
     assert miss is not None
     assert (miss.rank, miss.reason) == (3, "ranked low")
@@ -122,7 +121,8 @@ def test_where_sentences_are_read_boundaries_and_sizes_of_chunks_are_not_blamed(
 def test_the_rank_and_the_chunks_that_hold_the_answer_are_named() -> None:
     gold = Question("q", "?", ((Passage("d", words(18, 21)),),))
     ranked = [Ranked("d", span, span.of(TEXT)) for span in (THIRD, SECOND, FIRST)]
-    miss = diagnose(gold, ranked, ChunkMap.of(("d", one) for one in CHUNKS), TEXTS, budget=60)
+    chunks = ChunkMap.of(("d", one) for one in CHUNKS)
+    miss = diagnose(gold, Read.of(ranked, 60), chunks, TEXTS)
     assert miss is not None
     assert miss.rank == 2
     assert miss.chunks == (Passage("d", FIRST), Passage("d", SECOND))
@@ -133,10 +133,9 @@ def test_of_several_answers_the_one_is_explained_of_which_most_was_read() -> Non
     ranked = [Ranked("d", span, span.of(TEXT)) for span in (FIRST, THIRD, SECOND)]
     miss = diagnose(
         Question("q", "?", answers),
-        ranked,
+        Read.of(ranked, 60),
         ChunkMap.of(("d", one) for one in CHUNKS),
         TEXTS,
-        budget=60,
     )
     assert miss is not None
     assert miss.reason == "cut"

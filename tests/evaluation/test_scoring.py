@@ -6,7 +6,7 @@ import pytest
 
 from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.metrics import Passage, discounted_gain
-from rag_nodes.evaluation.scoring import ChunkMap, score
+from rag_nodes.evaluation.scoring import ChunkMap, Read, score
 from rag_nodes.text.filling import Ranked
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
@@ -24,11 +24,19 @@ def question(*answers: tuple[Span, ...]) -> Question:
     return Question("q", "?", tuple(tuple(Passage("d", one) for one in each) for each in answers))
 
 
+def scored(
+    asked: Question, ranking: list[Ranked], chunks: ChunkMap, budgets: tuple[int, ...],
+    ks: tuple[int, ...],
+) -> dict[str, float]:  # fmt: skip
+    reads = [Read.of(ranking, budget) for budget in budgets]
+    return score(asked, ranking, reads, chunks, TEXTS, ks)
+
+
 def scores_of(
     asked: Question, *numbers: int, budgets: tuple[int, ...] = (100,)
 ) -> dict[str, float]:
     chunks = ChunkMap.of(("d", span) for span in SENTENCES)
-    return score(asked, ranked(*numbers), chunks, TEXTS, budgets=budgets, ks=(1, 2))
+    return scored(asked, ranked(*numbers), chunks, budgets, (1, 2))
 
 
 def test_an_answer_across_two_chunks_is_read_whole_where_only_blank_space_is_between_them() -> None:
@@ -52,7 +60,7 @@ def test_of_several_answers_the_one_counts_that_was_cut_best() -> None:
 def test_an_answer_of_which_a_letter_is_missing_is_not_found() -> None:
     short = Ranked("d", Span(0, 17), Span(0, 17).of(TEXT))
     chunks = ChunkMap.of([("d", short.span)])
-    found = score(question((SENTENCES[0],)), [short], chunks, TEXTS, budgets=(100,), ks=(1,))
+    found = scored(question((SENTENCES[0],)), [short], chunks, (100,), (1,))
     assert found["recall@100"] == pytest.approx(17 / 18)
 
 
@@ -60,7 +68,7 @@ def test_what_is_read_on_both_sides_of_what_was_read_before_counts() -> None:
     around = Ranked("d", Span(0, len(TEXT)), TEXT)
     chunks = ChunkMap.of(("d", span) for span in SENTENCES)
     asked = question((SENTENCES[0], SENTENCES[3]))
-    found = score(asked, [*ranked(1), around], chunks, TEXTS, budgets=(100,), ks=(1,))
+    found = scored(asked, [*ranked(1), around], chunks, (100,), (1,))
     assert found["recall@100"] == 1.0
 
 
@@ -105,7 +113,7 @@ def test_gains_are_at_most_one_where_more_is_read_than_the_chunks_that_were_foun
     around = Ranked("d", Span(0, len(TEXT)), TEXT)
     chunks = ChunkMap.of(("d", span) for span in SENTENCES)
     asked = question((SENTENCES[0],))
-    found = score(asked, [around, around], chunks, TEXTS, budgets=(100,), ks=(2,))
+    found = scored(asked, [around, around], chunks, (100,), (2,))
     assert found["ndcg@k2"] == 1.0
 
 

@@ -10,10 +10,8 @@ from rag_nodes.evaluation import (
     precision,
     precision_omega,
     recall,
-    within_budget,
 )
 from rag_nodes.text.spans import Span
-from rag_nodes.text.tokens import count_tokens
 
 
 def at(start: int, end: int, document: str = "doc") -> Passage:
@@ -65,15 +63,6 @@ def test_omega_is_the_precision_of_a_perfect_retriever() -> None:
 def test_the_first_hit_is_counted_from_one() -> None:
     assert first_hit([at(0, 10), at(190, 300)], GOLD) == 2
     assert first_hit([at(0, 100)], GOLD) is None
-
-
-def test_passages_are_read_to_the_last_token_of_the_budget_and_paid_for_once() -> None:
-    text = " ".join(f"word{n}" for n in range(400))
-    ranking = [at(0, 400), at(200, 600), at(900, 2000)]
-    read = within_budget(ranking, 300, {"doc": text})
-    assert read[:2] == [at(0, 400), at(400, 600)]
-    assert read[2].span.start == 900
-    assert 294 <= sum(count_tokens(one.span.of(text)) for one in read) <= 300
 
 
 def test_chunk_statistics() -> None:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from itertools import chain
+
 from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
-from rag_nodes.evaluation import Passage, within_budget
 from rag_nodes.query.reading import pack
 from rag_nodes.query.types import Hit, Source
+from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
@@ -85,11 +87,11 @@ def test_every_budget_is_filled_and_none_is_exceeded_and_every_excerpt_slices_it
 def test_answers_and_measures_read_the_same_and_state_the_same_tokens() -> None:
     hits = [hit(n + 1, n * 250, n * 250 + 400, page_start=1) for n in range(9)]
     packed = pack(hits, 500)
-    found = [Passage("doc", Span(n * 250, n * 250 + 400)) for n in range(9)]
-    measured = within_budget(found, 500, {"doc": TEXT})
+    spans = [Span(n * 250, n * 250 + 400) for n in range(9)]
+    measured = fill([Ranked("doc", one, one.of(TEXT)) for one in spans], 500)
     [source] = packed.sources
-    assert [excerpt.span for excerpt in source.excerpts] == [one.span for one in measured]
-    assert packed.tokens == sum(count_tokens(one.span.of(TEXT)) for one in measured)
+    assert [excerpt.span for excerpt in source.excerpts] == [*chain(*measured.parts)]
+    assert packed.tokens == measured.tokens
 
 
 def test_without_a_budget_everything_goes_in() -> None:

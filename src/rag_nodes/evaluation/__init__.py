@@ -16,7 +16,6 @@ from rag_nodes.evaluation.metrics import (
     precision,
     precision_omega,
     recall,
-    within_budget,
 )
 from rag_nodes.import_paths import lazy_getattr
 
@@ -49,7 +48,6 @@ __all__ = [
     "precision_omega",
     "recall",
     "recommend",
-    "within_budget",
 ]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.evaluation.metrics import Passage, first_hit, recall
-from rag_nodes.evaluation.scoring import FOUND, ChunkMap, best_recall, closed, read_of
-from rag_nodes.text.filling import fill
+from rag_nodes.evaluation.scoring import FOUND, ChunkMap, Read, best_recall, closed
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
@@ -63,13 +62,12 @@ class Miss:
     read: tuple[Passage, ...] = ()
 
 
-def diagnose(  # noqa: PLR0913 -- what a search gave, and how it searched
+def diagnose(
     question: Question,
-    ranked: Sequence[Ranked],
+    seen: Read,
     chunks: ChunkMap,
     texts: Mapping[str, str],
     *,
-    budget: int,
     deeper: Callable[[], Sequence[Ranked]] = tuple,
     is_filtered: bool = False,
     by_sentence: bool = False,
@@ -77,12 +75,12 @@ def diagnose(  # noqa: PLR0913 -- what a search gave, and how it searched
 ) -> Miss | None:
     """Why the answer was not read whole; None where it was.
 
-    Of several answers that are enough, the one is explained of which most was read. `ranked` fills
-    the budget, and `deeper` retrieves more, for the rank of an answer that is not among it. Where
+    Of several answers that are enough, the one is explained of which most was read. `deeper`
+    retrieves more than was `seen`, for the rank of an answer that is not among it. Where
     `by_sentence`, sentences were ranked and read, whatever the boundaries of chunks; unless
     `lists_all`, there may be other `chunks`, with any answer.
     """
-    read = read_of(ranked, fill(ranked, budget, exact=True))
+    ranked, budget, read = seen.ranked, seen.budget, seen.passages
     if best_recall(read, question.gold, texts) >= FOUND:
         return None
     answer = max(question.gold, key=lambda one: recall(read, one))

@@ -12,7 +12,7 @@ from llama_index.core.schema import MetadataMode
 from rag_nodes.columns import FoundStore, StoredCollection
 from rag_nodes.errors import RagNodesError
 from rag_nodes.evaluation.chunk_facts import ChunkStatistics, chunk_statistics
-from rag_nodes.evaluation.scoring import ChunkMap
+from rag_nodes.evaluation.scoring import ChunkMap, Read
 from rag_nodes.evaluation.sizes import token_counts
 from rag_nodes.parsers import SpanNodeParser, leaf_nodes
 from rag_nodes.pipeline import ingest_documents
@@ -22,7 +22,6 @@ from rag_nodes.query.reading import passage_of
 from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.query.sentences import Sentences
 from rag_nodes.store import parser_collection
-from rag_nodes.text.filling import fill
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.transforms import vector_steps
 
@@ -166,27 +165,39 @@ class Index:
         if self._drops:
             self._store.drop(self.collection)
 
-    def ranking(self, question: Question, *, budget: int, chunks: int) -> list[Ranked]:
-        """What is retrieved for a question: at least so many chunks, and what fills a budget."""
+    def read(
+        self, question: Question, budgets: Sequence[int], chunks: int
+    ) -> tuple[Sequence[Ranked], dict[int, Read]]:
+        """What is retrieved for a question, at least so many chunks, and what is read by budget."""
+        most = max(budgets)
+        by_sentence = self._passages(question, budgets)
+        if by_sentence.get(most):
+            return by_sentence[most], {at: Read.of(one, at) for at, one in by_sentence.items()}
+        whole = self._filling(question, most, chunks)
+        reads = {at: whole if at == most else Read.of(whole.ranked, at) for at in budgets}
+        return whole.ranked, reads | {at: Read.of(one, at) for at, one in by_sentence.items()}
+
+    def _filling(self, question: Question, budget: int, chunks: int) -> Read:
+        """At least so many chunks, and what fills a budget."""
         mean = max(1.0, self.statistics.mean)
         depth = max(_LEAST, chunks, ceil(_SPARE * budget / mean))
-        ranked = self.search(question, depth)
+        read = Read.of(self.search(question, depth), budget)
         # Small chunks may come first, and those that overlap share what they hold.
         unlisted = isinstance(self._store, FoundStore) and self._store.deepens
-        while (unlisted or depth < self.statistics.chunks) and not _fills(ranked, budget):
+        while (unlisted or depth < self.statistics.chunks) and not read.is_full:
             depth *= _DEEPER
             found = self.search(question, depth)
-            if len(found) <= len(ranked):
+            if len(found) <= len(read.ranked):
                 break
-            ranked = found
-        return ranked
+            read = Read.of(found, budget)
+        return read
 
     def search(self, question: Question, depth: int) -> list[Ranked]:
         """The best `depth` chunks as what is read of them."""
         whole = replace(self.options, top_k=depth, budget=None, granularity="chunks")
         return [passage_of(hit) for hit in self._candidates(question, whole)]
 
-    def passages(self, question: Question, budgets: Sequence[int]) -> dict[int, list[Ranked]]:
+    def _passages(self, question: Question, budgets: Sequence[int]) -> dict[int, list[Ranked]]:
         """By budget the passages that are read, best first; none where whole chunks are read."""
         if self.options.granularity != "sentences":
             return {}
@@ -207,9 +218,3 @@ class Index:
         )
         vector = retriever.question_vector(question.text).vector
         return retriever.candidates(question.text, vector)
-
-
-def _fills(ranked: Sequence[Ranked], budget: int) -> bool:
-    """Whether something of a ranking is left when a budget is full."""
-    filled = fill(ranked, budget, exact=True)
-    return filled.cut or len(filled.parts) < len(ranked)

@@ -24,7 +24,7 @@ from rag_nodes.evaluation.diagnosis import diagnose
 from rag_nodes.evaluation.indexing import Index
 from rag_nodes.evaluation.plan import EvaluationPlan, of_probes
 from rag_nodes.evaluation.report import Outcome, Row
-from rag_nodes.evaluation.scoring import FOUND, score
+from rag_nodes.evaluation.scoring import FOUND, Read, score
 from rag_nodes.evaluation.sizes import matched
 from rag_nodes.models import Models
 from rag_nodes.models.pickling import unpickled
@@ -167,7 +167,7 @@ def _measured(recipe: Recipe, variant: Variant) -> Measured:
         for question in recipe.dataset.questions:
             scores, main = _asked(recipe, index, question, seconds)
             if question.id in recipe.judged and variant.role == "own":
-                read[question.id] = _texts(main, plan.budget)
+                read[question.id] = _texts(main.ranked, plan.budget)
             is_missed = plan.explain and scores[f"recall@{plan.budget}"] < FOUND
             outcomes.append(
                 _missed(recipe, index, question, scores, main)
@@ -199,23 +199,17 @@ def _asked(
     question: Question,
     seconds: list[float],
     budgets: Sequence[int] = (),
-) -> tuple[dict[str, float], Sequence[Ranked]]:
-    """The scores of a question, and what was found for it; how long that took is added.
+) -> tuple[dict[str, float], Read]:
+    """The scores of a question, and what was read for it; how long that took is added.
 
     At the budgets of the plan, unless others are given.
     """
     plan, budgets = recipe.plan, budgets or recipe.plan.budgets
     started = time.perf_counter()
-    passages = index.passages(question, budgets)
-    ranked = passages.get(max(budgets)) or index.ranking(
-        question, budget=max(budgets), chunks=max(plan.ks, default=1)
-    )
+    ranked, reads = index.read(question, budgets, max(plan.ks, default=1))
     seconds.append(time.perf_counter() - started)
-    scores = score(
-        question, ranked, index.chunks, recipe.dataset.texts,
-        budgets=budgets, ks=plan.ks, passages_at=passages,
-    )  # fmt: skip
-    return scores, passages.get(plan.budget, ranked)
+    scores = score(question, ranked, reads.values(), index.chunks, recipe.dataset.texts, plan.ks)
+    return scores, reads.get(plan.budget) or Read.of(ranked, plan.budget)
 
 
 def _texts(ranked: Sequence[Ranked], budget: int) -> list[str]:
@@ -232,7 +226,7 @@ def _missed(
     index: Index,
     question: Question,
     scores: dict[str, float],
-    main: Sequence[Ranked],
+    main: Read,
 ) -> Outcome:
     """A question whose answer was not read whole, with the reason."""
     options = index.options
@@ -241,7 +235,6 @@ def _missed(
         main,
         index.chunks,
         recipe.dataset.texts,
-        budget=recipe.plan.budget,
         deeper=lambda: index.search(question, min(_DEEPEST, max(1, index.statistics.chunks))),
         is_filtered=bool(options.filter) or options.similarity_cutoff is not None,
         by_sentence=options.granularity == "sentences",

@@ -9,11 +9,10 @@ from __future__ import annotations
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.spans import Span, merge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
 
 class Passage(NamedTuple):
@@ -23,26 +22,61 @@ class Passage(NamedTuple):
     span: Span
 
 
+class Coverage(NamedTuple):
+    """What was retrieved against gold, in characters.
+
+    `shared` are in both, each counted once; `paid` was retrieved, repeats counted; `wanted` is
+    different gold.
+    """
+
+    shared: int
+    paid: int
+    wanted: int
+
+    @classmethod
+    def of(cls, retrieved: Iterable[Passage], gold: Iterable[Passage]) -> Coverage:
+        """What some passages cover of others."""
+        read, own = list(retrieved), _by_document(gold)
+        found = _by_document(read)
+        shared = sum(
+            left.overlap(right)
+            for document, spans in own.items()
+            for left in spans
+            for right in found.get(document, ())
+        )
+        wanted = sum(span.length for spans in own.values() for span in spans)
+        return cls(shared, sum(passage.span.length for passage in read), wanted)
+
+    @property
+    def recall(self) -> float:
+        """Share of the gold; 1.0 where nothing was to be found."""
+        return self.shared / self.wanted if self.wanted else 1.0
+
+    @property
+    def precision(self) -> float:
+        """Share of what was retrieved; 0.0 where nothing was."""
+        return self.shared / self.paid if self.paid else 0.0
+
+    @property
+    def iou(self) -> float:
+        """Intersection over union; characters retrieved twice count twice in the union."""
+        union = self.paid + self.wanted - self.shared
+        return self.shared / union if union else 1.0
+
+
 def recall(retrieved: Iterable[Passage], gold: Iterable[Passage]) -> float:
     """Share of the gold characters that was retrieved; 1.0 where nothing was to be found."""
-    wanted = list(gold)
-    size = _size(wanted)
-    return _shared(list(retrieved), wanted) / size if size else 1.0
+    return Coverage.of(retrieved, gold).recall
 
 
 def precision(retrieved: Iterable[Passage], gold: Iterable[Passage]) -> float:
     """Share of the retrieved characters that is gold; 0.0 where nothing was retrieved."""
-    found = list(retrieved)
-    paid = _length(found)
-    return _shared(found, list(gold)) / paid if paid else 0.0
+    return Coverage.of(retrieved, gold).precision
 
 
 def iou(retrieved: Iterable[Passage], gold: Iterable[Passage]) -> float:
     """Intersection over union; characters retrieved twice count twice in the union."""
-    found, wanted = list(retrieved), list(gold)
-    shared = _shared(found, wanted)
-    union = _length(found) + _size(wanted) - shared
-    return shared / union if union else 1.0
+    return Coverage.of(retrieved, gold).iou
 
 
 def precision_omega(chunks: Iterable[Passage], gold: Iterable[Passage]) -> float:
@@ -87,60 +121,12 @@ def discounted_gain(ranks: Iterable[int], relevant: int, k: int) -> float:
     return sum(1 / log2(rank + 1) for rank in ranks if rank <= k) / best if best else 0.0
 
 
-def within_budget(
-    retrieved: Sequence[Passage], budget: int, documents: Mapping[str, str]
-) -> list[Passage]:
-    """What an answer would read of the passages, by the rule of answers (`rag_nodes.text.filling`).
-
-    Comparing parsers at an equal number of tokens, not of chunks, is what makes them comparable,
-    and only where each of them fills it.
-
-    Args:
-        retrieved: in rank order.
-        budget: tokens of all that is read.
-        documents: text of each document.
-
-    Returns:
-        Disjoint passages in the order they are read; the last one is cut at the budget.
-    """
-    ranked = [
-        Ranked(one.document, one.span, one.span.of(documents[one.document])) for one in retrieved
-    ]
-    parts = fill(ranked, budget).parts
-    return [
-        Passage(passage.document, part)
-        for passage, own in zip(retrieved, parts, strict=False)
-        for part in own
-    ]
-
-
-def _shared(retrieved: list[Passage], gold: list[Passage]) -> int:
-    """Gold characters that were retrieved, each counted once."""
-    found = _by_document(retrieved)
-    return sum(
-        left.overlap(right)
-        for document, spans in _by_document(gold).items()
-        for left in spans
-        for right in found.get(document, [])
-    )
-
-
 def _by_document(passages: Iterable[Passage]) -> dict[str, list[Span]]:
     """Disjoint spans per document."""
     spans: dict[str, list[Span]] = {}
     for passage in passages:
         spans.setdefault(passage.document, []).append(passage.span)
     return {document: merge(parts) for document, parts in spans.items()}
-
-
-def _size(passages: list[Passage]) -> int:
-    """Different characters."""
-    return sum(span.length for spans in _by_document(passages).values() for span in spans)
-
-
-def _length(passages: list[Passage]) -> int:
-    """Characters, repeats counted."""
-    return sum(passage.span.length for passage in passages)
 
 
 def _touches(passage: Passage, gold: list[Passage]) -> bool:

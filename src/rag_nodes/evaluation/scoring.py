@@ -6,15 +6,13 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.evaluation.metrics import (
+    Coverage,
     Passage,
     discounted_gain,
     first_hit,
-    iou,
-    precision,
     precision_omega,
     recall,
 )
@@ -67,15 +65,40 @@ class ChunkMap:
         return [span for span in spans[first:last] if span.overlap(passage.span)]
 
 
+class Read(NamedTuple):
+    """What is read of a ranking, best first, within a budget of tokens that is filled exactly."""
+
+    ranked: Sequence[Ranked]
+    budget: int
+    filled: Filled
+
+    @classmethod
+    def of(cls, ranked: Sequence[Ranked], budget: int) -> Read:
+        """What is read of a ranking."""
+        return cls(ranked, budget, fill(ranked, budget, exact=True))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether something of the ranking is left."""
+        return self.filled.cut or len(self.filled.parts) < len(self.ranked)
+
+    @property
+    def passages(self) -> list[Passage]:
+        """The passages that are read."""
+        return [
+            Passage(one.document, part)
+            for one, parts in zip(self.ranked, self.filled.parts, strict=False)
+            for part in parts
+        ]
+
+
 def score(
     question: Question,
     ranked: Sequence[Ranked],
+    reads: Iterable[Read],
     chunks: ChunkMap,
     texts: Mapping[str, str],
-    *,
-    budgets: Sequence[int],
     ks: Sequence[int],
-    passages_at: Mapping[int, Sequence[Ranked]] = MappingProxyType({}),
 ) -> Scores:
     """All measures of one question in one column.
 
@@ -83,32 +106,20 @@ def score(
 
     Args:
         question: with its gold.
-        ranked: what was retrieved, best first, deep enough to fill the largest budget.
+        ranked: what was retrieved, best first.
+        reads: what is read of it, or of sentences of it, at each budget.
         chunks: where all chunks of the column are.
         texts: of the documents.
-        budgets: tokens of context.
         ks: numbers of chunks.
-        passages_at: what was retrieved for a budget, where that depends on it.
     """
     passages = [Passage(one.document, one.span) for one in ranked]
     scores: Scores = {}
-    for budget in budgets:
-        for_it = passages_at.get(budget, ranked)
-        filled = fill(for_it, budget, exact=True)
-        scores |= _shares(str(budget), read_of(for_it, filled), question, texts)
-        scores[f"tokens@{budget}"] = float(filled.tokens)
+    for one in reads:
+        scores |= _shares(str(one.budget), one.passages, question, texts)
+        scores[f"tokens@{one.budget}"] = float(one.filled.tokens)
     for k in ks:
         scores |= _shares(f"k{k}", passages[:k], question, texts)
     return scores | _ranks(question, passages, chunks, ks)
-
-
-def read_of(ranked: Sequence[Ranked], filled: Filled) -> list[Passage]:
-    """The passages that are read of a ranking."""
-    return [
-        Passage(one.document, part)
-        for one, parts in zip(ranked, filled.parts, strict=False)
-        for part in parts
-    ]
 
 
 def best_recall(
@@ -142,10 +153,11 @@ def closed(read: Iterable[Passage], texts: Mapping[str, str]) -> list[Passage]:
 def _shares(
     at: str, read: Sequence[Passage], question: Question, texts: Mapping[str, str]
 ) -> Scores:
+    found = [Coverage.of(read, answer) for answer in question.gold]
     return {
         f"recall@{at}": best_recall(read, question.gold, texts),
-        f"precision@{at}": max(precision(read, answer) for answer in question.gold),
-        f"iou@{at}": max(iou(read, answer) for answer in question.gold),
+        f"precision@{at}": max(one.precision for one in found),
+        f"iou@{at}": max(one.iou for one in found),
     }
 
 
