@@ -11,7 +11,7 @@ now.
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,10 +22,10 @@ from rag_nodes.text.languages import (
     question_languages,
     stem_of,
 )
-from rag_nodes.text.words import RUN, counted, stem_id, term_id
+from rag_nodes.text.words import RUN, WordCounts, counted, stem_id, term_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     SparseVectors = tuple[list[list[int]], list[list[float]]]
     """Indices and values, one list per text, as `QdrantVectorStore` expects them."""
@@ -37,6 +37,9 @@ LENGTH_PENALTY = 0.75
 AVERAGE_WORDS = 150
 """Length that counts as average, in words. Fixed, because weights are written once while the true
 average moves with every document; only the ratio of a collection's lengths matters."""
+_TERM_BITS = 32
+"""Of the number of a term."""
+_NO_STEM = -1
 
 
 def document_vectors(texts: Iterable[str]) -> SparseVectors:
@@ -48,12 +51,11 @@ def document_vectors(texts: Iterable[str]) -> SparseVectors:
     values: list[list[float]] = []
     rest = iter(texts)
     while run := list(islice(rest, RUN)):
-        counts = [counted(text) for text in run]
-        terms = [
-            _terms(words, guess_language(text)) for words, text in zip(counts, run, strict=True)
-        ]
-        indices.extend(map(list, terms))
-        values.extend(_weights(terms, [sum(words.values()) for words in counts]))
+        languages = list(map(guess_language, run))
+        terms, weights, ends = _weighed(WordCounts.of(map(counted, run)), languages)
+        for start, end in pairwise((0, *ends)):
+            indices.append(terms[start:end])
+            values.append(weights[start:end])
     return indices, values
 
 
@@ -71,30 +73,38 @@ def _asked(text: str) -> Iterator[int]:
     for word in content_words(text):
         yield term_id(word)
         for language in languages:
-            yield from _stems(word, language)
+            if (stem := _stem(word, language)) != _NO_STEM:
+                yield stem
 
 
-def _terms(words: Mapping[str, int], language: str) -> dict[int, int]:
-    """How often a text has each term, numbers ascending."""
-    found: dict[int, int] = {}
-    for word, count in words.items():
-        for term in (term_id(word), *_stems(word, language)):
-            found[term] = found.get(term, 0) + count
-    return dict(sorted(found.items()))
+def _weighed(
+    found: WordCounts, languages: Sequence[str]
+) -> tuple[list[int], list[float], list[int]]:
+    """Each term of each text, text by text, what it weighs there, and where each text ends."""
+    texts, rows = len(found.different), found.rows()
+    lengths = np.bincount(rows, found.counts, texts)
+    spoken = sorted(set(languages))
+    stems = np.array([[_stem(word, one) for word in found.vocabulary] for one in spoken], np.int64)
+    words = np.array(list(map(term_id, found.vocabulary)), np.int64)
+    stemmed = stems[np.searchsorted(spoken, languages)[rows], found.words]
+    has_stem = stemmed != _NO_STEM
+    # A number for each pair of text and term: those of a text stand together, ascending.
+    terms = np.concatenate([words[found.words], stemmed[has_stem]])
+    pairs = np.concatenate([rows, rows[has_stem]]) << _TERM_BITS | terms
+    order = np.argsort(pairs)
+    pairs = pairs[order]
+    starts = np.flatnonzero(np.diff(pairs, prepend=-1))
+    counts = np.concatenate([found.counts, found.counts[has_stem]])[order]
+    counts = np.add.reduceat(counts, starts) if starts.size else counts
+    pairs = pairs[starts]
+    sizes = np.bincount(pairs >> _TERM_BITS, minlength=texts)
+    damping = SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * lengths / AVERAGE_WORDS)
+    weights = counts * (SATURATION + 1) / (counts + np.repeat(damping, sizes))
+    return (pairs & (1 << _TERM_BITS) - 1).tolist(), weights.tolist(), np.cumsum(sizes).tolist()
 
 
 @lru_cache(maxsize=1 << 16)
-def _stems(word: str, language: str) -> tuple[int, ...]:
-    """The number of a word's stem, if it has one."""
+def _stem(word: str, language: str) -> int:
+    """The number of a word's stem, `_NO_STEM` where it has none."""
     stem = stem_of(word, language)
-    return () if stem is None else (stem_id(stem),)
-
-
-def _weights(terms: Sequence[Mapping[int, int]], lengths: Sequence[int]) -> Iterator[list[float]]:
-    """What each term of each text weighs."""
-    sizes = [len(one) for one in terms]
-    counts = np.fromiter(chain.from_iterable(one.values() for one in terms), np.int64, sum(sizes))
-    damping = SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * np.array(lengths) / AVERAGE_WORDS)
-    weights = counts * (SATURATION + 1) / (counts + np.repeat(damping, sizes))
-    rest = iter(weights.tolist())
-    return (list(islice(rest, size)) for size in sizes)
+    return _NO_STEM if stem is None else stem_id(stem)
