@@ -94,7 +94,7 @@ class Store:
         repeated on every chunk would flatten the inverse document frequency.
 
         Raises:
-            ConfigurationError: a node without children has no embedding.
+            ConfigurationError: a node without children has no embedding; else see `put`.
             DimensionError: an embedding has another length than those of the collection.
         """
         from rag_nodes.store.payload import points_of
@@ -108,7 +108,8 @@ class Store:
         threads may make the same collection.
 
         Raises:
-            ConfigurationError: another program wrote the collection, with other vectors.
+            ConfigurationError: another program wrote the collection, with other vectors, or its
+                words are indexed in another way, see `check_words`.
             DimensionError: an embedding has another length than those of the collection.
         """
         if not points:
@@ -121,6 +122,8 @@ class Store:
                     f"vector {DENSE!r}; it can be asked, and written to by that program; choose "
                     "another name for ours"
                 )
+            if found:
+                _check_words(found, place(self.engine, collection), collection)
             known = found.layout.size if found else None
             length = agreed_length(points, known, place(self.engine, collection))
             if not found:
@@ -315,12 +318,9 @@ class Store:
         Raises:
             ConfigurationError: there is such a collection: what is written would have no words.
         """
-        if not self.has_words(collection):
-            raise ConfigurationError(
-                f"{place(self.engine, collection)} is searched by meaning alone, since its "
-                "words were indexed in another way when it was made; `rag-nodes clear --parser "
-                f"{collection} --yes` deletes it, then ingest its documents anew"
-            )
+        with self.engine.step(collection):
+            if there := self.engine.collection(collection):
+                _check_words(there, place(self.engine, collection), collection)
 
     def search(  # noqa: PLR0913 -- what can be asked, by name
         self,
@@ -366,3 +366,12 @@ class Store:
         """A step with a collection; None while it does not exist."""
         with self.engine.step(collection):
             yield self.engine.collection(collection)
+
+
+def _check_words(found: EngineCollection, where: str, name: str) -> None:
+    if found.layout.sparse is None:
+        raise ConfigurationError(
+            f"{where} is searched by meaning alone, since its words were indexed in another way "
+            f"when it was made; `rag-nodes clear --parser {name} --yes` deletes it, then ingest "
+            "its documents anew"
+        )

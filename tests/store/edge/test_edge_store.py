@@ -223,7 +223,7 @@ def test_numbers_of_any_kind_are_a_vector(
     assert [one.vector for one in read] == [pytest.approx([1 / 3, 2 / 3, 2 / 3])] * 3
 
 
-def test_a_collection_whose_words_were_indexed_in_another_way_is_searched_by_meaning_alone(
+def test_a_collection_of_words_indexed_in_another_way_is_searched_by_meaning_and_not_written_to(
     tmp_path: Path, make_node: Callable[..., TextNode], collection: str
 ) -> None:
     with open_store(tmp_path) as store:
@@ -235,3 +235,6 @@ def test_a_collection_whose_words_were_indexed_in_another_way_is_searched_by_mea
         assert hit.keyword_score is None
         with pytest.raises(ConfigurationError, match="cannot be searched by words"):
             store.search(collection, vector=None, text="zebra", limit=1, mode="sparse")
+        with pytest.raises(ConfigurationError, match="indexed in another way"):
+            store.add(collection, [make_node("yak", X)])
+        assert store.count(collection) == 1
