@@ -1,0 +1,182 @@
+"""Chunks as rails beside a text: on the printed page, or beside the blocks of a rendered one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rag_nodes.readers.pdf.places import Box, Glyphs
+    from rag_nodes.text.edges import Inside
+    from rag_nodes.text.spans import Span
+    from rag_nodes.view.page import PdfSurface
+
+STRIP = 26.0
+"""Points beside a text, or beside a page without a margin, that the rails of all columns share."""
+GAP = 4.0
+"""Points between the rails and the text."""
+BETWEEN = 2.0
+"""Points of a rail that stands between two columns of text."""
+HEIGHT = 1000
+"""Units of the height of a block, whatever it is on the screen."""
+
+
+class Piece(NamedTuple):
+    """A chunk as it is drawn.
+
+    Attributes:
+        number: position among the chunks of its strategy, counted from 0.
+        span: in the document.
+        is_retrieved: it was found for the question that is looked at.
+        cut: what its beginning cuts in two.
+    """
+
+    number: int
+    span: Span
+    is_retrieved: bool = False
+    cut: Inside | None = None
+
+
+class Rail(NamedTuple):
+    """The parts of a strategy's rails that look the same, as one path.
+
+    Attributes:
+        column: position of the strategy.
+        cls: "rn-odd" or "rn-even", so that neighbours can be told apart and overlap is darker, with
+            "rn-hit" where it was retrieved.
+        path: of an SVG.
+    """
+
+    column: int
+    cls: str
+    path: str
+
+
+class Notch(NamedTuple):
+    """Where a chunk begins inside of something.
+
+    Attributes:
+        column: position of the strategy.
+        cut: what is cut in two.
+        x: of the cut.
+        top: y of the line's upper edge.
+        height: of the line.
+    """
+
+    column: int
+    cut: Inside
+    x: float
+    top: float
+    height: float
+
+
+class _Flow(NamedTuple):
+    """Lines that follow each other down the page."""
+
+    first: int  # of its glyphs
+    left: float
+    right: float
+
+
+def page_rails(surface: PdfSurface, columns: Sequence[Sequence[Piece]]) -> list[Rail]:
+    """The rails of a printed page.
+
+    Those of the left column of the text stand left of it, those of the right column right of it, in
+    reverse order; between three columns they are narrow.
+
+    Args:
+        surface: the page.
+        columns: the chunks of each strategy.
+    """
+    flows = _flows(surface.picture.glyphs, sorted(set(surface.placed(surface.span))))
+    parts: dict[tuple[int, str], list[str]] = {}
+    for column, pieces in enumerate(columns):
+        for piece in pieces:
+            at = sorted(surface.placed(piece.span))
+            for low, high, flow in _by_flow(at, flows):
+                first, last = surface.picture.glyphs.boxes[low], surface.picture.glyphs.boxes[high]
+                top, bottom = _height(first, flow, 0), _height(last, flow, 2)
+                x, width = _lane(column, len(columns), flow, flows, surface.picture.width)
+                path = _bar(x, width, top, bottom)
+                parts.setdefault((column, _cls(piece)), []).append(path)
+    return [Rail(column, cls, "".join(paths)) for (column, cls), paths in parts.items()]
+
+
+def page_notches(surface: PdfSurface, columns: Sequence[Sequence[Piece]]) -> list[Notch]:
+    """Where chunks begin inside a word, line or sentence of a printed page."""
+    notches = []
+    for column, pieces in enumerate(columns):
+        for piece in pieces:
+            begins = surface.span.start <= piece.span.start < surface.span.end
+            if begins and piece.cut and (at := surface.placed(piece.span)):
+                left, top, _, bottom = surface.picture.glyphs.boxes[at[0]]
+                notches.append(Notch(column, piece.cut, left, top, bottom - top))
+    return notches
+
+
+def block_rails(block: Span, columns: Sequence[Sequence[Piece]]) -> list[Rail]:
+    """The rails beside a block, `STRIP` wide and `HEIGHT` high; within it by shares of its text."""
+    parts: dict[tuple[int, str], list[str]] = {}
+    width = STRIP / max(1, len(columns))
+    for column, pieces in enumerate(columns):
+        for piece in pieces:
+            if piece.span.overlap(block):
+                ends = (min(max(at, block.start), block.end) - block.start for at in piece.span)
+                top, bottom = (HEIGHT * at / max(1, block.length) for at in ends)
+                path = _bar(column * width, width - 1, top, bottom)
+                parts.setdefault((column, _cls(piece)), []).append(path)
+    return [Rail(column, cls, "".join(paths)) for (column, cls), paths in parts.items()]
+
+
+def _bar(x: float, width: float, top: float, bottom: float) -> str:
+    return f"M{x:.1f} {top:.1f}h{width:.1f}V{bottom:.1f}h{-width:.1f}z"
+
+
+def _cls(piece: Piece) -> str:
+    return ("rn-odd" if piece.number % 2 else "rn-even") + (" rn-hit" if piece.is_retrieved else "")
+
+
+def _flows(glyphs: Glyphs, placed: Sequence[int]) -> list[_Flow]:
+    flows: list[_Flow] = []
+    line, bottom = -1, 0.0
+    for at in placed:
+        left, top, right, low = glyphs.boxes[at]
+        if glyphs.lines[at] != line and (not flows or low < bottom - (low - top)):
+            flows.append(_Flow(at, left, right))
+        line, bottom = glyphs.lines[at], low
+        last = flows[-1]
+        flows[-1] = _Flow(last.first, min(last.left, left), max(last.right, right))
+    return flows
+
+
+def _by_flow(at: Sequence[int], flows: Sequence[_Flow]) -> list[tuple[int, int, _Flow]]:
+    """First and last of some glyphs within each flow that has any of them."""
+    found = []
+    for number, flow in enumerate(flows):
+        end = flows[number + 1].first if number + 1 < len(flows) else 1 << 60
+        within = [one for one in at if flow.first <= one < end]
+        if within:
+            found.append((within[0], within[-1], flow))
+    return found
+
+
+def _height(box: Box, flow: _Flow, side: int) -> float:
+    """How far down a cut within a line is: as far down the line as it is along it."""
+    share = (box[side] - flow.left) / max(1.0, flow.right - flow.left)
+    return box[1] + (box[3] - box[1]) * share
+
+
+def _lane(
+    column: int, columns: int, flow: _Flow, flows: Sequence[_Flow], page: float
+) -> tuple[float, float]:
+    """Left edge and width of a strategy's rail beside a flow."""
+    lefts, rights = min(one.left for one in flows), max(one.right for one in flows)
+    width = STRIP / columns
+    if flow.left > page / 2:
+        start = rights + GAP if page - rights >= STRIP + GAP else page
+        return start + (columns - 1 - column) * width, width - 1
+    if flow.left < lefts + (rights - lefts) / 4:
+        start = lefts - GAP - STRIP if lefts >= STRIP + GAP else -STRIP
+        return start + column * width, width - 1
+    return flow.left - GAP / 2 - (columns - column) * BETWEEN, BETWEEN - 0.5
