@@ -44,6 +44,26 @@ def test_the_sentence_that_answers_comes_first_wherever_its_passage_ranks(
 
 
 @pytest.mark.parametrize(
+    ("question", "quote"),
+    [
+        ("Did anybody lie?", "The lying man was found by two of his friends."),
+        ("Wie viele Häuser?", "Das Haus wurde im Mai an die Stadt verkauft."),
+    ],
+)
+def test_words_of_one_stem_match_where_they_begin_differently(question: str, quote: str) -> None:
+    assert quotes(question, f"Nobody was awake before seven. {quote}") == [quote]
+
+
+def test_a_passage_of_a_higher_score_is_quoted_first() -> None:
+    halls = ["The pump of the north hall is red.", "The pump of the south hall is blue."]
+    question = "What colour has the pump?"
+    usual, scored = (
+        extract(question, halls, scores=scores, limit=1)[0].passage for scores in ((), (0.2, 1.0))
+    )
+    assert (usual, scored) == (0, 1)
+
+
+@pytest.mark.parametrize(
     ("question", "passage", "quote"),
     [
         (

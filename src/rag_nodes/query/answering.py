@@ -231,7 +231,7 @@ def extracted(question: str, packed: Packed) -> Written:
 
     passages = list(_passages(packed))
     texts = [hit.read.text[start:end] for hit, start, end in passages]
-    extracts = extract(question, texts)
+    extracts = extract(question, texts, scores=[hit.score for hit, _, _ in passages])
     if not extracts:
         return Written((NOTHING_ANSWERS,), "nothing")
     pieces: list[str] = []

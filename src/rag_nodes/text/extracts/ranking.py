@@ -7,12 +7,13 @@ yet covered beats one that repeats. What comes out is quoted, never reworded.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING
 
 from rag_nodes.text.extracts.candidates import CandidateSentence, candidates
-from rag_nodes.text.languages import content_words
+from rag_nodes.text.languages import content_words, question_languages, stem_of
 from rag_nodes.text.tokens import TokenIndex
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _MIN_SCORE = 0.2
 _MIN_RATIO = 0.45
 """Of the first extract's score: what later ones need at least."""
 _LOOSE_MATCH = 0.7
-"""Weight of a word with the same beginning, such as `reads` for `reading`."""
+"""Weight of a word with the same stem or beginning, such as `reads` for `reading`."""
 _MIN_BEGINNING = 4
 """Letters two words must share to match loosely."""
 _AROUND = 0.3
@@ -62,7 +63,9 @@ class Extract:
     score: float
 
 
-def extract(question: str, passages: Sequence[str], *, limit: int = 3) -> list[Extract]:
+def extract(
+    question: str, passages: Sequence[str], *, scores: Sequence[float] = (), limit: int = 3
+) -> list[Extract]:
     """The best sentences of the passages, best first.
 
     Headings, rules, code and page furniture are passed over; a sentence that several passages
@@ -71,6 +74,7 @@ def extract(question: str, passages: Sequence[str], *, limit: int = 3) -> list[E
     Args:
         question: in any language.
         passages: in rank order; earlier ones get a little credit.
+        scores: of the passages, from 0 up: the best one's sentences count twice; () for none.
         limit: extracts at most.
 
     Returns:
@@ -84,9 +88,14 @@ def extract(question: str, passages: Sequence[str], *, limit: int = 3) -> list[E
     )
     if not asked or not pool:
         return []
-    matches = _matches(list(asked), pool)
+    matches = _matches(question, list(asked), pool)
     weights = _weights(list(asked), matches)
     factors = _factors(question, pool, len(passages))
+    if best := max(scores, default=0.0):
+        factors = [
+            factor * (1 + scores[one.passage] / best)
+            for factor, one in zip(factors, pool, strict=True)
+        ]
     chosen = _chosen(pool, matches, weights, factors, max(limit, 0))
     return [Extract(one.passage, one.start, one.end, round(score, 4)) for one, score in chosen]
 
@@ -127,14 +136,21 @@ def _without_repeats(found: Iterable[CandidateSentence]) -> list[CandidateSenten
     return list(first.values())
 
 
-def _matches(asked: list[str], pool: list[CandidateSentence]) -> list[list[float]]:
+def _matches(question: str, asked: list[str], pool: list[CandidateSentence]) -> list[list[float]]:
     """Per sentence and asked word: 1 where it is there, less where a relative or neighbour has it.
 
     The second list of a candidate's words is its surroundings: heading and sentence before.
     """
+    languages = question_languages(question)
+    stems = {word: _stems(word, languages) for word in asked}
     known: dict[str, list[float]] = {}
     for word in {word for one in pool for word in (*one.words, *one.around)}:
-        known[word] = [_similarity(word, other) for other in asked]
+        its = _stems(word, languages)
+        alike = (bool(its & stems[other]) or _begin_alike(word, other) for other in asked)
+        known[word] = [
+            1.0 if word == other else _LOOSE_MATCH * loose
+            for other, loose in zip(asked, alike, strict=True)
+        ]
     rows = []
     for one in pool:
         own = _best(one.words, known, len(asked))
@@ -149,11 +165,15 @@ def _best(found: tuple[str, ...], known: dict[str, list[float]], size: int) -> l
     ]
 
 
-def _similarity(word: str, asked: str) -> float:
-    if word == asked:
-        return 1.0
+@lru_cache(maxsize=1 << 14)
+def _stems(word: str, languages: tuple[str, ...]) -> frozenset[str]:
+    found = (stem_of(word, language) for language in languages)
+    return frozenset(stem for stem in found if stem)
+
+
+def _begin_alike(word: str, asked: str) -> bool:
     shared = max(_MIN_BEGINNING, (2 * max(len(word), len(asked)) + 2) // 3)
-    return _LOOSE_MATCH if word[:shared] == asked[:shared] and len(asked) >= shared else 0.0
+    return word[:shared] == asked[:shared] and len(asked) >= shared
 
 
 def _weights(asked: list[str], matches: list[list[float]]) -> list[float]:
