@@ -108,8 +108,6 @@ def test_the_embedding_that_is_chosen_is_the_one_that_is_searched(page: Page) ->
     _ask(page)
     page.locator(".rn-turn").wait_for()
     assert page.locator(".rn-turn .rn-error").count() == 0
-    page.get_by_role("tab", name="Export").click()
-    page.locator("#rn-export-code .cm-content", has_text="plain").wait_for()
 
 
 def test_settings_that_cannot_be_applied_leave_the_question_unasked_and_in_its_box(

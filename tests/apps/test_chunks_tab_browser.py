@@ -63,18 +63,13 @@ def test_a_document_loaded_while_the_view_is_open_appears_in_it(page: Page) -> N
     page.wait_for_function(NARROW, timeout=PATIENCE)
 
 
-def test_chunks_and_script_can_be_saved(page: Page) -> None:
+def test_chunks_can_be_saved(page: Page) -> None:
     _load(page, CORPUS / "manual.md")
     _open(page, "Chunks", ".rn-doc")
     for kind in ("JSON", "CSV"):
         with page.expect_download(timeout=PATIENCE) as saved:
             page.get_by_role("button", name=f"Export {kind}").click()
         assert saved.value.suggested_filename == f"chunks-fixed.{kind.lower()}"
-    _open(page, "Export", "#rn-export-code .cm-content")
-    with page.expect_download(timeout=PATIENCE) as saved:
-        page.get_by_role("button", name="Download script").click()
-    script = Path(saved.value.path()).read_text(encoding="utf-8")
-    assert "unit='tokens'" in script  # as it was sized, like the other columns
 
 
 def test_a_hostile_document_is_drawn_and_nothing_in_it_runs(page: Page, tmp_path: Path) -> None:

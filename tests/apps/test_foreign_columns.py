@@ -13,7 +13,7 @@ from rag_nodes.apps.sidebar.controls import build_controls
 from rag_nodes.apps.tabs.chunks.events import ChunksEvents
 from rag_nodes.apps.tabs.chunks.files import as_json
 from rag_nodes.apps.tabs.compare.answers import _header
-from rag_nodes.apps.tabs.export.tab import ExportEvents
+from rag_nodes.apps.tabs.decide import _used
 from rag_nodes.apps.view.parts import colour_of, title_of
 from rag_nodes.apps.visitors.choice import Choice, make_parsers
 from rag_nodes.apps.visitors.session import PageSessions
@@ -154,6 +154,6 @@ def test_the_script_makes_a_splitter_by_its_path_and_says_where_it_cannot(
     compile(script, "script", "exec")
     with pytest.raises(ConfigurationError, match="offer it by import path"):
         script_of(comparison, "windows")
-    *_, code, file = ExportEvents(sessions).choose("windows", _Request())  # type: ignore[arg-type]
+    code, file, _ = _used(sessions.of("visitor"), "windows")
     assert code.startswith("# splitters:WindowSplitter was given")
     assert file is None

@@ -72,6 +72,8 @@ _OURS = (
     "#rn-status",
     "#rn-chunks-summary",
     "#rn-chunks-drawing",
+    "#rn-lengths",
+    "#rn-said",
 )
 """Where text from outside is shown as HTML of our own."""
 _WEB_LINK = ".rn-answer a[href^=http][target=_blank][rel='noopener noreferrer nofollow']"
@@ -187,10 +189,8 @@ def test_hostile_text_in_every_place_is_shown_and_nothing_of_it_runs(
         drawn += _drawn_by(page, strategy)
     assert [one for one in SHOWN[:30] if one not in drawn] == []
 
-    page.get_by_role("tab", name="Export").click()
-    page.wait_for_selector("#rn-export-code .cm-content")
-    for strategy in page.locator("#rn-export-strategy input").all():
-        strategy.check()
+    page.get_by_role("tab", name="Decide").click()
+    page.wait_for_selector(".rn-decision")
     _provoke(page)
 
     with loading(page):

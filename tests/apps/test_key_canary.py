@@ -222,9 +222,10 @@ def _saved(page: Page) -> dict[str, str]:
     page.locator("#rn-chunks-tab .rn-doc").wait_for()
     for button in ("Export JSON", "Export CSV"):
         found[button] = _download(page, button)
-    page.get_by_role("tab", name="Export").click()
-    page.locator("#rn-export-code .cm-content").wait_for()
-    found["script"] = _download(page, "Download script")
+    page.get_by_role("tab", name="Decide").click()
+    page.get_by_role("button", name="Use it").click()
+    page.locator("#rn-use-code .cm-content").wait_for()
+    found["script"] = _download(page, "Script")
     return found
 
 

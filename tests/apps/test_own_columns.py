@@ -15,17 +15,14 @@ from plant import MANUAL, QUESTION
 
 from rag_nodes.apps import build_app
 from rag_nodes.apps.tabs.compare.answers import _header
-from rag_nodes.apps.tabs.evaluate.running import _columns
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.columns import offered_columns
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.evaluation import Dataset, EvaluationPlan, Passage, Question
 from rag_nodes.models import get_embedding
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.settings import Settings
-from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,14 +101,6 @@ def test_a_visitor_asks_engines_beside_parsers_about_documents_that_are_no_files
         assert columns["mine"].parser["options"]["chunk_size"] == 40
         assert visitor.cuts is not None
         assert visitor.cuts.strategies == ("mine", "ours")
-        start = MANUAL.index(BATTERY)
-        gold = Passage("manual", Span(start, start + len(BATTERY)))
-        dataset = Dataset("plant", (DOCUMENT,), (Question("q", QUESTION, ((gold,),)),))
-        plan = EvaluationPlan(budgets=(40,), sizes=(), target=None)
-        columns, models = _columns(visitor.cuts), visitor.models()
-        found = visitor.evaluator.run(dataset, columns, models, plan, lambda _: None)
-        assert [row.error for row in found.report.rows] == [None] * 3
-        assert "my engine" in {row.name for row in found.report.rows}
 
 
 def test_with_engines_alone_nothing_is_cut_and_the_share_that_was_placed_is_said() -> None:

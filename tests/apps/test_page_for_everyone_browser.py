@@ -23,8 +23,7 @@ PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 TABS = {
     "Compare": ".rn-turn",
     "Chunks": ".rn-doc .rn-start",
-    "Evaluate": "#rn-verdict",
-    "Export": "#rn-export-code .cm-content",
+    "Decide": ".rn-decision",
 }
 LINK = "/wiki/" + "a_link_that_never_ends" * 8
 """Nothing in it says where a line may end."""

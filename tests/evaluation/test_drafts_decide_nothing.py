@@ -8,8 +8,6 @@ from dataclasses import replace
 import pytest
 from tests.evaluation.labelled import corpus
 
-from rag_nodes.apps.tabs.evaluate.asked import asked
-from rag_nodes.apps.tabs.evaluate.verdict import verdict
 from rag_nodes.evaluation import Dataset, recommend
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.gates import against_baseline, under
@@ -50,7 +48,6 @@ def test_the_corpus_shows_a_winner_by_the_same_questions_once_they_are_accepted(
     report = measured(drafted(accepted=16))
     assert "is better than" in report.decision.words
     assert size_of(report)
-    assert "draft" not in str(asked(corpus(2)))
     assert "draft" not in " ".join(report.verdict).lower()
 
 
@@ -77,13 +74,13 @@ def test_the_verdict_says_what_stands_and_what_to_do(by_drafts: EvaluationReport
     assert basis.startswith("Based on 16 questions about 2 documents.")
 
 
-def test_pages_draw_no_column_above_another(by_drafts: EvaluationReport) -> None:
-    for page in (html_of(by_drafts), str(verdict(by_drafts, {}))):
-        assert "<svg" not in page
-        assert "Drafts cannot choose" in page
-        assert "Is it the size?" not in page
-        assert "is better than" not in page
-        assert "best of all" not in page.lower()
+def test_the_page_draws_no_column_above_another(by_drafts: EvaluationReport) -> None:
+    page = html_of(by_drafts)
+    assert "<svg" not in page
+    assert "Drafts cannot choose" in page
+    assert "Is it the size?" not in page
+    assert "is better than" not in page
+    assert "best of all" not in page.lower()
 
 
 def test_pages_and_tools_say_why_answers_were_missed_and_advise_nothing() -> None:
@@ -94,17 +91,12 @@ def test_pages_and_tools_say_why_answers_were_missed_and_advise_nothing() -> Non
     )
     (reason,) = drafts.of_role("own")[0].reasons
     advice = REMEDIES[reason]  # type: ignore[index] # a str in plain data
-    for shown in (html_of, lambda report: str(verdict(report, {})), summary):
+    for shown in (html_of, summary):
         assert reason in shown(drafts)
         assert advice in shown(accepted)
         assert advice not in shown(drafts)
-    assert "all intervals of differences" in pages(accepted).lower()
-    assert "all intervals of differences" not in pages(drafts).lower()
-
-
-def pages(report: EvaluationReport) -> str:
-    """The downloaded report and the verdict of the app."""
-    return html_of(report) + str(verdict(report, {}))
+    assert "all intervals of differences" in html_of(accepted).lower()
+    assert "all intervals of differences" not in html_of(drafts).lower()
 
 
 def summary(report: EvaluationReport) -> str:
@@ -149,14 +141,3 @@ def test_recommend_takes_nothing_by_drafts_and_goes_by_accepted_questions() -> N
     assert found.decision.grade in ("these documents", "not shown")
     assert found.dataset["questions"] == 10
     assert "6 drafts that nobody has accepted were left out." in found.verdict
-
-
-@pytest.mark.parametrize(
-    ("accepted", "words"),
-    [
-        (0, "all of them drafts, which cannot choose"),
-        (10, "6 of them drafts, which are left out until they are accepted"),
-    ],
-)
-def test_the_page_says_before_a_run_what_drafts_are_worth(accepted: int, words: str) -> None:
-    assert words in str(asked(drafted(accepted)))

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import SecretStr
 
-from rag_nodes.apps.tabs.export.tab import EMPTY, ExportEvents
 from rag_nodes.apps.visitors.choice import Choice, make_parsers
-from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import choose_models
@@ -28,21 +26,12 @@ from rag_nodes.store import open_store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rag_nodes.pipeline import Progress
     from rag_nodes.store import Store
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 QUESTION = "When must the sand filter be rinsed backwards?"
 KEY = "sk-canary-4711"
 EVIL = 'x\'); import os; os.abort() #\n"""\nraise SystemExit(7)\n{0.__class__}'
-
-
-class _Request:
-    session_hash = "visitor"
-
-
-def _ignore(_: Progress) -> None:
-    """Progress nobody looks at."""
 
 
 @pytest.fixture
@@ -254,22 +243,3 @@ def test_an_unknown_parser_is_refused(store: Store, settings: Settings) -> None:
 
 def test_the_name_of_a_script_is_a_plain_file_name() -> None:
     assert script_name("../../etc/x y") == "rag_______etc_x_y.py"
-
-
-def test_the_tab_shows_a_script_once_a_document_is_loaded_and_offers_it_as_a_file(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "cache"))
-    sessions = PageSessions(settings)
-    events = ExportEvents(sessions)
-    assert events.refresh("old", "", _Request())[1] == EMPTY
-    document = tmp_path / "a.md"
-    document.write_text("It rained.", encoding="utf-8")
-    sessions.of("visitor").load([document], Choice(("fixed", "heading")), _ignore)
-    key, _, _, _, code, file = events.refresh("", "heading", _Request())
-    assert "get_parser('heading'" in code
-    assert Path(file).name == "rag_heading.py"
-    assert Path(file).read_text(encoding="utf-8") == code
-    assert "get_parser('fixed'" in events.choose("fixed", _Request())[0]
-    assert all("__type__" in value for value in events.refresh(key, "heading", _Request()))
-    sessions.close()

@@ -15,8 +15,7 @@ from rag_nodes.apps.sidebar.loading import LoadingEvents
 from rag_nodes.apps.sidebar.panel import build_sidebar
 from rag_nodes.apps.tabs.chunks.tab import build_chunks_tab
 from rag_nodes.apps.tabs.compare.tab import build_compare_tab
-from rag_nodes.apps.tabs.evaluate.tab import AT_ONCE, build_evaluate_tab
-from rag_nodes.apps.tabs.export.tab import build_export_tab
+from rag_nodes.apps.tabs.decide import AT_ONCE, build_decide_tab
 from rag_nodes.apps.tabs.questions.tab import build_questions_tab
 from rag_nodes.apps.theme import add_style
 from rag_nodes.apps.visitors.session import PageSessions
@@ -145,19 +144,18 @@ def _build_page(
     with gr.Tabs(elem_id="rn-tabs") as tabs:
         with gr.Tab("Compare", id="compare") as comparing:
             compare = build_compare_tab(sessions)
+        deciding = gr.Tab("Decide", id="decide")
         with gr.Tab("Chunks", id="chunks") as drawing:
             chunks = build_chunks_tab(sessions, tabs)
         with gr.Tab("Questions", id="questions") as asking:
             questions = build_questions_tab(sessions, chunks)
-        with gr.Tab("Evaluate", id="evaluate") as judging:
-            evaluate = build_evaluate_tab(sessions, chunks, example)
-        with gr.Tab("Export", id="export") as exporting:
-            export = build_export_tab(sessions)
+        with deciding:
+            decide = build_decide_tab(sessions, chunks)
     loading = LoadingEvents(sessions, sidebar, compare.follow(example), example)
     loads = loading.wire(app, documents)
     compare.ask_with(loading)
     compare.open_chunks_in(chunks)
-    views = [(drawing, chunks.view), (asking, questions), (judging, evaluate), (exporting, export)]
+    views = [(deciding, decide), (drawing, chunks.view), (asking, questions)]
     _follow(loads, comparing, views)
 
 

@@ -28,10 +28,15 @@ class Pool(Dispatcher):
 
     Args:
         workers: how many; None for the cores that may be used.
+        niceness: up to 19, with which they give way to all other work of the machine.
 
     Raises:
         ConfigurationError: fewer than 1.
     """
+
+    def __init__(self, workers: int | None = None, *, niceness: int = 0) -> None:
+        super().__init__(workers)
+        self._niceness = niceness
 
     def _begin(self, job: bytes) -> None:
         self._job = job
@@ -83,7 +88,8 @@ class Pool(Dispatcher):
             if self._is_closed:
                 raise EngineError("the workers were ended")
             try:
-                self._children.append(child := Child(__name__, stderr=None))
+                child = Child(__name__, stderr=None, niceness=self._niceness)
+                self._children.append(child)
             except OSError as error:
                 raise EngineError(
                     f"a worker could not be started ({error}); look at free memory and at how "

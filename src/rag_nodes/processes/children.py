@@ -39,6 +39,7 @@ class Child:
     Args:
         module: its name.
         stderr: where it goes; nowhere by default, None for that of this process.
+        niceness: up to 19, with which it gives way to all other work of the machine.
 
     Attributes:
         requests: the pipe to it.
@@ -50,7 +51,9 @@ class Child:
         OSError: it cannot be started.
     """
 
-    def __init__(self, module: str, *, stderr: int | None = subprocess.DEVNULL) -> None:
+    def __init__(
+        self, module: str, *, stderr: int | None = subprocess.DEVNULL, niceness: int = 0
+    ) -> None:
         program = (
             f"import sys; sys.path[:] = {sys.path!r}; "
             "from rag_nodes.processes.serving import ended_soon; "
@@ -64,6 +67,9 @@ class Child:
             stderr=stderr,
             start_new_session=True,  # Ctrl-C is for us; we end it then
         )
+        if niceness and hasattr(os, "setpriority"):
+            with suppress(OSError):  # it has ended already, which shows soon
+                os.setpriority(os.PRIO_PROCESS, self._process.pid, niceness)
         self.requests = cast("IO[bytes]", self._process.stdin)
         self.answers = cast("IO[bytes]", self._process.stdout)
         self.used = self.reusable = self._expired = False

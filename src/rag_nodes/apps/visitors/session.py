@@ -16,7 +16,7 @@ from rag_nodes.apps.visitors.choice import (
     query_options,
 )
 from rag_nodes.apps.visitors.cuts import Cuts
-from rag_nodes.apps.visitors.evaluating import Evaluator
+from rag_nodes.apps.visitors.deciding import Decider
 from rag_nodes.apps.visitors.jobs import Job
 from rag_nodes.apps.visitors.loading import Loaded, outcomes, read_documents
 from rag_nodes.apps.visitors.questions import Questions
@@ -58,7 +58,7 @@ class PageSession(Workspace):
     Attributes:
         history: questions and answers, and what the visitor thought of them.
         questions: those with known answers in the documents, which go with them.
-        evaluator: finds out which parser finds these answers.
+        decider: finds out in the background which parser and size to take.
         asking: the question that is being answered; None while there is none.
         report: what the last `load` did; None before it.
         paths: the loaded documents.
@@ -88,7 +88,7 @@ class PageSession(Workspace):
         self._running: ComparisonStream | None = None
         self.history = Turns()
         self.questions = Questions()
-        self.evaluator = Evaluator()
+        self.decider = Decider(self)
         self.asking: Asking | None = None
         self.report: IngestReport | None = None
         self.paths: tuple[Path, ...] = ()
@@ -119,8 +119,8 @@ class PageSession(Workspace):
 
     @property
     def working(self) -> bool:
-        """True while documents are loaded, a question is answered, or an evaluation runs."""
-        return self.loading or self.asking is not None or self.evaluator.running
+        """True while documents are loaded or a question is answered."""
+        return self.loading or self.asking is not None
 
     @property
     def in_use(self) -> bool:
@@ -162,6 +162,7 @@ class PageSession(Workspace):
                 raise CancelledError("cancelled: the visitor has left, or loads something else")
             self._take_over(loaded)
             self.choice = choice
+        self.decider.start()
         return loaded.report
 
     def read(self, path: Path) -> Iterator[ReadResult]:
@@ -263,7 +264,7 @@ class PageSession(Workspace):
         """Free everything; what runs is ended first."""
         self.cancel()
         self.stop()
-        self.evaluator.stop()
+        self.decider.forget()
         super().close()
 
     def _forget(self) -> None:
@@ -271,7 +272,7 @@ class PageSession(Workspace):
         self._cuts = None
         self.history.clear()
         self.questions.clear()
-        self.evaluator.forget()
+        self.decider.forget()
         self._files, self.report, self.paths, self.choice = {}, None, (), None
 
     def _load(

@@ -1,0 +1,434 @@
+"""What to take: one question, one sentence, what it rests on, and how to use it."""
+
+from __future__ import annotations
+
+# At runtime, since Gradio evaluates the annotations of its events.
+from collections.abc import Callable
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from rag_nodes.apps.inside_gradio import offer
+from rag_nodes.apps.sent import texts_of
+from rag_nodes.apps.tabs import TabView
+from rag_nodes.apps.tabs.chunks.events import ChunkLocation
+from rag_nodes.apps.templates import render
+from rag_nodes.apps.view.html import tag
+from rag_nodes.apps.view.parts import count, empty, title_of
+from rag_nodes.apps.visitors.requests import session_of
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.evaluation.diagnosis import REMEDIES
+from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, examples
+from rag_nodes.evaluation.page import html_of, line_colour, matrix, size_curve
+from rag_nodes.evaluation.run import standing
+from rag_nodes.evaluation.wording import ends
+from rag_nodes.metadata import display_name
+from rag_nodes.operations.scripts import script_for, script_name, script_of
+from rag_nodes.parsers.preset_files import preset_in
+from rag_nodes.query import QueryOptions
+from rag_nodes.text.spans import PageMap, Span
+
+if TYPE_CHECKING:
+    from rag_nodes.apps.tabs.chunks.tab import ChunksTab
+    from rag_nodes.apps.visitors.deciding import Decider
+    from rag_nodes.apps.visitors.session import PageSession, PageSessions
+    from rag_nodes.evaluation.page import Cell, MatrixLine
+    from rag_nodes.evaluation.report import EvaluationReport, Row
+
+AT_ONCE = 8
+"""Visitors whose decisions are looked at at the same time."""
+EMPTY = empty(
+    "Which parser and size to take",
+    tag("p", "Load a document: the settings are tried on it, and one sentence says which to take."),
+)
+_TITLES = {"sentence": "a sentence or two", "paragraph": "a paragraph", "page": "a page"}
+_SURE = {
+    "documents like these": ("●●●", "Sure, for documents like these"),
+    "these documents": ("●●●", "Sure, for these documents"),
+    "likely": ("●●○", "Likely"),
+    "not shown": ("●○○", "Cannot tell"),
+    "alone": ("●○○", "Nothing to choose from"),
+    "drafts": ("●○○", "Cannot tell"),
+}
+_UNTRIED = ("○○○", "Not tried yet")
+_MOST = 150
+"""Questions of the table; the others are in the report."""
+_LONGEST = 160
+"""Characters of a question in it."""
+_MINUTE = 60
+_OUTPUTS = 17
+_CLICKS = """element.addEventListener('click', (event) => {
+  const picked = event.target.closest('button[data-length]');
+  if (picked) trigger('click', {length: picked.dataset.length});
+});"""
+_TO_ROW = """element.addEventListener('click', (event) => {
+  const link = event.target.closest('a[href]');
+  const row = link && document.getElementById(link.getAttribute('href').slice(1));
+  if (!row) return;
+  event.preventDefault();
+  row.closest('details').open = true;
+  row.tabIndex = -1;
+  row.focus({preventScroll: true});
+  row.scrollIntoView({block: 'center'});
+});"""
+_SAVE = "() => document.querySelector('#rn-save-report')?.click()"
+_TICK = 1.5
+"""Seconds between two looks at a sweep."""
+
+
+class DecideEvents:
+    """What the events do; those that draw return values for all outputs of the tab.
+
+    Args:
+        sessions: where each visitor's work is.
+        chunks: where a passage opens.
+    """
+
+    def __init__(self, sessions: PageSessions, chunks: ChunksTab) -> None:
+        self._sessions = sessions
+        self._chunks = chunks
+
+    def refresh(self, shown: str, request: gr.Request) -> tuple[Any, ...]:
+        """Everything as it is now; where nothing was decided since, how far the sweep is."""
+        session = session_of(self._sessions, request)
+        if shown != _key(session):
+            return _drawn(session)
+        kept = (gr.skip(),) * (_OUTPUTS - 7)
+        return gr.skip(), gr.skip(), *_state(session), *kept
+
+    def choose(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
+        """Another length of what is looked for: decide by that."""
+        session, length = session_of(self._sessions, request), texts_of(event).get("length")
+        for one in ANSWER_LENGTHS:
+            if one == length:
+                session.decider.length = one
+        session.decider.start()
+        return _drawn(session)
+
+    def start(self, request: gr.Request) -> tuple[Any, ...]:
+        """Try the settings, whatever that costs."""
+        session = session_of(self._sessions, request)
+        session.decider.start(told=True)
+        return _drawn(session)
+
+    def by_questions(self, request: gr.Request) -> tuple[Any, ...]:
+        """Decide by the accepted questions, however few."""
+        session = session_of(self._sessions, request)
+        session.decider.start(told=True, by_questions=True)
+        return _drawn(session)
+
+    def stop(self, request: gr.Request) -> tuple[Any, ...]:
+        """End the sweep."""
+        session = session_of(self._sessions, request)
+        session.decider.stop()
+        return _drawn(session)
+
+    def use(self, setting: str, request: gr.Request) -> tuple[Any, ...]:
+        """The script and the preset of a setting.
+
+        Returns:
+            Code, file of the script, file of the preset.
+        """
+        return _used(session_of(self._sessions, request), setting)
+
+    def open(self, request: gr.Request, event: gr.SelectData) -> tuple[Any, ...]:
+        """The passage of a line of the table, in its document."""
+        session = session_of(self._sessions, request)
+        verdict = session.decider.verdict
+        values = event.row_value if isinstance(event.row_value, list) else []
+        number = str(values[0]) if values else ""
+        lines = matrix(verdict.report).lines if verdict else ()
+        line = next((one for one in lines if str(one.number) == number), None)
+        place = _place(line) if line else None
+        return self._chunks.events.open(place, request)
+
+    def save(self, kind: str) -> Callable[[gr.Request], str]:
+        """An event that makes a file of the verdict: "html" to read, "json" to keep."""
+
+        def save(request: gr.Request) -> str:
+            verdict = session_of(self._sessions, request).decider.verdict
+            if verdict is None:
+                raise gr.Error("Nothing was tried yet.", print_exception=False)
+            content = verdict.json if kind == "json" else html_of(verdict.report).encode()
+            return offer(content, f"decision.{kind}")
+
+        return save
+
+
+def build_decide_tab(sessions: PageSessions, chunks: ChunksTab) -> TabView:
+    """Build and wire the decision inside the blocks that are open.
+
+    Args:
+        sessions: where each visitor's work is.
+        chunks: where passages open.
+    """
+    events, shown = DecideEvents(sessions, chunks), gr.State("")
+    html: dict[str, Any] = {"apply_default_css": False}
+    with gr.Column(elem_id="rn-decide-tab", elem_classes="rn-tab"):
+        lengths = gr.HTML(EMPTY, js_on_load=_CLICKS, elem_id="rn-lengths", **html)
+        said = gr.HTML(elem_id="rn-said", **html)
+        with gr.Row(elem_classes="rn-run"):
+            start = _button("Try the settings", variant="primary", visible=False)
+            asked = _button("Decide by my questions", visible=False)
+            stop = _button("Stop", visible=False, elem_id="rn-stop-sweep")
+        with gr.Accordion("Use it", open=False, visible=False, elem_id="rn-use") as use:
+            with gr.Row(elem_classes="rn-choose"):
+                setting = gr.Dropdown(label="Setting", elem_id="rn-use-setting", scale=2)
+                script = gr.DownloadButton("Script", size="sm", scale=0, min_width=110)
+                preset = gr.DownloadButton("Preset file", size="sm", scale=0, min_width=110)
+            code = gr.Code(
+                language="python", label="Python script", interactive=False, wrap_lines=True,
+                buttons=["copy"], elem_id="rn-use-code",
+            )  # fmt: skip
+        plot = gr.HTML(js_on_load=_TO_ROW, elem_id="rn-plot", **html)
+        heading = gr.HTML(elem_id="rn-differ", **html)
+        table = gr.Dataframe(
+            type="array", interactive=False, visible=False, wrap=True, show_search="search",
+            buttons=[], max_height=420, elem_id="rn-matrix",
+        )  # fmt: skip
+        why = gr.HTML(elem_id="rn-why", **html)
+        with gr.Row(visible=False, elem_classes="rn-run") as downloads:
+            buttons = {
+                "html": _button("Download the report (HTML)"),
+                "json": _button("Download the run (JSON)"),
+            }
+            file = gr.DownloadButton("Save", elem_id="rn-save-report")
+        timer = gr.Timer(_TICK, active=False)
+    outputs = [
+        shown, lengths, said, start, asked, stop, timer, use, setting, code, script, preset, plot,
+        heading, table, why, downloads,
+    ]  # fmt: skip
+    common: dict[str, Any] = {
+        "show_progress": "hidden",
+        "concurrency_limit": AT_ONCE,
+        "concurrency_id": "decide",
+        "api_visibility": "private",
+    }
+    timer.tick(events.refresh, shown, outputs, **common)
+    lengths.click(events.choose, None, outputs, **common)
+    start.click(events.start, None, outputs, **common)
+    asked.click(events.by_questions, None, outputs, **common)
+    stop.click(events.stop, None, outputs, **common)
+    setting.input(events.use, setting, [code, script, preset], **common)
+    chunks.open_on(table.select, events.open, AT_ONCE, "decide")
+    for kind, one in buttons.items():
+        made = one.click(events.save(kind), None, file, **common)
+        made.success(None, js=_SAVE, api_visibility="private")
+    return TabView(events.refresh, [shown], outputs)
+
+
+def _button(label: str, **more: Any) -> gr.Button:
+    return gr.Button(label, size="sm", scale=0, min_width=160, **more)
+
+
+def _key(session: PageSession) -> str:
+    return f"{id(session.comparison)} {session.decider.revision}"
+
+
+def _drawn(session: PageSession) -> tuple[Any, ...]:
+    """Values of all outputs."""
+    hidden = gr.update(visible=False)
+    if not session.documents or session.comparison is None:
+        nothing = (hidden,) * 3
+        return "", EMPTY, "", *nothing, gr.Timer(active=False), hidden, *(gr.skip(),) * 4, "", "", \
+            hidden, "", hidden  # fmt: skip
+    verdict = session.decider.verdict
+    report = verdict.report if verdict else None
+    choices = [("The decision", ""), *((title_of(one), one) for one in session.comparison.parsers)]
+    return (
+        _key(session),
+        _lengths(session),
+        *_state(session),
+        gr.Accordion(visible=True),
+        gr.Dropdown(choices=choices, value=""),
+        *_used(session, ""),
+        _plot(report) if report else "",
+        *(_table(session, report) if report else ("", hidden)),
+        _why(report) if report else "",
+        gr.Row(visible=report is not None),
+    )
+
+
+def _lengths(session: PageSession) -> str:
+    """The question; nothing where accepted questions answer it."""
+    verdict = session.decider.verdict
+    if verdict and not verdict.report.dataset["probed"]:
+        return ""
+    texts = {one.id_: one.text for one in session.documents}
+    found = examples(session.documents)
+    shown = []
+    for name in ANSWER_LENGTHS:
+        text = found[name].span.of(texts[found[name].document]) if name in found else ""
+        chosen = name == session.decider.length
+        words = len(text.split())
+        shown.append({"name": name, "title": _TITLES[name], "words": words, "example": text,
+                      "chosen": chosen})  # fmt: skip
+    return render("lengths", lengths=shown)
+
+
+def _state(session: PageSession) -> tuple[Any, ...]:
+    """Sentence with progress, the buttons that start, decide by questions and stop, the timer."""
+    decider = session.decider
+    verdict, running = decider.verdict, decider.running
+    decision = verdict.report.decision if verdict else standing()
+    dots, sure = _SURE[decision.grade] if verdict else _UNTRIED
+    first, dot, rest = decision.words.partition(". ")
+    others = [one for one in (rest, *decision.said[1:]) if one]
+    price = "" if verdict or running else decider.price
+    doing, share = _progress(decider)
+    html = render(
+        "decision", dots=dots, sure=sure, first=first + dot.strip(), others=others,
+        running=running, doing=doing, share=f"{share:.3f}", error=decider.error, price=price,
+    )  # fmt: skip
+    again = not running and not verdict
+    label = f"Decide by my {count(decider.accepted, 'question')}"
+    questions = gr.Button(label, visible=not running and decider.has_new_questions)
+    return (
+        html,
+        gr.Button("Try again" if decider.error else "Try the settings", visible=again),
+        questions,
+        gr.Button(visible=running),
+        gr.Timer(active=running),
+    )
+
+
+def _progress(decider: Decider) -> tuple[str, float]:
+    step = decider.step
+    if decider.resting:
+        return "Rests until your question is answered", 0.0
+    if step is None or not step.total:
+        return "Settings are going to be tried on your documents", 0.0
+    said, left = f"Trying settings on your documents: {step.name}", ceil(step.seconds_left or 0)
+    if left:
+        said += f", about {f'{left // 60 + 1} min' if left > _MINUTE else f'{left} s'} left"
+    return said, step.done / step.total
+
+
+def _used(session: PageSession, setting: str) -> tuple[Any, ...]:
+    """Code, file of the script, file of the preset; or why there is none."""
+    comparison, verdict = session.comparison, session.decider.verdict
+    if comparison is None:
+        return "", None, None
+    text = (verdict.report.decision if verdict else standing()).preset
+    try:
+        if setting in comparison.parsers:
+            script = script_of(comparison, setting)
+            return script, offer(script.encode(), script_name(setting)), gr.update(visible=False)
+        if not text:
+            return "# No file can name this setting: see Why.\n", None, gr.update(visible=False)
+        chosen = preset_in(text)
+        options = QueryOptions(**chosen.query)
+        script = script_for("chosen", chosen.make(), comparison.models, options, "chosen.py")
+    except ConfigurationError as error:
+        return f"# {error}\n", None, None
+    preset = gr.DownloadButton(value=offer(text.encode(), "chosen.toml"), visible=True)
+    return script, offer(script.encode(), "chosen.py"), preset
+
+
+def _plot(report: EvaluationReport) -> str:
+    ids = _ids(report)
+    broad, slim = (size_curve(report, narrow=one, link=lambda row: f"#{ids[row.name]}")
+                   for one in (False, True))  # fmt: skip
+    if not broad:
+        return ""
+    columns = dict.fromkeys(row.column for row in report.rows)
+    return render(
+        "plot",
+        flat="curve flat" in broad,
+        taken=report.decision.take,
+        broad=broad,
+        slim=slim,
+        columns=[{"name": one, "colour": line_colour(report, one)} for one in columns],
+    )
+
+
+def _ids(report: EvaluationReport) -> dict[str, str]:
+    return {row.name: f"rn-row-{number}" for number, row in enumerate(report.rows)}
+
+
+def _table(session: PageSession, report: EvaluationReport) -> tuple[Any, Any]:
+    """Heading and table of the questions, or of the passages, whose outcome differs."""
+    rows, lines = matrix(report)
+    differing = [one for one in lines if one.differs][:_MOST]
+    asked = "passage" if report.dataset["probed"] else "question"
+    if not differing:
+        said = f"All {count(len(lines), asked)} came out alike." if lines else ""
+        return tag("p", said, cls="rn-quiet") if said else "", gr.Dataframe(visible=False)
+    heading = f"{asked.capitalize()}s that differ: {len(differing):,} of {len(lines):,}"
+    hint = "Select a line to see its passage on the page."
+    values = [
+        [one.number, _asked(report, one), _where(session, one), *map(_word, one.cells)]
+        for one in differing
+    ]
+    names = ["No.", asked.capitalize(), "Place", *(row.name for row in rows)]
+    widths: list[str | int] = ["52px", "340px", "90px", *["120px"] * len(rows)]
+    shown = gr.Dataframe(value=values, headers=names, column_widths=widths, visible=True)
+    return tag("h3", heading, tag("small", hint, cls="rn-quiet")), shown
+
+
+def _asked(report: EvaluationReport, line: MatrixLine) -> str:
+    """The question; of a passage, whose keywords nobody asks, how it begins."""
+    text = line.question["text"]
+    if report.dataset["probed"]:
+        text = line.question["gold"][0][0]["text"]
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _where(session: PageSession, line: MatrixLine) -> str:
+    first = line.question["gold"][0][0]
+    document = next((one for one in session.documents if one.id_ == first["document"]), None)
+    pages = PageMap.of(document.metadata) if document else None
+    page = f"p. {pages.page_of(first['start'])}" if pages else ""
+    name = display_name(document.metadata) if document else None
+    several = len(session.documents) > 1
+    return " ".join(filter(None, (name if several or not page else "", page)))
+
+
+def _word(cell: Cell) -> str:
+    """Sign and word of an outcome."""
+    if cell.grade == "found":
+        return "✓ found"
+    share = f"{cell.points:.0f} %"
+    if share == "0 %":
+        return "✗ missed"
+    return f"✂ cut, {share}" if cell.is_cut else f"◐ {share}"
+
+
+def _place(line: MatrixLine) -> ChunkLocation:
+    answer = line.question["gold"][0]
+    document = answer[0]["document"]
+    gold = tuple(Span(one["start"], one["end"]) for one in answer if one["document"] == document)
+    return ChunkLocation(document=document, gold=gold)
+
+
+def _why(report: EvaluationReport) -> str:
+    return render(
+        "why",
+        said=report.verdict,
+        rows=[_row(report, row) for row in report.rows],
+        missed=[] if report.by_drafts else [
+            f"{reason}: {REMEDIES[reason]}"
+            for reason in REMEDIES
+            if any(reason in row.reasons for row in report.rows)
+        ],
+        left_out=[one.words for one in report.left_out],
+    )  # fmt: skip
+
+
+def _row(report: EvaluationReport, row: Row) -> dict[str, Any]:
+    plain = {"id": _ids(report)[row.name], "name": row.name, "note": row.note, "error": row.error,
+             "taken": row.name == report.decision.take}  # fmt: skip
+    if row.error:
+        return plain
+    cost, size = row.cost, row.cost["bytes"]
+    values = (
+        f"{100 * row.mean:.1f}",
+        ends(row.interval) if row.interval else "",
+        f"{row.chunks['mean']:,.0f}",
+        *("" if cost[one] is None else f"{cost[one]:,}" for one in ("chunks", "tokens")),
+        "" if size is None else f"{size / 1_000_000:,.1f}",
+        f"{cost['search_ms']:,.1f}" if cost.get("search_ms") else "",
+    )
+    return {**plain, "numbers": values}

@@ -1,1 +1,0 @@
-"""What the chunks of each parser are like."""

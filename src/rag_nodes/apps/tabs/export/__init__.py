@@ -1,1 +1,0 @@
-"""The comparison as a script to run elsewhere."""

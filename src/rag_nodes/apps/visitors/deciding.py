@@ -1,0 +1,304 @@
+"""What to take, found out in the background: the settings are tried on one visitor's documents."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import zlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from rag_nodes.apps.visitors.choice import preset_of
+from rag_nodes.errors import CancelledError, DatasetTooLargeError, RagNodesError
+from rag_nodes.evaluation.columns import Searched
+from rag_nodes.evaluation.drafts.probes import CHARACTERS, probes
+from rag_nodes.evaluation.page import matrix
+from rag_nodes.evaluation.plan import EvaluationPlan
+from rag_nodes.evaluation.run import recommend
+from rag_nodes.executors import Pool, usable_cores
+from rag_nodes.parsers import get_parser
+from rag_nodes.parsers.presets import DEFAULT_PARSER, PRESETS, SWEPT
+from rag_nodes.processes import Interrupt, Leases, interruptible, pause
+from rag_nodes.workspace.limits import check_amount, rows_of
+
+if TYPE_CHECKING:
+    from rag_nodes.apps.visitors.session import PageSession
+    from rag_nodes.compare import Comparison
+    from rag_nodes.evaluation.dataset import Dataset
+    from rag_nodes.evaluation.drafts.probes import AnswerLength
+    from rag_nodes.evaluation.plan import Step
+    from rag_nodes.evaluation.report import EvaluationReport
+
+logger = logging.getLogger(__name__)
+
+ENOUGH = 10
+"""Accepted questions from which they decide in place of passages without being told to."""
+QUIET = 2.0
+"""Seconds after an upload before the processor is taken, so that a first question does not wait."""
+MOST_SECONDS = 1800.0
+"""Seconds after which a sweep is given up: others wait for it."""
+_RESTING = 0.5
+"""Seconds between two looks whether a question is still being answered."""
+_AT_ONCE = Leases(1)
+"""Sweeps of all visitors at the same time: each keeps a core busy."""
+_LOW = 10
+"""Niceness of the processes that measure: a question has nine tenths of a core they share."""
+_MOST_WORKERS = 4
+"""Of those processes; half of the cores, where that is less."""
+STOPPED = "Stopped: the standard stands."
+About = tuple[object, ...]
+"""What a sweep is about: by what it decides, models, documents, columns of one's own."""
+_FAULT = "stopped by a fault of the app ({}); whoever runs it finds the reason in its log"
+_CHARACTERS_OF_A_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a sweep found, in a size that a session can keep.
+
+    Attributes:
+        report: the outcome of every question only in the rows of the matrix.
+        packed: the whole of it as JSON, compressed.
+    """
+
+    report: EvaluationReport
+    packed: bytes
+
+    @classmethod
+    def of(cls, report: EvaluationReport) -> Verdict:
+        """The report, made small."""
+        shown = {row.name for row in matrix(report).rows}
+        rows = tuple(row if row.name in shown else replace(row, outcomes=()) for row in report.rows)
+        return cls(replace(report, rows=rows), zlib.compress(report.to_json().encode()))
+
+    @property
+    def json(self) -> bytes:
+        """The run as a file that says how to repeat it."""
+        return zlib.decompress(self.packed)
+
+
+@dataclass(slots=True)
+class _Sweep:
+    """One run: what it is about, how it is ended, and how far it is."""
+
+    about: About
+    interrupt: Interrupt = field(default_factory=Interrupt)
+    step: Step | None = None
+
+
+class Decider:
+    """At most one sweep at a time, and what sweeps have found; safe from any thread.
+
+    A sweep runs in child processes of low priority, and rests while a question is answered.
+
+    Args:
+        session: whose documents, questions and models are tried.
+
+    Attributes:
+        length: how long what the visitor looks for mostly is.
+        error: why the last sweep ended without a verdict; "" where it did not.
+        revision: another number whenever something was found, or forgotten.
+    """
+
+    def __init__(self, session: PageSession) -> None:
+        self._session = session
+        self._lock = threading.Lock()
+        self._sweep: _Sweep | None = None
+        self._about: About = ()
+        self._found: dict[About, Verdict] = {}
+        self.length: AnswerLength = "sentence"
+        self.error = ""
+        self.revision = 0
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What was found about what is asked now; None while that is nothing."""
+        return self._found.get(self._about)
+
+    @property
+    def running(self) -> bool:
+        """True while a sweep runs, waits for its turn or rests."""
+        return self._sweep is not None
+
+    @property
+    def step(self) -> Step | None:
+        """How far the sweep is; None before it has begun."""
+        sweep = self._sweep
+        return sweep.step if sweep else None
+
+    @property
+    def resting(self) -> bool:
+        """True while something of the visitor's own goes first."""
+        return self._session.asking is not None or self._session.loading
+
+    @property
+    def accepted(self) -> int:
+        """Questions that somebody asked or accepted."""
+        dataset = self._session.questions.dataset
+        return sum(not one.draft for one in dataset.questions) if dataset else 0
+
+    @property
+    def has_new_questions(self) -> bool:
+        """Whether there are accepted questions that nothing was decided by."""
+        dataset = self._session.questions.dataset
+        return bool(dataset and self.accepted and dataset.decisive().fingerprint not in self._about)
+
+    @property
+    def price(self) -> str:
+        """What has to be agreed to before anything is tried; "" where nothing leaves this machine.
+
+        Engines of the visitor's own may cost as much as they like.
+        """
+        comparison = self._session.comparison
+        if comparison is None:
+            return ""
+        if comparison.found:
+            return f"asks {', '.join(comparison.found)} some 180 questions"
+        if comparison.models.embeds_offline:
+            return ""
+        characters = sum(len(one.text) for one in self._session.documents)
+        tokens = characters * rows_of(len(SWEPT), EvaluationPlan(target=None))
+        model = comparison.models.embedding_name
+        return f"embeds about {tokens // _CHARACTERS_OF_A_TOKEN:,} tokens with {model}"
+
+    def start(self, *, told: bool = False, by_questions: bool = False) -> None:
+        """Find out what to take, unless that is known or under way.
+
+        Args:
+            told: the visitor asked for it, whatever it costs.
+            by_questions: by the accepted questions, however few.
+        """
+        session, comparison = self._session, self._session.comparison
+        if comparison is None:
+            return
+        questions, decided_by = session.questions.dataset, str(self.length)
+        if questions and self.accepted >= (1 if by_questions else ENOUGH):
+            questions = questions.decisive()
+            decided_by = questions.fingerprint
+        else:
+            questions = None
+        options, models = comparison.options, comparison.models
+        own = (*_own_parsers(comparison), *comparison.found)
+        documents = (one.id_ for one in session.documents)
+        about = (decided_by, models.embedding_name, options.mode, options.vector, *own, *documents)
+        with self._lock:
+            if self._sweep is not None:
+                if self._sweep.about == about:
+                    return
+                self._sweep.interrupt.set()
+            self._sweep, self._about, self.error = None, about, ""
+            self.revision += 1
+            if about in self._found or (self.price and not told):
+                return
+            self._sweep = sweep = _Sweep(about)
+        work = (sweep, comparison, questions, self.length)
+        threading.Thread(target=self._run, args=work, name="sweep", daemon=True).start()
+
+    def stop(self) -> None:
+        """End the sweep that runs, if any; what was found before stays."""
+        with self._lock:
+            if self._sweep is not None:
+                self._sweep.interrupt.set()
+                self.error = STOPPED
+            self._sweep = None
+
+    def forget(self) -> None:
+        """End what runs and forget what was found, as where other documents are loaded."""
+        self.stop()
+        with self._lock:
+            self._found, self._about, self.error = {}, (), ""
+            self.revision += 1
+
+    def _run(
+        self,
+        sweep: _Sweep,
+        comparison: Comparison,
+        dataset: Dataset | None,
+        length: AnswerLength,
+    ) -> None:
+        verdict, error = None, ""
+        timer = threading.Timer(MOST_SECONDS, sweep.interrupt.set)
+        timer.daemon = True
+        timer.start()
+        try:
+            with interruptible(sweep.interrupt):
+                pause(QUIET)
+                with _AT_ONCE.take("the sweep"):
+                    self._rest()
+                    asked = dataset or probes(self._session.documents, CHARACTERS[length])
+                    verdict = Verdict.of(self._measured(asked, comparison, sweep))
+        except CancelledError:
+            error = STOPPED
+        except RagNodesError as failure:
+            error = str(failure)
+        except Exception as failure:
+            logger.exception("a sweep failed")
+            error = _FAULT.format(type(failure).__name__)
+        finally:
+            timer.cancel()
+        with self._lock:
+            if self._sweep is sweep:  # neither stopped nor replaced meanwhile
+                self._sweep, self.error = None, error
+                if verdict is not None:
+                    self._found[sweep.about] = verdict
+                self.revision += 1
+
+    def _measured(
+        self, dataset: Dataset, comparison: Comparison, sweep: _Sweep
+    ) -> EvaluationReport:
+        def told(step: Step) -> None:
+            sweep.step = step
+            self._rest()
+
+        plan = EvaluationPlan(target=None)
+        options = replace(
+            comparison.options, top_k=None, budget=plan.budget, granularity=None, filter=None
+        )
+        as_it_is = replace(options, granularity="chunks")
+        own: dict[str, object] = {
+            name: Searched(parser, as_it_is, at_sizes=False)
+            for name, parser in _own_parsers(comparison).items()
+        }
+        taken = {*SWEPT, DEFAULT_PARSER}
+        columns = {
+            f"{name} (yours)" if name in taken else name: one
+            for name, one in {**own, **comparison.found}.items()
+        }
+        swept = _swept(dataset, len(columns), plan)
+        return recommend(
+            dataset,
+            {**{name: get_parser(name) for name in swept}, **columns},
+            plan=replace(plan, options=options),
+            # No LLM: it would be paid for summaries, which are sentences of the chunks here.
+            models=replace(comparison.models, llm=None),
+            progress=told,
+            executor=Pool(min(_MOST_WORKERS, max(1, usable_cores() // 2)), niceness=_LOW),
+        )
+
+    def _rest(self) -> None:
+        """Wait while the visitor waits for something else."""
+        while self.resting:
+            pause(_RESTING)
+
+
+def _own_parsers(comparison: Comparison) -> dict[str, object]:
+    """Splitters that whoever serves the app brought, which are tried as they are."""
+    return {name: one for name, one in comparison.given.items() if preset_of(name) not in PRESETS}
+
+
+def _swept(dataset: Dataset, own: int, plan: EvaluationPlan) -> tuple[str, ...]:
+    """The presets that are tried at several sizes: fewer where the documents are large.
+
+    Raises:
+        DatasetTooLargeError: it is too much for a single one.
+    """
+    count = len(SWEPT)
+    while True:
+        try:
+            check_amount(dataset, count + own, plan)
+        except DatasetTooLargeError:
+            if count == 1:
+                raise
+            count -= 1
+        else:
+            return SWEPT[:count]

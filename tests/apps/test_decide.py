@@ -1,0 +1,357 @@
+"""What to take: said at once, found out in the background, shown with what it rests on."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+import pytest
+from hostile_views import Seen
+from splitters import WindowSplitter
+from visits import QUESTION, VISITOR, Click, Request, ignore, visiting, written
+
+from rag_nodes.apps.tabs.chunks.events import ChunksEvents
+from rag_nodes.apps.tabs.decide import DecideEvents
+from rag_nodes.apps.visitors import deciding
+from rag_nodes.apps.visitors.choice import Choice
+from rag_nodes.apps.visitors.session import PageSessions
+from rag_nodes.columns import offered_columns
+from rag_nodes.errors import DatasetError
+from rag_nodes.evaluation import recommend
+from rag_nodes.evaluation.drafts.probes import probes
+from rag_nodes.evaluation.page import matrix
+from rag_nodes.evaluation.plan import EvaluationPlan
+from rag_nodes.evaluation.report import EvaluationReport
+from rag_nodes.evaluation.run import standing
+from rag_nodes.parsers.preset_files import preset_in
+from rag_nodes.workspace.limits import MOST_CHARACTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openai_server import OpenAIServer
+
+    from rag_nodes.apps.visitors.session import PageSession
+    from rag_nodes.settings import Settings
+
+ONE = Choice(("fixed",))
+ANIMALS = ("heron", "otter", "seal", "badger", "osprey", "lynx")
+TEXT = "\n\n".join(
+    f"# Day {n}\n\nOn day {n} the {ANIMALS[n % 6]} was seen at the pier. Nobody came to see it. "
+    f"The mayor of the island ate {n} cakes, and it rained until the lamp number {n} was lit."
+    for n in range(24)
+)
+SMALL = EvaluationPlan(budgets=(60,), sizes=(40, 400), target=None, draws=200)
+OUTPUTS = (
+    "key", "lengths", "said", "start", "asked", "stop", "timer", "use", "setting", "code", "script",
+    "preset", "plot", "heading", "table", "why", "downloads",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _small_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once, in this process, two presets at two sizes, by few passages."""
+    monkeypatch.setattr(deciding, "probes", partial(probes, count=8))
+    monkeypatch.setattr(deciding, "QUIET", 0.0)
+    monkeypatch.setattr(deciding, "Pool", lambda *_, **__: None)
+    monkeypatch.setattr(deciding, "SWEPT", ("recursive", "heading"))
+    monkeypatch.setattr(deciding, "EvaluationPlan", lambda **_: SMALL)
+
+
+@pytest.fixture
+def sessions(settings: Settings, tmp_path: Path) -> Iterator[PageSessions]:
+    with visiting(settings, tmp_path / "days.md", TEXT, ONE) as opened:
+        yield opened
+
+
+@pytest.fixture
+def session(sessions: PageSessions) -> PageSession:
+    return sessions.of(VISITOR)
+
+
+@pytest.fixture
+def events(sessions: PageSessions) -> DecideEvents:
+    tab = SimpleNamespace(events=ChunksEvents(sessions))
+    return DecideEvents(sessions, tab)  # type: ignore[arg-type]
+
+
+def _ended(session: PageSession) -> None:
+    for thread in threading.enumerate():
+        if thread.name == "sweep":
+            thread.join(60)
+    assert not session.decider.running
+
+
+def _text(html: str) -> str:
+    return Seen(html).text
+
+
+def _page(events: DecideEvents) -> dict[str, Any]:
+    return dict(zip(OUTPUTS, events.refresh("", Request()), strict=True))
+
+
+def _asked(tmp_path: Path, count: int, *, draft: bool = False) -> Path:
+    lines = [line for line in TEXT.splitlines() if line.startswith("On day")][:count]
+    rows = [
+        {"id": f"q{n}", "question": f"Who was seen on day {n}?", "draft": draft,
+         "gold": [{"text": line.partition(".")[0]}]}
+        for n, line in enumerate(lines)
+    ]  # fmt: skip
+    return written(tmp_path / "asked.json", json.dumps(rows))
+
+
+def _take(session: PageSession, path: Path) -> None:
+    from rag_nodes.apps.visitors.questions import read_questions
+
+    session.questions.take(read_questions(path, session.documents))
+
+
+def test_an_upload_is_told_what_stands_at_once_and_what_was_found_by_itself(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = threading.Event()
+
+    def later(*given: Any, **more: Any) -> EvaluationReport:
+        assert go.wait(60)
+        return recommend(*given, **more)
+
+    monkeypatch.setattr(deciding, "recommend", later)
+    with visiting(settings, tmp_path / "days.md", TEXT, ONE) as opened:
+        session = opened.of(VISITOR)
+        events = DecideEvents(opened, SimpleNamespace(events=ChunksEvents(opened)))  # type: ignore[arg-type]
+        first = _page(events)
+        assert standing().words in _text(first["said"])
+        assert "Not tried yet" in first["said"]
+        assert first["timer"].active
+        assert "PARSER = get_parser(" in first["code"]
+        go.set()
+        _ended(session)
+        found = session.decider.verdict
+        assert found is not None
+        then = _page(events)
+    assert found.report.decision.words.partition(". ")[0] in _text(then["said"])
+    assert "Likely" in then["said"]
+    assert not then["timer"].active
+    assert str(then["plot"]).count("<svg") == 2
+    assert "recursive at 400" in then["why"]
+
+
+def test_the_lengths_of_answers_are_shown_by_the_document_and_decide_anew(
+    events: DecideEvents, session: PageSession
+) -> None:
+    _ended(session)
+    lengths = _page(events)["lengths"]
+    assert str(lengths).count('aria-pressed="true"') == 1
+    assert str(lengths).count("<q ") == 3
+    first = session.decider.verdict
+    drawn = dict(zip(OUTPUTS, events.choose(Request(), Click(length="page")), strict=True))
+    assert "Not tried yet" in drawn["said"]
+    _ended(session)
+    second = session.decider.verdict
+    assert second is not None
+    assert "For answers of a page" in second.report.decision.words
+    events.choose(Request(), Click(length="sentence"))
+    assert not session.decider.running
+    assert session.decider.verdict is first
+
+
+def test_a_click_that_names_no_length_changes_none(
+    events: DecideEvents, session: PageSession
+) -> None:
+    events.choose(Request(), Click(length="<b>"))
+    assert session.decider.length == "sentence"
+
+
+def test_a_sweep_rests_while_a_question_is_answered_and_goes_on_after_it(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deciding, "_RESTING", 0.01)
+    with closing(PageSessions(settings)) as opened:
+        session = opened.of(VISITOR)
+        begun, stopped_at = threading.Event(), []
+        told = deciding.Decider._rest
+
+        def rest(decider: deciding.Decider) -> None:
+            begun.set()
+            told(decider)
+
+        monkeypatch.setattr(deciding.Decider, "_rest", rest)
+        monkeypatch.setattr(deciding, "QUIET", 0.05)
+        session.load([written(tmp_path / "days.md", TEXT)], ONE, ignore)
+        answering = session.stream(QUESTION)
+        next(answering)
+        assert begun.wait(60)
+        stopped_at = [session.decider.step, session.decider.step]
+        assert session.decider.resting
+        assert stopped_at[0] == stopped_at[1]
+        assert session.decider.verdict is None
+        list(answering)
+        _ended(session)
+        assert session.decider.verdict is not None
+
+
+def test_drafts_decide_nothing_and_accepted_questions_do_once_there_are_ten(
+    events: DecideEvents, session: PageSession, tmp_path: Path
+) -> None:
+    _ended(session)
+    _take(session, _asked(tmp_path, 12, draft=True))
+    session.decider.start()
+    assert not session.decider.running
+    assert session.decider.verdict.report.dataset["probed"]  # type: ignore[union-attr]
+    assert not _page(events)["asked"].visible
+    for n in range(3):
+        session.questions.change(f"q{n}", lambda one: replace(one, draft=False))
+    session.decider.start()
+    assert not session.decider.running
+    assert _page(events)["asked"].value == "Decide by my 3 questions"
+    events.by_questions(Request())
+    _ended(session)
+    report = session.decider.verdict.report  # type: ignore[union-attr]
+    assert (report.dataset["questions"], report.dataset["unaccepted"]) == (3, 9)
+    for n in range(10):
+        session.questions.change(f"q{n}", lambda one: replace(one, draft=False))
+    session.decider.start()
+    _ended(session)
+    report = session.decider.verdict.report  # type: ignore[union-attr]
+    assert report.dataset["questions"] == 10
+    page = _page(events)
+    assert page["lengths"] == ""
+    assert report.decision.words.partition(". ")[0] in _text(page["said"])
+
+
+def test_a_line_of_the_table_leads_to_the_passage_in_its_document(
+    events: DecideEvents, session: PageSession
+) -> None:
+    _ended(session)
+    page = _page(events)
+    report = session.decider.verdict.report  # type: ignore[union-attr]
+    values, names = page["table"].value["data"], page["table"].headers
+    assert names[3:] == [row.name for row in matrix(report).rows]
+    assert {cell[0] for line in values for cell in line[3:]} <= set("✓◐✂✗")
+    assert not any(question["text"] in str(values) for question in report.questions)
+    click = SimpleNamespace(row_value=[str(one) for one in values[0]])
+    tabs, *_, drawn = events.open(Request(), click)  # type: ignore[arg-type]
+    assert tabs.selected == "chunks"
+    assert "rn-gold" in str(drawn)
+    for wrong in (None, [], ["x"], ["99999"], "1"):
+        nothing = events.open(Request(), SimpleNamespace(row_value=wrong))  # type: ignore[arg-type]
+        assert all("__type__" in one for one in nothing)
+
+
+def test_report_run_script_and_preset_are_files(events: DecideEvents, session: PageSession) -> None:
+    _ended(session)
+    report = session.decider.verdict.report  # type: ignore[union-attr]
+    page = Path(events.save("html")(Request())).read_text("utf-8")
+    assert f"<h1>{report.decision.words}</h1>" in page
+    saved = EvaluationReport.load(Path(events.save("json")(Request())))
+    assert saved.decision.words == report.decision.words
+    assert all(row.error or len(row.outcomes) == len(saved.questions) for row in saved.rows)
+    code, script, preset = events.use("fixed", Request())
+    assert "get_parser('fixed'" in code
+    assert Path(script).read_text("utf-8") == code
+    assert not preset["visible"]
+    code, script, preset = events.use("", Request())
+    compile(code, "script", "exec")
+    assert preset_in(Path(preset.value["path"]).read_text("utf-8")).make()
+
+
+def test_nothing_is_said_or_saved_before_a_document_is_there(settings: Settings) -> None:
+    with closing(PageSessions(settings)) as opened:
+        events = DecideEvents(opened, SimpleNamespace(events=None))  # type: ignore[arg-type]
+        page = _page(events)
+        assert "Load a document" in page["lengths"]
+        assert page["said"] == ""
+        with pytest.raises(gr.Error, match="Nothing was tried yet"):
+            events.save("html")(Request())
+
+
+def test_other_documents_end_a_sweep_and_take_what_was_found_along(
+    session: PageSession, tmp_path: Path
+) -> None:
+    _ended(session)
+    before = session.decider.verdict
+    session.load([], Choice(("heading",)), ignore)
+    assert session.decider.verdict is before
+    session.load([written(tmp_path / "other.md", TEXT * 2)], ONE, ignore)
+    assert session.decider.verdict is None
+    session.decider.stop()
+    _ended(session)
+    assert session.decider.error == deciding.STOPPED
+
+
+def test_what_costs_money_is_tried_only_when_that_was_agreed_to(
+    openai_server: OpenAIServer, settings: Settings, tmp_path: Path
+) -> None:
+    from pydantic import SecretStr
+
+    paid = settings.model_copy(
+        update={"embedding": "openai", "api_base": openai_server.base, "api_key": SecretStr("any")}
+    )
+    with visiting(paid, tmp_path / "days.md", TEXT, ONE) as opened:
+        session = opened.of(VISITOR)
+        events = DecideEvents(opened, SimpleNamespace(events=None))  # type: ignore[arg-type]
+        assert not session.decider.running
+        page = _page(events)
+        assert "embeds about" in _text(page["said"])
+        assert page["start"].visible
+        asked = len(openai_server.requests)
+        events.start(Request())
+        _ended(session)
+        assert len(openai_server.requests) > asked
+        assert session.decider.verdict is not None
+
+
+def test_columns_of_ones_own_are_tried_as_they_are_beside_the_presets(
+    settings: Settings, tmp_path: Path
+) -> None:
+    offer = offered_columns({"mine": WindowSplitter()})
+    with closing(PageSessions(settings, offer=offer)) as opened:
+        session = opened.of(VISITOR)
+        session.load([written(tmp_path / "days.md", TEXT)], Choice(("mine",)), ignore)
+        _ended(session)
+        names = {row.name for row in session.decider.verdict.report.rows}  # type: ignore[union-attr]
+    assert "mine" in names
+    assert {"recursive at 40", "heading at 400", "retrieval"} <= names
+    assert not any(name.startswith("mine at") for name in names)
+
+
+def test_large_documents_are_tried_with_fewer_presets_and_too_large_ones_not_at_all(
+    session: PageSession,
+) -> None:
+    _ended(session)
+    found = session.decider.verdict
+    assert found is not None
+    asked = probes(session.documents, 200)
+    [document] = session.documents
+    for share, count in ((8, 2), (4, 1)):
+        document.set_content("x" * (MOST_CHARACTERS // share))
+        assert len(deciding._swept(replace(asked), 0, SMALL)) == count
+    document.set_content("x" * MOST_CHARACTERS)
+    with pytest.raises(DatasetError, match="take fewer sizes"):
+        deciding._swept(asked, 0, SMALL)
+
+
+def test_a_fault_of_ours_is_said_and_can_be_tried_again(
+    events: DecideEvents, session: PageSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _ended(session)
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(deciding, "recommend", broken)
+        events.choose(Request(), Click(length="page"))
+        _ended(session)
+    assert "a fault of the app (ZeroDivisionError)" in _page(events)["said"]
+    assert _page(events)["start"].value == "Try again"
+    events.start(Request())
+    _ended(session)
+    assert session.decider.verdict is not None
