@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "ledger.sqlite"
 """Of the ledger in the folder of an embedded store."""
-VERSION = 6
+VERSION = 7
 """Of the tables; a ledger of another one is refused."""
 _APPLICATION = int.from_bytes(b"ragn")
 """Tells our files from other SQLite databases."""
@@ -57,7 +57,8 @@ CREATE TABLE stored (
     largest INTEGER NOT NULL, unplaced INTEGER NOT NULL, error TEXT, stored_at REAL,
     failed_at REAL, path TEXT NOT NULL, points INTEGER NOT NULL, ids BLOB NOT NULL,
     PRIMARY KEY (collection, document_id)
-) WITHOUT ROWID
+) WITHOUT ROWID;
+CREATE TABLE requests (request TEXT PRIMARY KEY, facts TEXT NOT NULL) WITHOUT ROWID
 """
 """Rows of documents keep the order in which a file has them. Of what is stored, `path` is that of
 the file which had the document last, "" where nobody knows; `ids` are those of the points that may

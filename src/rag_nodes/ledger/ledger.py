@@ -240,6 +240,16 @@ class Ledger(LedgerDatabase):
         with self.transaction("NORMAL") as connection:
             connection.execute("DELETE FROM stored WHERE collection = ?", (name,))
             connection.execute("DELETE FROM collections WHERE name = ?", (name,))
+            connection.execute("DELETE FROM requests")
+
+    def remember(self, request: str, facts: Mapping[str, Any]) -> None:
+        """Note what a request came to, as plain data."""
+        self._write("INSERT OR REPLACE INTO requests VALUES (?, ?)", [(request, json.dumps(facts))])
+
+    def remembered(self, request: str) -> dict[str, Any] | None:
+        """What a request came to when it was made last; None where that is not known."""
+        rows = self._read("SELECT facts FROM requests WHERE request = ?", request)
+        return json.loads(rows[0][0]) if rows else None
 
     def writer(self, collection: str) -> str:
         """Tells this ledger of a collection that is in use from every other one."""

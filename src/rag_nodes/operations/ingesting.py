@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+import rag_nodes
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.operations.base import OWNER, Flag, Result
@@ -21,12 +25,13 @@ from rag_nodes.operations.fields import (
 )
 from rag_nodes.operations.files import check_there, concluded
 from rag_nodes.operations.run import MEMORY, Doing, Run
-from rag_nodes.operations.stores import exists
+from rag_nodes.operations.stores import exists, ledger_of, opened
 from rag_nodes.operations.workers import Working, executor_of
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
     from rag_nodes.pipeline import IngestReport, Progress
+    from rag_nodes.readers import FileShard
     from rag_nodes.store import Store
 
 _WRITTEN = {"summary", "context"}
@@ -88,14 +93,24 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         check_there(request.paths)
     if request.dry_run and not exists(run.settings.store):
         run.configure({"store": MEMORY})  # opening a folder makes it
-    run.emit(Doing("Loading parsers and models"))
-    from rag_nodes.pipeline import ingest as ingested
     from rag_nodes.readers import FileShard
-    from rag_nodes.transforms import FurtherVectors
 
     shard = FileShard.of(request.shard) if request.shard is not None else None
+    executor, identity = executor_of(request), _identity(request, run)
+    report, told = _unchanged(request, run, identity, shard) if identity else (None, 0)
+    if report is not None:
+        run.note(report.models)
+        return _told(request, run, opened(run), report)
+    run.emit(Doing("Loading parsers and models"))
+    from rag_nodes.pipeline import ingest as ingested
+    from rag_nodes.transforms import FurtherVectors
+
     settings, vectors = run.settings, request.vector
-    executor = executor_of(request)
+
+    def tell(step: Progress) -> None:
+        if step.stage != "read" or step.done > told:
+            run.emit(step)
+
     models = run.models(answers=bool(_WRITTEN & {*vectors}), check=not request.dry_run)
     parsers = run.parsers(request.parsers, request.set, models)
     names = [one for one in vectors if one != _NONE]
@@ -112,7 +127,7 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         transformations=steps,
         corpus=settings.corpus,
         limits=run.limits(),
-        progress=_rehearsed(run.emit) if request.dry_run else run.emit,
+        progress=_rehearsed(run.emit) if request.dry_run else tell,
         prices=settings.answering().get("prices", {}),
         ledger=settings.ledger,
         ttl=request.ttl,
@@ -120,7 +135,13 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         prune=request.prune,
         dry_run=request.dry_run,
         executor=executor,
+        request=identity,
     )
+    return _told(request, run, store, report)
+
+
+def _told(request: IngestRequest, run: Run, store: Store, report: IngestReport) -> Ingested:
+    """What is said and done once all is stored that can be."""
     if request.alias and not request.dry_run:
         _switch(run, store, report, request.alias)
     if request.prune and report.pruned is None:
@@ -129,6 +150,70 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
     stored = any(column.stored for file in report.files for column in file.columns.values())
     outcome = concluded(run, report.files, errors, some_done=stored, omitted=report.omitted)
     return Ingested(outcome=outcome, report=report)
+
+
+def _identity(request: IngestRequest, run: Run) -> str:
+    """Identifies all that decides which collections are meant and what is in them; "" for unknown.
+
+    That is where it takes more than what is installed: code of the user, an LLM, preset files.
+    """
+    from rag_nodes.parsers.plugins import find_plugins
+    from rag_nodes.parsers.presets import PRESETS
+
+    ours = PRESETS.keys() - find_plugins().keys()
+    names = {one.name for one in request.parsers}
+    if request.dry_run or _WRITTEN & {*request.vector} or not names <= ours:
+        return ""
+    asked = request.model_dump(include={"parsers", "set", "vector"})
+    made_by = [version("rag-nodes"), version("llama-index-core"), _newest()]
+    facts = json.dumps([asked, run.settings.model_dump(), made_by], default=str, sort_keys=True)
+    return hashlib.sha256(facts.encode()).hexdigest()
+
+
+def _newest() -> int:
+    """When the parsers were last changed: of one that is worked on the version tells nothing."""
+    folder = Path(rag_nodes.__file__).parent / "parsers"
+    return max(one.stat().st_mtime_ns for one in folder.rglob("*.py"))
+
+
+def _unchanged(
+    request: IngestRequest, run: Run, identity: str, shard: FileShard | None
+) -> tuple[IngestReport | None, int]:
+    """What an ingest gives of which nothing is due, without LlamaIndex; of how many files was told.
+
+    None where something may be due.
+    """
+    from rag_nodes.ledger import Ledger
+    from rag_nodes.pipeline.unchanged import unchanged
+
+    settings, told = run.settings, 0
+
+    def tell(step: Progress) -> None:
+        nonlocal told
+        run.emit(step)
+        told = step.done
+
+    if not exists(settings.store):
+        return None, 0
+    store = opened(run)
+    place = ledger_of(run, store.location)
+    if place is None or not place.is_file():
+        return None, 0
+    with Ledger(place) as ledger:
+        report = unchanged(
+            identity,
+            request.paths,
+            store,
+            ledger,
+            corpus=settings.corpus,
+            limits=run.limits(),
+            progress=tell,
+            prices=settings.answering().get("prices", {}),
+            vectors=request.vector,
+            shard=shard,
+            prune=request.prune,
+        )
+    return report, told
 
 
 def _rehearsed(emit: Callable[[object], None]) -> Callable[[Progress], None]:

@@ -110,7 +110,7 @@ class Driver:
         size = 0
         for one in items:
             if isinstance(one, UnchangedDocument):
-                self._leave(one)
+                self._tally.leave(one, self._columns)
                 continue
             if files and (len(files) == MOST_FILES or size + one.size > most):
                 yield self._unit(files)
@@ -157,15 +157,6 @@ class Driver:
                     reads = read_listed(one.file, limits=self._recipe.limits)
                     ids += [read.document.id_ for read in reads if read.document]
         return list(dict.fromkeys(ids))
-
-    def _leave(self, left: UnchangedDocument) -> None:
-        """Count a document that is left as it is stored."""
-        made = {}
-        for column, row in zip(self._columns, left.stored, strict=True):
-            made[column.name] = column.remember(DocumentResult.known(left.row.name, row))
-            self._tally.count(column.name, made[column.name])
-        self._tally.tell("read", left.path, 0, 0)
-        self._tally.document(left.position, left.path, left.row, made)
 
     def _give_up(self, file: DueFile) -> None:
         """Report a file that is not opened, as every parser has given up."""

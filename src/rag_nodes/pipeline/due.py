@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.ledger import FileRow, version_of
 from rag_nodes.pipeline.units import DueFile, in_brief
+from rag_nodes.readers import COLLECTIONS, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from rag_nodes.ledger import DocumentRow, KnownFile, Ledger, StoredDocument
     from rag_nodes.pipeline.columns import IngestColumn
     from rag_nodes.pipeline.units import DocumentRead
-    from rag_nodes.readers import Limits, ListedFile
+    from rag_nodes.readers import FileShard, Limits, ListedFile
 
     Stored = Sequence[Mapping[str, StoredDocument]]
     """What the collection of each column holds whole, by document."""
@@ -140,6 +142,13 @@ class DueFiles:
         others = self._ledger.documents(self._corpus, [document.id]).get(document.id, [])
         same = [o.path for o in others if version_of(o.source_hash, code) == stored.version]
         return any(_is_as_known(o.file) for o in self._ledger.known(self._corpus, same).values())
+
+
+def documents_in(paths: Sequence[Path], shard: FileShard | None) -> int | None:
+    """How many documents files and folders hold; None where only reading them tells."""
+    if any(path.suffix.lower() in COLLECTIONS for path in paths):
+        return None
+    return sum(1 for _ in listed(paths, shard))
 
 
 def concluded(

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.models import settled
-from rag_nodes.pipeline.pruning import check_folders, gone_documents, moved_files, pruned
+from rag_nodes.pipeline.due import documents_in
+from rag_nodes.pipeline.pruning import check_prunable, compared
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.pipeline.units import DueFile
-from rag_nodes.readers import COLLECTIONS, listed
+from rag_nodes.readers import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,6 +57,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     prune: bool = False,
     dry_run: bool = False,
     executor: Executor | None = None,
+    request: str = "",
 ) -> IngestReport:
     """Read files, cut them with every parser, embed the chunks and store them.
 
@@ -97,6 +97,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         executor: does it with several processes, which give the same: `Pool(4)` of this machine,
             `Ray(64, address=…)` of many, both of `rag_nodes.executors`. None for this process,
             which a dry run is always done by.
+        request: identifies all that `parsers`, models and transformations are made of, where these
+            are none of the user's code: the next time `unchanged` needs none of them.
 
     Returns:
         One row per file and one per parser. A file that cannot be read, or a parser that fails,
@@ -126,25 +128,20 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         limits=limits,
         dry_run=dry_run,
         shard=shard,
-        total=_documents_in(wanted, shard) if progress else None,
+        total=documents_in(wanted, shard) if progress else None,
     ) as run:
         if prune:
-            _check_prunable(wanted, store, run, corpus)
+            check_prunable(wanted, store, run.ledger if run.keeps_ledger else None, corpus)
         files = run.due(listed(wanted, shard))
         report = run.execute(files, ttl=ttl, executor=None if dry_run else executor)
         for one in report.untold:
             logger.warning("%s, so every ingest makes it anew", one)
-        lacks = any(file.status == "incomplete" for file in report.files)
-        if not run.keeps_ledger or (prune and (lacks or any(one.error for one in report.columns))):
-            return report  # of what is not stored whole the new place may be that of something gone
-        report = replace(report, moved=moved_files(run.ledger, corpus, wanted))
-        if not prune or dry_run:
-            return replace(
-                report, gone=gone_documents(run.ledger, corpus, wanted, is_shard=shard is not None)
-            )
-        return replace(
-            report, pruned=pruned(store, run.ledger, corpus, wanted, is_shard=shard is not None)
-        )
+        if request:
+            run.remember(request)
+        if not run.keeps_ledger:
+            return report
+        is_shard = shard is not None
+        return compared(report, store, run.ledger, wanted, prune=prune, is_shard=is_shard)
 
 
 async def aingest(
@@ -214,19 +211,3 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         parse=parse,
     ) as run:
         return run.execute(DueFile(at, document=one) for at, one in enumerate(documents))
-
-
-def _documents_in(paths: Sequence[Path], shard: FileShard | None) -> int | None:
-    """How many documents files and folders hold; None where only reading them tells."""
-    if any(path.suffix.lower() in COLLECTIONS for path in paths):
-        return None
-    return sum(1 for _ in listed(paths, shard))
-
-
-def _check_prunable(paths: Sequence[Path], store: Store, run: IngestRun, corpus: str) -> None:
-    if not run.keeps_ledger:
-        raise ConfigurationError(
-            f"no ledger is kept of the store {store.location!r}, and without one nobody knows what "
-            "is gone; ingest into a folder or a server, or name a file for the ledger"
-        )
-    check_folders(paths, run.ledger, corpus)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.errors import FileMissingError
+from rag_nodes.errors import ConfigurationError, FileMissingError
 from rag_nodes.pipeline.report import Pruned
 from rag_nodes.readers import COLLECTIONS, listed
 from rag_nodes.store import is_of
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from rag_nodes.ledger import Ledger
+    from rag_nodes.pipeline.report import IngestReport
     from rag_nodes.store import Store
 
 _REMEDY = (
@@ -30,6 +32,45 @@ class Removed(NamedTuple):
     collection: str
     documents: int
     nodes: int
+
+
+def check_prunable(paths: Iterable[Path], store: Store, ledger: Ledger | None, corpus: str) -> None:
+    """Refuse to prune a store without ledger, or by paths that may only look as if all was deleted.
+
+    Raises:
+        ConfigurationError: no ledger is kept of the store.
+        FileMissingError: see `check_folders`.
+    """
+    if ledger is None:
+        raise ConfigurationError(
+            f"no ledger is kept of the store {store.location!r}, and without one nobody knows what "
+            "is gone; ingest into a folder or a server, or name a file for the ledger"
+        )
+    check_folders(paths, ledger, corpus)
+
+
+def compared(
+    report: IngestReport,
+    store: Store,
+    ledger: Ledger,
+    paths: Sequence[Path],
+    *,
+    prune: bool,
+    is_shard: bool,
+) -> IngestReport:
+    """The report with what is gone from files and folders, which is taken out where it is pruned.
+
+    Raises:
+        StoreError: the store or the ledger failed.
+    """
+    lacks = any(file.status == "incomplete" for file in report.files)
+    if prune and (lacks or any(one.error for one in report.columns)):
+        return report  # of what is not stored whole the new place may be that of something gone
+    corpus = report.corpus
+    report = replace(report, moved=moved_files(ledger, corpus, paths))
+    if not prune or report.dry_run:
+        return replace(report, gone=gone_documents(ledger, corpus, paths, is_shard=is_shard))
+    return replace(report, pruned=pruned(store, ledger, corpus, paths, is_shard=is_shard))
 
 
 def check_folders(paths: Iterable[Path], ledger: Ledger, corpus: str) -> None:

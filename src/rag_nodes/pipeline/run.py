@@ -18,12 +18,14 @@ from rag_nodes.pipeline.driver import Driver
 from rag_nodes.pipeline.due import DueFiles
 from rag_nodes.pipeline.report import IngestReport
 from rag_nodes.pipeline.tally import Tally
+from rag_nodes.pipeline.unchanged import Remembered
 from rag_nodes.pipeline.units import IngestRecipe
 from rag_nodes.pipeline.versions import codes_of, identities_of, untold_of
 from rag_nodes.readers import Limits
 from rag_nodes.store import parser_collection
 from rag_nodes.transforms import (
     WRITTEN_FILE,
+    ChunkWriter,
     FurtherVectors,
     TextJournal,
     UserTransformations,
@@ -103,7 +105,10 @@ class IngestRun:
                 parse = dry.cut_unasked
             bounds = limits or Limits()
             self.recipe = IngestRecipe(made, models, steps, bounds, identities, codes, parse)
-            self._tally = Tally(self.recipe, names, prices, progress, total)
+            writers = [one for one in steps if isinstance(one, ChunkWriter)]
+            name = models.embedding_name
+            self._tally = Tally(names, name, prices, progress, total, writers)
+            self._collections, self._shared = names, shard is not None
             known = {one.name: one for one in self.ledger.collections(corpus)}
             rows = {
                 name: _collection_row(names[name], parser, corpus, models, known.get(names[name]))
@@ -132,6 +137,23 @@ class IngestRun:
     def due(self, files: Iterable[ListedFile]) -> Iterator[DueFile | UnchangedDocument]:
         """What is to be done about files."""
         return self._due.of(files)
+
+    def remember(self, request: str) -> None:
+        """Have `unchanged` know what a request came to, unless code of the user had a part in it.
+
+        Or an LLM, or embeddings that were not asked for.
+        """
+        recipe = self.recipe
+        is_told = self.keeps_ledger and not (self._untold or self._kept or self._dry_run)
+        if is_told and not any(recipe.codes.values()):
+            models = self._models
+            facts = (
+                self._collections,
+                recipe.identities,
+                models.embedding_name,
+                models.describe(),
+            )
+            self.ledger.remember(request, Remembered(*facts)._asdict())
 
     def execute(
         self,

@@ -15,15 +15,18 @@ from rag_nodes.pipeline.report import (
     Progress,
     WriterOutcome,
 )
-from rag_nodes.transforms import ChunkWriter
+from rag_nodes.pipeline.units import DocumentResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rag_nodes.ledger import DocumentRow
     from rag_nodes.models.prices import Prices
+    from rag_nodes.pipeline.columns import IngestColumn
+    from rag_nodes.pipeline.due import UnchangedDocument
     from rag_nodes.pipeline.report import FileStatus, Stage
-    from rag_nodes.pipeline.units import DocumentResult, IngestRecipe, UnitResult
+    from rag_nodes.pipeline.units import UnitResult
+    from rag_nodes.transforms import ChunkWriter
 
 _STAGES = ("parse", "embed", "store")
 MOST_ROWS = 10_000
@@ -33,30 +36,31 @@ MOST_ROWS = 10_000
 class Tally:
     """Counts what a run does, for its report and for whoever watches; used by one thread.
 
-    `columns` are rows of the report, complete when `finish` was called; `omitted` documents ended
-    well and have no row; `due` are those of which something is stored by this run, or lacks.
+    `collections` are by label of the parser. `columns` are rows of the report, complete when
+    `finish` was called; `omitted` documents ended well and have no row; `due` are those of which
+    something is stored by this run, or lacks.
     """
 
     def __init__(
         self,
-        recipe: IngestRecipe,
         collections: Mapping[str, str],
+        model: str,
         prices: Prices,
         progress: Callable[[Progress], None] | None,
         total: int | None = None,
+        writers: Sequence[ChunkWriter] = (),
     ) -> None:
         self.columns = {
-            name: ParserOutcome(name, collections[name], seconds=dict.fromkeys(_STAGES, 0.0))
-            for name in recipe.parsers
+            name: ParserOutcome(name, collection, seconds=dict.fromkeys(_STAGES, 0.0))
+            for name, collection in collections.items()
         }
         self.omitted = 0
-        self.due = dict.fromkeys(recipe.parsers, 0)
-        self._model = recipe.models.embedding_name
-        self._writers = [one for one in recipe.steps if isinstance(one, ChunkWriter)]
+        self.due = dict.fromkeys(collections, 0)
+        self._model, self._writers = model, writers
         self._spent = [(0, 0, 0)] * len(self._writers)
         self._prices, self._progress, self._total = prices, progress, total
-        self._errors = dict.fromkeys(recipe.parsers, 0)
-        self._told = {name: {"tokens": 0, "parse": 0, "embed": 0} for name in recipe.parsers}
+        self._errors = dict.fromkeys(collections, 0)
+        self._told = {name: {"tokens": 0, "parse": 0, "embed": 0} for name in collections}
         self._rows: list[tuple[int, int, FileOutcome]] = []
         self._counted: dict[int, bool] = {}  # by hashes of what is as long as a path
         self._documents = 0
@@ -131,6 +135,15 @@ class Tally:
         one.unplaced += row.unplaced
         one.unchanged += row.chunks if made.is_known else 0
         one.spared_tokens += made.spared
+
+    def leave(self, left: UnchangedDocument, columns: Sequence[IngestColumn]) -> None:
+        """Count a document that is left as it is stored."""
+        made = {}
+        for column, row in zip(columns, left.stored, strict=True):
+            made[column.name] = column.remember(DocumentResult.known(left.row.name, row))
+            self.count(column.name, made[column.name])
+        self.tell("read", left.path, 0, 0)
+        self.document(left.position, left.path, left.row, made)
 
     def document(
         self,

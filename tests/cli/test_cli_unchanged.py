@@ -1,0 +1,153 @@
+"""An ingest of which nothing is due needs no LlamaIndex, and says the same as one that has it."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rag_nodes.operations.run import Run
+from rag_nodes.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Ended
+
+    from rag_nodes.models import Models
+
+    Ingest = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, manual: Path) -> Path:
+    (tmp_path / "documents").mkdir()
+    for name in ("a.md", "b.md"):
+        (tmp_path / "documents" / name).write_text(f"{manual.read_text()}\n{name}\n")
+    return tmp_path / "documents"
+
+
+@pytest.fixture
+def ingest(command: Callable[..., Ended], folder: Path, tmp_path: Path) -> Ingest:
+    def ingested(*options: object) -> dict[str, Any]:
+        place = ("--store", tmp_path / "store")
+        report: dict[str, Any] = command("ingest", folder, *place, "--json", *options).json
+        return report
+
+    return ingested
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
+    """Has a member for each ingest that made models, which brings LlamaIndex along."""
+    runs: list[Run] = []
+    models = Run.models
+
+    def noted(run: Run, **options: bool) -> Models:
+        runs.append(run)
+        return models(run, **options)
+
+    monkeypatch.setattr(Run, "models", noted)
+    return runs
+
+
+def plain(report: dict[str, Any]) -> dict[str, Any]:
+    """Without what a clock says."""
+    timeless = [{**one, "seconds": {}} for one in report["columns"]]
+    files = [{**one, "seconds": 0} for one in report["files"]]
+    return {**report, "seconds": 0, "columns": timeless, "files": files}
+
+
+def test_llamaindex_is_not_loaded_where_nothing_is_due(
+    ingest: Ingest, folder: Path, tmp_path: Path
+) -> None:
+    ingest()
+    script = (
+        "import sys\n"
+        "from rag_nodes.cli.program import run\n"
+        f"code = run(['ingest', {str(folder)!r}, '--store', {str(tmp_path / 'store')!r}])\n"
+        "print(code, 'llama_index.core' in sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.splitlines()[-1] == "0 False"
+
+
+@pytest.mark.parametrize("options", [(), ("-p", "heading", "-p", "parent-child"), ("--prune",)])
+def test_what_is_said_is_the_same_as_with_llamaindex(
+    ingest: Ingest, made: list[Run], tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    ingest(*options)
+    quick = plain(ingest(*options))
+    assert len(made) == 1
+    with closing(sqlite3.connect(tmp_path / "store" / "ledger.sqlite")) as ledger, ledger:
+        ledger.execute("DELETE FROM requests")
+    assert quick == plain(ingest(*options))
+    assert len(made) == 2
+    assert {one["status"] for one in quick["files"]} == {"unchanged"}
+
+
+def _changed(folder: Path, _: Path) -> None:
+    (folder / "b.md").write_text("# Otters\n\nOtters swim.\n")
+
+
+def _added(folder: Path, _: Path) -> None:
+    (folder / "c.md").write_text("# Otters\n\nOtters swim.\n")
+
+
+def _dropped(_: Path, store: Path) -> None:
+    with open_store(store) as opened:
+        for one in opened.collections():
+            opened.drop(one.name)
+
+
+@pytest.mark.parametrize("change", [_changed, _added, _dropped])
+def test_what_is_due_is_stored_all_the_same(
+    ingest: Ingest, folder: Path, tmp_path: Path, change: Callable[[Path, Path], None]
+) -> None:
+    ingest()
+    change(folder, tmp_path / "store")
+    [column] = ingest()["columns"]
+    assert column["written"]
+    assert not column["error"]
+    with open_store(tmp_path / "store") as store:
+        assert store.count(column["collection"]) == column["chunks"]
+
+
+@pytest.mark.parametrize(
+    "options", [("--set", "chunk_size=50"), ("--vector", "plain"), ("--corpus", "other")]
+)
+def test_another_request_is_not_taken_for_the_one_before(
+    ingest: Ingest, options: tuple[str, ...]
+) -> None:
+    ingest()
+    [column] = ingest(*options)["columns"]
+    assert column["written"]
+
+
+def test_embeddings_that_another_request_brought_are_kept_up_to_date(
+    ingest: Ingest, made: list[Run]
+) -> None:
+    ingest()
+    ingest("--vector", "plain")
+    assert ingest()["kept_vectors"] == ["plain"]
+    made.clear()
+    assert ingest("--vector", "plain")["kept_vectors"] == []
+    assert not made
+
+
+def test_a_file_that_is_gone_is_pruned_though_nothing_is_due(
+    ingest: Ingest, folder: Path, made: list[Run]
+) -> None:
+    ingest()
+    (folder / "b.md").unlink()
+    made.clear()
+    assert ingest()["gone"] == 1
+    assert ingest("--prune")["pruned"]["documents"] == [str(folder / "b.md")]
+    assert not made
