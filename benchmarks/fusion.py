@@ -21,7 +21,7 @@ from llama_index.core.schema import Document
 from measuring import markdown_table, save
 
 from rag_nodes.evaluation import Passage, recall
-from rag_nodes.evaluation.scoring import Read
+from rag_nodes.evaluation.scoring import ContextRead
 from rag_nodes.metadata import SOURCE, SOURCE_HASH
 from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import COMPARED, PRESETS, get_parser
@@ -124,7 +124,7 @@ def _recall(asked: Labelled, hits: Sequence[Hit], budget: int, texts: Mapping[st
             raise SystemExit(f"{hit.node.node_id}: a chunk without offsets cannot be judged")
         span = Span(start, end)
         found.append(Ranked(asked.corpus, span, span.of(texts[asked.corpus])))
-    return recall(Read.of(found, budget).passages, asked.gold)
+    return recall(ContextRead.of(found, budget).passages, asked.gold)
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:

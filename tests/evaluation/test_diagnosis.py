@@ -7,7 +7,7 @@ import pytest
 from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.diagnosis import REMEDIES, diagnose
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.evaluation.scoring import ChunkMap, Read
+from rag_nodes.evaluation.scoring import ChunkMap, ContextRead
 from rag_nodes.text.filling import Ranked
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
@@ -35,7 +35,7 @@ def reason(
 ) -> str | None:
     miss = diagnose(
         Question("q", "?", ((Passage("d", gold),),)),
-        Read.of([Ranked("d", span, span.of(TEXT)) for span in ranking], budget),
+        ContextRead.of([Ranked("d", span, span.of(TEXT)) for span in ranking], budget),
         ChunkMap.of(("d" if span else unplaced_in, span) for span in chunks),
         TEXTS,
         is_filtered=is_filtered,
@@ -90,7 +90,7 @@ def test_an_answer_is_cut_where_one_of_its_passages_is() -> None:
     parts = (Passage("d", words(2, 3)), Passage("d", words(38, 41)))
     ranked = [Ranked("d", span, span.of(TEXT)) for span in (FIRST, THIRD, SECOND)]
     chunks = ChunkMap.of(("d", one) for one in CHUNKS)
-    miss = diagnose(Question("q", "?", (parts,)), Read.of(ranked, 60), chunks, TEXTS)
+    miss = diagnose(Question("q", "?", (parts,)), ContextRead.of(ranked, 60), chunks, TEXTS)
     assert miss is not None
     assert miss.reason == "cut"
 
@@ -99,7 +99,7 @@ def test_an_answer_that_was_not_retrieved_is_looked_for_deeper_down() -> None:
     asked = Question("q", "?", ((Passage("d", words(22, 26)),),))
     ranked = [Ranked("d", span, span.of(TEXT)) for span in (FIRST, THIRD, SECOND)]
     miss = diagnose(
-        asked, Read.of(ranked[:1], 60), ChunkMap.of(("d", one) for one in CHUNKS), TEXTS,
+        asked, ContextRead.of(ranked[:1], 60), ChunkMap.of(("d", one) for one in CHUNKS), TEXTS,
         deeper=lambda: ranked, is_filtered=True,
     )  # fmt: skip
     assert miss is not None
@@ -122,7 +122,7 @@ def test_the_rank_and_the_chunks_that_hold_the_answer_are_named() -> None:
     gold = Question("q", "?", ((Passage("d", words(18, 21)),),))
     ranked = [Ranked("d", span, span.of(TEXT)) for span in (THIRD, SECOND, FIRST)]
     chunks = ChunkMap.of(("d", one) for one in CHUNKS)
-    miss = diagnose(gold, Read.of(ranked, 60), chunks, TEXTS)
+    miss = diagnose(gold, ContextRead.of(ranked, 60), chunks, TEXTS)
     assert miss is not None
     assert miss.rank == 2
     assert miss.chunks == (Passage("d", FIRST), Passage("d", SECOND))
@@ -133,7 +133,7 @@ def test_of_several_answers_the_one_is_explained_of_which_most_was_read() -> Non
     ranked = [Ranked("d", span, span.of(TEXT)) for span in (FIRST, THIRD, SECOND)]
     miss = diagnose(
         Question("q", "?", answers),
-        Read.of(ranked, 60),
+        ContextRead.of(ranked, 60),
         ChunkMap.of(("d", one) for one in CHUNKS),
         TEXTS,
     )

@@ -13,7 +13,7 @@ from tests.evaluation.labelled import corpus
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.leads import Interval
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.evaluation.page import cell_of, html_of, matrix, size_curve
+from rag_nodes.evaluation.page import html_of, matrix, size_curve
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
@@ -103,11 +103,11 @@ def test_of_an_answer_found_in_part_the_passage_shows_which_part_was_read() -> N
     found = evaluate(
         corpus(2), columns, plan=replace(PLAN, budgets=(12, 24), sizes=(), target=None)
     )
-    parts = [one for one in found.row("cut").outcomes if one.read]
+    rows, lines = matrix(found)
+    at = [row.name for row in rows].index("cut")
+    parts = [one.cells[at] for one in lines if any(piece.read for piece in one.cells[at].pieces)]
     assert parts
-    for one in parts:
-        question = next(asked for asked in found.questions if asked["id"] == one.question)
-        cell = cell_of(found, one, question)
+    for cell in parts:
         gold = sum(len(piece.text) for piece in cell.pieces if piece.gold)
         read = sum(len(piece.text) for piece in cell.pieces if piece.read)
         assert 0 < read < gold

@@ -6,7 +6,7 @@ import pytest
 
 from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.metrics import Passage, discounted_gain
-from rag_nodes.evaluation.scoring import ChunkMap, Read, score
+from rag_nodes.evaluation.scoring import ChunkMap, ContextRead, score
 from rag_nodes.text.filling import Ranked
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
@@ -28,7 +28,7 @@ def scored(
     asked: Question, ranking: list[Ranked], chunks: ChunkMap, budgets: tuple[int, ...],
     ks: tuple[int, ...],
 ) -> dict[str, float]:  # fmt: skip
-    reads = [Read.of(ranking, budget) for budget in budgets]
+    reads = [ContextRead.of(ranking, budget) for budget in budgets]
     return score(asked, ranking, reads, chunks, TEXTS, ks)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.evaluation.metrics import Passage, first_hit, recall
-from rag_nodes.evaluation.scoring import FOUND, ChunkMap, Read, best_recall, closed
+from rag_nodes.evaluation.scoring import FOUND, ChunkMap, ContextRead, best_recall, closed
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
@@ -64,7 +64,7 @@ class Miss:
 
 def diagnose(
     question: Question,
-    seen: Read,
+    seen: ContextRead,
     chunks: ChunkMap,
     texts: Mapping[str, str],
     *,

@@ -12,7 +12,7 @@ from llama_index.core.schema import MetadataMode
 from rag_nodes.columns import FoundStore, StoredCollection
 from rag_nodes.errors import RagNodesError
 from rag_nodes.evaluation.chunk_facts import ChunkStatistics, chunk_statistics
-from rag_nodes.evaluation.scoring import ChunkMap, Read
+from rag_nodes.evaluation.scoring import ChunkMap, ContextRead
 from rag_nodes.evaluation.sizes import token_counts
 from rag_nodes.parsers import SpanNodeParser, leaf_nodes
 from rag_nodes.pipeline import ingest_documents
@@ -167,21 +167,22 @@ class Index:
 
     def read(
         self, question: Question, budgets: Sequence[int], chunks: int
-    ) -> tuple[Sequence[Ranked], dict[int, Read]]:
+    ) -> tuple[Sequence[Ranked], dict[int, ContextRead]]:
         """What is retrieved for a question, at least so many chunks, and what is read by budget."""
-        most = max(budgets)
-        by_sentence = self._passages(question, budgets)
-        if by_sentence.get(most):
-            return by_sentence[most], {at: Read.of(one, at) for at, one in by_sentence.items()}
+        passages = self._passages(question, budgets)
+        reads = {at: ContextRead.of(one, at) for at, one in passages.items()}
+        if passages.get(most := max(budgets)):
+            return passages[most], reads
         whole = self._filling(question, most, chunks)
-        reads = {at: whole if at == most else Read.of(whole.ranked, at) for at in budgets}
-        return whole.ranked, reads | {at: Read.of(one, at) for at, one in by_sentence.items()}
+        for at in budgets:
+            reads.setdefault(at, whole if at == most else ContextRead.of(whole.ranked, at))
+        return whole.ranked, reads
 
-    def _filling(self, question: Question, budget: int, chunks: int) -> Read:
+    def _filling(self, question: Question, budget: int, chunks: int) -> ContextRead:
         """At least so many chunks, and what fills a budget."""
         mean = max(1.0, self.statistics.mean)
         depth = max(_LEAST, chunks, ceil(_SPARE * budget / mean))
-        read = Read.of(self.search(question, depth), budget)
+        read = ContextRead.of(self.search(question, depth), budget)
         # Small chunks may come first, and those that overlap share what they hold.
         unlisted = isinstance(self._store, FoundStore) and self._store.deepens
         while (unlisted or depth < self.statistics.chunks) and not read.is_full:
@@ -189,7 +190,7 @@ class Index:
             found = self.search(question, depth)
             if len(found) <= len(read.ranked):
                 break
-            read = Read.of(found, budget)
+            read = ContextRead.of(found, budget)
         return read
 
     def search(self, question: Question, depth: int) -> list[Ranked]:

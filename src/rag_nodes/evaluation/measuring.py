@@ -24,7 +24,7 @@ from rag_nodes.evaluation.diagnosis import diagnose
 from rag_nodes.evaluation.indexing import Index
 from rag_nodes.evaluation.plan import EvaluationPlan, of_probes
 from rag_nodes.evaluation.report import Outcome, Row
-from rag_nodes.evaluation.scoring import FOUND, Read, score
+from rag_nodes.evaluation.scoring import FOUND, ContextRead, score
 from rag_nodes.evaluation.sizes import matched
 from rag_nodes.models import Models
 from rag_nodes.models.pickling import unpickled
@@ -199,7 +199,7 @@ def _asked(
     question: Question,
     seconds: list[float],
     budgets: Sequence[int] = (),
-) -> tuple[dict[str, float], Read]:
+) -> tuple[dict[str, float], ContextRead]:
     """The scores of a question, and what was read for it; how long that took is added.
 
     At the budgets of the plan, unless others are given.
@@ -209,7 +209,7 @@ def _asked(
     ranked, reads = index.read(question, budgets, max(plan.ks, default=1))
     seconds.append(time.perf_counter() - started)
     scores = score(question, ranked, reads.values(), index.chunks, recipe.dataset.texts, plan.ks)
-    return scores, reads.get(plan.budget) or Read.of(ranked, plan.budget)
+    return scores, reads.get(plan.budget) or ContextRead.of(ranked, plan.budget)
 
 
 def _texts(ranked: Sequence[Ranked], budget: int) -> list[str]:
@@ -226,7 +226,7 @@ def _missed(
     index: Index,
     question: Question,
     scores: dict[str, float],
-    main: Read,
+    main: ContextRead,
 ) -> Outcome:
     """A question whose answer was not read whole, with the reason."""
     options = index.options

@@ -65,7 +65,7 @@ class ChunkMap:
         return [span for span in spans[first:last] if span.overlap(passage.span)]
 
 
-class Read(NamedTuple):
+class ContextRead(NamedTuple):
     """What is read of a ranking, best first, within a budget of tokens that is filled exactly."""
 
     ranked: Sequence[Ranked]
@@ -73,7 +73,7 @@ class Read(NamedTuple):
     filled: Filled
 
     @classmethod
-    def of(cls, ranked: Sequence[Ranked], budget: int) -> Read:
+    def of(cls, ranked: Sequence[Ranked], budget: int) -> ContextRead:
         """What is read of a ranking."""
         return cls(ranked, budget, fill(ranked, budget, exact=True))
 
@@ -95,7 +95,7 @@ class Read(NamedTuple):
 def score(
     question: Question,
     ranked: Sequence[Ranked],
-    reads: Iterable[Read],
+    reads: Iterable[ContextRead],
     chunks: ChunkMap,
     texts: Mapping[str, str],
     ks: Sequence[int],

@@ -22,7 +22,7 @@ _MOST = 30
 """Questions of the matrix that are seen before it is opened."""
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """Characters of a document that look alike.
 
     `gold` answers the question, a chunk `starts` here, `read` was read as far as it answers.
@@ -45,7 +45,7 @@ class Cell(NamedTuple):
     points: float
     reason: str
     remedy: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextPiece, ...]
 
     @property
     def is_cut(self) -> bool:
@@ -67,7 +67,7 @@ class MatrixLine(NamedTuple):
         return len({one.grade for one in self.cells}) > 1
 
     @property
-    def place(self) -> tuple[Piece, ...]:
+    def place(self) -> tuple[TextPiece, ...]:
         """Where the answer stands, without the boundaries of any chunks."""
         return tuple(_pieces(Outcome("", {}), self.question))
 
@@ -103,7 +103,7 @@ def matrix(report: EvaluationReport) -> Matrix:
     rows.sort(key=lambda row: row.name != report.decision.take)
     outcomes = [{one.question: one for one in row.outcomes} for row in rows]
     lines = [
-        MatrixLine(number, question, tuple(cell_of(report, of[question["id"]], question)
+        MatrixLine(number, question, tuple(_cell_of(report, of[question["id"]], question)
                                            for of in outcomes))
         for number, question in enumerate(report.questions, 1) if rows
     ]  # fmt: skip
@@ -142,14 +142,8 @@ def html_of(report: EvaluationReport) -> str:
     )
 
 
-def cell_of(report: EvaluationReport, outcome: Outcome, question: Mapping[str, Any]) -> Cell:
-    """What one question came to in one row.
-
-    Args:
-        report: of the run.
-        outcome: of the row.
-        question: of `report.questions`, the one the outcome is of.
-    """
+def _cell_of(report: EvaluationReport, outcome: Outcome, question: Mapping[str, Any]) -> Cell:
+    """What one question came to in one row."""
     recall = outcome.scores[f"recall@{report.settings['budget']}"]
     grade = "found" if recall >= FOUND else "partly" if recall >= _HALF else "missed"
     if not outcome.reason:
@@ -160,7 +154,7 @@ def cell_of(report: EvaluationReport, outcome: Outcome, question: Mapping[str, A
     return Cell(grade, 100 * recall, f"{outcome.reason}{rank}", remedy, pieces)
 
 
-def _pieces(outcome: Outcome, question: Mapping[str, Any]) -> Iterator[Piece]:
+def _pieces(outcome: Outcome, question: Mapping[str, Any]) -> Iterator[TextPiece]:
     """The text around the first passage of the gold, cut where chunks begin and gold changes."""
     around = question["around"]
     first, text, document = around["start"], around["text"], around["document"]
@@ -179,4 +173,4 @@ def _pieces(outcome: Outcome, question: Mapping[str, Any]) -> Iterator[Piece]:
         is_gold, is_read = (
             any(low <= start and end <= high for low, high in spans) for spans in (gold, read)
         )
-        yield Piece(text[start - first : end - first], is_gold, start in begins, is_read)
+        yield TextPiece(text[start - first : end - first], is_gold, start in begins, is_read)
