@@ -8,13 +8,11 @@ from typing import get_args
 
 import pytest
 
-from rag_nodes.cli.program import run
 from rag_nodes.evaluation import load_dataset
 from rag_nodes.evaluation.diagnosis import REMEDIES, Reason
 from rag_nodes.readers import read
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "get-started" / "choose-chunking.md").read_text(encoding="utf-8")
 QUESTIONS = (ROOT / "docs" / "guides" / "questions.md").read_text(encoding="utf-8")
 CONCEPT = (ROOT / "docs" / "concepts" / "evaluation.md").read_text(encoding="utf-8")
 
@@ -38,18 +36,6 @@ def test_the_questions_of_the_example_corpus_are_found_in_its_documents() -> Non
     dataset = load_dataset(corpus / "questions.json", documents)
     assert dataset.unplaced == ()
     assert len(dataset.questions) == 19
-
-
-def test_every_option_of_the_command_is_on_the_page(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    run(["evaluate", "--help"])
-    options = set(re.findall(r"^│[* ]+(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
-    shared = ("--embedding", "--llm", "--api-base", "--retry", "--json", "--quiet", "--verbose")
-    own = {one for one in options if not one.startswith((*shared, "--print-config", "--help"))}
-    assert {"--questions", "--equal-size", "--baseline"} < own
-    assert {one for one in own if f"`{one}`" not in PAGE and f"{one}`" not in PAGE} == set()
 
 
 def test_every_reason_of_a_miss_is_explained_in_its_order() -> None:

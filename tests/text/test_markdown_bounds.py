@@ -112,7 +112,7 @@ def test_one_comment_that_reads_as_prose_ends_no_long_code() -> None:
 
 def test_the_bounds_are_those_of_the_documentation() -> None:
     stated = " ".join(
-        (Path(__file__).parents[2] / "docs" / "reference" / "parsers.md").read_text().split()
+        (Path(__file__).parents[2] / "docs" / "concepts" / "spans.md").read_text().split()
     )
     assert f"would hold over {PLAUSIBLE:,} characters with paragraphs of prose" in stated
     assert f"A heading of over {LONGEST_HEADING} characters is a paragraph" in stated

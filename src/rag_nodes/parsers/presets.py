@@ -117,7 +117,7 @@ WEB_PAGES: Mapping[str, int] = MappingProxyType(
 DEFAULT_PARSER = "retrieval"
 """Preset that is taken where one parser is asked for and none is named.
 
-The evidence is in `docs/reference/parsers.md`. A comparison takes those of `COMPARED`.
+The evidence is in `docs/concepts/chunk-size.md`. A comparison takes those of `COMPARED`.
 """
 
 PRESETS: dict[str, Preset] = {

@@ -51,7 +51,7 @@ _SHARED = ("chunk_size", "min_chunk_size", "chunk_overlap", "tokenizer", "langua
 _FIXED: Mapping[str, Any] = MappingProxyType({"unit": "tokens", "whole_document_below": 0})
 """Options that make the sizes of all candidates comparable."""
 _SIZE = 200
-"""Tokens of a node; what follows was measured, see docs/reference/semantic-and-auto.md."""
+"""Tokens of a node; what follows was measured, see benchmarks/results.md."""
 _SIZES: Mapping[str, int] = MappingProxyType({"sentence": 500})
 """The same where people talk: what answers a question about a conversation is long."""
 _MOST_SHARED = 5
