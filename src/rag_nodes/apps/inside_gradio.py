@@ -29,6 +29,7 @@ from rag_nodes.models.public_servers import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from fastapi import Request
     from gradio.data_classes import PredictBodyInternal
@@ -115,6 +116,11 @@ def take_uploads_only(root: gr.Blocks) -> None:
 def offer(content: bytes, name: str) -> str:
     """The path of a file that visitors may download; it is deleted with what was uploaded."""
     return str(save_bytes_to_cache(content, name, get_upload_folder()))
+
+
+def is_uploaded(path: Path) -> bool:
+    """Whether it is an upload that is still there, so that the page may show it again."""
+    return path.is_relative_to(get_upload_folder()) and path.is_file()
 
 
 def for_scripts(

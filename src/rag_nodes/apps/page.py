@@ -106,7 +106,7 @@ def build_app(
         _build_page(app, settings, sessions, paths, list(columns))
 
         def leave(request: gr.Request) -> None:
-            sessions.end(request.session_hash)
+            sessions.detach(request.session_hash)
 
         root.unload(leave)
     # Every event waits in the queue: open routes would let scripts past its limits. Those that name

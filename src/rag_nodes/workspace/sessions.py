@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 _SHORTEST = 0.05
 """Seconds between two looks for what is idle, at least."""
+_EMPTY = 600.0
+"""Seconds after which an idle workspace without a document ends."""
 
 
 Mine = TypeVar("Mine", bound=Workspace)
@@ -31,7 +33,8 @@ class Sessions(Generic[Mine]):
 
     Args:
         make: the workspace of a new visitor.
-        idle_seconds: seconds without a request after which a workspace ends.
+        idle_seconds: seconds without a request after which a workspace ends; one without a document
+            ends after ten minutes.
         most: workspaces at a time; beyond that the one idle longest ends, those without a document
             first, and none that is working.
         clock: seconds that only grow.
@@ -134,8 +137,13 @@ class Sessions(Generic[Mine]):
         """Take out what is idle for too long."""
         for key in [one for one in self._sessions if self._working(one)]:
             self._sessions[key] = (now, self._sessions.pop(key)[1])
-        old = [one for one, (used, _) in self._sessions.items() if now - used > self._idle_seconds]
+        old = [one for one in self._sessions if now > self._ends_at(one)]
         return [self._sessions.pop(one)[1] for one in old]
+
+    def _ends_at(self, key: str) -> float:
+        """When a workspace ends that nobody uses any more."""
+        used, session = self._sessions[key]
+        return used + (self._idle_seconds if session.in_use else min(_EMPTY, self._idle_seconds))
 
     def _surplus(self, newest: str) -> list[Mine]:
         """Take out what is too many; the oldest come first, and the one just used never goes."""
@@ -155,11 +163,10 @@ class Sessions(Generic[Mine]):
         return self._held[key] > 0 or self._sessions[key][1].working
 
     def _watch(self, now: float) -> None:
-        """Have `sweep` called once the one idle longest has been so for too long."""
+        """Have `sweep` called once the first one ends."""
         if self._timer is not None or not self._sessions:
             return
-        oldest, _ = next(iter(self._sessions.values()))
-        wait = max(oldest + self._idle_seconds - now, _SHORTEST)
+        wait = max(min(map(self._ends_at, self._sessions)) - now, _SHORTEST)
         self._timer = threading.Timer(wait, _sweep, [WeakMethod(self.sweep)])
         self._timer.daemon = True
         self._timer.start()

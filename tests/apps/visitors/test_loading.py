@@ -16,7 +16,6 @@ from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
 
 from rag_nodes.apps.sidebar.loading import Follower, LoadingEvents
-from rag_nodes.apps.visitors import jobs
 from rag_nodes.apps.visitors import session as session_module
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession, PageSessions
@@ -166,7 +165,7 @@ def test_cancelling_kills_the_process_that_reads(
                 yield
 
     session.load([red], TWO, ignore)
-    monkeypatch.setattr(jobs, "Interrupt", Cancelling)
+    monkeypatch.setattr("rag_nodes.workspace.jobs.Interrupt", Cancelling)
     with pytest.raises(CancelledError):
         session.load([CORPUS / "handbook.pdf"], TWO, ignore)
     _worker_ended()
@@ -174,7 +173,7 @@ def test_cancelling_kills_the_process_that_reads(
     assert "red" in answers(session)
 
 
-def test_whoever_looks_no_longer_at_the_progress_ends_the_loading(
+def test_loading_goes_on_when_nobody_looks_and_is_looked_at_again(
     settings: Settings, red: Path, openai_server: OpenAIServer
 ) -> None:
     sessions = PageSessions(settings, local_models=True)
@@ -184,14 +183,34 @@ def test_whoever_looks_no_longer_at_the_progress_ends_the_loading(
     nobody: Any = Follower([], None, tuple, lambda _: ())
     request: Any = SimpleNamespace(session_hash="a")
     openai_server.fail(Fault(body="slow"))
-    looking = LoadingEvents(sessions, sidebar, nobody, red).process_example(request)
-    next(looking)
+    events = LoadingEvents(sessions, sidebar, nobody, red)
+    looking = events.process_example(request)
     next(looking)
     openai_server.wait_for("embeddings")
     looking.close()  # returns while the server holds the request
-    assert not sessions.of("a").loading
-    assert not sessions.of("a").ready
+    assert sessions.of("a").loading
+    assert sessions.of("a").working
+    looking = events.look(request)
+    assert "Processing" in next(looking)[0]
+    openai_server.release()
+    assert "Ready" in [panel for panel, *_ in looking][-1]
+    assert sessions.of("a").ready
     sessions.close()
+
+
+def test_a_failed_loading_is_over_and_says_so_to_whoever_looks_later(
+    settings: Settings, red: Path
+) -> None:
+    sessions = PageSessions(settings)
+    session = sessions.of("a")
+    with pytest.raises(ConfigurationError):
+        session.load([red], Choice(("fixed",), options={"fixed": {"chunk_size": 100}}))
+    assert not session.working
+    controls = SimpleNamespace(choice=lambda _: None, inputs=[])
+    sidebar: Any = SimpleNamespace(controls=controls, status=None, process=None, cancel=None)
+    events = LoadingEvents(sessions, sidebar, Follower([], None, tuple, lambda _: ()), red)
+    ((panel, *_),) = list(events.look(SimpleNamespace(session_hash="a")))
+    assert "must be smaller" in panel
 
 
 def test_a_visitor_who_leaves_ends_what_is_being_loaded(

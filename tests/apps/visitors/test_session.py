@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from openai_server import UNAUTHORIZED
+from openai_server import UNAUTHORIZED, Fault
 from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
 
@@ -192,14 +192,23 @@ def test_answers_grow_column_by_column_and_end_as_a_turn(session: PageSession, r
     assert [turn.question for turn in session.turns] == [QUESTION]
 
 
-def test_a_visitor_who_stops_reading_leaves_no_turn_and_can_ask_again(
-    session: PageSession, red: Path
+def test_answers_go_on_when_nobody_reads_and_are_read_again(
+    session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
-    session.load([red], Choice(("fixed",)), ignore)
+    session.load([red], _served(openai_server), ignore)
+    openai_server.fail(Fault(body="slow"))
     looking = session.stream(QUESTION)
     next(looking)
     looking.close()
-    assert session.turns == []
+    openai_server.wait_for("chat/completions")
+    assert session.working
+    with pytest.raises(ConfigurationError, match="stop them"):  # nor does a second one wait
+        next(session.stream("And the other one?"))
+    again = session.looks()
+    next(again)
+    openai_server.release()
+    assert all(one.ended for one in list(again)[-1])
+    assert [turn.question for turn in session.turns] == [QUESTION]
     assert session.ask(QUESTION).report is not None
 
 
@@ -307,24 +316,17 @@ def test_whoever_only_asks_for_sessions_costs_nobody_their_documents(
     assert first.ready
 
 
-def test_a_second_question_does_not_wait_for_the_first(session: PageSession, red: Path) -> None:
-    session.load([red], TWO, ignore)
-    answering = session.stream(QUESTION)
-    next(answering)
-    with pytest.raises(ConfigurationError, match="stop them"):
-        next(session.stream("And the other one?"))
-    answering.close()
-    assert len(session.turns) == 0
-    assert "red" in answers(session)
-
-
-def test_clearing_waits_for_no_answer(session: PageSession, red: Path) -> None:
-    session.load([red], TWO, ignore)
+def test_clearing_waits_for_no_answer(
+    session: PageSession, red: Path, openai_server: OpenAIServer
+) -> None:
+    session.load([red], _served(openai_server), ignore)
     session.ask(QUESTION)
+    openai_server.fail(Fault(body="slow"))
     answering = session.stream(QUESTION)
     next(answering)
     session.clear()
     assert session.turns == []
+    openai_server.release()
     for _ in answering:
         pass
     assert [turn.number for turn in session.turns] == [2]
@@ -354,3 +356,7 @@ def test_chunks_that_were_cut_inside_a_word_say_so_and_whole_sentences_do_not(
     assert "inside a word</span>" in fixed
     assert 'class="rn-tear"' in fixed
     assert "inside a" not in sentence
+
+
+def _served(server: OpenAIServer) -> Choice:
+    return Choice(("fixed",), api_base=server.base, api_key=SecretStr("any"))

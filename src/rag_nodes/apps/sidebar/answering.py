@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from gradio.components import Component
 
+    from rag_nodes.apps.visitors.choice import Choice
     from rag_nodes.settings import Settings
 
 BY_BUDGET = "Same token budget"
@@ -95,6 +96,26 @@ class AnsweringControls:
             "max_output_tokens": int(longest),
             "vector": vector or USUAL,
         }
+
+    @staticmethod
+    def restored(choice: Choice) -> list[Any]:
+        """What `inputs` become so that they show a choice; the key stays on the server."""
+        kept = "Kept for this tab; type another one in to replace it"
+        by_sentence = BY_SENTENCE if choice.granularity == "sentences" else BY_BUDGET
+        return [
+            gr.Radio(value=by_sentence if choice.budget else BY_COUNT),
+            gr.Slider(value=choice.budget) if choice.budget else gr.skip(),
+            gr.Slider(value=choice.top_k) if choice.top_k else gr.skip(),
+            gr.Checkbox(value=choice.retrieval_only),
+            gr.Textbox(placeholder=kept) if choice.api_key else gr.skip(),
+            gr.Textbox(value=choice.api_base),
+            gr.Textbox(value=choice.embedding_model),
+            gr.Textbox(value=choice.llm_model),
+            gr.Slider(value=choice.similarity_cutoff or 0),
+            gr.skip() if choice.temperature is None else gr.Slider(value=choice.temperature),
+            gr.Slider(value=choice.max_output_tokens) if choice.max_output_tokens else gr.skip(),
+            gr.Dropdown(value=choice.vector),
+        ]
 
     def wire(self) -> None:
         """Show only what has a meaning for what is chosen, and let a preset set the others."""

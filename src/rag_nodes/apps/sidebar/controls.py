@@ -11,7 +11,14 @@ from rag_nodes.apps.sidebar.answering import AnsweringControls, build_answering,
 from rag_nodes.apps.sidebar.status import parsers_explained
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import count, notice, title_of
-from rag_nodes.apps.visitors.choice import MOST_COLUMNS, SECOND, Choice, default_of
+from rag_nodes.apps.visitors.choice import (
+    MOST_COLUMNS,
+    SECOND,
+    Choice,
+    default_of,
+    is_second,
+    preset_of,
+)
 from rag_nodes.compare.sizing import EQUAL_SIZE
 from rag_nodes.parsers import COMPARED
 from rag_nodes.parsers.offer import offered, ranges_of
@@ -76,6 +83,23 @@ class Controls:
             equal_size=int(equal_size) or None,
             **self.answering.chosen(rest),
         )
+
+    def restored(self, choice: Choice) -> list[Any]:
+        """What `inputs` become so that they show a choice; the key stays on the server."""
+        names = [preset_of(one) for one in choice.parsers if is_second(one)]
+        sliders = [
+            gr.Slider(value=choice.options[column][name])
+            if name in choice.options.get(column, {})
+            else gr.skip()
+            for column, name in self.sliders
+        ]
+        return [
+            gr.CheckboxGroup(value=[one for one in choice.parsers if not is_second(one)]),
+            *sliders,
+            gr.Dropdown(value=names),
+            gr.Slider(value=choice.equal_size or 0),
+            *self.answering.restored(choice),
+        ]
 
     def shown(self, parsers: list[str] | None, seconds: list[str] | None) -> list[Any]:
         """What `count` and `groups` become with these chosen."""

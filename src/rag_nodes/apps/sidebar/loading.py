@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import logging
-import queue
 
 # At runtime, since Gradio evaluates the annotations of its events.
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import gradio as gr
 
-from rag_nodes.apps.inside_gradio import for_scripts
+from rag_nodes.apps.inside_gradio import for_scripts, is_uploaded
 from rag_nodes.apps.sidebar import status
 from rag_nodes.apps.view.html import tag
 from rag_nodes.apps.visitors.requests import session_of
 from rag_nodes.errors import CancelledError, RagNodesError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     from gradio.events import Dependency
 
     from rag_nodes.apps.sidebar.panel import Sidebar
     from rag_nodes.apps.visitors.choice import Choice
     from rag_nodes.apps.visitors.session import PageSession, PageSessions
-    from rag_nodes.pipeline import IngestReport, Progress
 
 logger = logging.getLogger(__name__)
 
@@ -58,10 +54,23 @@ _FOLDS = """() => {
 }"""
 """Gradio's accordions do not say whether they are open, and have their arrow read out; one of its
 buttons has the name of a translation for a name."""
+_KNOWN_BY = """(_, ...chosen) => {
+  let token = '';
+  try { token = sessionStorage.getItem('rag_nodes') || ''; } catch { /* it may be forbidden */ }
+  if (!/^[0-9a-f]{48}$/.test(token)) {
+    const bytes = crypto.getRandomValues(new Uint8Array(24));
+    token = Array.from(bytes, (one) => one.toString(16).padStart(2, '0')).join('');
+    try { sessionStorage.setItem('rag_nodes', token); } catch { /* a reload begins anew then */ }
+  }
+  return [token, ...chosen];
+}"""
+"""What the tab is known by: it outlives a reload, and no other tab has it."""
 _FAULT = (
     "stopped by a fault of the app ({}). You can go on; whoever runs the app finds the reason in "
     "its log."
 )
+LOOKING = 100
+"""Pages that may look at loading that runs already; looking costs next to nothing."""
 TICK = 0.2
 """Seconds between two looks at a running ingest."""
 _NOTE = tag(
@@ -108,6 +117,7 @@ class LoadingEvents:
     Attributes:
         inputs: components whose values every event takes.
         outputs: components that every event changes which loads.
+        arrived: what a page begins with; its session is known from then on. Made by `wire`.
     """
 
     def __init__(
@@ -117,6 +127,8 @@ class LoadingEvents:
         self._sidebar = sidebar
         self._follower = follower
         self._example = example
+        self.arrived: Dependency
+        self._token = gr.Textbox(visible=False)
         self.inputs = sidebar.controls.inputs
         self.outputs = [
             sidebar.status,
@@ -153,9 +165,16 @@ class LoadingEvents:
             gr.on(uploads, process, given, **common),
             sidebar.example.click(process_example, self.inputs, **common),
         ]
-        if documents:
-            first = self.process_given(documents)
-            events.append(app.load(first, self.inputs, **common))
+        arrived = self.arrived = app.load(
+            self.arrive(documents),
+            [self._token, *self.inputs],
+            [*self.inputs, sidebar.files],
+            js=_KNOWN_BY,
+            show_progress="hidden",
+            api_visibility="private",
+        )
+        looking = {**common, "concurrency_limit": LOOKING}
+        events.append(arrived.then(self.look, **looking))
         quiet: dict[str, Any] = {
             "show_progress": "hidden",
             "queue": False,
@@ -185,13 +204,35 @@ class LoadingEvents:
         """Load the example document."""
         yield from self._load([self._example] if self._example else [], request, values)
 
-    def process_given(self, documents: Sequence[Path]) -> Callable[..., Iterator[tuple[Any, ...]]]:
-        """An event that loads these documents."""
+    def arrive(self, documents: Sequence[Path]) -> Callable[..., list[Any]]:
+        """An event that finds the session of a tab that opens or loads the page.
 
-        def process_given(request: gr.Request, *values: Any) -> Iterator[tuple[Any, ...]]:
-            yield from self._load(documents, request, values)
+        Args:
+            documents: what a new session loads.
 
-        return process_given
+        Returns:
+            The event; it takes the tab's token and what is chosen, and gives what was chosen and
+            uploaded before.
+        """
+
+        def arrive(token: str, request: gr.Request, *values: Any) -> list[Any]:
+            session = session_of(self._sessions, request, str(token))
+            chosen = session.chosen
+            if chosen is None:
+                choice = self._choice(session, values)
+                if documents:
+                    session.start_loading(documents, choice)
+                return [gr.skip()] * (len(values) + 1)
+            session.key_is_hidden = chosen.api_key is not None
+            there = session.uploads if session.loading else session.paths
+            kept = [str(one) for one in there if is_uploaded(one)]
+            return [*self._sidebar.controls.restored(chosen), kept or gr.skip()]
+
+        return arrive
+
+    def look(self, request: gr.Request) -> Iterator[tuple[Any, ...]]:
+        """Show how far loading is, if there is any, and what there is."""
+        yield from self._look(session_of(self._sessions, request))
 
     def apply(self, request: gr.Request, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Load again where something was changed since, so that a question is answered with it.
@@ -233,10 +274,10 @@ class LoadingEvents:
     def _pending(self, request: gr.Request, values: Sequence[Any]) -> bool:
         """Whether what is chosen differs from what would answer."""
         session = session_of(self._sessions, request)
-        return session.ready and session.choice != self._sidebar.controls.choice(values)
+        return session.ready and session.choice != self._choice(session, values)
 
     def cancel(self, files: list[str] | None, request: gr.Request) -> Any:
-        """End what is being loaded, and take the files away that were not.
+        """End what is being loaded, and take the files away that were not loaded.
 
         Returns:
             Files that are still uploaded.
@@ -246,58 +287,70 @@ class LoadingEvents:
         loaded = tuple(map(Path, files or ())) == session.paths
         return gr.skip() if loaded else None
 
+    def _choice(self, session: PageSession, values: Sequence[Any]) -> Choice:
+        """What is chosen; a page that was loaded again does not show the key that was typed in."""
+        choice = self._sidebar.controls.choice(values)
+        if choice.api_key is not None:
+            session.key_is_hidden = False
+        elif session.key_is_hidden and session.chosen:
+            choice = replace(choice, api_key=session.chosen.api_key)
+        session.chosen = choice
+        return choice
+
     def _load(
         self, paths: Sequence[Path], request: gr.Request, values: Sequence[Any]
     ) -> Generator[tuple[Any, ...], None, str | None]:
         """Load, and show how far it is; gives why that failed, if it did."""
-        failure = None
         session = session_of(self._sessions, request)
-        choice = self._sidebar.controls.choice(values)
         try:
-            for panel in _progress(session, paths, choice):
+            session.start_loading(paths, self._choice(session, values))
+        except RagNodesError as error:
+            yield self._failed(session, str(error))
+            return str(error)
+        return (yield from self._look(session))
+
+    def _look(self, session: PageSession) -> Generator[tuple[Any, ...], None, str | None]:
+        """Show how far loading is, and what came of it; whoever stops looking ends nothing."""
+        loading = session.last_loading
+        if loading is None:
+            yield self._ended(session)
+            return None
+        for steps in loading.looks(TICK):
+            if not loading.done:
+                panel = status.working(steps or {}, session.wanted)
                 yield panel, *self._follower.meanwhile(), *_BUSY
-            panel = status.done(session.report) if session.report else status.idle()
-            again = gr.Button("Apply changes", interactive=False, variant="secondary")
+        try:
+            loading.result()
         except CancelledError:
-            failure = "cancelled"
-            if session.loading:  # another run took over, and shows its own progress
-                return failure
-            panel = status.cancelled(session.report)
-            again = gr.Button("Apply changes", interactive=session.ready, variant="secondary")
+            if not session.loading:  # else another run took over, and shows its own progress
+                panel = status.cancelled(session.report)
+                yield self._ended(session, panel, again=session.ready)
+            return "cancelled"
         except Exception as error:
             # Whatever it was, the visitor can go on.
             known = isinstance(error, RagNodesError)
             failure = str(error) if known else _FAULT.format(type(error).__name__)
             if not known:
                 logger.exception("documents could not be loaded")
-            panel = status.failed(failure, session.report if known else None)
-            again = gr.Button("Try again", interactive=True, variant="secondary")
-        yield panel, *self._follower.afterwards(session), again, gr.Button(visible=False)
-        return failure
+            yield self._failed(session, failure)
+            return failure
+        yield self._ended(session)
+        return None
 
+    def _failed(self, session: PageSession, failure: str) -> tuple[Any, ...]:
+        panel = status.failed(failure, session.report)
+        return self._ended(session, panel, "Try again", again=True)
 
-def _progress(session: PageSession, paths: Sequence[Path], choice: Choice) -> Iterator[str]:
-    """Load in another thread, and show how far it is.
-
-    Raises:
-        RagNodesError: what `PageSession.load` raised.
-    """
-    steps: queue.SimpleQueue[Progress] = queue.SimpleQueue()
-    latest: dict[str, Progress] = {}
-    yield status.working(latest, choice.parsers)
-    with ThreadPoolExecutor(1, thread_name_prefix="load") as pool:
-        running = pool.submit(session.load, paths, choice, steps.put)
-        try:
-            while not _ended(running):
-                while not steps.empty():
-                    step = steps.get()
-                    latest["" if step.stage == "read" else step.name] = step
-                yield status.working(latest, choice.parsers)
-        except GeneratorExit:  # nobody looks any longer
-            session.cancel()
-            raise
-        running.result()
-
-
-def _ended(running: Future[IngestReport]) -> bool:
-    return bool(wait([running], timeout=TICK).done)
+    def _ended(
+        self,
+        session: PageSession,
+        panel: str | None = None,
+        name: str = "Apply changes",
+        *,
+        again: bool = False,
+    ) -> tuple[Any, ...]:
+        """The page when nothing is loaded any more."""
+        if panel is None:
+            panel = status.done(session.report) if session.report else status.idle()
+        button = gr.Button(name, interactive=again, variant="secondary")
+        return panel, *self._follower.afterwards(session), button, gr.Button(visible=False)

@@ -13,13 +13,22 @@ if TYPE_CHECKING:
     from rag_nodes.apps.visitors.session import PageSession, PageSessions
 
 
-def session_of(sessions: PageSessions, request: gr.Request) -> PageSession:
+def session_of(
+    sessions: PageSessions, request: gr.Request, token: str | None = None
+) -> PageSession:
     """The visitor's session.
+
+    Args:
+        sessions: where each visitor's work is.
+        request: whose session it is.
+        token: of the browser tab; only the event that a page begins with has it.
 
     Raises:
         gr.Error: the request names none, or there are too many visitors.
     """
     try:
+        if token is not None:
+            return sessions.attach(request.session_hash, token, request.username or "")
         return sessions.of(request.session_hash)
     except (BusyError, ConfigurationError) as error:
         raise gr.Error(str(error), print_exception=False) from error

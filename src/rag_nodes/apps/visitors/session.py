@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import threading
 import time
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
+from threading import BoundedSemaphore
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -17,21 +22,22 @@ from rag_nodes.apps.visitors.choice import (
 )
 from rag_nodes.apps.visitors.cuts import Cuts
 from rag_nodes.apps.visitors.deciding import Decider
-from rag_nodes.apps.visitors.jobs import Job
 from rag_nodes.apps.visitors.loading import Loaded, outcomes, read_documents
 from rag_nodes.apps.visitors.questions import Questions
 from rag_nodes.apps.visitors.scores import scale_for
-from rag_nodes.apps.visitors.turns import AT_FIRST, Asking, Growing, Turn, Turns, only_one
-from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError
+from rag_nodes.apps.visitors.turns import AT_FIRST, Asking, Growing, Turn, Turns
+from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.models import choose_models
 from rag_nodes.models.public_servers import must_be_public, public_client
 from rag_nodes.parsers import offered
+from rag_nodes.pipeline import Progress
 from rag_nodes.readers import ReadResult
+from rag_nodes.workspace.jobs import Job
 from rag_nodes.workspace.sessions import Sessions
 from rag_nodes.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from llama_index.core.schema import Document
@@ -41,18 +47,26 @@ if TYPE_CHECKING:
     from rag_nodes.compare import ComparisonStream
     from rag_nodes.models import Models
     from rag_nodes.parsers import Preset
-    from rag_nodes.pipeline import FileOutcome, IngestReport, Progress
+    from rag_nodes.pipeline import FileOutcome, IngestReport
     from rag_nodes.settings import Settings
+
+
+Steps = Mapping[str, Progress]
+"""The last step of each parser while documents are loaded, and of the reader under ""."""
 
 
 class PageSession(Workspace):
     """One visitor's documents in a store of their own, and what the visitor asked of them.
+
+    Loading and answering run in threads of the session: they go on when no page looks.
 
     Args:
         settings: the server's; what the visitor types in comes on top.
         local_models: the visitor may type in addresses behind the server's firewall.
         offer: parsers to choose from; None for presets and plug-ins.
         documents: that can be loaded without a file, by the path they go by.
+        loads: held while documents are loaded, as not all visitors' can be at once.
+        answers: held while a question is answered, likewise.
         **options: of `Workspace`.
 
     Attributes:
@@ -63,6 +77,11 @@ class PageSession(Workspace):
         report: what the last `load` did; None before it.
         paths: the loaded documents.
         choice: what they were loaded with, so what the next question is answered with.
+        shown: what each tab shows, as JSON, so that it can show it again.
+        chosen: what the page shows as chosen, whether or not it was loaded with that.
+        wanted: parsers of the last loading.
+        uploads: what it was to load.
+        key_is_hidden: the page was loaded again and shows no key; that of `chosen` holds.
     """
 
     def __init__(
@@ -72,18 +91,22 @@ class PageSession(Workspace):
         local_models: bool = False,
         offer: Mapping[str, Preset] | None = None,
         documents: Mapping[Path, Document] = MappingProxyType({}),
+        loads: AbstractContextManager[Any] = nullcontext(),  # noqa: B008 - it holds nothing
+        answers: AbstractContextManager[Any] = nullcontext(),  # noqa: B008
         **options: Any,
     ) -> None:
         super().__init__(settings, **options)
         self._local_models = local_models
         self._offer = offer
         self._given_documents = documents
-        self._one_question = threading.Lock()
+        self._loads, self._answers = loads, answers
+        self._beginning = threading.Lock()
         self._cutting = threading.Lock()
         self._cuts: Cuts | None = None
         self._scale: SimilarityScale | None = None
         self._files: Mapping[str, FileOutcome] = {}
-        self._loading: Job[Progress, Loaded] | None = None
+        self._loading: Job[Steps, IngestReport] | None = None
+        self._answering: Job[Asking, None] | None = None
         self._asked = 0
         self._running: ComparisonStream | None = None
         self.history = Turns()
@@ -93,6 +116,11 @@ class PageSession(Workspace):
         self.report: IngestReport | None = None
         self.paths: tuple[Path, ...] = ()
         self.choice: Choice | None = None
+        self.shown: dict[str, Any] = {}
+        self.chosen: Choice | None = None
+        self.wanted: tuple[str, ...] = ()
+        self.uploads: tuple[Path, ...] = ()
+        self.key_is_hidden = False
 
     @property
     def cuts(self) -> Cuts | None:
@@ -115,7 +143,12 @@ class PageSession(Workspace):
     @property
     def loading(self) -> bool:
         """True while documents are loaded."""
-        return self._loading is not None
+        return self._loading is not None and not self._loading.done
+
+    @property
+    def last_loading(self) -> Job[Steps, IngestReport] | None:
+        """The loading that runs or ran last; None where there was none, or it was cancelled."""
+        return self._loading
 
     @property
     def working(self) -> bool:
@@ -131,8 +164,22 @@ class PageSession(Workspace):
         self,
         paths: Sequence[Path],
         choice: Choice,
-        progress: Callable[[Progress], None],
+        progress: Callable[[Progress], None] = lambda _: None,
     ) -> IngestReport:
+        """Like `start_loading`, and wait for it.
+
+        Raises:
+            CancelledError: see `cancel`.
+            RagNodesError: nothing was chosen or read, or the models do not answer.
+        """
+        return self.start_loading(paths, choice, progress).result()
+
+    def start_loading(
+        self,
+        paths: Sequence[Path],
+        choice: Choice,
+        progress: Callable[[Progress], None] = lambda _: None,
+    ) -> Job[Steps, IngestReport]:
         """Read documents and cut them with every chosen parser.
 
         Other documents than before start over: new store, no history. The same documents
@@ -145,8 +192,7 @@ class PageSession(Workspace):
             progress: called after every step, from any thread.
 
         Raises:
-            CancelledError: see `cancel`.
-            RagNodesError: nothing was chosen or read, or the models do not answer.
+            ConfigurationError: no document, or no parser was chosen.
         """
         wanted = tuple(dict.fromkeys(paths)) or self.paths
         if not wanted:
@@ -154,16 +200,18 @@ class PageSession(Workspace):
         if not choice.parsers:
             raise ConfigurationError("no parser chosen: tick at least one")
         self.cancel()
-        loading = self._loading = Job(progress, "upload the documents again to load them")
-        loaded = loading.run(partial(self._load, wanted, choice, loading), self._discard)
-        with self._lock:
-            if self._loading is not loading:
-                self._discard(loaded)
-                raise CancelledError("cancelled: the visitor has left, or loads something else")
-            self._take_over(loaded)
-            self.choice = choice
-        self.decider.start()
-        return loaded.report
+        self.wanted, self.uploads = choice.parsers, wanted
+        loading = self._loading = Job("upload the documents again to load them")
+        steps: dict[str, Progress] = {}
+
+        def step(one: Progress) -> None:
+            loading.check()
+            progress(one)
+            steps["" if one.stage == "read" else one.name] = one
+            loading.step(dict(steps))
+
+        loading.start(partial(self._load, wanted, choice, loading, step), self._loads)
+        return loading
 
     def read(self, path: Path) -> Iterator[ReadResult]:
         """The documents of one file, or the one that was given for it."""
@@ -199,9 +247,9 @@ class PageSession(Workspace):
         return self.turns[-1]
 
     def stream(self, question: str) -> Iterator[tuple[Growing, ...]]:
-        """Like `ask`, with a look at the columns first and whenever something has changed in one.
+        """Like `ask`, with a look at the columns whenever something has changed in one.
 
-        Whoever stops reading stops the answers, and nothing is remembered.
+        Whoever stops reading stops nothing; see `stop`.
 
         Args:
             question: as typed.
@@ -209,33 +257,56 @@ class PageSession(Workspace):
         Raises:
             ConfigurationError: another question is being answered; it does not wait for that.
         """
-        with only_one(self._one_question), self._lock:
+        with self._beginning:
+            if self._answering is not None and not self._answering.done:
+                raise ConfigurationError(
+                    "a question is being answered: wait for the answers, or stop them"
+                )
+            answering = self._answering = Job()
+        answering.start(partial(self._answer, question, answering), self._answers)
+        yield from self.looks()
+
+    def looks(self) -> Iterator[tuple[Growing, ...]]:
+        """The columns of the question that is being answered, whenever one has changed."""
+        answering = self._answering
+        if answering is not None:
+            for asking in answering.looks():
+                if asking is not None:
+                    yield asking.growing
+            answering.result()
+
+    def _answer(self, question: str, answering: Job[Asking, None]) -> None:
+        with self._lock:
             report, error = None, None
             stopped: dict[str, str] = {}
             self._asked += 1
             self.history.shown = AT_FIRST
+
+            def show(asking: Asking) -> None:
+                self.asking = asking
+                answering.step(asking)
+
             try:
                 if self._comparison is None:
                     raise ConfigurationError("no document yet: upload one first")
-                columns = tuple(self._comparison.columns)
-                growing = tuple(Growing(name) for name in columns)
+                growing = tuple(Growing(name) for name in self._comparison.columns)
                 quoted = self._comparison.models.llm is None
-                self.asking = Asking(self._asked, question, growing, quoted)
-                yield growing
+                asking = Asking(self._asked, question, growing, quoted)
+                show(asking)
                 with self._comparison.stream(question) as self._running:
                     for name, event in self._running:
-                        self.asking = self.asking.after(name, event)
-                        yield self.asking.growing
+                        asking = asking.after(name, event)
+                        show(asking)
                     report = self._running.report()
-                stopped = {one.name: one.text for one in self.asking.growing if one.stopped}
+                stopped = {one.name: one.text for one in asking.growing if one.stopped}
             except RagNodesError as failure:
                 error = str(failure)
             finally:
                 self._running, self.asking = None, None
-            turn = Turn(self._asked, question, report, error, self._scale, stopped)
-            cuts = self.cuts
-            edges = cuts.edges(report) if cuts and report else {}
-            self.history.add(replace(turn, edges=edges))
+                turn = Turn(self._asked, question, report, error, self._scale, stopped)
+                cuts = self.cuts
+                edges = cuts.edges(report) if cuts and report else {}
+                self.history.add(replace(turn, edges=edges))
 
     def stop(self) -> None:
         """End the answers that are being written; what has ended stays."""
@@ -273,10 +344,35 @@ class PageSession(Workspace):
         self.history.clear()
         self.questions.clear()
         self.decider.forget()
+        self.shown = {}
         self._files, self.report, self.paths, self.choice = {}, None, (), None
 
     def _load(
-        self, wanted: tuple[Path, ...], choice: Choice, loading: Job[Progress, Loaded]
+        self,
+        wanted: tuple[Path, ...],
+        choice: Choice,
+        loading: Job[Steps, IngestReport],
+        step: Callable[[Progress], None],
+    ) -> IngestReport:
+        """Load, and answer from it from then on, unless that was cancelled."""
+        loaded = self._loaded(wanted, choice, loading, step)
+        try:
+            with self._lock:
+                loading.settle()
+                self._take_over(loaded)
+                self.choice = choice
+        finally:
+            if loaded.comparison.store is not self._store:
+                loaded.comparison.store.close()  # nobody waits for it any longer
+        self.decider.start()
+        return loaded.report
+
+    def _loaded(
+        self,
+        wanted: tuple[Path, ...],
+        choice: Choice,
+        loading: Job[Steps, IngestReport],
+        step: Callable[[Progress], None],
     ) -> Loaded:
         """Read, cut, embed and store; changes nothing but collections that nobody looks at."""
         started = time.perf_counter()
@@ -286,7 +382,7 @@ class PageSession(Workspace):
         known = wanted == self.paths and bool(self._documents)
         documents, files = self._documents, self._files
         if not known:
-            documents, files = read_documents(wanted, self.read, loading.step)
+            documents, files = read_documents(wanted, self.read, step)
             self._vectors.clear()
         store = self.store if known else self._opened()
         options = query_options(self._settings, choice)
@@ -299,7 +395,7 @@ class PageSession(Workspace):
                 equal_size=choice.equal_size,
                 transformations=self.further(choice.vector),
             )
-            report = self._ingest(comparison, documents, loading.step)
+            report = self._ingest(comparison, documents, step)
         except BaseException:
             if not known:
                 store.close()
@@ -322,21 +418,26 @@ class PageSession(Workspace):
         self._documents, self._files = loaded.documents, loaded.files
         self.paths, self.report, self._scale = loaded.paths, loaded.report, loaded.scale
         self._comparison = loaded.comparison if loaded.documents else None
-        self._loading = None
         self._drop_unused(loaded.comparison)
 
-    def _discard(self, loaded: Loaded) -> None:
-        """Free what nobody waits for any longer."""
-        if loaded.comparison.store is not self._store:
-            loaded.comparison.store.close()
+
+AT_ONCE = 8
+"""Visitors whose documents are loaded at a time, and whose questions are answered."""
+TOKEN = re.compile(r"[0-9a-f]{48}")
+"""What a browser tab is known by: 24 random bytes it made itself and tells nobody else."""
+_TAB = "tab "
+"""Begins the keys of sessions that a token leads to; no id of a page may be one."""
+_MOST_PAGES = 10_000
+"""Open pages that are known; a page that never said goodbye is forgotten for newer ones."""
 
 
 class PageSessions(Sessions[PageSession]):
-    """Every visitor's session of the page, by the id of their browser tab.
+    """Every visitor's session of the page, by a token of their browser tab.
 
-    A tab that closes ends its session; one that never said goodbye ends after a while.
-
-    Gradio's own per-session state is not used for this: it cannot be reached when a tab closes.
+    Gradio gives a page another id whenever it is loaded, also after a cut of the network. The token
+    stays with the tab, so a page that is loaded again finds its session, and no other tab does.
+    Scripts have no token: their session is that of Gradio's id, and ends when they leave. Only
+    hashes of tokens are kept.
 
     Args:
         settings: of each session.
@@ -361,5 +462,58 @@ class PageSessions(Sessions[PageSession]):
         **own: Any,
     ) -> None:
         self.offer = offered() if offer is None else offer
-        make = partial(PageSession, settings, offer=self.offer, **own)
+        loads, answers = BoundedSemaphore(AT_ONCE), BoundedSemaphore(AT_ONCE)
+        make = partial(
+            PageSession,
+            settings,
+            offer=self.offer,
+            loads=loads,
+            answers=answers,
+            **own,
+        )
         super().__init__(make, idle_seconds=idle_seconds, most=most, clock=clock)
+        self._tabs: dict[str, str] = {}
+
+    def of(self, page: str | None) -> PageSession:
+        """The session of a page: that of its tab, once `attach` has said which that is.
+
+        Args:
+            page: Gradio's id of it.
+
+        Raises:
+            ConfigurationError: the request has no id, so its answers could reach others.
+            BusyError: every other session is working, so that none can make room.
+        """
+        if page and page.startswith(_TAB):
+            raise ConfigurationError("this id is that of a tab: reload the page")
+        return super().of(self._tabs.get(page or "", page))
+
+    def attach(self, page: str | None, token: str, user: str = "") -> PageSession:
+        """The session of a tab, which the page belongs to from now on.
+
+        Args:
+            page: Gradio's id of it.
+            token: of the tab; one that no page of ours made is not taken.
+            user: who has logged in, if anyone; a token is worth nothing to others.
+
+        Raises:
+            ConfigurationError: see `of`.
+            BusyError: see `of`.
+        """
+        if page and TOKEN.fullmatch(token):
+            tab = _TAB + hashlib.sha256(f"{user}\0{token}".encode()).hexdigest()
+            with self._lock:
+                early = self._sessions.pop(page, None)  # of events that came before
+                if early and tab not in self._sessions:
+                    self._sessions[tab], early = early, None
+                self._tabs[page] = tab
+                for old in list(self._tabs)[:-_MOST_PAGES]:
+                    del self._tabs[old]
+            if early:
+                early[1].close()
+        return self.of(page)
+
+    def detach(self, page: str | None) -> None:
+        """A page was left; its tab may come back, a script does not."""
+        if page and self._tabs.pop(page, None) is None:
+            self.end(page)

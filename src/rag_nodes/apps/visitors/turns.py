@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.query.types import Cancelled, Delta, Last, Retrieved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from rag_nodes.apps.visitors.scores import SimilarityScale
     from rag_nodes.compare import Column, ComparisonReport
@@ -150,18 +148,3 @@ class Turns:
         """Forget all."""
         with self._lock:
             self._turns, self.shown = (), AT_FIRST
-
-
-@contextmanager
-def only_one(question: threading.Lock) -> Iterator[None]:
-    """Hold a lock, unless that means to wait.
-
-    Raises:
-        ConfigurationError: somebody else holds it.
-    """
-    if not question.acquire(blocking=False):
-        raise ConfigurationError("a question is being answered: wait for the answers, or stop them")
-    try:
-        yield
-    finally:
-        question.release()

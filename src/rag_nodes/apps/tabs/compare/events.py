@@ -70,6 +70,14 @@ class CompareEvents:
             yield _page(session), _question_box(session), _NOT_STOPPABLE
             raise gr.Error(_FAULT.format(type(error).__name__), print_exception=False) from error
 
+    def watch(self, request: gr.Request) -> Iterator[tuple[Any, ...]]:
+        """Show the answers that are being written, on a page that was loaded meanwhile."""
+        session = session_of(self._sessions, request)
+        if session.asking is None:
+            yield gr.skip(), gr.skip(), gr.skip()
+            return
+        yield from _pictures(session, session.looks())
+
     def stop(self, request: gr.Request) -> None:
         """End the answers that are being written."""
         session_of(self._sessions, request).stop()
@@ -211,6 +219,6 @@ def _question_box(session: PageSession) -> gr.Textbox:
     Without a value: Gradio sends an event's last values a second time, when a visitor may type.
     """
     return gr.Textbox(
-        interactive=session.ready,
+        interactive=session.ready and session.asking is None,
         placeholder=PLACEHOLDER if session.ready else NOT_YET,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.inside_gradio import for_scripts
-from rag_nodes.apps.sidebar.loading import Follower
+from rag_nodes.apps.sidebar.loading import LOOKING, Follower
 from rag_nodes.apps.tabs.compare.events import (
     NOT_YET,
     CompareEvents,
@@ -133,6 +133,8 @@ class CompareTab:
             asking = applied.success(ask, source, answered, **common, **private)
             asking.success(None, self.question, self.question, js=_EMPTIED, **private)
             event(None, source, js=_SENT, **private)
+        looking = {**common, "concurrency_limit": LOOKING}
+        loading.arrived.then(self.events.watch, outputs=answered, **looking, **private)
         self.stop.click(self.events.stop, show_progress="hidden", queue=False, **private)
         self.clear.click(clear, outputs=self.history, show_progress="hidden", **private)
 

@@ -1,10 +1,10 @@
-"""Work that can be cancelled: in a thread of its own, on state of its own, until it is done."""
+"""Work in a thread of its own: it goes on when nobody looks, until it is done or cancelled."""
 
 from __future__ import annotations
 
 import threading
 from concurrent import futures
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from llama_index.core.callbacks import CallbackManager, CBEventType
@@ -14,7 +14,7 @@ from rag_nodes.errors import CancelledError
 from rag_nodes.processes import Interrupt, interruptible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
@@ -27,49 +27,88 @@ Made = TypeVar("Made")
 class Job(Generic[Stage, Made]):
     """One run of what takes long, such as loading.
 
-    Cancelling returns to the caller at once. The process that reads a file is killed; a parser,
-    or a request to a model, ends by itself, and nothing comes after it.
+    Whoever looks at it may stop looking: the work goes on. Cancelling returns to whoever waits at
+    once. The process that reads a file is killed; a parser, or a request to a model, ends by
+    itself, and nothing comes after it.
 
     Args:
-        progress: called after every step, from any thread, until it is cancelled.
         remedy: what to do where it was cancelled.
+
+    Attributes:
+        latest: the stage it is at; None before the first.
     """
 
-    def __init__(self, progress: Callable[[Stage], None], remedy: str) -> None:
-        self._progress, self._remedy = progress, remedy
+    def __init__(self, remedy: str = "start it again") -> None:
+        self._remedy = remedy
         self._interrupt = Interrupt()
         self._outcome: futures.Future[Made] = futures.Future()
+        self._news = threading.Condition()
+        self.latest: Stage | None = None
+        self._outcome.add_done_callback(lambda _: self._tell())
 
-    def run(self, work: Callable[[], Made], discard: Callable[[Made], None]) -> Made:
-        """Do the work, and wait for it or for `cancel`.
+    @property
+    def done(self) -> bool:
+        """True once it has ended, in whatever way."""
+        return self._outcome.done()
+
+    def start(
+        self,
+        work: Callable[[], Made],
+        room: AbstractContextManager[Any] = nullcontext(),  # noqa: B008 - it holds nothing
+    ) -> None:
+        """Begin the work.
 
         Args:
-            work: calls `step` now and then.
-            discard: frees what was made although it had been cancelled.
+            work: calls `step` now and then, and `settle` before it changes anything.
+            room: waited for and held meanwhile.
+        """
+        threading.Thread(target=self._run, args=(work, room), name="job", daemon=True).start()
+
+    def looks(self, every: float | None = None) -> Iterator[Stage | None]:
+        """The latest stage now and whenever it has changed, the last one included.
+
+        Args:
+            every: seconds after which it is given again unchanged; None for never.
+        """
+        while True:
+            done, seen = self.done, self.latest
+            yield seen
+            if done:
+                return
+            with self._news:
+                self._news.wait_for(lambda: self.done or self.latest is not seen, every)  # noqa: B023
+
+    def result(self) -> Made:
+        """What came of it; waits for that.
 
         Raises:
             CancelledError: it was cancelled.
             RagNodesError: what the work raised.
         """
-        threading.Thread(target=self._run, args=(work, discard), name="job", daemon=True).start()
         try:
             return self._outcome.result()
         except futures.CancelledError:
             raise CancelledError(f"Cancelled; {self._remedy}") from None
 
     def cancel(self) -> None:
-        """End it, unless it is done; safe from any thread, and twice."""
+        """End it, unless it is settled; safe from any thread, and twice."""
         if self._outcome.cancel():
             self._interrupt.set()
 
-    def step(self, progress: Stage) -> None:
-        """Pass a step on; ends the work where it was cancelled."""
+    def step(self, stage: Stage) -> None:
+        """Say how far it is; ends the work where it was cancelled."""
         self.check()
-        self._progress(progress)
+        self.latest = stage
+        self._tell()
 
     def check(self) -> None:
         """End the work where it was cancelled."""
         if self._outcome.cancelled():
+            raise _AbandonedError
+
+    def settle(self) -> None:
+        """End the work where it was cancelled; from here on it cannot be."""
+        if not self._outcome.running() and not self._outcome.set_running_or_notify_cancel():
             raise _AbandonedError
 
     def watch(self, embedding: BaseEmbedding) -> None:
@@ -79,20 +118,23 @@ class Job(Generic[Stage, Made]):
         """
         embedding.callback_manager = CallbackManager([_BeforeRequest(self.check)])
 
-    def _run(self, work: Callable[[], Made], discard: Callable[[Made], None]) -> None:
+    def _tell(self) -> None:
+        with self._news:
+            self._news.notify_all()
+
+    def _run(self, work: Callable[[], Made], room: AbstractContextManager[Any]) -> None:
         try:
-            with interruptible(self._interrupt):
+            with room, interruptible(self._interrupt):
+                self.check()
                 made = work()
+                self.settle()
         except _AbandonedError:
             return
-        except BaseException as error:  # noqa: BLE001 - it is raised again where `run` waits
-            with suppress(futures.InvalidStateError):  # nobody waits for it
+        except BaseException as error:  # noqa: BLE001 - it is raised again by `result`
+            if self._outcome.running() or self._outcome.set_running_or_notify_cancel():
                 self._outcome.set_exception(error)
             return
-        try:
-            self._outcome.set_result(made)
-        except futures.InvalidStateError:
-            discard(made)
+        self._outcome.set_result(made)
 
 
 class _AbandonedError(BaseException):

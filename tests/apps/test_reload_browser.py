@@ -1,0 +1,111 @@
+"""A page that is loaded again, by its visitor or after a cut of the network, loses nothing."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from cut_network import CutNetwork
+from openai_server import Fault
+from pydantic import SecretStr
+from visits import QUESTION, written
+
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    import gradio as gr
+    from openai_server import OpenAIServer
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+PATIENCE = 120_000
+"""Milliseconds after which a page counts as stuck."""
+BUSY = "#rn-status [aria-busy=true]"
+
+
+@pytest.fixture
+def network(
+    build: Callable[..., gr.Blocks],
+    openai_server: OpenAIServer,
+    leaks_collected: Callable[[], AbstractContextManager[None]],
+) -> Iterator[CutNetwork]:
+    """The way to an app whose models are those of a server."""
+    key = SecretStr("any")
+    app = build(
+        Settings(embedding="openai", llm="openai", api_key=key, api_base=openai_server.base)
+    )
+    with leaks_collected():
+        app.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True)
+    with CutNetwork(app.server_port) as network:
+        yield network
+    openai_server.release()
+    with leaks_collected():
+        app.close()
+
+
+def test_neither_a_reload_nor_a_cut_costs_documents_answers_or_what_runs(
+    browser: Browser, network: CutNetwork, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    visitor = browser.new_context()
+    visitor.set_default_timeout(PATIENCE)
+    page = visitor.new_page()
+    page.goto(network.address)
+    page.wait_for_selector(".rn-empty")
+
+    openai_server.fail(Fault(body="slow"))  # the request that tries the model out
+    document = written(tmp_path / "red.md", "The machine is red.")
+    page.set_input_files("#rn-files input[type=file]", str(document))
+    page.wait_for_selector(BUSY)
+    page.reload()
+    page.wait_for_selector(BUSY)  # loading goes on
+    with _cut(page, network):
+        openai_server.release()  # and ends while nobody can look
+    page.wait_for_selector("#rn-status .rn-dot")
+    assert "red.md" in page.inner_text("#rn-status")
+    page.locator("#rn-files", has_text="red").wait_for()
+
+    openai_server.fail(Fault(body="slow"), times=4)
+    page.fill("#rn-question textarea:enabled", QUESTION)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".rn-pending")
+    with _cut(page, network):
+        pass
+    page.wait_for_selector(".rn-pending")  # the answers are still being written
+    openai_server.release()
+    page.wait_for_selector(".rn-turn")
+    with _cut(page, network):  # while nothing runs
+        pass
+    page.wait_for_selector(".rn-turn")
+
+    page.get_by_role("checkbox", name="Semantic", exact=True).uncheck()
+    page.wait_for_selector("#rn-note :text('Settings have changed')")
+    page.goto("about:blank")
+    page.go_back()
+    page.wait_for_selector(".rn-turn")
+    page.wait_for_selector("#rn-note :text('Settings have changed')")
+    assert not page.get_by_role("checkbox", name="Semantic", exact=True).is_checked()
+
+    stranger = browser.new_context()
+    for other in (visitor.new_page(), stranger.new_page()):
+        other.goto(network.address)
+        other.wait_for_selector("#rn-status :text('No document yet')", timeout=PATIENCE)
+        assert other.locator(".rn-turn").count() == 0
+        assert "red" not in other.inner_text("body")
+    stranger.close()
+    visitor.close()
+
+
+@contextmanager
+def _cut(page: Page, network: CutNetwork) -> Iterator[None]:
+    """Cut the network, until the page has been loaded anew because of that."""
+    page.evaluate("() => { window.before = true; }")
+    network.cut()
+    yield
+    network.mend()
+    page.wait_for_function("() => !window.before")

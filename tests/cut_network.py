@@ -1,0 +1,79 @@
+"""A network that can be cut: a proxy of TCP connections on the loopback."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class CutNetwork:
+    """Passes connections on to a port, until it is cut.
+
+    Args:
+        port: of the server.
+
+    Attributes:
+        address: where to connect instead.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._open: set[socket.socket] = set()
+        self._is_cut = False
+        self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}/"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> Self:
+        """The network itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close everything."""
+        self.cut()
+        self._listener.close()
+
+    def cut(self) -> None:
+        """Drop all connections, and those that come until `mend`."""
+        self._is_cut = True
+        for one in list(self._open):
+            self._close(one)
+
+    def mend(self) -> None:
+        """Pass connections on again."""
+        self._is_cut = False
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                if self._is_cut:
+                    near.close()
+                    continue
+                far = socket.create_connection(("127.0.0.1", self._port))
+                self._open |= {near, far}
+                for ends in ((near, far), (far, near)):
+                    threading.Thread(target=self._pass, args=ends, daemon=True).start()
+
+    def _pass(self, source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+        self._close(source)
+        self._close(target)
+
+    def _close(self, one: socket.socket) -> None:
+        self._open.discard(one)
+        with contextlib.suppress(OSError):
+            one.shutdown(socket.SHUT_RDWR)
+        one.close()
