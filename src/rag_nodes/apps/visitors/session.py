@@ -514,6 +514,6 @@ class PageSessions(Sessions[PageSession]):
         return self.of(page)
 
     def detach(self, page: str | None) -> None:
-        """A page was left; its tab may come back, a script does not."""
-        if page and self._tabs.pop(page, None) is None:
+        """A page was left, or its network cut; a tab may come back, a script does not."""
+        if page not in self._tabs:
             self.end(page)
