@@ -155,6 +155,19 @@ def together(dataset: Dataset, cache: Path | None) -> Iterable[System]:
     return _few(Measurement(replace(dataset, questions=anywhere), cache))
 
 
+def pairs(dataset: Dataset, cache: Path | None) -> Iterable[System]:
+    """Each question joined with one about another document: no rule may read too few documents."""
+    asked, half = dataset.questions, len(dataset.questions) // 2
+    joined = []
+    for number, one in enumerate(asked):
+        others = (*asked[number + half :], *asked[: number + half])
+        other = next(two for two in others if two.document != one.document)
+        gold = tuple(first + second for first in one.gold for second in other.gold)
+        joined.append(replace(one, text=f"{one.text} {other.text}", gold=gold, within=None))
+    one = Measurement(replace(dataset, questions=tuple(joined)), cache)
+    return one.systems({LADDER: one.ladder()})
+
+
 def minilm(dataset: Dataset, cache: Path | None) -> Iterable[System]:
     """Hybrid search with MiniLM; see `minilm.py` for where it comes from."""
     from minilm import MiniLM
@@ -164,7 +177,7 @@ def minilm(dataset: Dataset, cache: Path | None) -> Iterable[System]:
 
 
 STEPS: dict[str, Callable[[Dataset, Path | None], Iterable[System]]] = {
-    one.__name__: one for one in (ladder, plain, equal, unmarked, together, alone, minilm)
+    one.__name__: one for one in (ladder, plain, equal, unmarked, together, pairs, alone, minilm)
 }
 OFFLINE = [name for name in STEPS if name != "minilm"]
 

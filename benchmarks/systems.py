@@ -63,6 +63,7 @@ def peers(*, markdown: bool = False) -> dict[str, object]:
     }
     found["LlamaIndex sentence 100"] = SentenceSplitter(chunk_size=100, chunk_overlap=0)
     found["LlamaIndex sentence 512"] = SentenceSplitter(chunk_size=512)
+    found["LlamaIndex sentence as it comes"] = SentenceSplitter()
     found["semchunk 200"] = Semchunk(200)
     found["chonkie recursive 200"] = chonkie(200)
     if markdown:
