@@ -16,46 +16,22 @@ from rag_nodes.text.languages import guess_language
 from rag_nodes.text.patterns import compiled
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import encodable
+from rag_nodes.text.words import words
 
 _REACH = 14
-"""Characters before a boundary that are looked at; no abbreviation here is longer."""
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_GO_ON = _words(
-    "approx. ca. cf. etc. est. excl. incl. max. min. resp. "
-    "mon. tue. tues. wed. thu. thur. thurs. fri. sat. sun. "
-    "jan. feb. mar. apr. jun. jul. aug. sep. sept. oct. nov. dec."
+"""Characters before a boundary that are looked at."""
+_AFTER_ORDINAL = frozenset(
+    words(
+        "Januar Jänner Februar März April Mai Juni Juli August September Oktober November Dezember "
+        "Jahrhundert Jahrhunderts Jahrtausend Jahrtausends Lebensjahr Lebensjahrs Jahrestag "
+        "Geburtstag Auflage Ausgabe Band Kapitel Klasse Mal Platz Runde Stock Tag Woche"
+    )
 )
-"""Abbreviations a sentence goes on after if a lower-case letter or a digit follows."""
-_BEFORE_NUMBER = _words(
-    "abs. art. ch. chap. col. cols. eq. eqs. ex. fig. figs. kap. lfd. no. nos. nr. p. par. pp. "
-    "pt. ref. refs. s. sec. secs. tab. tabs. v. vol. vols. §."
-)
-"""Abbreviations that belong to the number after them."""
-_TITLES = _words("Dr. Mr. Mrs. Ms. Mme. Mlle. Prof. Rev. Hon. Messrs.")
-_TITLES_OF = {"fr": frozenset({"M.", "MM."})}
-"""Titles that belong to the name after them."""
-_AFTER_ORDINAL = _words(
-    "Januar Jänner Februar März April Mai Juni Juli August September Oktober November Dezember "
-    "Jahrhundert Jahrhunderts Jahrtausend Jahrtausends Lebensjahr Lebensjahrs Jahrestag Geburtstag "
-    "Auflage Ausgabe Band Kapitel Klasse Mal Platz Runde Stock Tag Woche"
-)
-"""What German counts with ordinals, which end in a full stop: `am 3. Mai`."""
-_MARKED = frozenset(
-    word.lower() for word in _GO_ON | _BEFORE_NUMBER | _TITLES.union(*_TITLES_OF.values())
-)
-"""Words whose full stop may end no sentence."""
-_STOPS = frozenset(".!?")
-_ZONES = _words("EST EDT CST CDT MST MDT PST PDT GMT UTC CET CEST BST")
+"""What German counts with ordinals, which end in a full stop: `im 19. Jahrhundert`."""
 _ORDINAL = compiled(r"(?:\A|\W)\d{1,2}\.\Z")
 _WORD = compiled(r"\w+")
-_CLOSING = compiled(r"[*_]++(?=\s)\s*+|[☀-➿\U0001f000-\U0001faff\ufe0f\u200d]++\s*+")
-"""What stands behind the full stop of a sentence and still belongs to it: emphasis, emoji."""
-_ELLIPSIS = compiled(r"…[\"”\u2019)\]]*+\s++(?=[^\W\d_])")
+_CLOSING = compiled(r"[*_]++\s++")
+"""Emphasis that ends right behind the full stop, and belongs to its sentence."""
 _OWN_PARENTHESIS = compiled(r"\([^()]*+(?<=[.!?…])\)\s++(?=[^\W\d_])")
 
 
@@ -67,30 +43,16 @@ def corrected(body: str, starts: list[int], language: str) -> list[int]:
         starts: offsets at which its sentences are said to start, the first of them 0.
         language: ISO 639-1 code.
     """
-    if len(starts) == 1 and "…" not in body and body[0] != "(":
-        return starts
     kept = starts[:1]
     for start in starts[1:]:
-        if _follows_a_plain_word(body, start):
-            kept.append(start)
-            continue
-        mark = body[start : start + 1]
-        if not mark.isalnum() and (closing := _CLOSING.match(body, start)):
-            start = closing.end()  # noqa: PLW2901 -- the boundary moves
+        if body[start] in "*_" and (closing := _CLOSING.match(body, start)):
+            start = start if body[start - 1].isspace() else closing.end()  # noqa: PLW2901 -- moves
         if start < len(body) and not _goes_on(body, start, language):
             kept.append(start)
-    if "…" not in body and "(" not in body:
+    if "(" not in body:
         return kept
-    missed = _missed(body, kept)
-    return sorted({*kept, *missed}) if missed else kept
-
-
-def _follows_a_plain_word(body: str, start: int) -> bool:
-    """Whether nothing here has to be corrected, which is seen sooner than what would have to be."""
-    if not body[start : start + 1].isalnum() or body[start - 1] != " ":
-        return False
-    word = body[body.rfind(" ", 0, start - 1) + 1 : start - 1]
-    return word[-1:] in _STOPS and word[:-1].isalpha() and word.lower() not in _MARKED
+    own = (_OWN_PARENTHESIS.match(body, start) for start in kept if body[start] == "(")
+    return sorted({*kept, *(gap.end() for gap in own if gap and body[gap.end()].isupper())})
 
 
 def _goes_on(body: str, start: int, language: str) -> bool:
@@ -98,38 +60,13 @@ def _goes_on(body: str, start: int, language: str) -> bool:
     before = body[max(0, start - _REACH) : start].rstrip()
     if not before.endswith("."):
         return before.endswith(("」", "』")) and body[start] == "と"
-    word = before.rsplit(None, 1)[-1].lstrip("([")
-    if start <= _REACH and word[:-1].isdigit() and word == before.strip():
+    if start <= _REACH and before[:-1].strip().isdigit():
         return True  # the mark of a list item
-    first = body[start]
-    if first.isdigit():
-        return word.lower() in _BEFORE_NUMBER or word.lower() in _GO_ON
-    if first.islower():
-        return word.lower() in _GO_ON
-    if word == "." and not body[start - 1].isspace():
-        return True
-    return word in _TITLES or word in _TITLES_OF.get(language, ()) or _counted(body, start, before)
-
-
-def _counted(body: str, start: int, before: str) -> bool:
-    """Whether a German ordinal or a time of day goes on with the word at `start`."""
-    if not (before[-2:-1].isdigit() or before.endswith(".m.")):
-        return False
-    following = _WORD.match(body, start)
-    if not following:
-        return False
-    if before.endswith(".m."):
-        return following.group() in _ZONES
-    return following.group() in _AFTER_ORDINAL and _ORDINAL.search(before) is not None
-
-
-def _missed(body: str, starts: list[int]) -> list[int]:
-    """Starts after an ellipsis, and after a sentence that is a parenthesis of its own."""
-    gaps = list(_ELLIPSIS.finditer(body)) if "…" in body else []
-    for start in starts:
-        if body.startswith("(", start) and (gap := _OWN_PARENTHESIS.match(body, start)):
-            gaps.append(gap)
-    return [gap.end() for gap in gaps if body[gap.end()].isupper()]
+    if before[-2:-1] in {"", " "} and not body[start - 1].isspace():
+        return True  # a path: `./configure`
+    if language == "de" and _ORDINAL.search(before) and (following := _WORD.match(body, start)):
+        return following.group().casefold() in _AFTER_ORDINAL
+    return language == "fr" and before.split()[-1] in {"M.", "MM."}
 
 
 _MARK = r"[ \t]*+(?:(?P<heading>#{1,6}[ \t])|[-*+•][ \t]|(?P<number>[0-9]{1,3})[.)][ \t])"
