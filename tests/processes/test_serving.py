@@ -10,7 +10,7 @@ import pytest
 
 from rag_nodes.errors import ParseError, RagNodesError
 from rag_nodes.processes import serve, serving
-from rag_nodes.processes.wire import receive, send
+from rag_nodes.processes.children import receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

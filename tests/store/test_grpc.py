@@ -47,7 +47,7 @@ def test_a_store_reads_what_it_wrote(
     assert filled.vectors(collection, [node])[node][1] == X
     filled.point_alias("docs-by-grpc", collection)
     assert filled.aliases()["docs-by-grpc"] == collection
-    filled.drop_alias("docs-by-grpc")
+    filled.point_alias("docs-by-grpc", None)
     filled.delete(collection, [node])
     assert filled.count(collection) == 1
     assert collection in {info.name for info in filled.collections()}

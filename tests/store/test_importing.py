@@ -21,9 +21,9 @@ from qdrant_client.http import models as rest
 from rag_nodes.errors import ConfigurationError, StoreDamagedError, StoreError
 from rag_nodes.store import importing, open_store
 from rag_nodes.store.bm25 import document_vectors
+from rag_nodes.store.engine import DENSE, SPARSE, Layout
 from rag_nodes.store.importing import ImportFailure, ImportReport, import_collections
 from rag_nodes.store.payload import payload_of
-from rag_nodes.store.points import DENSE, SPARSE, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable

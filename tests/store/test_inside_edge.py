@@ -19,7 +19,7 @@ import qdrant_edge as edge
 from packaging.requirements import Requirement
 
 from rag_nodes.store.edge import shards
-from rag_nodes.store.points import DENSE, SPARSE, Layout
+from rag_nodes.store.engine import DENSE, SPARSE, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import pytest
 
 from rag_nodes.errors import CollectionMissingError, DimensionError
 from rag_nodes.store import Filter, Query, open_store
-from rag_nodes.store.points import DENSE, Layout
+from rag_nodes.store.engine import DENSE, Layout
 from rag_nodes.store.server import engine
 from rag_nodes.store.server.models import searches
 

@@ -17,7 +17,7 @@ from rag_nodes.errors import (
 from rag_nodes.metadata import SOURCE_HASH
 from rag_nodes.store import Store, copy_collection, open_store, transfer
 from rag_nodes.store.edge.collection import Collection
-from rag_nodes.store.points import Layout, Point
+from rag_nodes.store.engine import Layout, Point
 from rag_nodes.store.server.engine import ServedCollection
 
 if TYPE_CHECKING:

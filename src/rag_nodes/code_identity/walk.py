@@ -15,7 +15,6 @@ import types
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from rag_nodes.code_identity.distributions import distribution_of
 from rag_nodes.code_identity.parts import (
     COLLECTIONS,
     COMPILED,
@@ -28,6 +27,7 @@ from rag_nodes.code_identity.parts import (
     UntoldError,
     attributes,
     declared_in,
+    distribution_of,
     file_of_module,
     filled,
     imported,

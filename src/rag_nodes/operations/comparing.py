@@ -24,9 +24,8 @@ from rag_nodes.operations.fields import (
     described_parsers,
 )
 from rag_nodes.operations.files import check_there, concluded
-from rag_nodes.operations.parsers import LEAST_CHUNK
 from rag_nodes.operations.run import MEMORY, Doing, Run
-from rag_nodes.parsers.presets import COMPARED
+from rag_nodes.parsers.presets import COMPARED, LEAST_CHUNK
 
 if TYPE_CHECKING:
     from rag_nodes.compare import Comparison, ComparisonReport

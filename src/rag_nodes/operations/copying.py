@@ -135,7 +135,7 @@ def alias(request: AliasRequest, run: Run) -> Aliases:
     held = inventory(run)
     store, corpus = held.store, run.settings.corpus
     if name and request.remove:
-        store.drop_alias(name)
+        store.point_alias(name, None)
     elif name:
         found = of_parser(held.collections(corpus), request.parser)
         named = request.collection or _only_one([one.info.name for one in found], corpus)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations.fields import LARGEST, MOST_COLUMNS
-from rag_nodes.parsers.presets import preset_named
+from rag_nodes.parsers.presets import LEAST_CHUNK, preset_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Embedding: TypeAlias = Callable[[], BaseEmbedding | None]
 
-LEAST_CHUNK = 20
-"""Smallest size of chunks that is cut for a stranger."""
 LARGEST_WINDOW = 50
 """Sentences on either side that are kept beside a chunk for a stranger, where the parser's own
 default is not more than that."""

@@ -17,6 +17,7 @@ from rag_nodes.import_paths import label_of
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.preset_files import load_preset
 from rag_nodes.parsers.presets import (
+    LEAST_CHUNK,
     PRESETS,
     OptionRange,
     Preset,
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LEAST_CHUNK = 20
-"""Smallest size of chunks that a server cuts for anyone."""
 _WIDE = 4
 """How many times as large as at first an option without a bound may become."""
 _SHOWN = 4

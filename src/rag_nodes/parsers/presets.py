@@ -285,8 +285,8 @@ SWEPT = ("recursive", "heading", "token-overlap", "semantic")
 """Presets that a recommendation tries at many sizes unless it is told which."""
 COMPARED = ("fixed", "heading", "token-overlap", "semantic")
 """Presets a comparison runs unless it is told which."""
-
-
+LEAST_CHUNK = 20
+"""Smallest size of chunks that a server cuts for anyone."""
 FILE_SUFFIXES = (".toml", ".json")
 """Ends of the names of preset files."""
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.report import Stage
     from rag_nodes.readers import Limits, ListedFile
-    from rag_nodes.store.points import Point
+    from rag_nodes.store.engine import Point
 
     Tell = Callable[[Stage, str, int, int], object]
     """Takes what was just done: stage, file or parser, how many chunks, tokens embedded."""

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.pipeline.embedding import Embedded, Waiting
     from rag_nodes.pipeline.units import DueFile, FileUnit, IngestRecipe, Known, Tell
-    from rag_nodes.store.points import Point
+    from rag_nodes.store.engine import Point
 
 
 def work(recipe: IngestRecipe, unit: FileUnit) -> UnitResult:

@@ -7,7 +7,16 @@ work it is part of.
 
 from __future__ import annotations
 
-from rag_nodes.processes.children import Child, ChildDiedError, ChildExpiredError, Children
+from rag_nodes.processes.children import (
+    Child,
+    ChildDiedError,
+    ChildExpiredError,
+    Children,
+    pack_error,
+    receive_bytes,
+    send_bytes,
+    unpack_error,
+)
 from rag_nodes.processes.interrupt import (
     Interrupt,
     Leases,
@@ -16,7 +25,6 @@ from rag_nodes.processes.interrupt import (
     pause,
 )
 from rag_nodes.processes.serving import ends_with_parent, own_pipes, serve
-from rag_nodes.processes.wire import pack_error, receive_bytes, send_bytes, unpack_error
 
 __all__ = [
     "Child",

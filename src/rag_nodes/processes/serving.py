@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from rag_nodes.errors import RagNodesError
-from rag_nodes.processes.wire import pack_error, receive, send
+from rag_nodes.processes.children import pack_error, receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

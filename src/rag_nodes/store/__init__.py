@@ -16,11 +16,10 @@ from rag_nodes.store.catalogue import (
     missing,
     parser_collection,
 )
-from rag_nodes.store.engine import Engine, EngineCollection
+from rag_nodes.store.engine import Engine, EngineCollection, Layout, Point
 from rag_nodes.store.filters import Filter, Where, holds
 from rag_nodes.store.fusion import Fusion, Scores
 from rag_nodes.store.opening import ServerOptions, open_store
-from rag_nodes.store.points import Layout, Point
 from rag_nodes.store.queries import Hit, Query, SearchMode
 from rag_nodes.store.store import Store
 from rag_nodes.store.transfer import CopyReport, CopyStep, copy_collection

@@ -22,8 +22,7 @@ from rag_nodes.errors import (
     StoreError,
     StoreFullError,
 )
-from rag_nodes.store.engine import MEMORY
-from rag_nodes.store.points import UNNAMED, Point
+from rag_nodes.store.engine import MEMORY, UNNAMED, Point
 from rag_nodes.store.transfer import CopyStep
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from rag_nodes.metadata import FURTHER_VECTORS, SCORES
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.store.bm25 import document_vectors
 from rag_nodes.store.catalogue import CHILDREN, PARENT
-from rag_nodes.store.points import Point, named
+from rag_nodes.store.engine import Point, named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -20,10 +20,19 @@ from rag_nodes.store.catalogue import (
     described,
     missing,
 )
+from rag_nodes.store.engine import DENSE, Layout, Point, agreed_length, named
 from rag_nodes.store.filters import DOCUMENT_ID, Filter
-from rag_nodes.store.points import DENSE, Layout, Point, agreed_length, named
-from rag_nodes.store.queries import Query
-from rag_nodes.store.searching import best_of, names_in, node_of, nodes_in, pages, place, there_in
+from rag_nodes.store.queries import (
+    Query,
+    best_of,
+    check_words,
+    names_in,
+    node_of,
+    nodes_in,
+    pages,
+    place,
+    there_in,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,9 +56,6 @@ class Store:
 
     Args:
         engine: keeps the points and ranks them; `docs/guides/custom-store.md` has one.
-
-    Attributes:
-        engine: the same.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -123,7 +129,7 @@ class Store:
                     "another name for ours"
                 )
             if found:
-                _check_words(found, place(self.engine, collection), collection)
+                check_words(self.engine, found, collection)
             known = found.layout.size if found else None
             length = agreed_length(points, known, place(self.engine, collection))
             if not found:
@@ -192,15 +198,21 @@ class Store:
         with self.engine.step():
             return self.engine.aliases()
 
-    def point_alias(self, alias: str, collection: str) -> None:
-        """Have an alias mean a collection, from one moment to the next.
+    def point_alias(self, alias: str, collection: str | None) -> None:
+        """Have an alias mean a collection, from one moment to the next; None removes it.
 
         Whoever asks by the alias gets answers of the former one before, and of this one after.
 
         Raises:
             ConfigurationError: the alias is no name, or that of a collection.
-            CollectionMissingError: the collection does not exist.
+            CollectionMissingError: the collection does not exist, or the alias that is removed.
         """
+        if collection is None:
+            with self.engine.step():
+                if alias not in self.engine.aliases():
+                    raise missing(self.location, alias)
+                self.engine.point_alias(alias, None)
+            return
         if not _ALIAS.fullmatch(alias) or described(alias, 0):
             raise ConfigurationError(
                 f"{alias!r} is no alias: up to 100 letters, digits, points, hyphens and "
@@ -215,17 +227,6 @@ class Store:
             if collection not in names:
                 raise missing(self.location, collection)
             self.engine.point_alias(alias, collection)
-
-    def drop_alias(self, alias: str) -> None:
-        """Remove an alias; what it meant stays.
-
-        Raises:
-            CollectionMissingError: there is none by that name.
-        """
-        with self.engine.step():
-            if alias not in self.engine.aliases():
-                raise missing(self.location, alias)
-            self.engine.point_alias(alias, None)
 
     def collections(self) -> list[CollectionInfo]:
         """Every collection of this package in the store, by name; see `foreign` for the others."""
@@ -320,7 +321,7 @@ class Store:
         """
         with self.engine.step(collection):
             if there := self.engine.collection(collection):
-                _check_words(there, place(self.engine, collection), collection)
+                check_words(self.engine, there, collection)
 
     def search(  # noqa: PLR0913 -- what can be asked, by name
         self,
@@ -366,12 +367,3 @@ class Store:
         """A step with a collection; None while it does not exist."""
         with self.engine.step(collection):
             yield self.engine.collection(collection)
-
-
-def _check_words(found: EngineCollection, where: str, name: str) -> None:
-    if found.layout.sparse is None:
-        raise ConfigurationError(
-            f"{where} is searched by meaning alone, since its words were indexed in another way "
-            f"when it was made; `rag-nodes clear --parser {name} --yes` deletes it, then ingest "
-            "its documents anew"
-        )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
 
-    from rag_nodes.store.points import Layout
+    from rag_nodes.store.engine import Layout
     from rag_nodes.store.queries import Query
 
 _EXACT = 2**53

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode
 
-    from rag_nodes.store.points import Point
+    from rag_nodes.store.engine import Point
     from rag_nodes.store.queries import Hit
     from rag_nodes.store.store import Store
 

@@ -8,10 +8,9 @@ from rag_nodes.transforms.further import (
     vector_steps,
 )
 from rag_nodes.transforms.guard import EmbeddingGuard
-from rag_nodes.transforms.identity import identity_of
 from rag_nodes.transforms.journal import WRITTEN_FILE, PromptKey, TextJournal, WrittenTexts
 from rag_nodes.transforms.neighbours import NeighbourText
-from rag_nodes.transforms.user import UserTransformations
+from rag_nodes.transforms.user import UserTransformations, identity_of
 from rag_nodes.transforms.written import ChunkContext, ChunkWriter, SectionSummary
 
 __all__ = [

@@ -28,15 +28,16 @@ from llama_index.core.schema import (
 from pydantic import Field
 
 from rag_nodes import metadata as keys
+from rag_nodes.code_identity import code_of
 from rag_nodes.errors import ConfigurationError, RagNodesError, TransformationError
 from rag_nodes.models import failure_of
 from rag_nodes.models.asking import awaited
 from rag_nodes.models.faults import server_words
+from rag_nodes.parsers.foreign.configuration import class_path, digest_of
 from rag_nodes.parsers.nodes import link_neighbours
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING
-from rag_nodes.transforms.identity import identity_of
 
 _NAMESPACE = uuid.UUID("6f6a3d0b-9c55-5b0e-8f43-2f7f0a7f4c11")
 _OWN = (
@@ -258,3 +259,30 @@ def _relink(nodes: Sequence[TextNode], renamed: Mapping[str, str]) -> None:
             related.pop(NodeRelationship.CHILD, None)
     for leaves in (True, False):
         link_neighbours([node for node in nodes if is_leaf(node) is leaves], relate=True)
+
+
+def identity_of(component: TransformComponent) -> str:
+    """16 hex digits of a component's code and options: another result needs another identity.
+
+    Options are those of `to_dict()` without keys and passwords, and without those of speed and
+    patience; objects among them count by their class. So do private attributes, `self._words` for
+    example, but those of embedding models and of this package, which say all in `to_dict()`. Code
+    is that of the class and of functions among the options, see `rag_nodes.code_identity`.
+
+    Raises:
+        ConfigurationError: it cannot say what it is made of.
+    """
+    # Else clients, and what was asked and paid so far: another one after each use.
+    says_all = isinstance(component, BaseEmbedding) or type(component).__module__.startswith(
+        "rag_nodes."
+    )
+    try:
+        private = {} if says_all else component.__pydantic_private__ or {}
+        options = digest_of({**component.to_dict(), **private})
+        parts = (class_path(component), options, code_of(component).digest)
+    except Exception as error:
+        raise ConfigurationError(
+            f"{type(component).__name__}: to_dict() failed ({type(error).__name__}), so nobody can "
+            "tell whether it changed; leave the field out of it, with Field(exclude=True)"
+        ) from error
+    return hashlib.sha256("/".join(parts).encode()).hexdigest()[:16]

@@ -105,7 +105,7 @@ def check_plan(plan: EvaluationPlan) -> None:
     Raises:
         ConfigurationError: one is out of range, or there are too many.
     """
-    from rag_nodes.parsers.offer import LEAST_CHUNK
+    from rag_nodes.parsers.presets import LEAST_CHUNK
 
     for name, least, values in (
         ("budget", 1, plan.budgets),

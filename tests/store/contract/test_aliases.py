@@ -12,7 +12,7 @@ from qdrant_client import QdrantClient
 
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreDamagedError
 from rag_nodes.store import Filter, Store, open_store
-from rag_nodes.store.points import DENSE
+from rag_nodes.store.engine import DENSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,11 +111,11 @@ def test_what_is_written_to_an_alias_is_in_what_it_means(
 def test_an_alias_goes_alone_and_with_its_collection(
     filled: Store, collection: str, newer: str
 ) -> None:
-    filled.drop_alias(ALIAS)
+    filled.point_alias(ALIAS, None)
     assert ALIAS not in filled.aliases()
     assert filled.count(collection) == 1
     with pytest.raises(CollectionMissingError, match=ALIAS):
-        filled.drop_alias(ALIAS)
+        filled.point_alias(ALIAS, None)
     with pytest.raises(CollectionMissingError, match=ALIAS):
         found(filled)
     filled.point_alias(ALIAS, newer)

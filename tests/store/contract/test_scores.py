@@ -14,7 +14,7 @@ from qdrant_client.http import models as rest
 
 from rag_nodes.store import Store, open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
-from rag_nodes.store.points import DENSE, SPARSE
+from rag_nodes.store.engine import DENSE, SPARSE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

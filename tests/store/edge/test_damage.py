@@ -18,7 +18,7 @@ from rag_nodes.errors import StoreDamagedError, StoreError
 from rag_nodes.store import open_store
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import folder, shards
-from rag_nodes.store.points import Layout, Point
+from rag_nodes.store.engine import Layout, Point
 
 if TYPE_CHECKING:
     from collections.abc import Callable

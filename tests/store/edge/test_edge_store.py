@@ -18,7 +18,7 @@ import pytest
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreError, StoreFullError
 from rag_nodes.store import open_store
 from rag_nodes.store.edge import shards
-from rag_nodes.store.points import Point
+from rag_nodes.store.engine import Point
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from rag_nodes import metadata as keys
 from rag_nodes.store import Filter, open_store
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import shards
-from rag_nodes.store.points import SPARSE, Point
+from rag_nodes.store.engine import SPARSE, Point
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,8 +37,8 @@ from itertools import count
 from pathlib import Path
 from rag_nodes.store.edge import collection, shards
 from rag_nodes.store.edge.engine import FolderEdge
-from rag_nodes.store.points import Layout
-from rag_nodes.store.points import Point
+from rag_nodes.store.engine import Layout
+from rag_nodes.store.engine import Point
 from uuid import UUID
 
 shards.SEGMENT, shards._LEAST, collection.CHECKPOINT = 40, 1, 20

@@ -12,10 +12,9 @@ import qdrant_edge as edge
 from rag_nodes.errors import ConfigurationError, StoreFullError
 from rag_nodes.metadata import BREADCRUMB, FILE_NAME
 from rag_nodes.store.edge import folder, shards
-from rag_nodes.store.engine import EngineCollection
+from rag_nodes.store.engine import EngineCollection, Point
 from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, keys_of
 from rag_nodes.store.fusion import SAMPLE, Scores, depth_of
-from rag_nodes.store.points import Point
 from rag_nodes.store.terms import DRAWN, Terms, scores_in
 
 if TYPE_CHECKING:
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from rag_nodes.store.engine import Layout
     from rag_nodes.store.filters import IndexKind, Where
-    from rag_nodes.store.points import Layout
     from rag_nodes.store.queries import Query
 
 BATCH = 64

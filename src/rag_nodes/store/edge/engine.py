@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from rag_nodes.store.points import Layout
+    from rag_nodes.store.engine import Layout
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import StoreDamagedError, StoreError, StoreForeignError
-from rag_nodes.store.points import SPARSE, Layout
+from rag_nodes.store.engine import SPARSE, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -28,7 +28,7 @@ from rag_nodes.store.engine import MEMORY
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rag_nodes.store.points import Layout, Point
+    from rag_nodes.store.engine import Layout, Point
 
 _KEY = "_collection"
 """Payload key of the collection."""

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from qdrant_client.http import models as rest
 
 from rag_nodes.store.catalogue import shown
-from rag_nodes.store.engine import Engine, EngineCollection
+from rag_nodes.store.engine import Engine, EngineCollection, Layout, Point
 from rag_nodes.store.filters import INDEXES
 from rag_nodes.store.fusion import DEPTH
-from rag_nodes.store.points import Layout, Point
 from rag_nodes.store.server.connection import (
     NOT_FOUND,
     REFUSED,

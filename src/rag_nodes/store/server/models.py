@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 from qdrant_client.http import models as rest
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.store.engine import DENSE, SPARSE, UNNAMED, Layout
 from rag_nodes.store.fusion import SAMPLE
-from rag_nodes.store.points import DENSE, SPARSE, UNNAMED, Layout
 from rag_nodes.store.terms import DRAWN, Terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from rag_nodes.store.engine import Point
     from rag_nodes.store.opening import ServerOptions
-    from rag_nodes.store.points import Point
     from rag_nodes.store.queries import Query
 
 
