@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.apps.page import example_document
-from rag_nodes.apps.tabs.compare.tab import EXAMPLE_QUESTIONS
+from rag_nodes.apps.tabs.compare.suggested import OF_THE_EXAMPLE
 from rag_nodes.compare import Comparison
 from rag_nodes.compare.sizing import EQUAL_SIZE
 from rag_nodes.evaluation.plan import TARGET
@@ -63,11 +63,11 @@ def test_page_picture_and_terminal_begin_with_the_same_document_and_question() -
     picture = (ROOT / "scripts" / "docs" / "make_screenshot.py").read_text(encoding="utf-8")
     assert example_document() == ROOT / DEMO["DOC"]
     assert Path(DEMO["DOC"]).name in picture
-    assert DEMO["ASK"] == EXAMPLE_QUESTIONS[0]
+    assert DEMO["ASK"] == OF_THE_EXAMPLE[0]
     assert f'"{DEMO["ASK"]}"' in picture
 
 
-@pytest.mark.parametrize("question", EXAMPLE_QUESTIONS)
+@pytest.mark.parametrize("question", OF_THE_EXAMPLE)
 def test_each_example_question_is_answered_right_by_some_parser_and_not_alike_by_all(
     question: str, comparison: Comparison
 ) -> None:

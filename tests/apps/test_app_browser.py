@@ -60,10 +60,9 @@ def test_a_visitor_uploads_a_pdf_and_sees_four_different_cited_answers(page: Pag
     columns = page.locator(".rn-turn .rn-column")
     assert columns.count() == 4
     for column in columns.all():
-        assert "2.4 bar" in column.inner_text()
+        assert "2.4 bar" in column.locator(".rn-answer").inner_text()
         citation = column.locator(".rn-citations").inner_text()
         assert "p. 2" in citation
-        assert "handbook.pdf" in citation
         column.locator(".rn-more").click()
     chunks = {column.locator(".rn-hits").inner_text() for column in columns.all()}
     assert len(chunks) == 4
@@ -81,7 +80,7 @@ def test_a_citation_opens_the_chunk_and_marks_the_quoted_sentence(page: Page) ->
     page.wait_for_selector("#rn-status .rn-dot", timeout=PATIENCE)
     page.locator("#rn-suggestions button").first.click()
     page.wait_for_selector(".rn-turn", timeout=PATIENCE)
-    page.locator(".rn-answer .rn-chip").first.click()
+    page.locator(".rn-citations .rn-chip").first.click()
     mark = page.locator(".rn-shown mark").first
     mark.wait_for(state="visible", timeout=PATIENCE)
     assert mark.inner_text() in page.locator(".rn-answer").first.inner_text()
@@ -98,7 +97,7 @@ def test_a_citation_of_a_sentence_that_a_chunk_cut_in_two_opens_the_passage_with
     answers = page.locator(".rn-answer")
     for answer in answers.all():
         assert "Quiet hours last from ten in the evening until half past six" in answer.inner_text()
-    answers.first.locator(".rn-chip").first.click()
+    page.locator(".rn-citations .rn-chip").first.click()
     mark = page.locator(".rn-shown mark").first
     mark.wait_for(state="visible", timeout=PATIENCE)
     assert mark.inner_text().startswith("Quiet hours last from ten in the evening")

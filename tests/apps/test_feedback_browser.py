@@ -49,7 +49,7 @@ def _ask(page: Page, question: str) -> None:
 def test_feedback_is_given_and_taken_back_while_opened_chunks_stay_open(page: Page) -> None:
     _load(page, CORPUS / "handbook.pdf")
     _ask(page, "When must the sand filter be rinsed backwards?")
-    page.locator(".rn-answer .rn-chip").first.click()
+    page.locator(".rn-citations .rn-chip").first.click()
     page.wait_for_selector(".rn-shown .rn-chunk[open] mark", timeout=PATIENCE)
     button = page.get_by_role("button", name="Helpful: Fixed size", exact=True)
     button.click()
@@ -85,14 +85,14 @@ def test_one_answer_is_stopped_while_the_others_are_written(
         columns = page.locator(".rn-turn .rn-column")
         assert "Stopped" in columns.nth(1).inner_text()
         for number in (0, 2, 3):
-            assert "The documents answer this" in columns.nth(number).inner_text()
+            assert "The documents answer" in columns.nth(number).locator(".rn-answer").inner_text()
 
 
 def test_a_cited_chunk_opens_in_its_document(page: Page) -> None:
     _load(page, CORPUS / "handbook.pdf")
     _ask(page, "When must the sand filter be rinsed backwards?")
     column = page.locator(".rn-column").nth(1)
-    column.locator(".rn-answer .rn-chip").first.click()
+    column.locator(".rn-citations .rn-chip").first.click()
     column.locator(".rn-shown .rn-link").click()
     page.wait_for_selector(".rn-drawing.rn-c2 .rn-start.rn-chosen", timeout=PATIENCE)
     assert page.get_by_role("tab", name="Chunks").get_attribute("aria-selected") == "true"

@@ -12,7 +12,7 @@ from splitters import Given, Headed, LineChunker, WindowSplitter
 from rag_nodes.apps.sidebar.controls import build_controls
 from rag_nodes.apps.tabs.chunks.events import ChunksEvents
 from rag_nodes.apps.tabs.chunks.files import as_json
-from rag_nodes.apps.tabs.compare.answers import _header
+from rag_nodes.apps.tabs.compare.tab import history
 from rag_nodes.apps.tabs.decide import _used
 from rag_nodes.apps.view.parts import colour_of, title_of
 from rag_nodes.apps.visitors.choice import Choice, make_parsers
@@ -97,9 +97,8 @@ def test_columns_of_all_kinds_answer_and_say_how_many_chunks_were_found(
 def test_the_heading_of_a_foreign_column_says_its_options_and_its_recovery(
     sessions: PageSessions,
 ) -> None:
-    report = sessions.of("visitor").ask("What draws water?").report
-    assert report is not None
-    said = [str(_header(one)) for one in report.columns]
+    turn = sessions.of("visitor").ask("What draws water?")
+    said = history([turn], ready=True).split("<article")[1:]
     assert "chunk_size 64" in said[0]
     assert "(100 %)" in said[0]
     assert "2 of 3 chunks found in their document (66.7 %)" in said[3]

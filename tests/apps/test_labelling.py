@@ -12,7 +12,7 @@ from visits import DIARY, VISITOR, Click, Request, visiting
 
 from rag_nodes.apps.tabs.chunks.events import ChunksEvents
 from rag_nodes.apps.tabs.chunks.labelling import LabelEvents, passages_marked, selected
-from rag_nodes.apps.tabs.compare.labels import GONE, TAKEN_BACK, TORN, call_right, called_right
+from rag_nodes.apps.tabs.compare.right import GONE, TAKEN_BACK, TORN, call_right, called_right
 from rag_nodes.apps.tabs.questions.card import card
 from rag_nodes.apps.tabs.questions.events import QuestionEvents
 from rag_nodes.apps.visitors.choice import Choice

@@ -14,7 +14,7 @@ from llama_index.core.node_parser import SentenceSplitter
 from plant import MANUAL, QUESTION
 
 from rag_nodes.apps import build_app
-from rag_nodes.apps.tabs.compare.answers import _header
+from rag_nodes.apps.tabs.compare.tab import history
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.columns import offered_columns
@@ -106,8 +106,8 @@ def test_a_visitor_asks_engines_beside_parsers_about_documents_that_are_no_files
 def test_with_engines_alone_nothing_is_cut_and_the_share_that_was_placed_is_said() -> None:
     with session({"my engine": engine(similarity_top_k=1)}) as visitor:
         assert visitor.cuts is None
-        [column] = visitor.ask(QUESTION).report.columns
-    shown = str(_header(column))
+        visitor.ask(QUESTION)
+        shown = history(visitor.turns, ready=True)
     assert "1 of 1 chunk found in their document (100 %)" in shown
 
 

@@ -8,7 +8,7 @@ import pytest
 from hostile_views import PAYLOADS, Seen
 
 from rag_nodes.apps.sidebar import status
-from rag_nodes.apps.tabs.compare.history import history
+from rag_nodes.apps.tabs.compare.tab import history
 from rag_nodes.apps.visitors.scores import scale_for
 from rag_nodes.apps.visitors.turns import Asking, Growing, Turn
 from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress

@@ -12,7 +12,7 @@ from hostile_views import PAYLOADS, Seen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_nodes.apps.tabs.compare.answers import answer_text, growing_text
+from rag_nodes.apps.tabs.compare.markdown import answer_text, growing_text
 from rag_nodes.query.citations import marks_of
 
 if TYPE_CHECKING:

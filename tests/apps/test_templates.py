@@ -66,6 +66,9 @@ class Hostile(str):
     def __eq__(self, other: object) -> bool:
         return self.true
 
+    def __format__(self, _: str) -> str:
+        return str(self)
+
     def __hash__(self) -> int:
         return 0
 

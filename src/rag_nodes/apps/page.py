@@ -151,11 +151,16 @@ def _build_page(
             questions = build_questions_tab(sessions, chunks)
         with deciding:
             decide = build_decide_tab(sessions, chunks)
-    loading = LoadingEvents(sessions, sidebar, compare.follow(example), example)
+    loading = LoadingEvents(sessions, sidebar, compare.follow(), example)
     loads = loading.wire(app, documents)
     compare.ask_with(loading)
     compare.open_chunks_in(chunks)
-    views = [(deciding, decide), (drawing, chunks.view), (asking, questions)]
+    views = [
+        (comparing, compare.view),
+        (deciding, decide),
+        (drawing, chunks.view),
+        (asking, questions),
+    ]
     _follow(loads, comparing, views)
 
 
@@ -168,7 +173,6 @@ def _follow(
     """
     opened = gr.State(comparing.id)
     common: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
-    comparing.select(_always(comparing.id), outputs=opened, queue=False, **common)
     for tab, view in views:
         tab.select(_always(tab.id), outputs=opened, queue=False, **common)
         work = {"outputs": view.outputs, "concurrency_limit": AT_ONCE, **common}

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
 
 from rag_nodes.apps.view.html import Html, escape, join, tag
+from rag_nodes.query.answering import BETWEEN_EXTRACTS
+from rag_nodes.query.citations import marks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from markdown_it.token import Token
+
+    from rag_nodes.query import Mark
+
+_MARK = re.compile("\x02(\\d+)\x03")
+"""Stands for a mark of the answer while the text around it is taken apart."""
+_UNFINISHED = re.compile(r"(?<!\s)\s*\[[^\[\]\n]{0,20}\Z")
+"""The beginning of a citation whose end has not arrived."""
+_NO_MARK = str.maketrans("\x02\x03", "\ufffd\ufffd")
+
 
 _ABOVE, _DEEPEST = 3, 6
 """Levels of headings: that of the column an answer is in, and the last one of HTML."""
@@ -30,7 +41,39 @@ _NO_EMPHASIS = re.compile(r"\w\*+\w|(?<!\w)_|_(?!\w)")
 """`2*3*4` and `__init__` would lose what they mean."""
 
 
-def blocks(text: str, write: Callable[[str], Html]) -> Html:
+def answer_text(
+    text: str, marks: Sequence[Mark], links: Mapping[int, str], *, quoted: bool = False
+) -> Html:
+    """An answer as it is meant to be read, its source numbers as buttons that show the chunk.
+
+    Only what is marked as naming a source does: brackets of the documents stay text.
+
+    Args:
+        text: of the answer, Markdown; see `_blocks` for what becomes of it.
+        marks: where it names sources.
+        links: source number to id of an element on the page.
+        quoted: sentences of documents, to be shown word for word; see `_quote`.
+    """
+    write = partial(_written, marks=marks, links=links)
+    placed = _placed(text, marks).strip()
+    if not quoted:
+        return _blocks(placed, write)
+    return join(_quote(part, write) for part in placed.split(BETWEEN_EXTRACTS) if part.strip())
+
+
+def growing_text(text: str, *, quoted: bool) -> Html:
+    """What has arrived of an answer: nothing in it can be opened yet."""
+    arrived = _UNFINISHED.sub("", text)
+    marks = () if quoted else marks_of(arrived)
+    return tag("div", answer_text(arrived, marks, {}, quoted=quoted), cls="rn-answer")
+
+
+def quote_text(text: str) -> Html:
+    """One sentence of an answer, without the marks of sources."""
+    return _quote(text.translate(_NO_MARK), partial(_written, marks=(), links={}))
+
+
+def _blocks(text: str, write: Callable[[str], Html]) -> Html:
     """What a model wrote: headings, lists, tables, code, emphasis, links.
 
     HTML is shown as what it says, an image as a link to it. Links lead to http and https only,
@@ -44,7 +87,7 @@ def blocks(text: str, write: Callable[[str], Html]) -> Html:
     return _Writer(write).written(_parser().parse(kept))
 
 
-def quote(text: str, write: Callable[[str], Html]) -> Html:
+def _quote(text: str, write: Callable[[str], Html]) -> Html:
     """A sentence of a document, word for word.
 
     The marks of a heading or a table row go, emphasis, code and links are shown as such; numbers,
@@ -189,3 +232,39 @@ def _host(address: str) -> str | None:
     except ValueError:
         return None
     return parts.hostname if parts.scheme in {"http", "https"} else None
+
+
+def _placed(text: str, marks: Sequence[Mark]) -> str:
+    """The text with the position of each mark in its place, between characters it has nowhere."""
+    plain, reached, pieces = text.translate(_NO_MARK), 0, list[str]()
+    for position, mark in enumerate(marks):
+        pieces += [plain[reached : mark.start], f"\x02{position}\x03"]
+        reached = mark.end
+    return "".join([*pieces, plain[reached:]])
+
+
+def _written(text: str, marks: Sequence[Mark], links: Mapping[int, str]) -> Html:
+    """Plain text, the marks in it as what they name."""
+    pieces: list[str] = []
+    reached = 0
+    for found in _MARK.finditer(text):
+        pieces.append(text[reached : found.start()])
+        pieces += [_chip(number, links) for number in marks[int(found[1])].numbers]
+        reached = found.end()
+    return join([*pieces, text[reached:]])
+
+
+def _chip(number: int, links: Mapping[int, str]) -> Html:
+    if number not in links:
+        return tag("span", f"[{number}]", cls="rn-chip")
+    label = f"Source {number}: show the chunk"
+    # A button, since Gradio's page would follow a link and lose the session.
+    return tag(
+        "button",
+        f"[{number}]",
+        type="button",
+        data_to=links[number],
+        cls="rn-chip",
+        title=label,
+        aria_label=label,
+    )

@@ -1,0 +1,222 @@
+"""What several answers say: each sentence once, with who says it and who breaks off in it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from rag_nodes.apps.view.parts import count, title_of
+from rag_nodes.query.answering import BETWEEN_EXTRACTS
+from rag_nodes.text.sentences import sentence_bounds
+from rag_nodes.text.words import words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rag_nodes.query import Answer
+    from rag_nodes.text.edges import Edges
+
+_FEWEST_LETTERS = 12
+"""Of the beginning or end of a sentence that counts as that sentence, broken off."""
+_BEFORE_TEXT = re.compile(r"(?:[-*+•>#]|\d+[.)])\s+")
+"""The mark of a list item, heading or quotation."""
+_CLOSED = re.compile(r"[.!?。！？…:][\"'”’»)\]*_]*\s*\Z")  # noqa: RUF001 - full stops of many scripts
+
+
+class AnswerSentence(NamedTuple):
+    """One sentence of an answer, or what an extract quotes.
+
+    Attributes:
+        text: without the marks of sources.
+        key: its words, by which sentences are the same.
+        numbers: of the sources it names.
+        broken: what it is cut off inside of, such as "word"; "" where it is whole.
+    """
+
+    text: str
+    key: str
+    numbers: tuple[int, ...]
+    broken: str = ""
+
+
+@dataclass(slots=True)
+class SharedSentence:
+    """A sentence with the answers that hold it.
+
+    Attributes:
+        text: as the first answer has it that has it whole.
+        key: its words.
+        said: by column, the sentence as its answer has it.
+    """
+
+    text: str
+    key: str
+    said: dict[str, AnswerSentence] = field(default_factory=dict)
+
+    @property
+    def broken(self) -> list[str]:
+        """The columns that break off in it."""
+        return [name for name, one in self.said.items() if one.broken]
+
+
+class Difference(NamedTuple):
+    """What answers have in common, and what not.
+
+    Attributes:
+        sentences: of all answers, those of most answers first.
+        names: of the columns that answered.
+        headline: what differs, in one line; "" for fewer than two answers.
+    """
+
+    sentences: tuple[SharedSentence, ...]
+    names: tuple[str, ...]
+    headline: str
+
+    @property
+    def shared(self) -> bool:
+        """Whether two answers hold the same sentence."""
+        return any(len(one.said) > 1 for one in self.sentences)
+
+
+def difference(answers: Mapping[str, Answer], edges: Mapping[str, Edges]) -> Difference:
+    """Compare answers sentence by sentence, source marks and punctuation aside.
+
+    A quotation that breaks off counts as its whole sentence where another answer has that.
+
+    Args:
+        answers: by column, those with text.
+        edges: what retrieved chunks cut in two, by id of their node.
+    """
+    found: list[SharedSentence] = []
+    said = {name: sentences_of(answer, edges) for name, answer in answers.items()}
+    whole = [one.key for sentences in said.values() for one in sentences if not one.broken]
+    for name, sentences in said.items():
+        for one in sentences:
+            key = _whole_of(one, whole) if answers[name].kind == "extract" else one.key
+            same = next((other for other in found if other.key == key), None)
+            if same is None:
+                found.append(same := SharedSentence(one.text, key))
+            elif one.key == key and not one.broken:
+                same.text = max(same.text, one.text, key=len) if same.broken else same.text
+            broken = one.broken or ("sentence" if one.key != key else "")
+            same.said.setdefault(name, one._replace(broken=broken))
+    names = tuple(answers)
+    most_shared = sorted(found, key=lambda one: -len(one.said))
+    return Difference(tuple(most_shared), names, _headline(found, names))
+
+
+def sentences_of(answer: Answer, edges: Mapping[str, Edges]) -> list[AnswerSentence]:
+    """What an answer says, one by one: what it quotes, or the sentences of its lines."""
+    plain = list(answer.text)
+    for mark in answer.marks:
+        plain[mark.start : mark.end] = " " * (mark.end - mark.start)
+    text = "".join(plain)
+    quoted = answer.kind == "extract"
+    spans = list(_parts(text) if quoted else _sentences(text))
+    found = []
+    for number, (start, end) in enumerate(spans):
+        after = spans[number + 1][0] if number + 1 < len(spans) else len(text)
+        said = " ".join(text[start:end].split())
+        marks = [one for one in answer.marks if start <= one.start < after]
+        numbers = tuple(dict.fromkeys(one for mark in marks for one in mark.numbers))
+        if key := " ".join(words(said)):
+            broken = _broken(answer, number, edges) if quoted else ""
+            found.append(AnswerSentence(said, key, numbers, broken))
+    return found
+
+
+def _parts(text: str) -> Iterable[tuple[int, int]]:
+    start = 0
+    for part in text.split(BETWEEN_EXTRACTS):
+        yield start, start + len(part)
+        start += len(part) + len(BETWEEN_EXTRACTS)
+
+
+def _sentences(text: str) -> Iterable[tuple[int, int]]:
+    start = 0
+    for line in text.splitlines(keepends=True):
+        mark = _BEFORE_TEXT.match(line.lstrip())
+        begin = start + len(line) - len(line.lstrip()) + (mark.end() if mark else 0)
+        start += len(line)
+        yield from zip(*sentence_bounds(text, begin, start), strict=True)
+
+
+def _broken(answer: Answer, number: int, edges: Mapping[str, Edges]) -> str:
+    """What the extract of that number is cut inside of, as its chunk is."""
+    if number >= len(answer.citations):
+        return ""
+    citation = answer.citations[number]
+    hit = answer.hit_of(citation)
+    known = edges.get(citation.node_id)
+    if hit is None or known is None or hit.found is not hit.node or citation.start is None:
+        return ""
+    base, text = hit.node.start_char_idx or 0, hit.node.text
+    first, last = base + len(text) - len(text.lstrip()), base + len(text.rstrip())
+    begins = known.start if citation.start <= first else None
+    ends = known.end if (citation.end or 0) >= last else None
+    return ends or begins or ""
+
+
+def _whole_of(one: AnswerSentence, whole: Iterable[str]) -> str:
+    """The words of the sentence that this one is a piece of; its own where there is none."""
+    open_end = bool(one.broken) or not _CLOSED.search(one.text)
+    if len(one.key) < _FEWEST_LETTERS or not open_end:
+        return one.key
+    longer = (key for key in whole if key != one.key)
+    return next(
+        (key for key in longer if key.startswith(one.key) or key.endswith(one.key)), one.key
+    )
+
+
+def _headline(sentences: Sequence[SharedSentence], names: Sequence[str]) -> str:
+    if len(names) < 2:  # noqa: PLR2004 - one answer differs from none
+        return ""
+    said = {name: frozenset(one.key for one in sentences if name in one.said) for name in names}
+    common = [one for one in sentences if len(one.said) == len(names)]
+    most, agreeing = Counter(said.values()).most_common(1)[0]
+    remarks = [f"{title_of(name)} is cut off in mid-{kind}" for name, kind in _breaks(sentences)]
+    if agreeing == len(names):
+        return _line(f"{all_of(agreeing)} answers agree", remarks)
+    if agreeing > 1:
+        remarks += [
+            f"{title_of(name)} {_against(said[name], most)}" for name in names if said[name] != most
+        ]
+        return _line(f"{agreeing} of {len(names)} answers agree", remarks)
+    if common:
+        shared = count(len(common), "sentence")
+        remarks += [
+            f"{title_of(name)} adds {len(own)}"
+            for name in names
+            if (own := said[name] - {one.key for one in common})
+        ]
+        return _line(f"All {len(names)} answers hold the same {shared}", remarks)
+    return _line(f"No sentence is in {all_of(len(names)).lower()} answers", remarks)
+
+
+def all_of(number: int) -> str:
+    """`Both`, `All 3`."""
+    return "Both" if number == 2 else f"All {number}"  # noqa: PLR2004 - as the word says
+
+
+def _breaks(sentences: Iterable[SharedSentence]) -> list[tuple[str, str]]:
+    """The columns that break off, each once, with what they break off in."""
+    found: dict[str, str] = {}
+    for sentence in sentences:
+        for name in sentence.broken:
+            found.setdefault(name, sentence.said[name].broken)
+    return list(found.items())
+
+
+def _against(own: frozenset[str], most: frozenset[str]) -> str:
+    more, less = len(own - most), len(most - own)
+    if not own & most:
+        return "says something else"
+    parts = [f"adds {count(more, 'sentence')}"] if more else []
+    parts += [f"leaves out {less if more else count(less, 'sentence')}"] if less else []
+    return " and ".join(parts)
+
+
+def _line(first: str, remarks: Sequence[str]) -> str:
+    return "; ".join([first, *remarks]) + "."

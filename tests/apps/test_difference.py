@@ -1,0 +1,127 @@
+"""What answers have in common: each sentence once, who says it, and who breaks off in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.apps.tabs.compare.diff import difference
+from rag_nodes.apps.tabs.compare.tab import history
+from rag_nodes.apps.visitors.turns import Turn
+from rag_nodes.text.edges import Edges
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rag_nodes.apps.tabs.compare.diff import Difference
+    from rag_nodes.compare import Column, ComparisonReport
+
+RAIN, SNOW, WIND = "It rained all day.", "Snow fell at night.", "The wind was from the east."
+
+
+@pytest.fixture
+def compared(make_column: Callable[..., Column]) -> Callable[..., Difference]:
+    """The difference of answers, each the sentences it quotes."""
+
+    def compare(*answers: tuple[str, ...], kind: str = "extract") -> Difference:
+        names = ("fixed", "heading", "semantic", "recursive")[: len(answers)]
+        between = "\n\n" if kind == "extract" else " "
+        columns = [
+            make_column(
+                name=name,
+                text=between.join(f"{one} [Source {n}]" for n, one in enumerate(said, start=1)),
+                kind=kind,
+            )
+            for name, said in zip(names, answers, strict=True)
+        ]
+        return difference({one.name: one.answer for one in columns if one.answer}, {})
+
+    return compare
+
+
+def _said(found: Difference) -> dict[str, list[str]]:
+    return {one.text: list(one.said) for one in found.sentences}
+
+
+@pytest.mark.parametrize("kind", ["extract", "generated"])
+def test_a_sentence_of_several_answers_is_there_once_with_all_who_say_it(
+    compared: Callable[..., Difference], kind: str
+) -> None:
+    found = compared((RAIN, SNOW), (SNOW,), (WIND, RAIN), kind=kind)
+    assert _said(found) == {
+        RAIN: ["fixed", "semantic"],
+        SNOW: ["fixed", "heading"],
+        WIND: ["semantic"],
+    }
+    assert "Source" not in "".join(_said(found))
+
+
+@pytest.mark.parametrize(
+    ("answers", "headline"),
+    [
+        ([(RAIN,)], ""),
+        ([(RAIN,), (RAIN,)], "Both answers agree."),
+        ([(RAIN, SNOW), (SNOW, RAIN), (RAIN, SNOW)], "All 3 answers agree."),
+        (
+            [(RAIN,), (RAIN,), (RAIN, SNOW), (WIND,)],
+            "2 of 4 answers agree; Semantic adds 1 sentence; Recursive says something else.",
+        ),
+        (
+            [(RAIN, SNOW), (RAIN, SNOW), (RAIN,)],
+            "2 of 3 answers agree; Semantic leaves out 1 sentence.",
+        ),
+        (
+            [(RAIN, SNOW), (RAIN, WIND), (RAIN,)],
+            "All 3 answers hold the same 1 sentence; Fixed size adds 1; Heading hierarchy adds 1.",
+        ),
+        ([(RAIN,), (SNOW,)], "No sentence is in both answers."),
+        (
+            [(RAIN,), (RAIN,), (RAIN,), ("It rained all d",)],
+            "All 4 answers agree; Recursive is cut off in mid-sentence.",
+        ),
+    ],
+)
+def test_one_line_says_what_differs(
+    compared: Callable[..., Difference], answers: list[tuple[str, ...]], headline: str
+) -> None:
+    assert compared(*answers).headline == headline
+
+
+def test_a_quotation_that_breaks_off_counts_as_its_whole_sentence(
+    compared: Callable[..., Difference],
+) -> None:
+    [one] = compared(("It rained all d",), (RAIN,)).sentences
+    assert (one.text, one.broken) == (RAIN, ["fixed"])
+    assert len(compared(("It rained all d",), (RAIN,), kind="generated").sentences) == 2
+
+
+def test_a_quotation_at_the_edge_of_a_chunk_is_broken_where_the_chunk_is(
+    make_column: Callable[..., Column],
+) -> None:
+    chunk = "The roof leaks. It rained and the sto"
+    cut = make_column(chunk=chunk, quote="It rained and the sto", text="It rained and the sto [1]")
+    assert cut.answer
+    node = cut.answer.hits[0].node.node_id
+    [one] = difference({"fixed": cut.answer}, {node: Edges(end="word")}).sentences
+    assert one.said["fixed"].broken == "word"
+    [one] = difference({"fixed": cut.answer}, {node: Edges(start="word")}).sentences
+    assert one.said["fixed"].broken == ""
+
+
+def test_the_page_shows_shared_sentences_once_and_whose_the_others_are(
+    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
+) -> None:
+    columns = (
+        make_column(name="fixed", text=f"{RAIN} [Source 1]"),
+        make_column(name="heading", text=f"{RAIN} [Source 1]\n\n{SNOW} [Source 1]"),
+        make_column(name="semantic", kind="nothing", text="Nothing answers this."),
+    )
+    report = make_report(*columns)
+    html = history([Turn(1, "Why?", report, None, None)], ready=True)
+    shown = html[html.index("rn-statements") : html.index("</ul>")]
+    assert shown.count(RAIN) == 1
+    assert "Both say" in shown
+    assert "Only Heading hierarchy" in shown
+    assert "Source" not in shown
+    assert "Semantic found no answer." in html
