@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag_nodes.evaluation.checks import mean_leakage
 from rag_nodes.evaluation.decision import alone, decision_of, likely
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import EvaluationReport, ReportDecision, Row
@@ -139,7 +138,6 @@ def _described(dataset: Dataset) -> dict[str, Any]:
         "unaccepted": dataset.unaccepted,
         "repeated": dataset.repeated,
         "probed": dataset.probed,
-        "overlap": mean_leakage(dataset),
         "unplaced": [asdict(one) for one in dataset.unplaced],
         "left_out": dict(dataset.left_out),
     }

@@ -72,11 +72,12 @@ def check_dataset(dataset: Dataset) -> Check:
     ]
     for question, share in zip(dataset.questions, shares, strict=True):
         concerns += _of_one(question, share, dataset)
+    known = [share for share in shares if share is not None]
     return Check(
         questions=len(dataset.questions),
         documents=len(dataset.documents),
         drafts=sum(question.draft for question in dataset.questions),
-        leakage=_mean(shares),
+        leakage=sum(known) / len(known) if known else 0.0,
         concerns=tuple(concerns),
     )
 
@@ -88,16 +89,6 @@ def leakage(question: Question, dataset: Dataset) -> float | None:
         return None
     gold = " ".join(dataset.quote(passage) for passage in question.gold[0])
     return len(asked & set(content_words(gold))) / len(asked)
-
-
-def mean_leakage(dataset: Dataset) -> float:
-    """Mean share of the questions' content words that their gold has too."""
-    return _mean([leakage(question, dataset) for question in dataset.questions])
-
-
-def _mean(shares: Sequence[float | None]) -> float:
-    known = [share for share in shares if share is not None]
-    return sum(known) / len(known) if known else 0.0
 
 
 def _duplicates(questions: Sequence[Question]) -> Iterator[Concern]:

@@ -21,20 +21,22 @@ from rag_nodes.query.locations import document_of, span_of
 from rag_nodes.query.reading import passage_of
 from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.query.sentences import Sentences
-from rag_nodes.store import parser_collection
+from rag_nodes.store import Store, parser_collection
+from rag_nodes.store.queries import best_of, nodes_in
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.transforms import vector_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llama_index.core.schema import BaseNode
+    from llama_index.core.schema import BaseNode, TextNode
 
     from rag_nodes.evaluation.columns import Variant
     from rag_nodes.evaluation.dataset import Question
     from rag_nodes.evaluation.measuring import Recipe
     from rag_nodes.query import QueryOptions
-    from rag_nodes.store import Hit, Store
+    from rag_nodes.store import Hit
+    from rag_nodes.store.queries import Query
     from rag_nodes.text.filling import Ranked
 
 _CORPUS = "evaluation"
@@ -73,6 +75,25 @@ class Cost:
     outdated: int = 0
 
 
+class _ReadOnce(Store):
+    """The same store, whose chunks are read once: most are found for many questions."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store.engine)
+        self._nodes: dict[str, TextNode] = {}
+
+    def find(self, collection: str, query: Query) -> list[Hit]:
+        """As `Store.find`."""
+
+        def read(ids: Sequence[str]) -> dict[str, TextNode]:
+            missing = [one for one in ids if one not in self._nodes]
+            if missing:
+                self._nodes |= nodes_in(self.engine, collection, missing)
+            return {one: self._nodes[one] for one in ids if one in self._nodes}
+
+        return best_of(self.engine, collection, query, self._told, read)
+
+
 class Index:
     """One variant in a store; what was put there for it is gone with `close`.
 
@@ -100,6 +121,8 @@ class Index:
             assert isinstance(parser, SpanNodeParser)  # noqa: S101 -- for the type checker
             self.collection = parser_collection(_CORPUS, parser, recipe.known.embedding_name)
             nodes, counts = self._ingested(variant.name, parser), parser.tokenizer
+            if self.options.rerank is None:  # which may change the chunks it is handed
+                self._store = _ReadOnce(recipe.room)
         leaves = leaf_nodes(nodes)
         self.chunks = ChunkMap.of((document_of(node), span_of(node)) for node in leaves)
         self.statistics: ChunkStatistics = chunk_statistics(token_counts(nodes, counts))

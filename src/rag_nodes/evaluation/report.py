@@ -198,8 +198,7 @@ class EvaluationReport:
     Attributes:
         dataset: name, fingerprint, numbers of documents, questions, drafts, unaccepted (drafts
             that were left out) and repeated (questions that were, as they ask the same as others),
-            overlap (mean share of the questions' content words in their gold), probed (see
-            `Dataset`), and what could not be placed.
+            probed (see `Dataset`), and what could not be placed.
         settings: everything that has to be equal to get the same numbers.
         documents: id, name and characters of each.
         questions: id, text, kind, gold places and quotes of each.

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from rag_nodes.store.engine import Engine, EngineCollection, Point
     from rag_nodes.store.fusion import Scores
 
+    Nodes = Callable[[Sequence[str]], dict[str, TextNode]]
+
 SearchMode = Literal["hybrid", "dense", "sparse"]
 """By meaning and words, by meaning only, or by words only."""
 
@@ -222,22 +224,26 @@ _PAGE = 1000
 """Points read or deleted together."""
 
 
-def best_of(engine: Engine, collection: str, query: Query, told: set[str]) -> list[Hit]:
+def best_of(
+    engine: Engine, collection: str, query: Query, told: set[str], nodes: Nodes | None = None
+) -> list[Hit]:
     """The best chunks for a question; errors are those of `Store.search`.
 
-    `told` are collections without BM25 vectors of ours of which the log says so already.
+    `told` are collections without BM25 vectors of ours of which the log says so already; `nodes`
+    reads chunks in place of `nodes_in`.
     """
+    read = nodes or (lambda ids: nodes_in(engine, collection, ids))
     try:
-        return _best(engine, collection, query, told, remembered=True)
+        return _best(engine, collection, query, told, read, remembered=True)
     except StoreUnreachableError:
         raise
     except (StoreError, DimensionError):
         # Others may have dropped the collection and made another of that name.
-        return _best(engine, collection, query, told, remembered=False)
+        return _best(engine, collection, query, told, read, remembered=False)
 
 
 def _best(
-    engine: Engine, collection: str, query: Query, told: set[str], *, remembered: bool
+    engine: Engine, collection: str, query: Query, told: set[str], read: Nodes, *, remembered: bool
 ) -> list[Hit]:
     with engine.step(collection):
         there = there_in(engine, collection, remembered=remembered)
@@ -256,7 +262,7 @@ def _best(
         further = query.using != USUAL and scores.dense == {}
         if further and query.using not in names_in(engine, collection):
             raise _missing_vector(engine, collection, query.using)
-        return best_hits(query, scores, lambda ids: nodes_in(engine, collection, ids))
+        return best_hits(query, scores, read)
 
 
 def there_in(engine: Engine, collection: str, *, remembered: bool = True) -> EngineCollection:
