@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from llama_index.core.embeddings import MockEmbedding
-from plant import QUESTION
+from llama_index.core.schema import TextNode
+from plant import QUESTION, offline_models
+from store import qdrant_server
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import Models
 from rag_nodes.query import QueryOptions, RagNodesRetriever, ask
+from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
     from rag_nodes.store import Store
@@ -56,3 +59,13 @@ def test_an_answer_says_how_was_searched_and_embeds_nothing_without_need(
 def test_an_unknown_mode_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="choose hybrid, dense or sparse"):
         QueryOptions(mode="auto")  # type: ignore[arg-type]
+
+
+def test_whether_words_are_indexed_takes_a_server_one_request() -> None:
+    with qdrant_server.serve() as double, open_store(double.url) as served:
+        served.add("words", [TextNode(text="The pump is red.", embedding=[0.0, 1.0])])
+        double.requests.clear()
+        retriever = RagNodesRetriever(store=served, collection="words", models=offline_models())
+        assert retriever.retrieve("Which pump?")
+        asked = [one for one in double.requests if one.startswith("GET /collections/words")]
+        assert len(asked) <= 1

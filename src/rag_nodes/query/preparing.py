@@ -70,15 +70,14 @@ class QuestionVectors:
         self._lock = Lock()
         self._known: OrderedDict[tuple[str, str], tuple[float, list[float]]] = OrderedDict()
 
-    def get(self, models: Models, question: str, *, mode: SearchMode = "hybrid") -> QuestionVector:
-        """The vector of a question; none where the mode of search needs none.
+    def get(self, models: Models, question: str) -> QuestionVector:
+        """The vector of a question.
 
         Raises:
             ModelError: the embedding model failed.
             CredentialsError: its server refused the key.
         """
-        known = self._known_for(models, question, mode)
-        if known is not None:
+        if known := self._remembered(models, question):
             return known
         try:
             vector = models.embedding.get_query_embedding(question)
@@ -86,12 +85,9 @@ class QuestionVectors:
             raise _translated(error, models) from error
         return self._remember(models, question, vector)
 
-    async def aget(
-        self, models: Models, question: str, *, mode: SearchMode = "hybrid"
-    ) -> QuestionVector:
+    async def aget(self, models: Models, question: str) -> QuestionVector:
         """Like `get`, without blocking the event loop."""
-        known = self._known_for(models, question, mode)
-        if known is not None:
+        if known := self._remembered(models, question):
             return known
         try:
             vector = await models.embedding.aget_query_embedding(question)
@@ -99,14 +95,7 @@ class QuestionVectors:
             raise _translated(error, models) from error
         return self._remember(models, question, vector)
 
-    def _known_for(self, models: Models, question: str, mode: SearchMode) -> QuestionVector | None:
-        """What can be said without asking the model."""
-        if mode == "sparse":
-            return QuestionVector(None)
-        vector = self._remembered(models, question)
-        return None if vector is None else QuestionVector(vector, cached=True)
-
-    def _remembered(self, models: Models, question: str) -> list[float] | None:
+    def _remembered(self, models: Models, question: str) -> QuestionVector | None:
         key = (models.embedding_name, question)
         with self._lock:
             since, vector = self._known.get(key, (0.0, None))
@@ -116,7 +105,7 @@ class QuestionVectors:
                 del self._known[key]
                 return None
             self._known.move_to_end(key)
-            return vector
+            return QuestionVector(vector, cached=True)
 
     def _remember(self, models: Models, question: str, vector: list[float]) -> QuestionVector:
         if self._ttl > 0:

@@ -102,8 +102,8 @@ class RagNodesRetriever(BaseRetriever):
     @property
     def mode(self) -> SearchMode:
         """How the collection is searched, see `QueryOptions.mode`."""
-        has_words = self.store.has_words(self.collection)
         by_meaning = self.models.embeds_meaning
+        has_words = by_meaning or self.store.has_words(self.collection)
         return self.options.search_mode(by_meaning=by_meaning, has_words=has_words)
 
     def question_vector(self, question: str) -> QuestionVector:
@@ -112,11 +112,15 @@ class RagNodesRetriever(BaseRetriever):
         Raises:
             ModelError: the embedding model failed.
         """
-        return self.vectors.get(self.models, question, mode=self.mode)
+        if self.mode == "sparse":
+            return QuestionVector(None)
+        return self.vectors.get(self.models, question)
 
     async def aquestion_vector(self, question: str) -> QuestionVector:
         """Like `question_vector`, without blocking the event loop."""
-        return await self.vectors.aget(self.models, question, mode=self.mode)
+        if self.mode == "sparse":
+            return QuestionVector(None)
+        return await self.vectors.aget(self.models, question)
 
     @dispatcher.span
     def find(

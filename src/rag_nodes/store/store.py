@@ -310,7 +310,7 @@ class Store:
     def has_words(self, collection: str) -> bool:
         """Whether its words are indexed as they are now; True while it does not exist."""
         with self.engine.step(collection):
-            there = self.engine.collection(collection)
+            there = self.engine.collection(collection, remembered=True)
             return there is None or there.layout.sparse is not None
 
     def check_words(self, collection: str) -> None:
