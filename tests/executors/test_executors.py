@@ -20,6 +20,7 @@ from own_models import LettersEmbedding
 
 from rag_nodes.errors import CancelledError, ConfigurationError, EngineError
 from rag_nodes.executors import Executor, Inline, LostUnit, Pool, Ray
+from rag_nodes.executors import executor as executors
 from rag_nodes.processes import Interrupt, interruptible
 
 if TYPE_CHECKING:
@@ -172,7 +173,10 @@ def test_a_unit_is_not_blamed_for_a_process_that_had_died_before(
     assert list(pool.run(units.killed_once, recipe, [3])) == [(3, 3)]
 
 
-def test_processes_that_die_before_they_begin_end_the_run(processes: Executor) -> None:
+def test_processes_that_die_before_they_begin_end_the_run(
+    processes: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executors, "_BARREN", 0)  # each takes seconds to start on Ray
     with pytest.raises(EngineError, match=r"die before they begin \((exit code 3|lost by Ray)"):
         list(processes.run(units.twice, units.Unborn(), range(3)))
 
