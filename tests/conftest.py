@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,6 +52,15 @@ def _state_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _closed_clients() -> Iterator[None]:
+    """A client that nobody closed would be told of in a later test."""
+    yield
+    if module := sys.modules.get("memory_clients"):
+        while module.OPEN:
+            module.OPEN.pop().close()
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,8 @@ from llama_index.core.query_engine import CitationQueryEngine, CustomQueryEngine
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.vector_stores.qdrant import QdrantVectorStore
+from memory_clients import memory_client
 from plant import MANUAL, QUESTION
-from qdrant_client import QdrantClient
 
 from rag_nodes import Comparison, Filter, QueryOptions, get_embedding, get_parser
 from rag_nodes.columns import StoredCollection
@@ -51,7 +51,7 @@ def index(parser: Any = None, **options: Any) -> VectorStoreIndex:
 
 
 def stock_store(parser: Any = None) -> QdrantVectorStore:
-    store = QdrantVectorStore("theirs", client=QdrantClient(":memory:"), index_doc_id=False)
+    store = QdrantVectorStore("theirs", client=memory_client(), index_doc_id=False)
     index(parser, storage_context=StorageContext.from_defaults(vector_store=store))
     return store
 
@@ -101,7 +101,7 @@ def test_every_finder_gets_the_same_budget() -> None:
 
 def test_a_vector_store_of_ours_nodes_names_the_parser_that_cut_them() -> None:
     store, heading = (
-        QdrantVectorStore("h", client=QdrantClient(":memory:"), index_doc_id=False),
+        QdrantVectorStore("h", client=memory_client(), index_doc_id=False),
         get_parser("heading"),
     )
     pipeline = IngestionPipeline(
@@ -295,7 +295,7 @@ def test_a_vector_store_without_texts_is_refused_with_its_remedy() -> None:
     class Bare(QdrantVectorStore):
         stores_text: bool = False
 
-    bare = Bare("theirs", client=QdrantClient(":memory:"))
+    bare = Bare("theirs", client=memory_client())
     (column,) = ask({"mine": bare}).columns
     assert "give the VectorStoreIndex that knows them" in str(column.error)
 

@@ -13,7 +13,7 @@ from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.schema import BaseNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.vector_stores.qdrant import QdrantVectorStore
-from qdrant_client import QdrantClient
+from memory_clients import memory_client
 from stock_callers import EMBEDDING, EVERY_KIND, documents, plain, small
 
 from rag_nodes import build_pipeline, leaf_nodes
@@ -91,7 +91,7 @@ def test_a_saved_cache_and_docstore_are_loaded_and_do_their_work(
 
 @EVERY_KIND
 def test_a_stock_qdrant_store_holds_what_is_found_and_follows_changes(name: str) -> None:
-    store = QdrantVectorStore(name, client=QdrantClient(":memory:"), index_doc_id=False)
+    store = QdrantVectorStore(name, client=memory_client(), index_doc_id=False)
     pipeline = built(name, vector_store=store, docstore=SimpleDocumentStore())
     manual, notes = documents()
     pipeline.run(documents=[manual, notes])

@@ -11,7 +11,7 @@ from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.postprocessor import PrevNextNodePostprocessor
 from llama_index.core.schema import NodeWithScore
 from llama_index.vector_stores.qdrant import QdrantVectorStore
-from qdrant_client import QdrantClient
+from memory_clients import memory_client
 from stock_callers import EMBEDDING, EVERY_KIND, documents, plain, small
 
 from rag_nodes.errors import ConfigurationError
@@ -43,7 +43,7 @@ def test_an_index_made_of_documents_holds_the_nodes_of_the_parser(name: str) -> 
 
 @EVERY_KIND
 def test_an_index_on_qdrant_finds_nodes_as_they_were_cut(name: str) -> None:
-    store = QdrantVectorStore(name, client=QdrantClient(":memory:"), index_doc_id=False)
+    store = QdrantVectorStore(name, client=memory_client(), index_doc_id=False)
     context = StorageContext.from_defaults(vector_store=store)
     VectorStoreIndex.from_documents(
         documents(), storage_context=context, transformations=[small(name)]

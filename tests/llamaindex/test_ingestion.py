@@ -8,7 +8,7 @@ import pytest
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.vector_stores.qdrant import QdrantVectorStore
-from qdrant_client import QdrantClient
+from memory_clients import memory_client
 from stock_callers import EMBEDDING, EVERY_KIND, EveryPreset, documents, plain, small, text_nodes
 
 from rag_nodes.parsers import PRESETS
@@ -103,7 +103,7 @@ def test_ingesting_twice_without_a_docstore_adds_nothing(name: str) -> None:
 
 
 def qdrant(name: str) -> QdrantVectorStore:
-    return QdrantVectorStore(name, client=QdrantClient(":memory:"), index_doc_id=False)
+    return QdrantVectorStore(name, client=memory_client(), index_doc_id=False)
 
 
 def stored(store: QdrantVectorStore) -> dict[str, str]:

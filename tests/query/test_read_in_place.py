@@ -11,7 +11,7 @@ from llama_index.core.postprocessor import MetadataReplacementPostProcessor
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.vector_stores.qdrant import QdrantVectorStore
-from qdrant_client import QdrantClient
+from memory_clients import memory_client
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import (
@@ -222,7 +222,7 @@ def test_our_postprocessor_reads_parents_over_a_stock_index_on_qdrant(
     nodes = get_parser("parent-child", **PRESETS["parent-child"])([valves])
     docstore = SimpleDocumentStore()
     docstore.add_documents(nodes)
-    client = QdrantClient(":memory:")
+    client = memory_client()
     context = StorageContext.from_defaults(
         vector_store=QdrantVectorStore("stock", client=client, index_doc_id=False),
         docstore=docstore,

@@ -102,18 +102,20 @@ def _imported(
     from rag_nodes.store.server.models import layout_of
 
     file = folder / "collection" / name / "storage.sqlite"
+    # A copy made at once, so that the program it belongs to may write meanwhile.
+    rows = sqlite3.connect("", check_same_thread=False)
     try:
         told = {key: about.get(key) for key in ("vectors", "sparse_vectors")}
         params = CreateCollection(**told)
-        # At once, so that the program it belongs to may write meanwhile.
-        rows = sqlite3.connect("", check_same_thread=False)
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as theirs:
             theirs.backup(rows)
         [(total,)] = rows.execute("SELECT count(*) FROM points")
     except (sqlite3.Error, ValueError, AttributeError) as error:
+        rows.close()
         raise _unreadable(file, error) from error
-    layout, engine = layout_of(params, f"{folder}: collection {name!r}"), store.engine
+    engine = store.engine
     with closing(rows), engine.step(name):
+        layout = layout_of(params, f"{folder}: collection {name!r}")
         _make_room(name, store)
         engine.create(name, layout)
         made, done = engine.collection(name), 0

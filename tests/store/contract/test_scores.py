@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.schema import TextNode
-from qdrant_client import QdrantClient
+from memory_clients import memory_client
 from qdrant_client.http import models as rest
 
 from rag_nodes.store import Store, open_store
@@ -34,7 +34,7 @@ def nodes(make_node: Callable[..., TextNode]) -> list[TextNode]:
 
 def by_client(nodes: Sequence[TextNode], vector: Any, name: str) -> dict[str, float]:
     """What qdrant-client's local mode says, which no code of ours has a part in."""
-    client = QdrantClient(":memory:")
+    client = memory_client()
     size = len(nodes[0].get_embedding())
     client.create_collection(
         "c",
