@@ -35,6 +35,8 @@ BUDGET, SHORT = 1000, 200
 """Tokens that are read; of documents of XQuAD, which have about 1,000, the smaller number."""
 OURS = "recursive"
 """What the others are compared with."""
+STOCK = "LlamaIndex sentence as it comes"
+"""1,024 tokens, 200 of them shared."""
 
 
 def peers() -> dict[str, object]:
@@ -45,6 +47,7 @@ def peers() -> dict[str, object]:
         **found,
         "LlamaIndex sentence 100": SentenceSplitter(chunk_size=100, chunk_overlap=0),
         "LlamaIndex sentence 512": SentenceSplitter(chunk_size=512),
+        STOCK: SentenceSplitter(),
         "heading 200": get_parser("heading", chunk_size=200),
     }
 
@@ -54,6 +57,7 @@ def strategies() -> dict[str, object]:
     sized = {"unit": "tokens", "chunk_size": 200, "chunk_overlap": 0}
     return {
         OURS: get_parser("recursive", **sized),
+        STOCK: SentenceSplitter(),
         "LangChain recursive": langchain(200),
         "fixed": get_parser("fixed", **sized),
         "sentence": get_parser("sentence", **sized),
@@ -66,7 +70,7 @@ def strategies() -> dict[str, object]:
 def presets() -> dict[str, object]:
     """Presets as they come."""
     names = (OURS, "fixed", "token-overlap", "heading", "semantic", "auto")
-    return {name: get_parser(name) for name in names}
+    return {**{name: get_parser(name) for name in names}, STOCK: SentenceSplitter()}
 
 
 @dataclass(frozen=True)
