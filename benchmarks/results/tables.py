@@ -278,16 +278,14 @@ def lead() -> str:
     mean = summary.mean_gap(LADDER, peer, MAIN)
     questions = sum(len(summary.kept[part].questions) for part in summary.parts)
     said = (
-        f"*Share of the answer text within {MAIN:,} tokens, on [five labelled sets]"
-        f"(benchmarks/results.md) with {questions:,} questions, in percentage points against the "
-        "best size of each set (XQuAD, the encyclopaedia with its short articles: 200 tokens). "
-        "The thick line is sentence selection, on average over the sets; the band is their range. "
-        "All of it was measured with search by words (BM25), the default without a neural "
-        f"embedding. There sentence selection finds {mean.mean:.1f} percentage points more (95 % "
-        f"confidence interval {mean.low:.1f} to {mean.high:.1f}) than the best single setting of "
-        f"another package's splitter, {peer[1]}, on average over the sets and in documents like "
-        f"theirs. By themselves {here} of the five sets show a gain in their own documents, "
-        f"{ahead} also in documents like theirs, and {behind} a loss.*"
+        f"*No single chunk size is best. Share of the answer text within {MAIN:,} tokens of "
+        "context, in percentage points below the best size of each of "
+        f"[five labelled sets](benchmarks/results.md) ({questions:,} questions, BM25 search; "
+        "XQuAD with its short articles: 200 tokens). Thick line: sentence selection, mean; band: "
+        f"range. It finds {mean.mean:.1f} points (95 % CI {mean.low:.1f} to {mean.high:.1f}) more "
+        f"than the best single setting of another package, {peer[1]}, on average over the sets. "
+        f"By themselves {here} of the five sets show a gain in their own documents, {ahead} in "
+        f"documents like theirs, and {behind} a loss.*"
     )
     return fill(said, _WIDTH, break_on_hyphens=False)
 

@@ -87,7 +87,9 @@ def _value(option: Any) -> str:
     while get_origin(kind) not in (None, Literal):
         kind = next(one for one in get_args(kind) if one is not type(None))
     if choices := get_args(kind):
-        return "{" + ",".join(map(str, choices)) + "}"
+        return (
+            "{" + ",".join(sorted(map(str, choices))) + "}"
+        )  # their order hangs on who asked first
     return {int: "N", float: "X", Path: "PATH"}.get(kind, "TEXT")
 
 

@@ -44,7 +44,7 @@ class AppRequest(Request):
         default_factory=list
     )
     """Splitter of another package, or a preset file (.toml, .json), that visitors can choose
-    besides the presets, repeatable, as module:Class(option=value)."""
+    besides the presets, repeatable, as module:Class(n=9)."""
     behind_proxy: Annotated[str | None, Flag(metavar="ADDRESS")] = None
     """Believe X-Forwarded-For of the proxy at this address, such as 127.0.0.1."""
     budget: Annotated[int | None, Field(ge=1)] = None

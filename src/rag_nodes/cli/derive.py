@@ -47,6 +47,8 @@ _PANELS = {
     "ledger": "Store",
 }
 """Headings of settings."""
+_TYPED_AS = {int: "N", float: "X", str: "TEXT", Path: "PATH"}
+"""What stands for a value in help; help would name Python's types."""
 _STDIN = Path("-")
 _LINE_END = re.compile(r"(?<!\n)\n(?!\n|\s*[-*] )")
 
@@ -199,7 +201,7 @@ def _parameter(
         words += rf" [dim]\[default: {escape(default)}][/dim]"
     said: dict[str, Any] = {
         "help": words,
-        "metavar": flag.metavar or (name.upper() if flag.argument else None),
+        "metavar": flag.metavar or (name.upper() if flag.argument else _TYPED_AS.get(kind)),
         "show_default": False,
         **_range(field, kind),
     }
@@ -260,7 +262,7 @@ def _default_in_words(field: FieldInfo) -> str | None:
         return str(getattr(default, "label", None) or default)
     if isinstance(default, tuple | list):
         # A description says which parsers are meant.
-        return None if isinstance(default[0], BaseModel) else ",".join(map(str, default))
+        return None if isinstance(default[0], BaseModel) else ", ".join(map(str, default))
     return str(default) if not field.is_required() else None
 
 

@@ -37,8 +37,7 @@ SERVED: tuple[Surface, ...] = ("cli", "rest", "mcp")
 """Surfaces of what strangers may ask for, too."""
 GROUPS = {
     "questions": "Labelled questions: drafts, what is wrong with them, other formats.",
-    "store": "Whole stores: copied to a server and back, imported, and other names of what is "
-    "there.",
+    "store": "Copy a store to or from a Qdrant server, import a folder, manage aliases.",
 }
 """First words that several operations share, and what these are about."""
 
@@ -109,7 +108,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "compare",
         "comparing:compare",
-        "Ask the same question of the same documents cut in different ways.",
+        "Compare the answers of several parsers to one question.",
         examples=(
             'compare report.pdf --ask "Who approves a change?"',
             'compare a.md --ask "How?" -p heading -p fixed:chunk_size=500',
@@ -124,7 +123,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "evaluate",
         "measuring:evaluate",
-        "Find out which way of cutting finds the answers to your questions, and by how much.",
+        "Measure which chunking strategy finds the answers to your questions, and by how much.",
         examples=(
             "evaluate docs/ --questions questions.csv --html report.html",
             "evaluate docs/ --questions q.csv -p recursive -p 'my.module:Splitter(size=9)'",
@@ -139,7 +138,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "recommend",
         "measuring:recommend",
-        "Find the parser and size to take for your documents, or hear that nothing can tell.",
+        "Find the parser and chunk size to use for your documents.",
         examples=(
             "recommend docs/ --questions questions.csv",
             "recommend docs/ --questions q.csv -p heading -p recursive --sizes 150,300,600",
@@ -153,7 +152,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "ingest",
         "ingesting:ingest",
-        "Read documents, cut them, and store the chunks.",
+        "Read, split, embed and store documents.",
         examples=(
             "ingest report.pdf manual.md --parser heading",
             "ingest docs/ -p semantic -p fixed --store http://localhost:6333",
@@ -199,7 +198,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "remove",
         "stored:remove",
-        "Take documents out of every collection of the corpus.",
+        "Remove documents from every collection of the corpus.",
         examples=("remove docs/old.pdf", "remove old.pdf --dry-run"),
         usual=("dry_run", "corpus", "store"),
         settings=(*STORE, "ledger", "corpus"),
@@ -207,7 +206,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "clear",
         "stored:clear",
-        "Delete all that is stored of a corpus, or what one parser cut of it.",
+        "Delete a corpus, or the chunks that one parser made of it.",
         examples=("clear --corpus contracts --yes", "clear --parser fixed:chunk_size=500 --yes"),
         usual=("parser", "yes", "corpus", "store"),
         settings=(*STORE, "ledger", "corpus"),
@@ -215,7 +214,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "doctor",
         "stored:doctor",
-        "Look for what is torn, foreign, orphaned or about to fail in a store, with the remedy.",
+        "Check a store for damage and suggest fixes.",
         examples=("doctor", "doctor --repair --store http://localhost:6333"),
         usual=("repair", "store"),
         settings=(*STORE, "ledger"),
@@ -223,14 +222,14 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "read",
         "reading:read",
-        "Show what was understood of documents: pages, headings, tables, links, warnings.",
+        "Show what was read from documents: pages, headings, tables, links, warnings.",
         examples=("read report.pdf", "read report.pdf --markdown"),
         usual=("markdown",),
     ),
     Operation(
         "chunk",
         "chunking:chunk",
-        "Show how a parser cuts a document: offsets, pages, tokens, headings.",
+        "Show how a parser splits a document: offsets, pages, tokens, headings.",
         examples=(
             "chunk manual.md --parser heading",
             "chunk report.pdf -p fixed:chunk_size=500 --full",
@@ -243,7 +242,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "docs",
         "crawls:docs",
-        "Cut a crawled documentation, at its headings or by any parser, check and summarise it.",
+        "Split, check and summarise a crawl of documentation.",
         examples=(
             "docs crawl.json chunks.json",
             "docs crawl.json chunks.jsonl --format jsonl --no-summaries",
@@ -294,7 +293,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "store push",
         "copying:push",
-        "Copy what is stored to a server, as it is: nothing is cut or embedded again.",
+        "Copy a store to a Qdrant server; nothing is split or embedded again.",
         examples=(
             "store push https://qdrant.example.com:6333 --store rag_nodes_data",
             "store push http://localhost:6333 --corpus contracts --json",
@@ -305,7 +304,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "store pull",
         "copying:pull",
-        "Copy what a server has into the store, as `push` does the other way.",
+        "Copy a store back from a Qdrant server.",
         examples=("store pull https://qdrant.example.com:6333 --store copy",),
         usual=("collections", "all", "prune", "corpus", "store"),
         settings=(*STORE, "ledger", "corpus"),

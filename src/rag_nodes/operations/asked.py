@@ -96,8 +96,8 @@ class LabelledQuestions(OfText):
     questions: Questions = None
     """Labelled questions; null for those of the file that was sent before."""
     answers: Annotated[Literal["sentence", "paragraph", "page"] | None, OWNER] = None
-    """Without --questions: how long what people look for mostly is. Parsers are ranked by keywords
-    of passages of that length, which is likely and no more."""
+    """Without --questions: rank by keywords of passages of this length, that of the usual
+    answer. The result is likely, never significant."""
 
 
 def labels_of(questions: Sequence[LabelledQuestion] | None) -> Labels | None:

@@ -35,8 +35,8 @@ class AskRequest(Searching, OfText):
     """Answer a question from documents, with citations.
 
     On the command line these are stored already: the parser, its options, the corpus and the
-    embedding model must be those of the ingest. Where no parser is named, a corpus that one preset
-    alone has cut is asked by that one.
+    embedding model must be those of the ingest. A corpus that a single preset made
+    is searched by that preset.
     """
 
     question: Annotated[Question, Flag(argument=True, stdin="text")]
@@ -45,17 +45,16 @@ class AskRequest(Searching, OfText):
         Parser | None,
         AS_PARSER,
         Field(
-            description=f"How the documents are cut: {PARSER_NAMES}; by default {DEFAULT_PARSER}, "
-            "or the one preset that the corpus was cut by."
+            description=f"Parser of the ingest: {PARSER_NAMES}; by default {DEFAULT_PARSER}, "
+            "or the one preset that made the corpus."
         ),
     ] = None
     set: Changes = Field(default_factory=dict)
     """Change an option of the parser, repeatable."""
     alias: Annotated[str | None, OWNER, Flag(metavar="NAME")] = None
-    """Ask what an alias means, instead of naming parser and corpus; see `store alias`."""
+    """Search the collection of this alias, instead of naming parser and corpus."""
     vector: Literal["heading", "plain", "summary", "context"] | None = None
-    """Search by this embedding of the chunks: with the headings above them (heading, the default),
-    of their text alone (plain), or behind what was written about each when it was stored."""
+    """Named vector to search: heading (the default), plain, summary or context."""
     chunks: Annotated[int, OWNER, Field(ge=0)] = 3
     """Chunks to show."""
 

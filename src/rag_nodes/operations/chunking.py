@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class ChunkRequest(OfText):
-    """Show how a parser cuts a document: offsets, pages, tokens, headings."""
+    """Show how a parser splits a document: offsets, pages, tokens, headings."""
 
     file: Annotated[Path | None, OWNER, Flag(argument=True, required=True, stdin="text")] = None
     """A PDF, DOCX, HTML, Markdown, CSV or text file; - for a text from standard input."""

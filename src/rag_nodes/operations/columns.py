@@ -31,8 +31,8 @@ class Judged(Request):
     panel: ClassVar[str] = "Whether the answers are good"
 
     judge: Annotated[int, OWNER, Field(ge=0), Flag(metavar="N")] = 0
-    """Questions that the LLM answers from what each column read at the middle budget, and a judge
-    grades; 0 for none. Costs requests."""
+    """Questions that the LLM answers from each column's context, and a judge grades; 0 for
+    none. Costs requests."""
     judge_model: Annotated[str | None, OWNER] = None
     """Who judges: a chat model's name, as for --llm-model, or the import path of an LLM of
     LlamaIndex, as for --llm. The LLM that answers where none is named."""
@@ -51,7 +51,7 @@ class Gated(Request):
     """Exit with 4 where a column fell below this run, and with 5 where the questions cannot exclude
     a drop of --tolerance."""
     tolerance: Annotated[float, OWNER, Field(ge=0, le=1)] = 0.05
-    """A drop below --baseline that is surely smaller holds, as a share from 0 to 1."""
+    """Largest drop below --baseline that passes, from 0 to 1."""
     fail_under: Annotated[list[str], OWNER, Flag(metavar="MEASURE=VALUE")] = Field(
         default_factory=list
     )

@@ -37,7 +37,7 @@ Question = Annotated[str, Field(min_length=1), visitors(max_length=MOST_QUESTION
 
 
 class CompareRequest(Searching, OfText):
-    """Ask the same question of the same documents cut in different ways.
+    """Compare the answers of several parsers to one question.
 
     Nothing is kept, unless --store, the environment or rag_nodes.toml names a store.
     """
@@ -59,15 +59,13 @@ class CompareRequest(Searching, OfText):
     equal_size: Annotated[
         int | None, Field(ge=1), visitors(ge=LEAST_CHUNK, le=LARGEST), Flag(metavar="TOKENS")
     ] = None
-    """Tokens of a chunk on average, the same for each parser, found on the first documents; the
-    parsers' own sizes by default."""
+    """Mean chunk size in tokens, the same for every parser; the parsers' own sizes by default."""
     vector: Annotated[
         list[Literal["heading", "plain", "summary", "context"]],
         visitors(max_length=1),
         Flag(metavar="NAME"),
     ] = Field(default_factory=list)
-    """By which embedding of the chunks is searched: with the headings above them (heading, the
-    default), their text alone (plain), or behind what is written about each (summary, context).
+    """Named vector to search: heading (the default), plain, summary or context.
     Repeatable: every column is then asked by each."""
     chunks: Annotated[int, OWNER, Field(ge=0)] = 3
     """Chunks to show of each parser."""

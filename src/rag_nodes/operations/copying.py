@@ -35,7 +35,7 @@ class _Copy(Request):
 
 
 class PushRequest(_Copy):
-    """Copy what is stored to a server, as it is: nothing is cut or embedded again.
+    """Copy a store to a Qdrant server; nothing is split or embedded again.
 
     Points that are there already are not sent again, so that a run which was interrupted goes on
     when it is repeated. Of documents that changed, the former chunks are deleted there when the new
@@ -48,7 +48,7 @@ class PushRequest(_Copy):
 
 
 class PullRequest(_Copy):
-    """Copy what a server has into the store, as `push` does the other way."""
+    """Copy a store back from a Qdrant server."""
 
     source: Annotated[str, OWNER, Flag(argument=True)]
     """URL of a Qdrant server, or another folder."""

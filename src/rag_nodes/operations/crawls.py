@@ -34,7 +34,7 @@ class Summarised(Request):
     panel: ClassVar[str] = "Summaries"
 
     summaries: bool = True
-    """By the LLM, or quoted from the text."""
+    """Summaries by the LLM, or quoted from the text."""
     summary_tokens: Annotated[int, Field(ge=16)] = 150
     """Tokens of a summary."""
     knowledge_base: str = ""
@@ -48,7 +48,7 @@ class Summarised(Request):
 
 
 class DocsRequest(Summarised):
-    """Cut a crawled documentation, at its headings or by any parser, check and summarise it.
+    """Split, check and summarise a crawl of documentation.
 
     OUTPUT appears when all of it is written; statistics and findings go to OUTPUT.report.json.
     """
@@ -67,8 +67,7 @@ class DocsRequest(Summarised):
     min_tokens: int | None = None
     """Shorter sections join a neighbour, where the parser knows that; 100 by default."""
     overlap: Annotated[int | None, Field(ge=0)] = None
-    """What neighbouring chunks share, counted as the parser counts; by default what the parser
-    says, which is nothing at headings."""
+    """Overlap of neighbouring chunks, in the parser's unit; the parser's own by default."""
     format: Literal["documentation", "links", "tokens", "web", "jsonl"] = "documentation"
     """Shape of the output."""
     workers: Annotated[int | None, Field(ge=1)] = None

@@ -33,7 +33,7 @@ ASSIGNMENT = "OPTION=VALUE"
 PARSER_NAMES = ", ".join(parser_names())
 """All presets, for descriptions."""
 FOREIGN = (
-    "Or a splitter of another package, as module:Class(option=value); or a preset file (.toml, "
+    "Or a splitter of another package, as module:Class(n=9); or a preset file (.toml, "
     ".json), as `recommend --save` writes it."
 )
 """What else can be typed in the place of a preset."""
@@ -267,11 +267,11 @@ class Finding(Request):
     similarity_cutoff: Annotated[float | None, Field(ge=-1, le=1, allow_inf_nan=False)] = None
     """Leave out chunks of a lower cosine similarity, from -1 to 1."""
     mode: Literal["hybrid", "dense", "sparse"] | None = None
-    """Search by words only (sparse, the default without a neural embedding model), by meaning only
-    (dense) or by both (hybrid, the default with one)."""
+    """Sparse search (BM25, the default without a neural embedding model), dense search of
+    embeddings, or both fused (hybrid, the default with one)."""
     expand: Literal["auto", "none", "neighbours"] | None = None
-    """Read around what is found: the window or parent that the parser made (auto, the default),
-    nothing, or the chunks before and after."""
+    """Context expansion: the window or parent that the parser made (auto, the default), nothing
+    (none), or the chunks before and after (neighbours)."""
     filter: Annotated[
         SearchFilter | None,
         BeforeValidator(search_filter, json_schema_input_type=SearchFilter | None),
@@ -292,18 +292,16 @@ class Searching(Finding):
     )
 
     budget: Annotated[int | None, Field(ge=1), visitors(le=LARGEST)] = None
-    """Tokens of context, the same for each parser; where nothing is said as the settings say, which
-    is 1500."""
+    """Tokens of context, the same for each parser; 1500 by default."""
     top_k: Annotated[int | None, Field(ge=1), visitors(le=100)] = None
     """Chunks per parser instead of a budget of tokens."""
     answer_preset: Literal["workbench", "crawl", "pdf-qa"] | None = None
-    """Answer as a source document says; other options and settings win over it."""
+    """Model, temperature and limits of a preset; other options and settings win over it."""
     granularity: Literal["sentences", "chunks"] | None = None
-    """Read the sentences that answer, out of what is found and what stands beside it (sentences),
-    or whole chunks as they are found (chunks). Comparisons of parsers read chunks, as where top_k
-    is given; else sentences are read."""
+    """Context: the sentences that match best (sentences), or whole chunks in rank order
+    (chunks). Comparisons, and searches with top_k, use chunks by default, all others sentences."""
     retrieval_only: bool = False
-    """Show what is found and answer nothing."""
+    """Show the retrieved chunks, without an answer."""
 
 
 class OfText(Request):

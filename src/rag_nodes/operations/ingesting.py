@@ -41,7 +41,7 @@ _NONE = "none"
 
 
 class IngestRequest(Working):
-    """Read documents, cut them, and store the chunks.
+    """Read, split, embed and store documents.
 
     Running it again adds nothing, and opens no file that did not change; a changed file replaces
     its chunks.
@@ -57,18 +57,17 @@ class IngestRequest(Working):
     set: Changes = Field(default_factory=dict)
     """Change an option of every chosen parser that has it, repeatable."""
     vector: Annotated[list[str], Flag(metavar="NAME")] = Field(default_factory=list)
-    """Embed the chunks in a further way as well, repeatable: their text alone (plain), or behind
-    what is written about each, a summary or where in its document it belongs (context, which needs
-    an LLM). With the headings above them (heading) they always are. Later ingests keep up to date
-    what is stored, named or not; none stops that."""
+    """Store an additional named vector per chunk, repeatable: plain (text alone), summary, or
+    context (needs an LLM); heading is always stored. Later ingests keep stored ones up to date;
+    none stops that."""
     alias: Annotated[str | None, Flag(metavar="NAME")] = None
-    """When all is stored, have this alias mean it; see `store alias`. For one parser."""
+    """Point this alias to the collection when all is stored; see `store alias`. For one parser."""
     shard: Annotated[str | None, Flag(metavar="I/N")] = None
     """Only every N-th file or so, by a hash of its path below PATH: for schedulers that start N
     runs, of 1/N to N/N, against one server or into N folders."""
     prune: bool = False
-    """Remove what is gone from PATH: documents of files that were deleted or emptied, and pages
-    that a crawl has no more. Refused where PATH is missing or has none left."""
+    """Remove documents of files, and pages of crawls, that are gone from PATH. Refused where
+    PATH is missing or has none left."""
     ttl: Annotated[float, Field(ge=0), Flag(metavar="HOURS")] = WEB_HOURS
     """When pages of a crawl are due again though its file did not change; 0 for never."""
     dry_run: bool = False

@@ -109,8 +109,8 @@ class DraftRequest(ByModel):
 
     Instructions and references give 30 to 150, reports 1 to 10, speech none; kinds take turns. In
     OUTPUT each has "draft": true, and drafts choose no parser and pass no gate. Accept a question
-    by setting its "draft" to false, or in the tab Questions of the app; throw out what nobody would
-    ask, and write what is missed.
+    by setting its "draft" to false, by `questions review`, or in the app; throw out what nobody
+    would ask, and write what is missed.
 
     With --llm a model writes them; each is kept only where its quote stands in the text, and where
     the model finds the answer there and in none of the passages closest to it. That takes two
@@ -129,7 +129,9 @@ class DraftRequest(ByModel):
     """File for the drafts, as JSON."""
     count: Annotated[int, Field(ge=1)] = 40
     """Questions at most; short documents give fewer."""
-    kinds: Annotated[str, Flag(metavar="KIND[,KIND...]")] = "asked,howto,definition,number,table"
+    kinds: Annotated[str, Flag(metavar="KIND[,KIND...]")] = (
+        "asked, howto, definition, number, table"
+    )
     """Of which places: asked (headings that are questions), howto (headings that say what is done),
     definition, number (of days), table (rows that explain a name), phrase (headings as one would
     search for them)."""

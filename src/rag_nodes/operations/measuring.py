@@ -67,8 +67,7 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
     """What `evaluate` and `recommend` share."""
 
     workers: Annotated[str | None, OWNER, Flag(metavar="N|auto")] = None
-    """Measure in so many processes, a row in each at a time; by default one for each core where
-    documents and rows are many and are embedded offline, and else in this process alone."""
+    """Worker processes, a row in each at a time; by default one for each core where that pays."""
     set: Changes = Field(default_factory=dict)
     """Change an option of every chosen parser that has it, repeatable."""
     budgets: Annotated[
@@ -78,18 +77,16 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
         _numbers("--budget"),
         Flag("--budget", metavar="N[,N...]", joined=True),
     ] = (500, 1000, 2000)
-    """Tokens of context, filled exactly by every row; the middle one decides, and at it misses are
-    explained."""
+    """Token budgets, filled exactly by every row; the middle one decides and explains misses."""
     sizes: Annotated[
         tuple[Annotated[int, Field(ge=1, le=10**9)], ...],
         visitors(max_length=MOST_NUMBERS),
         _numbers("--sizes"),
         Flag(metavar="N[,N...]", joined=True),
     ] = (100, 200, 400, 800)
-    """Sizes at which every parser is tried, in tokens; 0 for none."""
+    """Chunk sizes of the size curve, in tokens; 0 for none."""
     vector: Vectors = Field(default_factory=list)
-    """By which embedding of the chunks is searched: with the headings above them (heading, the
-    default), their text alone (plain), or behind what is written about each (summary, context).
+    """Named vector to search: heading (the default), plain, summary or context.
     Repeatable: every column is then asked by each."""
     own_document: bool = False
     """Search only the document that a question belongs to."""
@@ -100,10 +97,10 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
 
 
 class EvaluateRequest(Measuring, Judged, Gated):
-    """Find out which way of cutting finds the answers to your questions, and by how much.
+    """Measure which chunking strategy finds the answers to your questions, and by how much.
 
-    Every column reads the same number of tokens. Columns are compared at their own options, over a
-    curve of sizes, and at an equal mean size, so that you see what is size and what is strategy.
+    Every column gets the same token budget. Columns are compared at their default settings,
+    over a size curve, and at the same mean chunk size, which tells size from strategy.
 
     Without questions of your own, columns are ranked by keywords of passages as long as --answers
     says. Drafts that nobody has accepted show which answers are lost, but no column is compared by
@@ -117,21 +114,21 @@ class EvaluateRequest(Measuring, Judged, Gated):
         visitors(min_length=1, max_length=MOST_COLUMNS),
     ] = Field(default_factory=lambda: [ParserSpec(name=one) for one in COMPARED])
     collection: Annotated[list[str], OWNER, Flag(metavar="NAME")] = Field(default_factory=list)
-    """A collection of --store that is there already, as one more column; repeatable."""
+    """Existing collection of --store as one more column; repeatable."""
     column: Annotated[list[str], OWNER, Flag(metavar="NAME=MODULE:OBJECT")] = Field(
         default_factory=list
     )
     """A query engine, retriever, index or vector store of LlamaIndex, or a function that makes one,
     as it stands, as one more column; repeatable."""
     equal_size: Annotated[int, Field(ge=0), visitors(le=LARGEST), Flag(metavar="TOKENS")] = 200
-    """Mean tokens of a chunk at which parsers are compared; 0 for no such comparison."""
+    """Mean chunk size of the size-matched comparison, in tokens; 0 for none."""
     granularity: Literal["chunks", "sentences", "both"] | None = None
-    """Read whole chunks (chunks, the default), the sentences of them that answer (sentences), or
-    have every column read in both ways (both)."""
+    """Context: whole chunks (chunks, the default), selected sentences (sentences), or each
+    column measured with both (both)."""
 
 
 class RecommendRequest(Measuring):
-    """Find the parser and size to take for your documents, or hear that nothing can tell.
+    """Find the parser and chunk size to use for your documents.
 
     The short way to `evaluate`: each parser at each size, LlamaIndex's SentenceSplitter as it
     comes, and what `ingest` and `ask` do where nothing is said, all with the same questions and the
@@ -149,8 +146,8 @@ class RecommendRequest(Measuring):
         visitors(max_length=MOST_COLUMNS),
     ] = Field(default_factory=list)
     granularity: Literal["chunks", "sentences"] | None = None
-    """Read whole chunks or the sentences that answer; by default chunks, and sentences where the
-    preset `retrieval` is asked as it is."""
+    """Context: whole chunks or selected sentences; by default chunks, and sentences for the
+    preset `retrieval` as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ _LINK = re.compile(r"(?<!!)\[((?:[^\[\]\\\n]|\\.){1,500})\]\(([^()\s]{1,2000})\)
 
 
 class ReadRequest(Request):
-    """Show what was understood of documents: pages, headings, tables, links, warnings."""
+    """Show what was read from documents: pages, headings, tables, links, warnings."""
 
     files: Annotated[list[Path], Flag(metavar="FILE", argument=True, stdin="text")]
     """Files and folders; - for a text from standard input."""

@@ -20,14 +20,13 @@ class Saved(Request):
     """Files that a report is written to."""
 
     html: Annotated[Path | None, OWNER, Flag(metavar="FILE")] = None
-    """Write the report as one HTML file, with the places."""
+    """Write a self-contained HTML report."""
     output: Annotated[Path | None, OWNER, Flag(short="-o", metavar="FILE")] = None
     """Write the report as JSON, for --baseline later."""
     save: Annotated[Path | None, OWNER, Flag(metavar="FILE")] = None
-    """Write what is to be taken as a preset file (.toml, .json), which --parser of every command,
-    `app` and `load_preset` in Python read."""
+    """Write what to take as a preset file (.toml, .json) for --parser and `load_preset`."""
     export: Annotated[Path | None, OWNER, Flag(metavar="FILE")] = None
-    """Write a script that ingests and answers with what is to be taken."""
+    """Write a script that ingests and answers with what to take."""
 
 
 def check_files(request: Saved) -> None:

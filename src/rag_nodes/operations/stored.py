@@ -33,7 +33,7 @@ class OfParser(Request):
     """What one parser cut."""
 
     parser: Annotated[str, Flag("--parser", short="-p", metavar=PARSER_WORDS)] = ""
-    """Only what this parser cut: its class as `status` shows it, a preset with the options of the
+    """Only this parser's chunks: its class as `status` shows it, a preset with the options of the
     ingest, or the name of a collection."""
 
 
@@ -65,7 +65,7 @@ class ListRequest(OfParser):
 
 
 class RemoveRequest(Request):
-    """Take documents out of every collection of the corpus.
+    """Remove documents from every collection of the corpus.
 
     A path stands for all documents of that file or folder. What is still in a folder that is
     ingested again comes back with it; `ingest --prune` removes what is gone from a folder.
@@ -74,11 +74,11 @@ class RemoveRequest(Request):
     files: Annotated[list[str], OWNER, Flag(argument=True, metavar="FILE")]
     """Paths, URLs, names or ids, as `list` shows them."""
     dry_run: bool = False
-    """Say what would go and delete nothing."""
+    """Show what would be deleted, and delete nothing."""
 
 
 class ClearRequest(OfParser):
-    """Delete all that is stored of a corpus, or what one parser cut of it.
+    """Delete a corpus, or the chunks that one parser made of it.
 
     A collection that --parser names as `status` does is that of any corpus. Without --yes it says
     what would go, deletes nothing and ends with 2.
@@ -89,15 +89,15 @@ class ClearRequest(OfParser):
 
 
 class DoctorRequest(Request):
-    """Look for what is torn, foreign, orphaned or about to fail in a store, with the remedy.
+    """Check a store for damage and suggest fixes.
 
     Every collection is read document by document. Ends with 4 where something is wrong that was not
     mended, else with 0.
     """
 
     repair: bool = False
-    """Mend what can be mended without a loss: the ledger, and documents that are not whole, which
-    go so that the next ingest makes them anew."""
+    """Repair without loss: the ledger, and incomplete documents, which the next ingest stores
+    anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

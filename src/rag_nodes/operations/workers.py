@@ -17,8 +17,8 @@ class Working(Request):
     panel: ClassVar[str] = "Workers"
 
     workers: Annotated[str | None, OWNER, Flag(metavar="N|auto")] = None
-    """Work in so many processes; auto: one for each core. This process alone by default; with
-    --engine one for each core."""
+    """Worker processes; auto: one for each core. None by default; with --engine one for each
+    core."""
     engine: Annotated[Literal["processes", "ray"] | None, OWNER] = None
     """What the workers are: processes of this machine (the default), or tasks of Ray, which pay on
     several machines."""

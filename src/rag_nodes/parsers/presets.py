@@ -90,7 +90,7 @@ class Preset:
 
 
 _OURS = "rag_nodes.parsers."
-_SIZED = "{chunk_size} {unit} · {chunk_overlap} shared"
+_SIZED = "{chunk_size} {unit} · {chunk_overlap} overlap"
 _GROUPED = "percentile {breakpoint_percentile:g} · {min_chunk_size} to {chunk_size} tokens"
 _SECTIONS = "sections of {min_chunk_size} to {chunk_size} tokens"
 
@@ -127,7 +127,7 @@ PRESETS: dict[str, Preset] = {
             "fixed",
             f"{_OURS}fixed:FixedSizeNodeParser",
             "Fixed size",
-            "1000 characters, 200 shared, cut anywhere",
+            "1000 characters, 200 overlap, may split words",
             {"scale_by_script": True},
             headline=_SIZED,
             ranges=_CHARACTERS,
@@ -148,9 +148,9 @@ PRESETS: dict[str, Preset] = {
             "token-overlap",
             f"{_OURS}overlap:TokenOverlapNodeParser",
             "Token overlap",
-            "paragraphs packed to 750 tokens, 100 shared in whole sentences",
+            "paragraphs packed to 750 tokens, overlap 100 in whole sentences",
             sizes=(500, 1000),
-            headline="{chunk_size} tokens · {chunk_overlap} shared",
+            headline="{chunk_size} tokens · {chunk_overlap} overlap",
             ranges=(
                 OptionRange("chunk_size", "Chunk size, tokens", 50, 2000, 10),
                 OptionRange("chunk_overlap", "Overlap, tokens", 0, 500, 10),
@@ -160,7 +160,7 @@ PRESETS: dict[str, Preset] = {
             "web",
             f"{_OURS}heading:HeadingHierarchyNodeParser",
             "Web pages",
-            "pages up to 4000 tokens whole, longer ones by section, 200 shared",
+            "pages up to 4000 tokens whole, longer ones by section, overlap 200",
             WEB_PAGES,
             headline=_SECTIONS,
             ranges=(
@@ -174,7 +174,7 @@ PRESETS: dict[str, Preset] = {
             "semantic",
             f"{_OURS}semantic:SemanticNodeParser",
             "Semantic",
-            "sentences grouped by meaning, 64 to 512 tokens",
+            "sentences grouped by similarity, 64 to 512 tokens",
             headline=_GROUPED,
             ranges=(
                 *_TOPICS,
@@ -185,7 +185,7 @@ PRESETS: dict[str, Preset] = {
             "recursive",
             f"{_OURS}recursive:RecursiveNodeParser",
             "Recursive",
-            "paragraphs, lines, sentences, words: 1000 characters, 200 shared",
+            "paragraphs, lines, sentences, words: 1000 characters, 200 overlap",
             {"scale_by_script": True},
             headline=_SIZED,
             ranges=_CHARACTERS,
@@ -194,7 +194,7 @@ PRESETS: dict[str, Preset] = {
             DEFAULT_PARSER,
             f"{_OURS}recursive:RecursiveNodeParser",
             "Retrieval",
-            "200 tokens, none shared: best mean recall@1000 of seven sizes on five labelled sets",
+            "200 tokens, no overlap: best mean recall@1000 of seven sizes on five labelled sets",
             options={"unit": "tokens", "chunk_size": 200, "chunk_overlap": 0},
             headline=_SIZED,
             ranges=(
@@ -206,7 +206,7 @@ PRESETS: dict[str, Preset] = {
             "sentence",
             f"{_OURS}sentence:SentenceNodeParser",
             "Sentences",
-            "10 sentences, 2 shared",
+            "10 sentences, 2 overlap",
             headline=_SIZED,
             ranges=(
                 OptionRange("chunk_size", "Chunk size, sentences", 1, 50, 1),
@@ -217,7 +217,7 @@ PRESETS: dict[str, Preset] = {
             "pdf-qa",
             f"{_OURS}sentence:SentenceNodeParser",
             "PDF questions",
-            "whole sentences up to 500 characters, none shared",
+            "whole sentences up to 500 characters, no overlap",
             {"unit": "characters", "chunk_size": 500, "chunk_overlap": 0, "scale_by_script": True},
             headline=_SIZED,
             ranges=_CHARACTERS,
@@ -226,7 +226,7 @@ PRESETS: dict[str, Preset] = {
             "sentence-window",
             f"{_OURS}sentence:SentenceNodeParser",
             "Sentence window",
-            "one sentence to find, three on either side to read",
+            "embeds single sentences, reads three more on each side",
             {"chunk_size": 1, "chunk_overlap": 0, "window": 3},
             headline="{chunk_size} found · {window} on either side read",
             ranges=(
@@ -246,7 +246,7 @@ PRESETS: dict[str, Preset] = {
             "parent-child",
             f"{_OURS}parent_child:ParentChildNodeParser",
             "Parents and children",
-            "250 tokens to find, their section of up to 1500 to read",
+            "embeds 250 tokens, reads their section of up to 1500",
             headline="{child_options[chunk_size]} tokens found · {parent_options[chunk_size]} read",
             ranges=(
                 OptionRange("child_options.chunk_size", "Child to find, tokens", 50, 1000, 10),

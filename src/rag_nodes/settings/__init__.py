@@ -127,7 +127,7 @@ class Settings(BaseSettings):
     embedding of LlamaIndex by its import path, as module:Class; auto, the default: openai where a
     key is configured, else lexical."""
     embedding_options: dict[str, Any] = Field(default_factory=dict, repr=False)
-    """Options of that embedding's class, as model_name=nomic-embed-text. Keys are taken from the
+    """Options of that embedding's class, as dimensions=256. Keys are taken from the
     environment, where this is a JSON object."""
     embedding_model: str = Field("text-embedding-3-small", min_length=1)
     """Name of the OpenAI embedding model, or any name the server knows; text-embedding-3-small by
@@ -142,7 +142,7 @@ class Settings(BaseSettings):
     api_key: _Key = None
     """Key of the OpenAI or compatible server."""
     api_base: _Address = None
-    """Address of a server compatible with OpenAI, as http://localhost:8000/v1; OpenAI itself by
+    """Address of a server compatible with OpenAI, ending in /v1; OpenAI itself by
     default."""
     temperature: float = Field(0.2, ge=0, le=2)
     """Sampling temperature of the chat model; 0.2 by default."""

@@ -1,0 +1,75 @@
+"""What users read says things in the field's words; docs/reference/glossary.md has them."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from rag_nodes.cli.program import run
+from rag_nodes.operations import OPERATIONS
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BANNED = {
+    r"ways? of cutting": "chunking strategy",
+    r"cut (?:in different ways|anywhere)": "split; fixed-size",
+    r"(?:none|\d+|tokens|characters) shared\b": "overlap",
+    r"what is (?:found|read)\b": "retrieved nodes; context",
+    r"by meaning\b": "dense search; semantic",
+    r"search by words": "sparse search (BM25)",
+    r"further vectors": "named vectors",
+    r"(?:stands in front|written about a chunk)": "contextual prefix",
+    r"drawn anew": "bootstrap samples",
+    r"no difference (?:is )?shown": "no significant difference",
+    r"collection of its own": "separate collection",
+    r"\bspared\b(?!_)": "saved",
+    r"\b(?:books|ladder|the house|rooms|a door)\b": "no metaphors",
+    r"\bof the draws\b": "random seed",
+    r"\b(?:now|formerly) (?:it|they) (?:is|are)\b": "the present",
+}
+HELP = [[], *([*one.name.split(), "--help"] for one in OPERATIONS), ["app", "--help"]]
+
+
+def banned_in(text: str) -> list[str]:
+    said = " ".join(re.sub(r"```.*?```", "", text, flags=re.DOTALL).split())
+    return [found[0] for one in BANNED for found in re.finditer(one, said, re.IGNORECASE)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_page_uses_no_word_that_the_field_has_a_better_one_for(page: Path) -> None:
+    assert banned_in(page.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("arguments", HELP, ids=lambda words: " ".join(words) or "no command")
+def test_help_uses_none_either_and_cuts_nothing_at_80_columns(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    run(arguments or ["--help"])
+    said = capsys.readouterr().out
+    plain = re.sub(r"[│╭╮╰╯─]", " ", said)
+    assert banned_in(plain) == []
+    assert "…" not in plain
+
+
+@pytest.mark.parametrize("arguments", HELP, ids=lambda words: " ".join(words) or "no command")
+def test_paragraphs_of_help_are_filled_up_to_80_columns(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    run(arguments or ["--help"])
+    described = capsys.readouterr().out.partition("╭")[0].partition("Usage:")[2]
+    lines = [line.strip() for line in described.splitlines()][1:]
+    for line, following in pairwise(lines):
+        if line and following and not following.startswith(("-", "*")):
+            assert len(line) + 1 + len(following.split()[0]) > 77, line
+
+
+def test_descriptions_of_presets_use_none_either(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["parsers", "--json"])
+    for one in json.loads(capsys.readouterr().out)["parsers"]:
+        assert banned_in(f"{one['title']} {one['summary']}") == []
