@@ -50,8 +50,8 @@ TEXT = "\n\n".join(
 )
 SMALL = EvaluationPlan(budgets=(60,), sizes=(40, 400), target=None, draws=200)
 OUTPUTS = (
-    "key", "lengths", "said", "start", "asked", "stop", "timer", "use", "setting", "code", "script",
-    "preset", "plot", "heading", "table", "why", "downloads",
+    "key", "lengths", "said", "start", "asked", "stop", "timer", "use", "own", "setting", "code",
+    "script", "preset", "plot", "heading", "table", "why", "downloads",
 )  # fmt: skip
 
 

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hostile_views import PAYLOADS, inert
-from llama_index.core.schema import Document
 from visits import DIARY, VISITOR, Click, Request, visiting
 
 from rag_nodes.apps.tabs.chunks.events import ChunksEvents
 from rag_nodes.apps.tabs.chunks.labelling import LabelEvents, passages_marked, selected
 from rag_nodes.apps.tabs.compare.right import GONE, TAKEN_BACK, TORN, call_right, called_right
-from rag_nodes.apps.tabs.questions.card import card
-from rag_nodes.apps.tabs.questions.events import QuestionEvents
 from rag_nodes.apps.visitors.choice import Choice
-from rag_nodes.evaluation.dataset import Dataset, Question
+from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
 
@@ -108,56 +105,6 @@ def test_passages_that_overlap_become_one_and_can_be_taken_back(
     assert len(session.questions.marked) == 1
 
 
-def test_accepting_keeps_the_words_and_goes_to_the_next_draft(
-    sessions: PageSessions, session: PageSession
-) -> None:
-    events = QuestionEvents(sessions, ChunksEvents(sessions))
-    asked = [_question("a", session), _question("b", session, draft=False), _question("c", session)]
-    session.questions.add(asked, session.documents)
-    drawn = events.accept("a", "Which day?", "fact", REQUEST)
-    dataset = session.questions.dataset
-    assert dataset is not None
-    assert (dataset.questions[0].text, dataset.questions[0].kind) == ("Which day?", "fact")
-    assert not dataset.questions[0].draft
-    assert drawn[1] == "c"
-    removed, _, *drawn_after = events.reject("c", REQUEST)
-    assert removed.id == "c"
-    assert len(session.questions) == 2
-    assert drawn_after[1] == "a"
-    assert events.bring_back(removed, REQUEST)[3] == "c"
-
-
-def test_all_are_removed_only_by_who_is_sure(sessions: PageSessions, session: PageSession) -> None:
-    events = QuestionEvents(sessions, ChunksEvents(sessions))
-    session.questions.add([_question("a", session), _question("b", session)], session.documents)
-    assert events.remove_all(False, "b", REQUEST)[1] == "b"
-    assert len(session.questions) == 2
-    assert events.remove_all(True, "b", REQUEST)[1] == ""
-    assert len(session.questions) == 0
-
-
-def test_what_changed_elsewhere_is_drawn_when_the_tab_opens_and_nothing_else(
-    sessions: PageSessions, session: PageSession
-) -> None:
-    events = QuestionEvents(sessions, ChunksEvents(sessions))
-    shown, *_ = events.refresh("", "", REQUEST)
-    assert not isinstance(events.refresh(shown, "", REQUEST)[0], str)
-    session.questions.add([_question("a", session)], session.documents)
-    assert events.refresh(shown, "", REQUEST)[1] == "a"
-
-
-def test_where_nothing_can_be_drafted_a_passage_waits_for_its_question(
-    sessions: PageSessions, session: PageSession
-) -> None:
-    events = QuestionEvents(sessions, ChunksEvents(sessions))
-    drawn = events.draft(3, REQUEST)
-    dataset = session.questions.dataset
-    assert dataset is not None
-    (made,) = dataset.questions
-    assert (made.kind, made.draft) == ("passage", True)
-    assert drawn[6].value == ""
-
-
 def _asked(session: PageSession) -> tuple[Turn, Answer]:
     turn = session.ask("When did it rain on day 7?")
     answers = [one.answer for one in turn.columns if one.answer and one.answer.citations]
@@ -198,10 +145,7 @@ def test_a_place_that_nobody_cited_is_no_answer(session: PageSession) -> None:
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_hostile_questions_and_documents_are_drawn_as_text(payload: str) -> None:
+def test_hostile_marks_are_drawn_as_text(payload: str) -> None:
     text = f"{payload} and {payload}"
-    document = Document(id_="d", text=text, metadata={"file_name": payload})
     gold = Passage("d", Span(0, len(payload)))
-    question = Question("q", payload, ((gold,),), kind=payload)
-    inert(card(Dataset("x", (document,), (question,)), 0, 0, 1))
     inert(passages_marked((gold,), {"d": text}))

@@ -16,7 +16,6 @@ from rag_nodes.apps.sidebar.panel import build_sidebar
 from rag_nodes.apps.tabs.chunks.tab import build_chunks_tab
 from rag_nodes.apps.tabs.compare.tab import build_compare_tab
 from rag_nodes.apps.tabs.decide import AT_ONCE, build_decide_tab
-from rag_nodes.apps.tabs.questions.tab import build_questions_tab
 from rag_nodes.apps.theme import add_style
 from rag_nodes.apps.visitors.session import PageSessions
 from rag_nodes.columns import offered_columns
@@ -147,20 +146,13 @@ def _build_page(
         deciding = gr.Tab("Decide", id="decide")
         with gr.Tab("Chunks", id="chunks") as drawing:
             chunks = build_chunks_tab(sessions, tabs)
-        with gr.Tab("Questions", id="questions") as asking:
-            questions = build_questions_tab(sessions, chunks)
         with deciding:
-            decide = build_decide_tab(sessions, chunks)
+            decide = build_decide_tab(sessions, chunks, example)
     loading = LoadingEvents(sessions, sidebar, compare.follow(), example)
     loads = loading.wire(app, documents)
     compare.ask_with(loading)
     compare.open_chunks_in(chunks)
-    views = [
-        (comparing, compare.view),
-        (deciding, decide),
-        (drawing, chunks.view),
-        (asking, questions),
-    ]
+    views = [(comparing, compare.view), (deciding, decide), (drawing, chunks.view)]
     _follow(loads, comparing, views)
 
 

@@ -13,6 +13,7 @@ from rag_nodes.apps.inside_gradio import offer
 from rag_nodes.apps.sent import texts_of
 from rag_nodes.apps.tabs import TabView
 from rag_nodes.apps.tabs.chunks.events import ChunkLocation
+from rag_nodes.apps.tabs.review import build_review
 from rag_nodes.apps.templates import render
 from rag_nodes.apps.view.html import tag
 from rag_nodes.apps.view.parts import count, empty, title_of
@@ -30,6 +31,8 @@ from rag_nodes.query import QueryOptions
 from rag_nodes.text.spans import PageMap, Span
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rag_nodes.apps.tabs.chunks.tab import ChunksTab
     from rag_nodes.apps.visitors.deciding import Decider
     from rag_nodes.apps.visitors.session import PageSession, PageSessions
@@ -51,13 +54,14 @@ _SURE = {
     "alone": ("●○○", "Nothing to choose from"),
     "drafts": ("●○○", "Cannot tell"),
 }
+_OWN = "Make it sure: about 20 questions of your own"
 _UNTRIED = ("○○○", "Not tried yet")
 _MOST = 150
 """Questions of the table; the others are in the report."""
 _LONGEST = 160
 """Characters of a question in it."""
 _MINUTE = 60
-_OUTPUTS = 17
+_OUTPUTS = 18
 _CLICKS = """element.addEventListener('click', (event) => {
   const picked = event.target.closest('button[data-length]');
   if (picked) trigger('click', {length: picked.dataset.length});
@@ -156,12 +160,15 @@ class DecideEvents:
         return save
 
 
-def build_decide_tab(sessions: PageSessions, chunks: ChunksTab) -> TabView:
+def build_decide_tab(
+    sessions: PageSessions, chunks: ChunksTab, example: Path | None = None
+) -> TabView:
     """Build and wire the decision inside the blocks that are open.
 
     Args:
         sessions: where each visitor's work is.
         chunks: where passages open.
+        example: the example document; None where none is offered.
     """
     events, shown = DecideEvents(sessions, chunks), gr.State("")
     html: dict[str, Any] = {"apply_default_css": False}
@@ -181,6 +188,8 @@ def build_decide_tab(sessions: PageSessions, chunks: ChunksTab) -> TabView:
                 language="python", label="Python script", interactive=False, wrap_lines=True,
                 buttons=["copy"], elem_id="rn-use-code",
             )  # fmt: skip
+        with gr.Accordion(_OWN, open=False, visible=False, elem_id="rn-own") as own:
+            review = build_review(sessions, chunks, example)
         plot = gr.HTML(js_on_load=_TO_ROW, elem_id="rn-plot", **html)
         heading = gr.HTML(elem_id="rn-differ", **html)
         table = gr.Dataframe(
@@ -196,8 +205,8 @@ def build_decide_tab(sessions: PageSessions, chunks: ChunksTab) -> TabView:
             file = gr.DownloadButton("Save", elem_id="rn-save-report")
         timer = gr.Timer(_TICK, active=False)
     outputs = [
-        shown, lengths, said, start, asked, stop, timer, use, setting, code, script, preset, plot,
-        heading, table, why, downloads,
+        shown, lengths, said, start, asked, stop, timer, use, own, setting, code, script, preset,
+        plot, heading, table, why, downloads,
     ]  # fmt: skip
     common: dict[str, Any] = {
         "show_progress": "hidden",
@@ -215,7 +224,14 @@ def build_decide_tab(sessions: PageSessions, chunks: ChunksTab) -> TabView:
     for kind, one in buttons.items():
         made = one.click(events.save(kind), None, file, **common)
         made.success(None, js=_SAVE, api_visibility="private")
-    return TabView(events.refresh, [shown], outputs)
+    for change in review.decided:
+        change.then(events.refresh, shown, outputs, **common)
+
+    def refresh(shown: str, reviewed: str, current: str, request: gr.Request) -> tuple[Any, ...]:
+        drawn = review.events.refresh(reviewed, current, request)
+        return *events.refresh(shown, request), *drawn
+
+    return TabView(refresh, [shown, *review.inputs], [*outputs, *review.outputs])
 
 
 def _button(label: str, **more: Any) -> gr.Button:
@@ -230,9 +246,9 @@ def _drawn(session: PageSession) -> tuple[Any, ...]:
     """Values of all outputs."""
     hidden = gr.update(visible=False)
     if not session.documents or session.comparison is None:
-        nothing = (hidden,) * 3
-        return "", EMPTY, "", *nothing, gr.Timer(active=False), hidden, *(gr.skip(),) * 4, "", "", \
-            hidden, "", hidden  # fmt: skip
+        state = "", hidden, hidden, hidden, gr.Timer(active=False)
+        use = hidden, hidden, *(gr.skip(),) * 4
+        return "", EMPTY, *state, *use, "", "", hidden, "", hidden
     verdict = session.decider.verdict
     report = verdict.report if verdict else None
     choices = [("The decision", ""), *((title_of(one), one) for one in session.comparison.parsers)]
@@ -240,6 +256,7 @@ def _drawn(session: PageSession) -> tuple[Any, ...]:
         _key(session),
         _lengths(session),
         *_state(session),
+        gr.Accordion(visible=True),
         gr.Accordion(visible=True),
         gr.Dropdown(choices=choices, value=""),
         *_used(session, ""),

@@ -1,1 +1,0 @@
-"""Questions with known answers: drafted, reviewed one by one, and taken along."""

@@ -1,0 +1,423 @@
+"""Questions of one's own: drafted or read from a file, and reviewed on one card."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+# At runtime, since Gradio evaluates the annotations of its events.
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import gradio as gr
+
+from rag_nodes.apps.inside_gradio import offer
+from rag_nodes.apps.sent import number_in, texts_of
+from rag_nodes.apps.tabs.chunks.events import ChunkLocation
+from rag_nodes.apps.templates import render
+from rag_nodes.apps.view.parts import count, percent
+from rag_nodes.apps.visitors.choice import MOST_QUESTION
+from rag_nodes.apps.visitors.questions import read_questions
+from rag_nodes.apps.visitors.requests import session_of
+from rag_nodes.errors import DatasetError, RagNodesError
+from rag_nodes.evaluation.checks import leakage
+from rag_nodes.evaluation.drafts import COUNT, draft_questions, fewer
+from rag_nodes.evaluation.drafts.review import (
+    TO_ASK,
+    following,
+    free,
+    lengthened,
+    next_to_ask,
+    told,
+)
+from rag_nodes.evaluation.importers import plain_of
+from rag_nodes.evaluation.importers.files import SUFFIXES
+from rag_nodes.metadata import display_name
+from rag_nodes.text.spans import PageMap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gradio.events import Dependency
+
+    from rag_nodes.apps.tabs.chunks.tab import ChunksTab
+    from rag_nodes.apps.visitors.session import PageSession, PageSessions
+    from rag_nodes.evaluation.dataset import Dataset, Question
+
+AT_ONCE = 4
+"""Visitors whose questions are changed at the same time."""
+_AROUND, _LONGEST, _MOST = 280, 1600, 6
+"""Characters beside a passage, characters of a passage, and passages or answers that are shown."""
+_OUTPUTS = 6
+_REASONS = 12
+"""Reasons of refusals that are listed."""
+_MORE = "…"
+_NEW = "Which question does this passage answer? Type it as somebody would who has not read it."
+_HINT = (
+    "How long answers are decides which size is best: mark as much as answers (S, L), and no more. "
+    "E edits the question, Q asks something else of the same passage, Enter accepts."
+)
+_KEYS = """element.addEventListener('click', (event) => {
+  const picked = event.target.closest('button[data-act]');
+  if (picked) trigger('click', {...picked.dataset});
+});
+const keys = {a: 'accept', r: 'reject', z: 'undo', n: 'next', s: 'shorter', l: 'longer',
+  w: 'elsewhere', e: 'text textarea', q: 'text textarea'};
+const press = (event) => {
+  if (!element.isConnected) return document.removeEventListener('keydown', press);
+  if (event.key === 'Enter' && event.target.matches('#rn-review-text textarea'))
+    setTimeout(() => event.target.blur());
+  const key = event.key.toLowerCase();
+  const free = !event.target.closest('input, textarea, select, [contenteditable]');
+  if (!free || !element.offsetParent || !keys[key] || event.repeat) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  const one = document.querySelector(`#rn-review-${keys[key]}`);
+  if (!one?.matches('textarea')) return one?.click();
+  one.focus();
+  if (key !== 'q') return;
+  one.select();
+  document.execCommand('delete');
+};
+document.addEventListener('keydown', press);"""
+"""A passage opens in its document; letters press the buttons, but where text is typed; Enter ends
+that."""
+_SURE = """(_, current) =>
+  [confirm('Remove all questions? What was not downloaded is lost.'), current]"""
+_SAVE = "() => document.querySelector('#rn-save-questions')?.click()"
+
+
+class ReviewEvents:
+    """What the events do: change one question, and draw the next.
+
+    All return: shown key, the question's id, note, card, its column, text of the question.
+
+    Args:
+        sessions: where each visitor's work is.
+        chunks: draws a passage in its document.
+        example: the example document; None where none is offered.
+    """
+
+    def __init__(self, sessions: PageSessions, chunks: ChunksTab, example: Path | None) -> None:
+        self._sessions = sessions
+        self._chunks = chunks
+        self._example = example
+
+    def refresh(self, shown: str, current: str, request: gr.Request) -> tuple[Any, ...]:
+        """A question as it is now, unless nothing has changed since; last the example's button."""
+        session = session_of(self._sessions, request)
+        given = gr.Button(visible=self._given(session) is not None)
+        if shown == _key(session):
+            return *(gr.skip(),) * _OUTPUTS, given
+        return *_drawn(session, current), given
+
+    def draft(self, request: gr.Request) -> tuple[Any, ...]:
+        """Add drafts; where none can be made, a passage whose question is to be typed."""
+        session = session_of(self._sessions, request)
+        known = {one.id for one in _all(session)}
+        try:
+            drafts = draft_questions(session.documents, count=COUNT)
+        except DatasetError as error:
+            return self._elsewhere(session, str(error))
+        new = [one for one in drafts.questions if one.id not in known]
+        if not new:
+            return self._elsewhere(session, "There are no further drafts.")
+        _add(session, new)
+        return _drawn(session, new[0].id, _taken(fewer(drafts, COUNT)))
+
+    def accept(self, current: str, text: str, request: gr.Request) -> tuple[Any, ...]:
+        """Keep a question in these words, and go to the next draft."""
+        session, asked = session_of(self._sessions, request), " ".join(str(text or "").split())
+        if not asked:
+            raise gr.Error("Type the question, or reject it.", print_exception=False)
+        at = _position(session, current)
+        session.questions.change(
+            current, lambda one: replace(one, text=asked[:MOST_QUESTION], draft=False)
+        )
+        if told(session.decider.accepted):
+            session.decider.start()
+        return _drawn(session, following(_all(session), at + 1))
+
+    def reject(self, current: str, request: gr.Request) -> tuple[Any, ...]:
+        """Throw a question out, and go to the next draft; first what it was."""
+        session = session_of(self._sessions, request)
+        at, removed = _position(session, current), session.questions.remove(current)
+        return removed, *_drawn(session, following(_all(session), at))
+
+    def bring_back(self, removed: Any, current: str, request: gr.Request) -> tuple[Any, ...]:
+        """Take the question back that was thrown out last; first None."""
+        session = session_of(self._sessions, request)
+        if removed is None or not session.documents:
+            return None, *_drawn(session, current)
+        _add(session, [removed])
+        return None, *_drawn(session, removed.id)
+
+    def longer(self, current: str, request: gr.Request) -> tuple[Any, ...]:
+        """Take more for the answer: the paragraph, then the section."""
+        return self._resized(current, 1, request)
+
+    def shorter(self, current: str, request: gr.Request) -> tuple[Any, ...]:
+        """Take less for the answer: the paragraph, then its first sentence."""
+        return self._resized(current, -1, request)
+
+    def elsewhere(self, request: gr.Request) -> tuple[Any, ...]:
+        """A passage that lies far from all answers, whose question is to be typed."""
+        return self._elsewhere(session_of(self._sessions, request))
+
+    def following(self, current: str, request: gr.Request) -> tuple[Any, ...]:
+        """The next question, whatever was decided about it."""
+        session = session_of(self._sessions, request)
+        every = _all(session)
+        at = (_position(session, current) + 1) % max(1, len(every))
+        return _drawn(session, every[at].id if every else "")
+
+    def upload(self, path: str | None, request: gr.Request) -> tuple[Any, ...]:
+        """Add the questions of a file, and say how many could not be used and why."""
+        return self._take(session_of(self._sessions, request), Path(path) if path else None)
+
+    def use_example(self, request: gr.Request) -> tuple[Any, ...]:
+        """Add the questions of the example document."""
+        session = session_of(self._sessions, request)
+        return self._take(session, self._given(session))
+
+    def remove_all(self, sure: bool, current: str, request: gr.Request) -> tuple[Any, ...]:  # noqa: FBT001 -- as Gradio calls it
+        """Remove all questions, where the visitor has said so."""
+        session = session_of(self._sessions, request)
+        if sure:
+            session.questions.clear()
+        return _drawn(session, current)
+
+    def download(self, request: gr.Request) -> str:
+        """All questions as a file of our own format."""
+        dataset = session_of(self._sessions, request).questions.dataset
+        if dataset is None or not dataset.questions:
+            raise gr.Error("There are no questions yet.", print_exception=False)
+        text = json.dumps(plain_of(dataset), ensure_ascii=False, indent=1)
+        return offer(text.encode("utf-8", "replace"), "questions.json")
+
+    def open(self, current: str, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
+        """A passage in its document."""
+        session, sent = session_of(self._sessions, request), texts_of(event)
+        question = next((one for one in _all(session) if one.id == current), None)
+        answer, passage = (number_in(sent.get(one)) for one in ("answer", "passage"))
+        place = None
+        if question and answer is not None and answer < len(question.gold):
+            place = _place(question.gold[answer], passage)
+        return self._chunks.events.open(place, request)
+
+    def _given(self, session: PageSession) -> Path | None:
+        """The questions that come with the example document, where that is loaded."""
+        if self._example is None or self._example not in session.paths:
+            return None
+        asked = self._example.with_name("ferry_questions.csv")
+        return asked if asked.is_file() else None
+
+    def _resized(self, current: str, step: int, request: gr.Request) -> tuple[Any, ...]:
+        session = session_of(self._sessions, request)
+        documents = {one.id_: one for one in session.documents}
+        session.questions.change(current, lambda one: lengthened(one, documents, step))
+        return _drawn(session, current)
+
+    def _elsewhere(self, session: PageSession, said: str = "") -> tuple[Any, ...]:
+        parts = session.questions.parts(session.documents)
+        texts = {one.id_: one.text for one in session.documents}
+        made = next_to_ask(parts, _all(session), texts)
+        if made is None:
+            raise gr.Error("Every part of the documents has an answer.", print_exception=False)
+        _add(session, [made])
+        return _drawn(session, made.id, _taken(said))
+
+    def _take(self, session: PageSession, path: Path | None) -> tuple[Any, ...]:
+        if path is None:
+            return (gr.skip(),) * _OUTPUTS
+        try:
+            found = read_questions(path, session.documents)
+            session.questions.take(found)
+        except RagNodesError as error:  # not the whole path: it is one of the server
+            said = str(error).replace(str(path), path.name)
+            raise gr.Error(said, print_exception=False) from error
+        session.decider.start()
+        first = found.questions[0].text if found.questions else ""
+        shown = next((one.id for one in _all(session) if one.text == first), "")
+        said = f"{count(len(found.questions), 'question')} added from {path.name}."
+        return _drawn(session, shown, _taken(said, found))
+
+
+class Review(NamedTuple):
+    """The review as it is wired: inputs and outputs of its refresh, and what changes questions."""
+
+    events: ReviewEvents
+    inputs: list[Any]
+    outputs: list[Any]
+    decided: list[Dependency]
+
+
+def build_review(sessions: PageSessions, chunks: ChunksTab, example: Path | None) -> Review:
+    """Build and wire the review inside the blocks that are open; see `build_decide_tab`."""
+    events = ReviewEvents(sessions, chunks, example)
+    shown, current, removed = gr.State(""), gr.State(""), gr.State(None)
+    with gr.Row(elem_classes="rn-run", elem_id="rn-questions-tools"):
+        draft = _button("Draft questions", variant="primary")
+        uploaded = gr.UploadButton("Add from a file", file_types=list(SUFFIXES), size="sm", scale=0,
+                                   min_width=120, elem_id="rn-questions-upload")  # fmt: skip
+        given = _button("Add the example's questions", visible=False)
+        download, clear = _button("Download"), _button("Remove all")
+        sure = gr.Checkbox(visible=False)
+        file = gr.DownloadButton("Save questions", elem_id="rn-save-questions")
+    note = gr.HTML(apply_default_css=False, elem_id="rn-taken")
+    with gr.Column(visible=False, elem_id="rn-review") as review:
+        text = gr.Textbox(label="Question", max_length=MOST_QUESTION, max_lines=4,
+                          elem_id="rn-review-text")  # fmt: skip
+        card = gr.HTML(js_on_load=_KEYS, apply_default_css=False, elem_id="rn-review-card")
+        with gr.Row(elem_id="rn-review-buttons"):
+            accept = _button("Accept (A)", "accept", variant="primary")
+            reject, forth = _button("Reject (R)", "reject"), _button("Next (N)", "next")
+            shorter, longer = _button("Shorter (S)", "shorter"), _button("Longer (L)", "longer")
+            elsewhere = _button("Another passage (W)", "elsewhere")
+            undo = _button("Undo reject (Z)", "undo")
+    outputs = [shown, current, note, card, review, text]
+    common: dict[str, Any] = {
+        "show_progress": "hidden",
+        "concurrency_limit": AT_ONCE,
+        "concurrency_id": "questions",
+        "api_visibility": "private",
+    }
+    decided = [
+        gr.on([accept.click, text.submit], events.accept, [current, text], outputs, **common),
+        reject.click(events.reject, current, [removed, *outputs], **common),
+        undo.click(events.bring_back, [removed, current], [removed, *outputs], **common),
+        uploaded.upload(events.upload, uploaded, outputs, **common),
+        given.click(events.use_example, None, outputs, **common),
+        clear.click(events.remove_all, [sure, current], outputs, js=_SURE, **common),
+    ]
+    draft.click(events.draft, None, outputs, **{**common, "concurrency_id": "drafts"})
+    forth.click(events.following, current, outputs, **common)
+    shorter.click(events.shorter, current, outputs, **common)
+    longer.click(events.longer, current, outputs, **common)
+    elsewhere.click(events.elsewhere, None, outputs, **common)
+    made = download.click(events.download, outputs=file, **common)
+    made.success(None, js=_SAVE, api_visibility="private")
+    chunks.open_on(card.click, events.open, AT_ONCE, "questions", [current])
+    return Review(events, [shown, current], [*outputs, given], decided)
+
+
+def _button(label: str, name: str = "", **more: Any) -> gr.Button:
+    if name:
+        more["elem_id"] = f"rn-review-{name}"
+    return gr.Button(label, size="sm", scale=0, min_width=96, **more)
+
+
+def _all(session: PageSession) -> Sequence[Question]:
+    dataset = session.questions.dataset
+    return dataset.questions if dataset else ()
+
+
+def _add(session: PageSession, questions: Sequence[Question]) -> None:
+    try:
+        session.questions.add(questions, session.documents)
+    except RagNodesError as error:
+        raise gr.Error(str(error), print_exception=False) from error
+
+
+def _key(session: PageSession) -> str:
+    return f"{id(session.comparison)} {session.questions.revision}"
+
+
+def _position(session: PageSession, current: str) -> int:
+    """Where a question stands; that of the first for one that is gone."""
+    ids = [one.id for one in _all(session)]
+    return ids.index(current) if current in ids else 0
+
+
+def _drawn(session: PageSession, current: str, note: Any = "") -> tuple[Any, ...]:
+    dataset, key = session.questions.dataset, _key(session)
+    if dataset is None or not dataset.questions:
+        return key, "", note, "", gr.Column(visible=False), ""
+    at = _position(session, current or following(dataset.questions, 0))
+    question = dataset.questions[at]
+    to_ask = question.draft and question.kind in (TO_ASK, "phrase")
+    text = gr.Textbox(value="" if to_ask else question.text, placeholder=question.text,
+                      label=f"Question {at + 1:,} of {len(dataset.questions):,}"
+                      f" ({'draft' if question.draft else 'accepted'})")  # fmt: skip
+    card = _card(session, dataset, question)
+    return key, question.id, note, card, gr.Column(visible=True), text
+
+
+def _card(session: PageSession, dataset: Dataset, question: Question) -> Any:
+    parts = session.questions.parts(session.documents)
+    covered = len(parts) - len(free(parts, dataset.questions))
+    accepted = session.decider.accepted
+    drafts = len(dataset.questions) - accepted
+    shared = leakage(question, dataset)
+    facts = [f"{percent(shared)} of the question's words are in the answer."] if shared else []
+    if question.confidence < 1:
+        facts.append(f"The answer was found only nearly: {percent(question.confidence)} alike.")
+    return render(
+        "review",
+        accepted=f"{accepted:,} accepted",
+        drafts=f"{count(drafts, 'draft')} to review" if drafts else "all reviewed",
+        covered=f"{covered:,} of {count(len(parts), 'part')} covered",
+        told=told(accepted),
+        ask=_NEW if question.draft and question.kind == TO_ASK else _HINT,
+        answers=list(_answers(session, question)),
+        facts=" ".join(facts),
+    )
+
+
+def _answers(session: PageSession, question: Question) -> Iterator[list[dict[str, Any]]]:
+    """The passages of each answer, in the text around them."""
+    documents = {one.id_: one for one in session.documents}
+    parts = session.questions.parts(session.documents)
+    for number, answer in enumerate(question.gold[:_MOST]):
+        shown = []
+        for position, one in enumerate(answer[:_MOST]):
+            document, (start, end) = documents[one.document], one.span
+            low, high = max(0, start - _AROUND), min(len(document.text), end + _AROUND)
+            pages = PageMap.of(document.metadata)
+            inside = (part.heading for part in parts if part.passage.document == one.document
+                      and part.passage.span.start <= start < part.passage.span.end)  # fmt: skip
+            shown.append({
+                "answer": number,
+                "passage": position,
+                "document": display_name(document.metadata) or one.document[:8],
+                "page": str(pages.page_of(start)) if pages else "",
+                "heading": next(inside, ""),
+                "before": (_MORE if low else "") + document.text[low:start],
+                "text": _within(document.text[start:end]),
+                "after": document.text[end:high] + (_MORE if high < len(document.text) else ""),
+            })  # fmt: skip
+        yield shown
+
+
+def _within(text: str) -> str:
+    """All of a passage; of a long one beginning and end."""
+    half = _LONGEST // 2
+    left_out = len(text) - 2 * half
+    if left_out <= 0:
+        return text
+    return f"{text[:half]} [{_MORE} {left_out:,} characters {_MORE}] {text[-half:]}"
+
+
+def _taken(said: str, found: Dataset | None = None) -> Any:
+    """What was added, and how many of a file could not be used, by reason."""
+    if not said:
+        return ""
+    reasons: Counter[str] = Counter(dict(found.left_out) if found else {})
+    examples: dict[str, str] = {}
+    for one in found.unplaced if found else ():
+        reasons[one.reason] += 1
+        examples.setdefault(one.reason, one.text or one.quote)
+    refused = [
+        {"count": f"{number:,}", "reason": reason, "example": examples.get(reason, "")[:_AROUND]}
+        for reason, number in reasons.most_common(_REASONS)
+    ]
+    return render("taken", said=said, refused=refused)
+
+
+def _place(answer: Sequence[Any], passage: int | None) -> ChunkLocation | None:
+    if passage is None or passage >= len(answer):
+        return None
+    chosen = answer[passage]
+    others = [one.span for one in answer if one.document == chosen.document and one is not chosen]
+    return ChunkLocation(document=chosen.document, gold=(chosen.span, *others))
