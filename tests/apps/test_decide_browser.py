@@ -85,7 +85,7 @@ def test_an_upload_ends_in_a_decision_whose_points_and_lines_lead_to_what_it_res
     _read_offline(browser, report)
 
     with redrawn(page, ".rn-drawing"):
-        page.locator("#rn-matrix tbody td", has_text="p").first.click()
+        page.locator("#rn-matrix [data-testid='cell-0-1']").click()
     page.locator(".rn-doc mark.rn-gold").first.wait_for()
     page.get_by_role("tab", name="Decide").click()
     for width in (390, 1280):

@@ -108,14 +108,14 @@ def test_the_extent_of_an_answer_is_set_and_the_next_passage_lies_far_away(
             return dataset.quote(question.gold[0][0])
 
         section = answer()
-        events.shorter(current, REQUEST)
+        events.resized(-1)(current, REQUEST)
         paragraph = answer()
-        events.shorter(current, REQUEST)
+        events.resized(-1)(current, REQUEST)
         sentence = answer()
         assert section.startswith(paragraph)
         assert paragraph.startswith(sentence)
         assert len(sentence) < len(paragraph) < len(section)
-        events.longer(current, REQUEST)
+        events.resized(1)(current, REQUEST)
         assert answer() == paragraph
         assert "3 of 3 parts covered" in _text(card)
         for one in session.questions.dataset.questions[1:]:  # type: ignore[union-attr]

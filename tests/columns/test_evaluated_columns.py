@@ -15,7 +15,7 @@ from plant import MANUAL
 from rich.console import Console
 
 from rag_nodes import Dataset, EvaluationPlan, evaluate, get_embedding, get_parser
-from rag_nodes.apps.tabs.decide import _why
+from rag_nodes.apps.tabs.evidence import why
 from rag_nodes.cli.views.evaluation import evaluation_view
 from rag_nodes.columns import StoredCollection
 from rag_nodes.evaluation import Passage, Question
@@ -105,7 +105,7 @@ def test_how_large_an_index_is_that_only_finds_is_not_known_on_any_page() -> Non
     for name in ("chunks", "tokens", "embedded", "bytes"):
         assert mine.cost[name] is None
         assert ours.cost[name] > 0
-    for page in (html_of(report), _why(report)):
+    for page in (html_of(report), why(report)):
         assert "None" not in page
 
 

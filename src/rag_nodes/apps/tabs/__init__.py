@@ -12,11 +12,7 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
-__all__ = ["ASK_BEFORE_LEAVING", "LEAVE_FREELY", "TabView"]
-
-ASK_BEFORE_LEAVING = "() => { onbeforeunload = () => 'Questions not downloaded are lost.'; }"
-"""What was made by hand ends with the page, so that a reload by mistake would cost it."""
-LEAVE_FREELY = "() => { onbeforeunload = null; }"
+__all__ = ["TabView"]
 
 
 class TabView(NamedTuple):

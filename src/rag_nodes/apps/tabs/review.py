@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from dataclasses import replace
 
 # At runtime, since Gradio evaluates the annotations of its events.
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,50 +14,36 @@ import gradio as gr
 
 from rag_nodes.apps.inside_gradio import offer
 from rag_nodes.apps.sent import number_in, texts_of
+from rag_nodes.apps.tabs.card import card, taken
 from rag_nodes.apps.tabs.chunks.events import ChunkLocation
-from rag_nodes.apps.templates import render
-from rag_nodes.apps.view.parts import count, percent
+from rag_nodes.apps.view.parts import count
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.apps.visitors.questions import read_questions
 from rag_nodes.apps.visitors.requests import session_of
 from rag_nodes.errors import DatasetError, RagNodesError
-from rag_nodes.evaluation.checks import leakage
 from rag_nodes.evaluation.drafts import COUNT, draft_questions, fewer
 from rag_nodes.evaluation.drafts.review import (
     TO_ASK,
     following,
-    free,
     lengthened,
     next_to_ask,
     told,
 )
 from rag_nodes.evaluation.importers import plain_of
 from rag_nodes.evaluation.importers.files import SUFFIXES
-from rag_nodes.metadata import display_name
-from rag_nodes.text.spans import PageMap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from gradio.events import Dependency
 
     from rag_nodes.apps.tabs.chunks.tab import ChunksTab
     from rag_nodes.apps.visitors.session import PageSession, PageSessions
-    from rag_nodes.evaluation.dataset import Dataset, Question
+    from rag_nodes.evaluation.dataset import Question
 
 AT_ONCE = 4
 """Visitors whose questions are changed at the same time."""
-_AROUND, _LONGEST, _MOST = 280, 1600, 6
-"""Characters beside a passage, characters of a passage, and passages or answers that are shown."""
 _OUTPUTS = 6
-_REASONS = 12
-"""Reasons of refusals that are listed."""
-_MORE = "…"
-_NEW = "Which question does this passage answer? Type it as somebody would who has not read it."
-_HINT = (
-    "How long answers are decides which size is best: mark as much as answers (S, L), and no more. "
-    "E edits the question, Q asks something else of the same passage, Enter accepts."
-)
 _KEYS = """element.addEventListener('click', (event) => {
   const picked = event.target.closest('button[data-act]');
   if (picked) trigger('click', {...picked.dataset});
@@ -124,7 +110,7 @@ class ReviewEvents:
         if not new:
             return self._elsewhere(session, "There are no further drafts.")
         _add(session, new)
-        return _drawn(session, new[0].id, _taken(fewer(drafts, COUNT)))
+        return _drawn(session, new[0].id, taken(fewer(drafts, COUNT)))
 
     def accept(self, current: str, text: str, request: gr.Request) -> tuple[Any, ...]:
         """Keep a question in these words, and go to the next draft."""
@@ -153,13 +139,16 @@ class ReviewEvents:
         _add(session, [removed])
         return None, *_drawn(session, removed.id)
 
-    def longer(self, current: str, request: gr.Request) -> tuple[Any, ...]:
-        """Take more for the answer: the paragraph, then the section."""
-        return self._resized(current, 1, request)
+    def resized(self, step: int) -> Callable[[str, gr.Request], tuple[Any, ...]]:
+        """An event that takes more for the answer, or less: sentence, paragraph, section."""
 
-    def shorter(self, current: str, request: gr.Request) -> tuple[Any, ...]:
-        """Take less for the answer: the paragraph, then its first sentence."""
-        return self._resized(current, -1, request)
+        def resize(current: str, request: gr.Request) -> tuple[Any, ...]:
+            session = session_of(self._sessions, request)
+            documents = {one.id_: one for one in session.documents}
+            session.questions.change(current, lambda one: lengthened(one, documents, step))
+            return _drawn(session, current)
+
+        return resize
 
     def elsewhere(self, request: gr.Request) -> tuple[Any, ...]:
         """A passage that lies far from all answers, whose question is to be typed."""
@@ -213,12 +202,6 @@ class ReviewEvents:
         asked = self._example.with_name("ferry_questions.csv")
         return asked if asked.is_file() else None
 
-    def _resized(self, current: str, step: int, request: gr.Request) -> tuple[Any, ...]:
-        session = session_of(self._sessions, request)
-        documents = {one.id_: one for one in session.documents}
-        session.questions.change(current, lambda one: lengthened(one, documents, step))
-        return _drawn(session, current)
-
     def _elsewhere(self, session: PageSession, said: str = "") -> tuple[Any, ...]:
         parts = session.questions.parts(session.documents)
         texts = {one.id_: one.text for one in session.documents}
@@ -226,7 +209,7 @@ class ReviewEvents:
         if made is None:
             raise gr.Error("Every part of the documents has an answer.", print_exception=False)
         _add(session, [made])
-        return _drawn(session, made.id, _taken(said))
+        return _drawn(session, made.id, taken(said))
 
     def _take(self, session: PageSession, path: Path | None) -> tuple[Any, ...]:
         if path is None:
@@ -241,7 +224,7 @@ class ReviewEvents:
         first = found.questions[0].text if found.questions else ""
         shown = next((one.id for one in _all(session) if one.text == first), "")
         said = f"{count(len(found.questions), 'question')} added from {path.name}."
-        return _drawn(session, shown, _taken(said, found))
+        return _drawn(session, shown, taken(said, found))
 
 
 class Review(NamedTuple):
@@ -293,8 +276,8 @@ def build_review(sessions: PageSessions, chunks: ChunksTab, example: Path | None
     ]
     draft.click(events.draft, None, outputs, **{**common, "concurrency_id": "drafts"})
     forth.click(events.following, current, outputs, **common)
-    shorter.click(events.shorter, current, outputs, **common)
-    longer.click(events.longer, current, outputs, **common)
+    shorter.click(events.resized(-1), current, outputs, **common)
+    longer.click(events.resized(1), current, outputs, **common)
     elsewhere.click(events.elsewhere, None, outputs, **common)
     made = download.click(events.download, outputs=file, **common)
     made.success(None, js=_SAVE, api_visibility="private")
@@ -340,79 +323,8 @@ def _drawn(session: PageSession, current: str, note: Any = "") -> tuple[Any, ...
     text = gr.Textbox(value="" if to_ask else question.text, placeholder=question.text,
                       label=f"Question {at + 1:,} of {len(dataset.questions):,}"
                       f" ({'draft' if question.draft else 'accepted'})")  # fmt: skip
-    card = _card(session, dataset, question)
-    return key, question.id, note, card, gr.Column(visible=True), text
-
-
-def _card(session: PageSession, dataset: Dataset, question: Question) -> Any:
-    parts = session.questions.parts(session.documents)
-    covered = len(parts) - len(free(parts, dataset.questions))
-    accepted = session.decider.accepted
-    drafts = len(dataset.questions) - accepted
-    shared = leakage(question, dataset)
-    facts = [f"{percent(shared)} of the question's words are in the answer."] if shared else []
-    if question.confidence < 1:
-        facts.append(f"The answer was found only nearly: {percent(question.confidence)} alike.")
-    return render(
-        "review",
-        accepted=f"{accepted:,} accepted",
-        drafts=f"{count(drafts, 'draft')} to review" if drafts else "all reviewed",
-        covered=f"{covered:,} of {count(len(parts), 'part')} covered",
-        told=told(accepted),
-        ask=_NEW if question.draft and question.kind == TO_ASK else _HINT,
-        answers=list(_answers(session, question)),
-        facts=" ".join(facts),
-    )
-
-
-def _answers(session: PageSession, question: Question) -> Iterator[list[dict[str, Any]]]:
-    """The passages of each answer, in the text around them."""
-    documents = {one.id_: one for one in session.documents}
-    parts = session.questions.parts(session.documents)
-    for number, answer in enumerate(question.gold[:_MOST]):
-        shown = []
-        for position, one in enumerate(answer[:_MOST]):
-            document, (start, end) = documents[one.document], one.span
-            low, high = max(0, start - _AROUND), min(len(document.text), end + _AROUND)
-            pages = PageMap.of(document.metadata)
-            inside = (part.heading for part in parts if part.passage.document == one.document
-                      and part.passage.span.start <= start < part.passage.span.end)  # fmt: skip
-            shown.append({
-                "answer": number,
-                "passage": position,
-                "document": display_name(document.metadata) or one.document[:8],
-                "page": str(pages.page_of(start)) if pages else "",
-                "heading": next(inside, ""),
-                "before": (_MORE if low else "") + document.text[low:start],
-                "text": _within(document.text[start:end]),
-                "after": document.text[end:high] + (_MORE if high < len(document.text) else ""),
-            })  # fmt: skip
-        yield shown
-
-
-def _within(text: str) -> str:
-    """All of a passage; of a long one beginning and end."""
-    half = _LONGEST // 2
-    left_out = len(text) - 2 * half
-    if left_out <= 0:
-        return text
-    return f"{text[:half]} [{_MORE} {left_out:,} characters {_MORE}] {text[-half:]}"
-
-
-def _taken(said: str, found: Dataset | None = None) -> Any:
-    """What was added, and how many of a file could not be used, by reason."""
-    if not said:
-        return ""
-    reasons: Counter[str] = Counter(dict(found.left_out) if found else {})
-    examples: dict[str, str] = {}
-    for one in found.unplaced if found else ():
-        reasons[one.reason] += 1
-        examples.setdefault(one.reason, one.text or one.quote)
-    refused = [
-        {"count": f"{number:,}", "reason": reason, "example": examples.get(reason, "")[:_AROUND]}
-        for reason, number in reasons.most_common(_REASONS)
-    ]
-    return render("taken", said=said, refused=refused)
+    drawn = card(session, dataset, question)
+    return key, question.id, note, drawn, gr.Column(visible=True), text
 
 
 def _place(answer: Sequence[Any], passage: int | None) -> ChunkLocation | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.tabs import ASK_BEFORE_LEAVING, TabView
+from rag_nodes.apps.tabs import TabView
 from rag_nodes.apps.tabs.chunks.events import EMPTY, ChunksEvents
 from rag_nodes.apps.tabs.chunks.labelling import SELECT, LabelEvents
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
@@ -157,8 +157,7 @@ def build_chunks_tab(sessions: PageSessions, tabs: gr.Tabs) -> ChunksTab:
     drawing.select(labels.mark, [strategy, page], **changed)
     marked.click(labels.unmark, [strategy, document, page], **changed)
     changed["outputs"] = [asked, *changed["outputs"]]
-    added = asked.submit(labels.add, [asked, strategy, document, page], **changed)
-    added.success(None, js=ASK_BEFORE_LEAVING, api_visibility="private")
+    asked.submit(labels.add, [asked, strategy, document, page], **changed)
     for kind, make in (("json", events.export_json), ("csv", events.export_csv)):
         made = buttons[kind].click(
             make, strategy, files[kind], concurrency_limit=_AT_ONCE, api_visibility="private"
