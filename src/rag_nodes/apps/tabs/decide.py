@@ -97,9 +97,8 @@ class DecideEvents:
     def choose(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
         """Another length of what is looked for: decide by that."""
         session, length = session_of(self._sessions, request), texts_of(event).get("length")
-        for one in ANSWER_LENGTHS:
-            if one == length:
-                session.decider.length = one
+        if length in ANSWER_LENGTHS:
+            session.shown["length"] = length
         session.decider.start()
         return _drawn(session)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.apps.visitors.choice import preset_of
 from rag_nodes.errors import CancelledError, DatasetTooLargeError, RagNodesError
 from rag_nodes.evaluation.columns import Searched
-from rag_nodes.evaluation.drafts.probes import CHARACTERS, probes
+from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, CHARACTERS, probes
 from rag_nodes.evaluation.page import matrix
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.run import recommend
@@ -95,7 +95,6 @@ class Decider:
         session: whose documents, questions and models are tried.
 
     Attributes:
-        length: how long what the visitor looks for mostly is.
         error: why the last sweep ended without a verdict; "" where it did not.
         revision: another number whenever something was found, or forgotten.
     """
@@ -106,9 +105,14 @@ class Decider:
         self._sweep: _Sweep | None = None
         self._about: About = ()
         self._found: dict[About, Verdict] = {}
-        self.length: AnswerLength = "sentence"
         self.error = ""
         self.revision = 0
+
+    @property
+    def length(self) -> AnswerLength:
+        """How long what the visitor looks for mostly is; kept with what the tabs show."""
+        chosen = self._session.shown.get("length")
+        return next((one for one in ANSWER_LENGTHS if one == chosen), ANSWER_LENGTHS[0])
 
     @property
     def verdict(self) -> Verdict | None:
