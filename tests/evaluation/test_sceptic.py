@@ -61,7 +61,7 @@ def elsewhere(hashes: str, *cache: Path) -> bytes:
     return done.stdout
 
 
-def test_the_same_run_in_another_process_with_and_without_a_cache_gives_the_same_bytes(
+def test_the_same_run_in_another_process_with_another_hash_seed_gives_the_same_bytes(
     report: EvaluationReport, tmp_path: Path
 ) -> None:
     here = report.to_json().encode()
