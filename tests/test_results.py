@@ -43,6 +43,12 @@ def test_the_picture_is_the_one_that_the_recalls_give() -> None:
     assert "no size" in kept
 
 
+def test_the_bars_of_the_readme_are_those_that_the_recalls_give() -> None:
+    kept = SCRIPT["BARS"].read_text(encoding="utf-8")
+    assert SCRIPT["bars"](SCRIPT["Summary"].load()) == kept, "run scripts/docs/make_results.py"
+    assert len(ET.fromstring(kept).findall("{*}rect[@class='ours']")) == 1 + len(SETS) + 1  # noqa: S314 -- our own file
+
+
 def test_gold_keeps_its_characters_where_the_marks_between_them_are_taken_out() -> None:
     text = "One. Two words! Three?"
     gold = Passage("d", Span(5, 15))

@@ -44,7 +44,14 @@ def fresh_order() -> str:
                 str(place[system]),
             ]
         )
-    header = ["", "system", "fresh", "ladder ahead by", "mean of five sets", "place there"]
+    header = [
+        "",
+        "system",
+        "fresh",
+        "sentence selection ahead by",
+        "mean of five sets",
+        "place there",
+    ]
     said = f"Rank correlation of both orders (Spearman): {_agreement(own, dev):.2f}."
     return f"{markdown_table(header, rows)}\n\n{said}"
 

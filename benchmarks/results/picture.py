@@ -79,7 +79,7 @@ def picture(summary: Summary | None = None) -> str:
     spoken = f"Recall at {LEVEL} tokens against the best chunk size of each set: {best}"
     return "\n".join(
         (
-            f'{_OPENING} aria-label="{spoken}; the ladder of widths needs no size">',
+            f'{_OPENING} aria-label="{spoken}; sentence selection needs no size">',
             f"<style>\n{_STYLE}\n</style>",
             '<rect width="100%" height="100%" rx="8" style="fill: var(--page)"/>',
             *_grid(frame),

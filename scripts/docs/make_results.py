@@ -13,12 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from results.picture import picture  # noqa: E402 -- of the folder above
+from results.bars import bars  # noqa: E402 -- of the folder above
+from results.picture import picture  # noqa: E402
+from results.summary import Summary  # noqa: E402
 from results.tables import TABLES, lead  # noqa: E402
 
 PAGE = ROOT / "benchmarks" / "results.md"
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "images" / "size-curves.svg"
+BARS = ROOT / "docs" / "images" / "bars.svg"
 _TABLE = re.compile(r"(?<=<!-- table: )([a-z-]+)( -->\n).*?(?=<!-- /table -->)", re.DOTALL)
 _LEAD = re.compile(r"(?<=<!-- lead -->\n).*?(?=<!-- /lead -->)", re.DOTALL)
 
@@ -34,10 +37,11 @@ def with_tables(page: str) -> str:
 
 
 def main() -> None:
-    """Write both pages and the picture."""
+    """Write both pages and the pictures."""
     README.write_text(with_lead(README.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     PICTURE.write_text(picture(), encoding="utf-8")
+    BARS.write_text(bars(Summary.load()), encoding="utf-8")
 
 
 if __name__ == "__main__":
