@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.apps.visitors.session import PageSessions
+from rag_nodes.apps.visitors.sessions import PageSessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,7 @@ from rag_nodes.apps.view.parts import percent
 from rag_nodes.apps.view.plots import histogram
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.cuts import Cuts
-from rag_nodes.apps.visitors.session import PageSessions
+from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.evaluation.chunk_facts import (
     ChunkFacts,
     SizedChunk,

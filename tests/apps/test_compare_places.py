@@ -10,7 +10,7 @@ from visits import DIARY, Click, Request, ignore, visiting
 
 from rag_nodes.apps.tabs.compare.tab import GONE, CompareEvents
 from rag_nodes.apps.visitors.choice import Choice
-from rag_nodes.apps.visitors.session import PageSessions
+from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.apps.visitors.turns import Turn
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from rag_nodes.apps.tabs.chunks.events import ChunksEvents
 from rag_nodes.apps.tabs.decide import DecideEvents
 from rag_nodes.apps.visitors import deciding
 from rag_nodes.apps.visitors.choice import Choice
-from rag_nodes.apps.visitors.session import PageSessions
+from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.columns import offered_columns
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation import recommend

@@ -13,7 +13,7 @@ from llama_index.core.schema import TextNode
 from rag_nodes.apps.tabs.chunks.files import as_csv, as_json, neutral
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.cuts import Cuts
-from rag_nodes.apps.visitors.session import PageSessions
+from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.metadata import HEADING_PATH, TOKEN_COUNT
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from rag_nodes.apps.visitors.session import PageSessions
+    from rag_nodes.apps.visitors.sessions import PageSessions
     from rag_nodes.settings import Settings
 
 

@@ -16,7 +16,7 @@ from rag_nodes.apps.tabs.compare.tab import history
 from rag_nodes.apps.tabs.decide import _used
 from rag_nodes.apps.view.parts import colour_of, title_of
 from rag_nodes.apps.visitors.choice import Choice, make_parsers
-from rag_nodes.apps.visitors.session import PageSessions
+from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations.scripts import script_of
 from rag_nodes.parsers import offered

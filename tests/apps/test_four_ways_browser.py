@@ -9,7 +9,7 @@ import pytest
 from browser_page import loading
 from embedding_page import OWN_BOX, PAGE_TAB, WAYS, Shown
 
-from rag_nodes.apps.visitors.session import PageSessions
+from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from browser_page import loading
 from gradio_client import Client, handle_file
 from openai_server import FAILING, Fault
 
-from rag_nodes.apps.visitors.session import PageSessions
+from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.server.serve import launch_options
 from rag_nodes.settings import Settings
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from app_process import app_process
 from cut_network import CutNetwork
 from openai_server import Fault
 from pydantic import SecretStr
@@ -96,6 +97,38 @@ def test_neither_a_reload_nor_a_cut_costs_documents_answers_or_what_runs(
         assert other.locator(".rn-turn").count() == 0
         assert "red" not in other.inner_text("body")
     stranger.close()
+    visitor.close()
+
+
+def test_what_is_kept_outlives_the_server_and_is_opened_in_another_tab(
+    browser: Browser, tmp_path: Path
+) -> None:
+    visitor = browser.new_context()
+    visitor.set_default_timeout(PATIENCE)
+    page = visitor.new_page()
+    with app_process(tmp_path, "--data", "kept") as app:
+        page.goto(app.address)
+        document = written(tmp_path / "red.md", "The machine is red.")
+        page.set_input_files("#rn-files input[type=file]", str(document))
+        page.wait_for_selector("#rn-status .rn-dot")
+        page.fill("#rn-question textarea:enabled", QUESTION)
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".rn-turn")
+    port = app.address.rsplit(":", 1)[1].strip("/")
+    with app_process(tmp_path, "--data", "kept", "--port", port) as app:
+        page.reload()
+        page.wait_for_selector(".rn-turn")
+        page.wait_for_selector("#rn-status :text('red.md')")
+
+        other = visitor.new_page()
+        other.goto(app.address)
+        other.get_by_role("button", name="Kept on this computer").click()
+        other.get_by_label("Earlier work").click()
+        other.get_by_role("option", name="red.md").click()
+        other.get_by_role("button", name="Open", exact=True).click()
+        other.wait_for_selector(".rn-turn")
+        page.reload()
+        page.wait_for_selector("#rn-status :text('No document yet')")
     visitor.close()
 
 

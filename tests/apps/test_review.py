@@ -24,7 +24,9 @@ from rag_nodes.workspace.limits import MOST_BYTES, MOST_YAML
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rag_nodes.apps.visitors.session import PageSession, PageSessions
+    from rag_nodes.apps.visitors.session import PageSession
+
+    from rag_nodes.apps.visitors.sessions import PageSessions
     from rag_nodes.settings import Settings
 
 REQUEST: Any = Request()

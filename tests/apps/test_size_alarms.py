@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.apps.visitors.choice import Choice
-from rag_nodes.apps.visitors.session import PageSessions
+from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.parsers import PRESETS
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from gradio_client import Client, handle_file
 from openai_server import Fault
 
 from rag_nodes.apps import page as app_page
-from rag_nodes.apps.visitors.session import PageSessions
+from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.server.serve import launch_options
 
 if TYPE_CHECKING:

@@ -54,7 +54,12 @@ class GuardedBlocks(gr.Blocks):
 
     Otherwise whoever sends an address in place of a file has this server download it, of any size
     and whatever the limit of uploads.
+
+    Attributes:
+        at_end: what whoever serves them calls at the end.
     """
+
+    at_end: Callable[[], None] = staticmethod(lambda: None)
 
     def queue(self, *args: Any, **options: Any) -> Any:
         """Let events wait, but not too many of one visitor."""

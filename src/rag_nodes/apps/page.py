@@ -17,7 +17,7 @@ from rag_nodes.apps.tabs.chunks.tab import build_chunks_tab
 from rag_nodes.apps.tabs.compare.tab import build_compare_tab
 from rag_nodes.apps.tabs.decide import AT_ONCE, build_decide_tab
 from rag_nodes.apps.theme import add_style
-from rag_nodes.apps.visitors.session import PageSessions
+from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.columns import offered_columns
 from rag_nodes.metadata import display_name
 from rag_nodes.parsers.isolation import cutting
@@ -55,7 +55,8 @@ def build_app(
     embed_model: BaseEmbedding | None = None,
     llm: LLM | None = None,
     local_models: bool = False,
-) -> gr.Blocks:
+    data: str | Path | None = None,
+) -> GuardedBlocks:
     """The app as Gradio blocks.
 
     Nothing is shared between two apps, nor between two visitors of one.
@@ -73,6 +74,8 @@ def build_app(
         llm: model of LlamaIndex that answers, likewise. It writes as it was made to: temperature
             and longest answer of the page are for models that the settings name.
         local_models: visitors may type in addresses behind this machine's firewall.
+        data: folder in which documents, questions and answers of every browser tab are kept, but no
+            key; whoever opens the page sees a list of all of them. None keeps nothing.
 
     Raises:
         ConfigurationError: one of the columns cannot be used.
@@ -95,6 +98,7 @@ def build_app(
         embed_model=embed_model,
         llm=llm,
         documents=given,
+        data=Path(data) if data else None,
     )
     app = GuardedBlocks(
         title=TITLE, fill_width=True, analytics_enabled=False, delete_cache=_CACHE_SECONDS
@@ -108,6 +112,7 @@ def build_app(
             sessions.detach(request.session_hash)
 
         root.unload(leave)
+    app.at_end = sessions.close
     # Every event waits in the queue: open routes would let scripts past its limits. Those that name
     # no limit of their own are quick, and one of them must not hold up those of other visitors.
     app.queue(max_size=_WAITING, api_open=False, default_concurrency_limit=_AT_ONCE)
@@ -139,7 +144,7 @@ def _build_page(
     The sidebar knows no tab, and only the comparison knows the sidebar.
     """
     example = example_document()
-    sidebar = build_sidebar(settings, example, sessions.offer, own)
+    sidebar = build_sidebar(settings, example, sessions.offer, own, sessions)
     with gr.Tabs(elem_id="rn-tabs") as tabs:
         with gr.Tab("Compare", id="compare") as comparing:
             compare = build_compare_tab(sessions)

@@ -45,6 +45,8 @@ class AppRequest(Request):
     )
     """Splitter of another package, or a preset file (.toml, .json), that visitors can choose
     besides the presets, repeatable, as module:Class(n=9)."""
+    data: Annotated[Path | None, Flag(metavar="DIR")] = None
+    """Keep documents, questions and answers, but no key, in this folder; they outlive the app."""
     behind_proxy: Annotated[str | None, Flag(metavar="ADDRESS")] = None
     """Believe X-Forwarded-For of the proxy at this address, such as 127.0.0.1."""
     budget: Annotated[int | None, Field(ge=1)] = None
@@ -78,6 +80,7 @@ def app(request: AppRequest, run: Run) -> Closed:
         mcp=request.mcp,
         local_models=request.local_models,
         parsers=request.parser,
+        data=request.data,
     )
     return Closed()
 

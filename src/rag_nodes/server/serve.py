@@ -47,6 +47,7 @@ def launch(  # noqa: PLR0913 - options of one call, all but one with defaults
     mcp: bool = False,
     local_models: bool = False,
     parsers: Mapping[str, Any] | Sequence[str] = (),
+    data: Path | None = None,
 ) -> None:
     """Serve the app until it is interrupted.
 
@@ -60,12 +61,18 @@ def launch(  # noqa: PLR0913 - options of one call, all but one with defaults
         mcp: offer the tools for agents at `/mcp`.
         local_models: visitors may type in addresses behind this machine's firewall.
         parsers: what visitors can choose besides presets and plug-ins, see `make_server`.
+        data: folder that keeps what is done on the page, see `build_app`; None keeps nothing.
 
     Raises:
-        ConfigurationError: the port is taken or the address is not one of this machine.
+        ConfigurationError: the port is taken, the address is not one of this machine, or others
+            could read what is kept.
         FileMissingError: a document does not exist.
         MissingExtraError: Gradio is not installed.
     """
+    if data is not None and not is_loopback(host):
+        raise ConfigurationError(
+            f"--data keeps the work of one user, and {host} lets others in; leave one of both out"
+        )
     for document in documents:
         if not Path(document).exists():
             raise FileMissingError(document)
@@ -85,6 +92,7 @@ def launch(  # noqa: PLR0913 - options of one call, all but one with defaults
             mcp=mcp,
             local_models=local_models,
             parsers=parsers,
+            data=data,
         )
         config = uvicorn.Config(
             app,
@@ -108,6 +116,7 @@ def make_server(
     mcp: bool = False,
     local_models: bool = False,
     parsers: Mapping[str, Any] | Sequence[str] = (),
+    data: Path | None = None,
 ) -> FastAPI:
     """Page, REST at `/api` and MCP at `/mcp` as one ASGI app.
 
@@ -120,6 +129,7 @@ def make_server(
         local_models: visitors may type in addresses behind this machine's firewall.
         parsers: what visitors can choose besides presets and plug-ins: splitters of other packages
             by name, or import paths, see `rag_nodes.parsers.offered`. Visitors never name a path.
+        data: folder that keeps what is done on the page, see `build_app`; None keeps nothing.
 
     Raises:
         ConfigurationError: one of the parsers cannot be used.
@@ -138,11 +148,13 @@ def make_server(
     access, limits = access or Access(), limits or ServerLimits()
     served = ServedOperations.of(settings, offered(parsers), limits)
     tools = make_mcp(served) if mcp else None
-    server = FastAPI(openapi_url=None, lifespan=lambda _: _living(served, tools))
+    page = build_app(
+        settings, documents=documents, local_models=local_models, columns=parsers, data=data
+    )
+    server = FastAPI(openapi_url=None, lifespan=lambda _: _living(served, tools, page.at_end))
     server.mount("/api", make_api(served, access))
     if tools is not None:
         server.router.routes.append(tools.route)
-    page = build_app(settings, documents=documents, local_models=local_models, columns=parsers)
     gr.mount_gradio_app(server, page, path="/", **_mount_options())
     # The last one added is the outermost: headers are on every refusal, too.
     server.add_middleware(NoDeepLinks)
@@ -186,10 +198,13 @@ def _mount_options() -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def _living(served: ServedOperations, tools: Tools | None) -> AsyncIterator[None]:
+async def _living(
+    served: ServedOperations, tools: Tools | None, at_end: Callable[[], None]
+) -> AsyncIterator[None]:
     """What runs as long as the server does, and what it leaves behind: nothing."""
     async with contextlib.AsyncExitStack() as stack:
         stack.callback(served.sessions.close)
+        stack.callback(at_end)
         if tools is not None:
             await stack.enter_async_context(tools.manager.run())
         yield

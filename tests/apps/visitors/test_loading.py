@@ -18,7 +18,8 @@ from visits import QUESTION, answers, ignore, written
 from rag_nodes.apps.sidebar.loading import Follower, LoadingEvents
 from rag_nodes.apps.visitors import session as session_module
 from rag_nodes.apps.visitors.choice import Choice
-from rag_nodes.apps.visitors.session import PageSession, PageSessions
+from rag_nodes.apps.visitors.session import PageSession
+from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.errors import CancelledError, ConfigurationError, StoreError
 from rag_nodes.parsers import get_parser
 from rag_nodes.processes import Interrupt

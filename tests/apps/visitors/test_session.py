@@ -13,7 +13,8 @@ from visits import QUESTION, answers, ignore, written
 
 from rag_nodes.apps.tabs.compare.tab import history
 from rag_nodes.apps.visitors.choice import Choice
-from rag_nodes.apps.visitors.session import PageSession, PageSessions
+from rag_nodes.apps.visitors.session import PageSession
+from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.apps.visitors.turns import MOST_TURNS
 from rag_nodes.errors import ConfigurationError, CredentialsError
 from rag_nodes.operations.scripts import script_of

@@ -8,7 +8,7 @@ import pytest
 from visits import QUESTION, ignore
 
 from rag_nodes.apps.visitors.choice import Choice
-from rag_nodes.apps.visitors.session import PageSessions
+from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.sidebar.panel import Sidebar
     from rag_nodes.apps.visitors.choice import Choice
-    from rag_nodes.apps.visitors.session import PageSession, PageSessions
+    from rag_nodes.apps.visitors.session import PageSession
+    from rag_nodes.apps.visitors.sessions import PageSessions
 
 logger = logging.getLogger(__name__)
 
@@ -224,8 +225,7 @@ class LoadingEvents:
                     session.start_loading(documents, choice)
                 return [gr.skip()] * (len(values) + 1)
             session.key_is_hidden = chosen.api_key is not None
-            there = session.uploads if session.loading else session.paths
-            kept = [str(one) for one in there if is_uploaded(one)]
+            kept = [str(one) for one in session.uploads if is_uploaded(one)]
             return [*self._sidebar.controls.restored(chosen), kept or gr.skip()]
 
         return arrive
@@ -259,7 +259,7 @@ class LoadingEvents:
         paths = tuple(map(Path, files or ()))
         if not paths and not session.paths:
             return gr.skip(), gr.skip()
-        due = self._pending(request, values) or paths not in ((), session.paths)
+        due = self._pending(request, values) or paths not in ((), session.uploads)
         kind: Literal["primary", "secondary"] = "primary" if due else "secondary"
         button = gr.Button("Apply changes", interactive=due, variant=kind)
         return button, _NOTE if self._pending(request, values) else ""
@@ -284,7 +284,7 @@ class LoadingEvents:
         """
         session = session_of(self._sessions, request)
         session.cancel()
-        loaded = tuple(map(Path, files or ())) == session.paths
+        loaded = tuple(map(Path, files or ())) == session.uploads
         return gr.skip() if loaded else None
 
     def _choice(self, session: PageSession, values: Sequence[Any]) -> Choice:
@@ -352,5 +352,7 @@ class LoadingEvents:
         """The page when nothing is loaded any more."""
         if panel is None:
             panel = status.done(session.report) if session.report else status.idle()
+            if session.trouble:
+                panel = status.failed(session.trouble, session.report)
         button = gr.Button(name, interactive=again, variant="secondary")
         return panel, *self._follower.afterwards(session), button, gr.Button(visible=False)

@@ -9,6 +9,7 @@ import gradio as gr
 
 from rag_nodes.apps.sidebar import status
 from rag_nodes.apps.sidebar.controls import Controls, build_controls
+from rag_nodes.apps.sidebar.reopening import build_reopening
 from rag_nodes.apps.view.html import tag
 from rag_nodes.readers import COLLECTIONS, SUFFIXES
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from rag_nodes.apps.visitors.sessions import PageSessions
     from rag_nodes.parsers import Preset
     from rag_nodes.settings import Settings
 
@@ -57,6 +59,7 @@ def build_sidebar(
     example: Path | None,
     offer: Mapping[str, Preset] | None = None,
     own: Sequence[str] = (),
+    sessions: PageSessions | None = None,
 ) -> Sidebar:
     """Build the sidebar inside the blocks that are open; `LoadingEvents.wire` makes it work.
 
@@ -65,6 +68,7 @@ def build_sidebar(
         example: offered to visitors who have no document at hand; None for no offer.
         offer: what can be compared; None for presets and plug-ins.
         own: names of those that are ticked at first; () for the usual ones.
+        sessions: of which a list is shown where they are kept; None for no list.
     """
     with gr.Sidebar(width=330):
         gr.HTML(_TITLE, apply_default_css=False)
@@ -78,6 +82,8 @@ def build_sidebar(
         tried = gr.Button("Try the example document", size="md", visible=example is not None)
         panel = gr.HTML(status.idle(), apply_default_css=False, elem_id="rn-status")
         cancel = gr.Button("Cancel", visible=False, size="sm", variant="stop", elem_id="rn-cancel")
+        if sessions is not None:
+            build_reopening(sessions)
         controls = build_controls(settings, offer, own)
         controls.wire()
         process = gr.Button(

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.tabs.chunks.tab import ChunksTab
     from rag_nodes.apps.visitors.deciding import Decider
-    from rag_nodes.apps.visitors.session import PageSession, PageSessions
+    from rag_nodes.apps.visitors.session import PageSession
+    from rag_nodes.apps.visitors.sessions import PageSessions
 
 AT_ONCE = 8
 """Visitors whose decisions are looked at at the same time."""

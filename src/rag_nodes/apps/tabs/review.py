@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from gradio.events import Dependency
 
     from rag_nodes.apps.tabs.chunks.tab import ChunksTab
-    from rag_nodes.apps.visitors.session import PageSession, PageSessions
+    from rag_nodes.apps.visitors.session import PageSession
+    from rag_nodes.apps.visitors.sessions import PageSessions
     from rag_nodes.evaluation.dataset import Question
 
 AT_ONCE = 4

@@ -10,7 +10,8 @@ from rag_nodes.errors import BusyError, ConfigurationError
 
 if TYPE_CHECKING:
     from rag_nodes.apps.visitors.cuts import Cuts
-    from rag_nodes.apps.visitors.session import PageSession, PageSessions
+    from rag_nodes.apps.visitors.session import PageSession
+    from rag_nodes.apps.visitors.sessions import PageSessions
 
 
 def session_of(

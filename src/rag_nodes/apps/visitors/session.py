@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 import threading
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
-from threading import BoundedSemaphore
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.apps.inside_gradio import is_uploaded
 from rag_nodes.apps.visitors.choice import (
     effective_settings,
     make_parsers,
@@ -29,11 +27,9 @@ from rag_nodes.apps.visitors.turns import AT_FIRST, Asking, Growing, Turn, Turns
 from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.models import choose_models
 from rag_nodes.models.public_servers import must_be_public, public_client
-from rag_nodes.parsers import offered
 from rag_nodes.pipeline import Progress
 from rag_nodes.readers import ReadResult
 from rag_nodes.workspace.jobs import Job
-from rag_nodes.workspace.sessions import Sessions
 from rag_nodes.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -43,12 +39,14 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.apps.visitors.choice import Choice
+    from rag_nodes.apps.visitors.keeping import Restored
     from rag_nodes.apps.visitors.scores import SimilarityScale
     from rag_nodes.compare import ComparisonStream
     from rag_nodes.models import Models
     from rag_nodes.parsers import Preset
     from rag_nodes.pipeline import FileOutcome, IngestReport
     from rag_nodes.settings import Settings
+    from rag_nodes.workspace.kept import Kept
 
 
 Steps = Mapping[str, Progress]
@@ -80,7 +78,9 @@ class PageSession(Workspace):
         shown: what each tab shows, as JSON, so that it can show it again.
         chosen: what the page shows as chosen, whether or not it was loaded with that.
         wanted: parsers of the last loading.
-        uploads: what it was to load.
+        kept: where it is on disk; None where it is in memory alone.
+        name: that the visitor gave it; "" for the names of the documents.
+        trouble: why what was kept could not be opened; "" where it could.
         key_is_hidden: the page was loaded again and shows no key; that of `chosen` holds.
     """
 
@@ -119,7 +119,12 @@ class PageSession(Workspace):
         self.shown: dict[str, Any] = {}
         self.chosen: Choice | None = None
         self.wanted: tuple[str, ...] = ()
-        self.uploads: tuple[Path, ...] = ()
+        self._wanted_paths: tuple[Path, ...] = ()
+        self._copies: dict[Path, Path] = {}
+        self._restored: Restored | None = None
+        self.kept: Kept | None = None
+        self.name = ""
+        self.trouble = ""
         self.key_is_hidden = False
 
     @property
@@ -194,13 +199,15 @@ class PageSession(Workspace):
         Raises:
             ConfigurationError: no document, or no parser was chosen.
         """
-        wanted = tuple(dict.fromkeys(paths)) or self.paths
+        wanted = self._copied(tuple(dict.fromkeys(paths))) or self.paths
+        if not wanted and self._restored:
+            wanted = self._restored.paths
         if not wanted:
             raise ConfigurationError("no document yet: upload one first")
         if not choice.parsers:
             raise ConfigurationError("no parser chosen: tick at least one")
         self.cancel()
-        self.wanted, self.uploads = choice.parsers, wanted
+        self.wanted, self._wanted_paths = choice.parsers, wanted
         loading = self._loading = Job("upload the documents again to load them")
         steps: dict[str, Progress] = {}
 
@@ -212,6 +219,30 @@ class PageSession(Workspace):
 
         loading.start(partial(self._load, wanted, choice, loading, step), self._loads)
         return loading
+
+    def restore(self, restored: Restored, choice: Choice) -> None:
+        """Load what was loaded before, and then have back what was asked."""
+        self._restored = restored
+        self.start_loading(restored.paths, choice)
+
+    @property
+    def uploads(self) -> tuple[Path, ...]:
+        """The files that are loaded, or being loaded, as they were uploaded."""
+        paths = self._wanted_paths if self.loading else self.paths
+        return tuple(self._copies.get(one, one) for one in paths)
+
+    @property
+    def asked(self) -> int:
+        """Number of the last question."""
+        return self._asked
+
+    def _copied(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+        """Where the files stay: uploads do not."""
+        if self.kept is None:
+            return paths
+        copies = {self.kept.file(one) if is_uploaded(one) else one: one for one in paths}
+        self._copies |= copies
+        return tuple(copies)
 
     def read(self, path: Path) -> Iterator[ReadResult]:
         """The documents of one file, or the one that was given for it."""
@@ -361,11 +392,26 @@ class PageSession(Workspace):
                 loading.settle()
                 self._take_over(loaded)
                 self.choice = choice
+                self._give_back()
         finally:
             if loaded.comparison.store is not self._store:
                 loaded.comparison.store.close()  # nobody waits for it any longer
         self.decider.start()
         return loaded.report
+
+    def _give_back(self) -> None:
+        """What was asked before, where it was about these documents."""
+        restored, self._restored = self._restored, None
+        if restored is None or restored.paths != self.paths:
+            return
+        self._asked, self.shown = restored.asked, restored.shown
+        for turn in restored.turns:
+            self.history.add(turn)
+        try:
+            if restored.questions:
+                self.questions.add(restored.questions, self._documents)
+        except RagNodesError as error:  # a file that is read in place has changed
+            self.trouble = f"The labelled questions could not be opened: {error}"
 
     def _loaded(
         self,
@@ -419,101 +465,3 @@ class PageSession(Workspace):
         self.paths, self.report, self._scale = loaded.paths, loaded.report, loaded.scale
         self._comparison = loaded.comparison if loaded.documents else None
         self._drop_unused(loaded.comparison)
-
-
-AT_ONCE = 8
-"""Visitors whose documents are loaded at a time, and whose questions are answered."""
-TOKEN = re.compile(r"[0-9a-f]{48}")
-"""What a browser tab is known by: 24 random bytes it made itself and tells nobody else."""
-_TAB = "tab "
-"""Begins the keys of sessions that a token leads to; no id of a page may be one."""
-_MOST_PAGES = 10_000
-"""Open pages that are known; a page that never said goodbye is forgotten for newer ones."""
-
-
-class PageSessions(Sessions[PageSession]):
-    """Every visitor's session of the page, by a token of their browser tab.
-
-    Gradio gives a page another id whenever it is loaded, also after a cut of the network. The token
-    stays with the tab, so a page that is loaded again finds its session, and no other tab does.
-    Scripts have no token: their session is that of Gradio's id, and ends when they leave. Only
-    hashes of tokens are kept.
-
-    Args:
-        settings: of each session.
-        offer: parsers that visitors can choose; None for presets and plug-ins.
-        idle_seconds: see `Sessions`.
-        most: see `Sessions`.
-        clock: see `Sessions`.
-        **own: models and documents of whoever serves, see `PageSession`.
-
-    Attributes:
-        offer: parsers that visitors can choose.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        *,
-        offer: Mapping[str, Preset] | None = None,
-        idle_seconds: float = 2 * 3600,
-        most: int = 100,
-        clock: Callable[[], float] = time.monotonic,
-        **own: Any,
-    ) -> None:
-        self.offer = offered() if offer is None else offer
-        loads, answers = BoundedSemaphore(AT_ONCE), BoundedSemaphore(AT_ONCE)
-        make = partial(
-            PageSession,
-            settings,
-            offer=self.offer,
-            loads=loads,
-            answers=answers,
-            **own,
-        )
-        super().__init__(make, idle_seconds=idle_seconds, most=most, clock=clock)
-        self._tabs: dict[str, str] = {}
-
-    def of(self, page: str | None) -> PageSession:
-        """The session of a page: that of its tab, once `attach` has said which that is.
-
-        Args:
-            page: Gradio's id of it.
-
-        Raises:
-            ConfigurationError: the request has no id, so its answers could reach others.
-            BusyError: every other session is working, so that none can make room.
-        """
-        if page and page.startswith(_TAB):
-            raise ConfigurationError("this id is that of a tab: reload the page")
-        return super().of(self._tabs.get(page or "", page))
-
-    def attach(self, page: str | None, token: str, user: str = "") -> PageSession:
-        """The session of a tab, which the page belongs to from now on.
-
-        Args:
-            page: Gradio's id of it.
-            token: of the tab; one that no page of ours made is not taken.
-            user: who has logged in, if anyone; a token is worth nothing to others.
-
-        Raises:
-            ConfigurationError: see `of`.
-            BusyError: see `of`.
-        """
-        if page and TOKEN.fullmatch(token):
-            tab = _TAB + hashlib.sha256(f"{user}\0{token}".encode()).hexdigest()
-            with self._lock:
-                early = self._sessions.pop(page, None)  # of events that came before
-                if early and tab not in self._sessions:
-                    self._sessions[tab], early = early, None
-                self._tabs[page] = tab
-                for old in list(self._tabs)[:-_MOST_PAGES]:
-                    del self._tabs[old]
-            if early:
-                early[1].close()
-        return self.of(page)
-
-    def detach(self, page: str | None) -> None:
-        """A page was left, or its network cut; a tab may come back, a script does not."""
-        if page not in self._tabs:
-            self.end(page)

@@ -21,7 +21,8 @@ from rag_nodes.metadata import TOKEN_COUNT, remarks
 
 if TYPE_CHECKING:
     from rag_nodes.apps.visitors.cuts import Cuts
-    from rag_nodes.apps.visitors.session import PageSession, PageSessions
+    from rag_nodes.apps.visitors.session import PageSession
+    from rag_nodes.apps.visitors.sessions import PageSessions
     from rag_nodes.text.spans import Span
 
 EMPTY = empty(

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.tabs.chunks.events import ChunksEvents
     from rag_nodes.apps.visitors.cuts import Cuts
-    from rag_nodes.apps.visitors.session import PageSession, PageSessions
+    from rag_nodes.apps.visitors.session import PageSession
+    from rag_nodes.apps.visitors.sessions import PageSessions
 
 SELECT = """const drawn = (range) => {
   const copy = range.cloneContents();

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gradio.events import Dependency
 
-    from rag_nodes.apps.visitors.session import PageSessions
+    from rag_nodes.apps.visitors.sessions import PageSessions
 
 _AT_ONCE = 8
 """Visitors whose pages are drawn at the same time."""

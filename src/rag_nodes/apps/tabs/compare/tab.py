@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from rag_nodes.apps.tabs.chunks.tab import ChunksTab
     from rag_nodes.apps.visitors.cuts import Cuts
     from rag_nodes.apps.visitors.questions import Questions
-    from rag_nodes.apps.visitors.session import PageSession, PageSessions
+    from rag_nodes.apps.visitors.session import PageSession
+    from rag_nodes.apps.visitors.sessions import PageSessions
     from rag_nodes.apps.visitors.turns import Asking, Growing, Turn
     from rag_nodes.compare import Column
     from rag_nodes.query import Hit

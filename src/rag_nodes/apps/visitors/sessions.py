@@ -1,0 +1,190 @@
+"""Whose session a page gets: that of its browser tab, and nobody else's."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from functools import partial
+from threading import BoundedSemaphore
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.apps.visitors.keeping import Keeper
+from rag_nodes.apps.visitors.session import PageSession
+from rag_nodes.errors import BusyError, ConfigurationError
+from rag_nodes.parsers import offered
+from rag_nodes.workspace.sessions import Sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from rag_nodes.parsers import Preset
+    from rag_nodes.settings import Settings
+    from rag_nodes.workspace.kept import Listed
+
+AT_ONCE = 8
+"""Visitors whose documents are loaded at a time, and whose questions are answered."""
+TOKEN = re.compile(r"[0-9a-f]{48}")
+"""What a browser tab is known by: 24 random bytes it made itself and tells nobody else."""
+_TAB = "tab "
+"""Begins the keys of sessions that a token leads to; no id of a page may be one."""
+_MOST_PAGES = 10_000
+"""Open pages that are known; a page that never said goodbye is forgotten for newer ones."""
+
+
+class PageSessions(Sessions[PageSession]):
+    """Every visitor's session of the page, by a token of their browser tab.
+
+    Gradio gives a page another id whenever it is loaded, also after a cut of the network. The token
+    stays with the tab, so a page that is loaded again finds its session, and no other tab does.
+    Scripts have no token: their session is that of Gradio's id, and ends when they leave. Only
+    hashes of tokens are kept.
+
+    Args:
+        settings: of each session.
+        offer: parsers that visitors can choose; None for presets and plug-ins.
+        idle_seconds: see `Sessions`.
+        most: see `Sessions`.
+        data: folder in which sessions are kept; None for memory alone.
+        clock: see `Sessions`.
+        **own: models and documents of whoever serves, see `PageSession`.
+
+    Attributes:
+        offer: parsers that visitors can choose.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        offer: Mapping[str, Preset] | None = None,
+        idle_seconds: float = 2 * 3600,
+        most: int = 100,
+        data: Path | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        **own: Any,
+    ) -> None:
+        self.offer = offered() if offer is None else offer
+        loads, answers = BoundedSemaphore(AT_ONCE), BoundedSemaphore(AT_ONCE)
+        make = partial(
+            PageSession,
+            settings,
+            offer=self.offer,
+            loads=loads,
+            answers=answers,
+            **own,
+        )
+        super().__init__(make, idle_seconds=idle_seconds, most=most, clock=clock)
+        self._tabs: dict[str, str] = {}
+        self._keeper = Keeper(data, self) if data else None
+
+    def of(self, page: str | None) -> PageSession:
+        """The session of a page: that of its tab, once `attach` has said which that is.
+
+        Args:
+            page: Gradio's id of it.
+
+        Raises:
+            ConfigurationError: the request has no id, so its answers could reach others.
+            BusyError: every other session is working, so that none can make room.
+        """
+        if page and page.startswith(_TAB):
+            raise ConfigurationError("this id is that of a tab: reload the page")
+        key = self._tabs.get(page or "", page)
+        session = super().of(key)
+        if self._keeper and key and key.startswith(_TAB):
+            self._keeper.open(key.removeprefix(_TAB), session)
+        return session
+
+    def attach(self, page: str | None, token: str, user: str = "") -> PageSession:
+        """The session of a tab, which the page belongs to from now on.
+
+        Args:
+            page: Gradio's id of it.
+            token: of the tab; one that no page of ours made is not taken.
+            user: who has logged in, if anyone; a token is worth nothing to others.
+
+        Raises:
+            ConfigurationError: see `of`.
+            BusyError: see `of`.
+        """
+        if page and TOKEN.fullmatch(token):
+            tab = _TAB + hashlib.sha256(f"{user}\0{token}".encode()).hexdigest()
+            with self._lock:
+                early = self._sessions.pop(page, None)  # of events that came before
+                if early and tab not in self._sessions:
+                    self._sessions[tab], early = early, None
+                self._tabs[page] = tab
+                for old in list(self._tabs)[:-_MOST_PAGES]:
+                    del self._tabs[old]
+            if early:
+                early[1].close()
+        return self.of(page)
+
+    def detach(self, page: str | None) -> None:
+        """A page was left, or its network cut; a tab may come back, a script does not."""
+        if page not in self._tabs:
+            self.end(page)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether sessions outlive the server."""
+        return self._keeper is not None
+
+    def kept(self) -> list[Listed]:
+        """What is kept of all tabs, the one saved last first."""
+        return self._keeper.listed() if self._keeper else []
+
+    def reopen(self, page: str | None, key: str) -> None:
+        """Have a page go on with what another tab did, which begins anew.
+
+        Args:
+            page: Gradio's id of it.
+            key: of what `kept` listed.
+
+        Raises:
+            BusyError: one of both is working.
+            ConfigurationError: there is no such thing.
+        """
+        tab = self._tabs.get(page or "")
+        if self._keeper is None or tab is None:
+            raise ConfigurationError("nothing is kept here; start the app with --data")
+        self._release(tab, key)
+        self._keeper.take(tab.removeprefix(_TAB), key)
+
+    def discard(self, key: str) -> None:
+        """Delete what is kept.
+
+        Raises:
+            BusyError: it is working.
+            ConfigurationError: there is no such thing.
+        """
+        self._release(None, key)
+        if self._keeper:
+            self._keeper.delete(key)
+
+    def close(self) -> None:
+        """Free all of them; what is kept is written first."""
+        if self._keeper:
+            self._keeper.close()
+        super().close()
+
+    def every(self) -> list[PageSession]:
+        """The sessions there are."""
+        with self._lock:
+            return [session for _, session in self._sessions.values()]
+
+    def _release(self, tab: str | None, key: str) -> None:
+        """Close the session of a tab, and the one that has what is kept under a key."""
+        keeper = self._keeper
+        other = keeper.tab_of(key) if keeper else None
+        with self._lock:
+            there = {one for one in (tab, other and _TAB + other) if one in self._sessions}
+            if any(self._working(one) for one in there):
+                raise BusyError("something is being loaded or answered there; wait for it")
+            ended = [self._sessions.pop(one)[1] for one in there]
+        for session in ended:
+            if keeper:
+                keeper.save(session)
+            session.close()
