@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rag_nodes.apps.visitors.session import PageSession
-
     from rag_nodes.apps.visitors.sessions import PageSessions
     from rag_nodes.settings import Settings
 
