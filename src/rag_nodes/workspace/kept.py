@@ -31,7 +31,7 @@ _MARK = "@"
 logger = logging.getLogger(__name__)
 
 
-class Listed(NamedTuple):
+class KeptWork(NamedTuple):
     """A workspace that can be opened again.
 
     Attributes:
@@ -111,7 +111,7 @@ class Kept:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def listed(data: Path) -> list[Listed]:
+def listed(data: Path) -> list[KeptWork]:
     """The workspaces of a folder, the one saved last first; those that nobody opened are deleted.
 
     Args:
@@ -128,7 +128,7 @@ def listed(data: Path) -> list[Listed]:
         except StoreError as error:
             name = f"cannot be opened: {error.__class__.__name__}"
             logger.warning("%s", error)
-        found.append(Listed(path.parent.name, name, saved))
+        found.append(KeptWork(path.parent.name, name, saved))
     return sorted(found, key=lambda one: -one.saved)
 
 

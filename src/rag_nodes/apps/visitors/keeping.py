@@ -25,7 +25,7 @@ from rag_nodes.query import Answer, Citation, Hit, Source
 from rag_nodes.query.types import Excerpt, Mark
 from rag_nodes.text.edges import Edges
 from rag_nodes.text.spans import Span
-from rag_nodes.workspace.kept import Kept, Listed, listed, made, plain
+from rag_nodes.workspace.kept import Kept, KeptWork, listed, made, plain
 
 if TYPE_CHECKING:
     from rag_nodes.apps.visitors.session import PageSession
@@ -76,7 +76,7 @@ class Keeper:
         self._closing = threading.Event()
         threading.Thread(target=self._watch, name="keep", daemon=True).start()
 
-    def listed(self) -> list[Listed]:
+    def listed(self) -> list[KeptWork]:
         """What can be opened."""
         return listed(self._data)
 

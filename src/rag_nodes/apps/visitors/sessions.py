@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.parsers import Preset
     from rag_nodes.settings import Settings
-    from rag_nodes.workspace.kept import Listed
+    from rag_nodes.workspace.kept import KeptWork
 
 AT_ONCE = 8
 """Visitors whose documents are loaded at a time, and whose questions are answered."""
@@ -132,7 +132,7 @@ class PageSessions(Sessions[PageSession]):
         """Whether sessions outlive the server."""
         return self._keeper is not None
 
-    def kept(self) -> list[Listed]:
+    def kept(self) -> list[KeptWork]:
         """What is kept of all tabs, the one saved last first."""
         return self._keeper.listed() if self._keeper else []
 
