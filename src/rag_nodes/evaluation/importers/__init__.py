@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.schema import Document
@@ -12,7 +11,7 @@ from llama_index.core.schema import Document
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.importers import corpora
 from rag_nodes.evaluation.importers.files import SHEETS, SUFFIXES, read_file
-from rag_nodes.evaluation.importers.formats import FORMATS, format_of, read_rows
+from rag_nodes.evaluation.importers.formats import FORMATS, read_rows
 from rag_nodes.evaluation.importers.labels import Labels
 from rag_nodes.evaluation.importers.library import place
 from rag_nodes.metadata import FILE_NAME, SOURCE
@@ -95,19 +94,20 @@ def _read(path: Path) -> Labels:
     sheet = path.suffix.lower() in SHEETS
     if sheet and not plain:
         raise DatasetError(f"{path} has no row under its header; write a question in each")
-    form = format_of(plain, sheet=sheet)
-    if form is None:
+    labels = read_rows(plain, str(path), sheet=sheet)
+    if labels is None:
         columns = f" (its columns: {', '.join(plain[0]) or 'none'})" if sheet else ""
         raise DatasetError(
             f"{path} is of no known format: nothing in it is called a question with the words "
             f"that answer it{columns}. {_SIMPLEST}"
         )
-    return read_rows(plain, str(path), form, sheet=sheet)
+    return labels
 
 
 def _of_corpus(form: str, corpus: corpora.Corpus) -> Labels:
-    labels = read_rows(corpus.rows, form)
-    return replace(labels, form=form, texts=corpus.texts, left_out=dict(corpus.left_out))
+    labels = read_rows(corpus.rows)
+    questions = labels.questions if labels else ()
+    return Labels(form, questions, corpus.texts, dict(corpus.left_out))
 
 
 def documents_of(labels: Labels) -> list[Document]:

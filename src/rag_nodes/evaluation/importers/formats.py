@@ -150,46 +150,33 @@ _ACCEPTED = frozenset({"", "false", "no", "0", "falsch", "nein", "none"})
 _PAIR = 2
 
 
-def format_of(plain: Any, *, sheet: bool = False) -> DatasetFormat | None:
-    """The format of a list of rows; None where no row has a question and what answers it."""
-    listed = [row for row in _listed(plain) if isinstance(row, dict)]
-    first = {str(name).strip().lower() for name in (listed[0] if listed else ())}
-    first |= {*_flat(listed[0])} if listed else set()
-    other = DatasetFormat("sheet" if sheet else "own JSON", frozenset())
-    found = next((one for one in FORMATS if one.known_by <= first), other)
-    rows = map(_flat, listed)
-    return found if any(_text(row, "question") and _answers(row, found) for row in rows) else None
-
-
-def read_rows(
-    plain: Any,
-    source: str = "the questions",
-    form: DatasetFormat | None = None,
-    *,
-    sheet: bool = False,
-) -> Labels:
-    """The questions of a list of rows.
+def read_rows(plain: Any, source: str = "the questions", *, sheet: bool = False) -> Labels | None:
+    """The questions of a list of rows; None where no row has a question and what answers it.
 
     Args:
         plain: content of a JSON or YAML file, or the rows of a sheet.
         source: what an error calls it.
-        form: its format; None for our own.
         sheet: rows of one id, or else of one question, that follow each other are passages that
             are wanted together.
 
     Raises:
         DatasetError: the mark of a draft is neither true nor false.
     """
-    form = form or DatasetFormat("own JSON", frozenset())
     listed = [*_listed(plain)]
-    rows = [_flat(row) for row in listed if isinstance(row, dict)]
+    kept = [row for row in listed if isinstance(row, dict)]
+    rows = [*map(_flat, kept)]
+    names = {str(one).strip().lower() for one in kept[0]} | {*rows[0]} if kept else set()
+    other = DatasetFormat("sheet" if sheet else "own JSON", frozenset())
+    form = next((one for one in FORMATS if one.known_by <= names), other)
     found = [_labelled(row, form, f"{source}: question {number}")
              for number, row in enumerate(rows, start=1)]  # fmt: skip
+    if not any(one.text and one.gold for one in found):
+        return None
     if sheet:
         found = _merged(one for one in found if one.text or any(one.gold))
     named = (replace(one, id=one.id or f"q{number}") for number, one in enumerate(found, start=1))
-    no_rows = len(listed) - len(rows)
-    return Labels(form.name, tuple(named), left_out={_NO_ROW: no_rows} if no_rows else {})
+    left_out = {_NO_ROW: len(listed) - len(rows)} if len(rows) < len(listed) else {}
+    return Labels(form.name, tuple(named), left_out=left_out)
 
 
 def _listed(plain: Any) -> Iterator[Any]:
@@ -248,7 +235,7 @@ def _labelled(row: Row, form: DatasetFormat, where: str) -> Labelled:
         id=name,
         text=_text(row, "question"),
         gold=tuple(_answers(row, form)),
-        kind=text_of(kind),
+        kind=_said(kind),
         within=tuple(map(str, within if isinstance(within, list) else [within]))
         if within
         else None,
@@ -348,12 +335,9 @@ def _text(row: Row, what: str) -> str:
 
 
 def _said(value: object) -> str:
-    """A text, or a whole number as one."""
-    return str(value) if _is_number(value) else text_of(value)
-
-
-def text_of(value: object) -> str:
-    """A value that should be a text, without blank space around it; "" where it is none."""
+    """A text without blank space around it, or a whole number as one; "" for anything else."""
+    if _is_number(value):
+        return str(value)
     return encodable(value.strip()) if isinstance(value, str) else ""
 
 
