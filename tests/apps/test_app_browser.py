@@ -128,8 +128,8 @@ def test_what_is_typed_before_an_event_has_ended_stays(
     box = page.locator("#rn-question textarea:enabled")
     box.fill("How long does manual control last?")
     end.set()
-    page.get_by_role("tab", name="Chunks").click()
-    page.wait_for_selector(".rn-doc")  # comes after the end of what was begun before
+    page.get_by_role("tab", name="Document").click()
+    page.wait_for_selector(".rn-sheet")  # comes after the end of what was begun before
     page.get_by_role("tab", name="Compare").click()
     assert box.input_value() == "How long does manual control last?"
 

@@ -17,8 +17,8 @@ from hostile_views import Seen
 from splitters import WindowSplitter
 from visits import QUESTION, VISITOR, Click, Request, ignore, visiting, written
 
-from rag_nodes.apps.tabs.chunks.events import ChunksEvents
 from rag_nodes.apps.tabs.decide import DecideEvents
+from rag_nodes.apps.tabs.document import DocumentEvents
 from rag_nodes.apps.visitors import deciding
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.sessions import PageSessions
@@ -78,7 +78,7 @@ def session(sessions: PageSessions) -> PageSession:
 
 @pytest.fixture
 def events(sessions: PageSessions) -> DecideEvents:
-    tab = SimpleNamespace(events=ChunksEvents(sessions))
+    tab = SimpleNamespace(events=DocumentEvents(sessions))
     return DecideEvents(sessions, tab)  # type: ignore[arg-type]
 
 
@@ -125,7 +125,7 @@ def test_an_upload_is_told_what_stands_at_once_and_what_was_found_by_itself(
     monkeypatch.setattr(deciding, "recommend", later)
     with visiting(settings, tmp_path / "days.md", TEXT, ONE) as opened:
         session = opened.of(VISITOR)
-        events = DecideEvents(opened, SimpleNamespace(events=ChunksEvents(opened)))  # type: ignore[arg-type]
+        events = DecideEvents(opened, SimpleNamespace(events=DocumentEvents(opened)))  # type: ignore[arg-type]
         first = _page(events)
         assert standing().words in _text(first["said"])
         assert "Not tried yet" in first["said"]
@@ -238,7 +238,7 @@ def test_a_line_of_the_table_leads_to_the_passage_in_its_document(
     assert not any(question["text"] in str(values) for question in report.questions)
     click = SimpleNamespace(row_value=[str(one) for one in values[0]])
     tabs, *_, drawn = events.open(Request(), click)  # type: ignore[arg-type]
-    assert tabs.selected == "chunks"
+    assert tabs.selected == "document"
     assert "rn-gold" in str(drawn)
     for wrong in (None, [], ["x"], ["99999"], "1"):
         nothing = events.open(Request(), SimpleNamespace(row_value=wrong))  # type: ignore[arg-type]

@@ -86,7 +86,7 @@ def test_an_upload_ends_in_a_decision_whose_points_and_lines_lead_to_what_it_res
 
     with redrawn(page, ".rn-drawing"):
         page.locator("#rn-matrix [data-testid='cell-0-1']").click()
-    page.locator(".rn-doc mark.rn-gold").first.wait_for()
+    page.locator(".rn-sheet .rn-gold").first.wait_for()
     page.get_by_role("tab", name="Decide").click()
     for width in (390, 1280):
         page.set_viewport_size({"width": width, "height": 900})

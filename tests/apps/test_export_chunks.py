@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from llama_index.core.schema import TextNode
 
-from rag_nodes.apps.tabs.chunks.files import as_csv, as_json, neutral
+from rag_nodes.apps.tabs.chunk_files import as_csv, as_json, neutral
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.cuts import Cuts
 from rag_nodes.apps.visitors.sessions import PageSessions

@@ -94,6 +94,6 @@ def test_a_cited_chunk_opens_in_its_document(page: Page) -> None:
     column = page.locator(".rn-column").nth(1)
     column.locator(".rn-citations .rn-chip").first.click()
     column.locator(".rn-shown .rn-link").click()
-    page.wait_for_selector(".rn-drawing.rn-c2 .rn-start.rn-chosen", timeout=PATIENCE)
-    assert page.get_by_role("tab", name="Chunks").get_attribute("aria-selected") == "true"
-    assert "sand filter" in page.inner_text(".rn-doc")
+    page.wait_for_selector(".rn-drawing.rn-c2 .rn-piece.rn-shown", timeout=PATIENCE)
+    assert page.get_by_role("tab", name="Document").get_attribute("aria-selected") == "true"
+    assert "sand filter" in page.text_content(".rn-sheet")

@@ -10,10 +10,10 @@ import pytest
 from splitters import Given, Headed, LineChunker, WindowSplitter
 
 from rag_nodes.apps.sidebar.controls import build_controls
-from rag_nodes.apps.tabs.chunks.events import ChunksEvents
-from rag_nodes.apps.tabs.chunks.files import as_json
+from rag_nodes.apps.tabs.chunk_files import as_json
 from rag_nodes.apps.tabs.compare.tab import history
 from rag_nodes.apps.tabs.decide import _used
+from rag_nodes.apps.tabs.document import DocumentEvents
 from rag_nodes.apps.view.parts import colour_of, title_of
 from rag_nodes.apps.visitors.choice import Choice, make_parsers
 from rag_nodes.apps.visitors.sessions import PageSessions
@@ -106,9 +106,9 @@ def test_the_heading_of_a_foreign_column_says_its_options_and_its_recovery(
     assert colour_of("lossy") == colour_of("lossy")
 
 
-def test_the_chunks_tab_draws_what_has_a_place_and_lists_the_rest(sessions: PageSessions) -> None:
-    events = ChunksEvents(sessions)
-    *_, summary, drawn = events.choose("lossy", "", _Request())  # type: ignore[arg-type]
+def test_the_document_tab_draws_what_has_a_place_and_lists_the_rest(sessions: PageSessions) -> None:
+    events = DocumentEvents(sessions)
+    *_, summary, drawn = events.choose_document("lossy", "", _Request())  # type: ignore[arg-type]
     assert "2 of 3 chunks" in summary
     assert "Words that stand &lt;nowhere&gt; in it." in summary
     assert "1 chunk without a place" in summary

@@ -185,8 +185,8 @@ def _use(page: Page, folder: Path) -> None:
     page.locator(".rn-turn .rn-column", has_text=CANARIES["answer"]).first.wait_for()
     page.wait_for_function(SIDE_BY_SIDE)
     assert page.evaluate(LOOKS) == STYLED
-    page.get_by_role("tab", name="Chunks").click()
-    page.locator("#rn-chunks-tab .rn-doc .rn-start").first.wait_for()
+    page.get_by_role("tab", name="Document").click()
+    page.locator("#rn-document-tab .rn-sheet [data-k]").first.wait_for()
     page.get_by_role("tab", name="Compare").click()
     page.click("#rn-clear")
     page.locator(".rn-turn").wait_for(state="detached")

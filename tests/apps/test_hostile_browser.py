@@ -70,8 +70,8 @@ _PROVOKE = """() => { for (const one of document.querySelectorAll('.gradio-conta
 _OURS = (
     "#rn-history-box",
     "#rn-status",
-    "#rn-chunks-summary",
-    "#rn-chunks-drawing",
+    "#rn-document-summary",
+    "#rn-document-drawing",
     "#rn-lengths",
     "#rn-said",
 )
@@ -181,10 +181,10 @@ def test_hostile_text_in_every_place_is_shown_and_nothing_of_it_runs(
     status = _text(page, "#rn-status")
     assert [one.name for one in documents if one.name not in status] == []
 
-    page.get_by_role("tab", name="Chunks").click()
-    page.wait_for_selector("#rn-chunks-tab .rn-doc")
+    page.get_by_role("tab", name="Document").click()
+    page.wait_for_selector("#rn-document-tab .rn-sheet")
     _choose(page, "plain.txt")
-    drawn = _text(page, "#rn-chunks-drawing")
+    drawn = _text(page, "#rn-document-drawing")
     for strategy in _others(page):
         drawn += _drawn_by(page, strategy)
     assert [one for one in SHOWN[:30] if one not in drawn] == []
@@ -240,19 +240,19 @@ def _text(page: Page, where: str) -> str:
 
 def _others(page: Page) -> list[Locator]:
     """The strategies that are not shown yet."""
-    every = page.locator("#rn-chunks-strategy input").all()
+    every = page.locator("#rn-document-strategy input").all()
     return [one for one in every if not one.is_checked()]
 
 
 def _drawn_by(page: Page, strategy: Locator) -> str:
     """The document as another strategy cuts it; one may cut a payload that another leaves whole."""
-    with redrawn(page, "#rn-chunks-drawing .rn-drawing"):
+    with redrawn(page, "#rn-document-drawing .rn-drawing"):
         strategy.check()
-    _click_around(page, "#rn-chunks-drawing", "summary", ".rn-start")
-    return _text(page, "#rn-chunks-drawing")
+    _click_around(page, "#rn-document-drawing", "summary", "[data-k]")
+    return _text(page, "#rn-document-drawing")
 
 
 def _choose(page: Page, name: str) -> None:
-    page.locator("#rn-chunks-document input").click()
+    page.locator("#rn-document-name input").click()
     page.get_by_role("option", name=name).click()
-    page.locator("#rn-chunks-tab .rn-doc", has_text="endoftext").wait_for()
+    page.locator("#rn-document-tab .rn-sheet", has_text="endoftext").wait_for()

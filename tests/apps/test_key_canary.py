@@ -218,8 +218,8 @@ def _ask(page: Page, turns: int) -> None:
 def _saved(page: Page) -> dict[str, str]:
     """The files that a visitor can take away."""
     found = {}
-    page.get_by_role("tab", name="Chunks").click()
-    page.locator("#rn-chunks-tab .rn-doc").wait_for()
+    page.get_by_role("tab", name="Document").click()
+    page.locator("#rn-document-tab .rn-sheet").wait_for()
     for button in ("Export JSON", "Export CSV"):
         found[button] = _download(page, button)
     page.get_by_role("tab", name="Decide").click()

@@ -26,10 +26,10 @@ HOSTILE = (
     "\u05e9\u05dc\u05d5\u05dd \u202eabc\u202c &amp; `x` ends.\n"
 )
 SELECT = """(wanted) => {
-  const walk = document.createTreeWalker(document.querySelector('.rn-doc'), NodeFilter.SHOW_TEXT);
+  const walk = document.createTreeWalker(document.querySelector('.rn-sheet'), NodeFilter.SHOW_TEXT);
   const places = [];
   for (let node = walk.nextNode(); node; node = walk.nextNode())
-    if (!node.parentElement.closest('.rn-start, .rn-both'))
+    if (node.parentElement.closest('[data-at]'))
       for (let at = 0; at < node.length; at += 1) places.push([node, at]);
   const text = places.map(([node, at]) => node.data[at]).join('');
   const start = text.indexOf(wanted), [last, at] = places[start + wanted.length - 1];
@@ -88,7 +88,7 @@ def test_questions_are_labelled_by_selecting_and_taken_along(page: Page) -> None
     text = (CORPUS / "manual.md").read_text(encoding="utf-8")
     lines = [one.strip() for one in text.splitlines() if len(one) > 40 and one[0].isalpha()][:4]
     _load(page, CORPUS / "manual.md")
-    _open(page, "Chunks", ".rn-doc")
+    _open(page, "Document", ".rn-sheet")
     for number, line in enumerate(lines[:2]):
         _label(page, f"Question {number}?", line)
     _label(page, "Both?", *lines[2:])
@@ -104,7 +104,7 @@ def test_questions_are_labelled_by_selecting_and_taken_along(page: Page) -> None
 
 def test_typing_a_question_leaves_the_document_where_it_is_read(page: Page) -> None:
     _load(page, CORPUS / "manual.md")
-    _open(page, "Chunks", ".rn-doc")
+    _open(page, "Document", ".rn-sheet")
     _mark(page, "controller for small greenhouses")
     page.locator("#rn-label-question textarea").evaluate("box => box.focus({preventScroll: true})")
     page.evaluate("scrollTo(0, 0)")
@@ -117,8 +117,8 @@ def test_hostile_text_is_marked_exactly_and_runs_nowhere(page: Page, tmp_path: P
     document = tmp_path / "hostile.txt"
     document.write_text(HOSTILE, encoding="utf-8", newline="")
     _load(page, document)
-    _open(page, "Chunks", ".rn-doc")
-    wanted = HOSTILE.splitlines()[2].partition("The ")[2]
+    _open(page, "Document", ".rn-sheet")
+    wanted = HOSTILE.splitlines()[2].partition("The ")[2].partition(" &amp;")[0]
     _label(page, "What <b onmouseover=window.broken=1>runs</b> ${window.broken=1}?", wanted)
     _review(page, ".rn-card")
     assert page.inner_text(".rn-card mark") == wanted

@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hostile_views import PAYLOADS, inert
 from visits import DIARY, VISITOR, Click, Request, visiting
 
-from rag_nodes.apps.tabs.chunks.events import ChunksEvents
-from rag_nodes.apps.tabs.chunks.labelling import LabelEvents, passages_marked, selected
 from rag_nodes.apps.tabs.compare.right import GONE, TAKEN_BACK, TORN, call_right, called_right
+from rag_nodes.apps.tabs.document import DocumentEvents
+from rag_nodes.apps.tabs.labelling import LabelEvents, selected
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.metrics import Passage
@@ -57,7 +56,7 @@ def _question(name: str, session: PageSession, *, draft: bool = True) -> Questio
 def test_what_was_marked_and_asked_is_a_question_with_these_characters(
     sessions: PageSessions, session: PageSession
 ) -> None:
-    events = LabelEvents(sessions, ChunksEvents(sessions))
+    events = LabelEvents(sessions, DocumentEvents(sessions))
     events.mark("fixed", 1, REQUEST, _selection(session))
     events.add("  When did\n it rain? ", "fixed", "", 1, REQUEST)
     dataset = session.questions.dataset
@@ -96,7 +95,7 @@ def test_a_selection_that_is_not_what_stands_there_is_refused(
 def test_passages_that_overlap_become_one_and_can_be_taken_back(
     sessions: PageSessions, session: PageSession
 ) -> None:
-    events = LabelEvents(sessions, ChunksEvents(sessions))
+    events = LabelEvents(sessions, DocumentEvents(sessions))
     for text in ("rained on day 7.", "day 7. Nobody", "It rained on day 20."):
         events.mark("fixed", 1, REQUEST, _selection(session, text))
     text = session.documents[0].text
@@ -143,10 +142,3 @@ def test_a_place_that_nobody_cited_is_no_answer(session: PageSession) -> None:
     for position in (0, 99):
         assert call_right(session, turn, answer, position) == GONE
     assert len(session.questions) == 0
-
-
-@pytest.mark.parametrize("payload", PAYLOADS)
-def test_hostile_marks_are_drawn_as_text(payload: str) -> None:
-    text = f"{payload} and {payload}"
-    gold = Passage("d", Span(0, len(payload)))
-    inert(passages_marked((gold,), {"d": text}))

@@ -22,14 +22,14 @@ PATIENCE = 60_000
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 TABS = {
     "Compare": ".rn-turn",
-    "Chunks": ".rn-doc .rn-start",
+    "Document": ".rn-sheet [data-k]",
     "Decide": ".rn-decision",
 }
 LINK = "/wiki/" + "a_link_that_never_ends" * 8
 """Nothing in it says where a line may end."""
 TEXT = f"# The machine\n\n[Colours]({LINK}) matter. The machine is red, see [red]({LINK}).\n"
 WIDER = """() => {
-  const outer = [...document.querySelectorAll('.rn-column, .rn-doc, .rn-piece, .rn-status')];
+  const outer = [...document.querySelectorAll('.rn-column, .rn-sheet, .rn-piece, .rn-status')];
   const wide = outer.flatMap((one) => {
     const right = one.getBoundingClientRect().right + 1;
     return [...one.querySelectorAll('summary, p, div, li, button')]

@@ -13,7 +13,7 @@ import pytest
 from hostile_views import Seen
 from visits import DIARY, VISITOR, Click, Request, visiting, written
 
-from rag_nodes.apps.tabs.chunks.events import ChunksEvents
+from rag_nodes.apps.tabs.document import DocumentEvents
 from rag_nodes.apps.tabs.review import ReviewEvents
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.evaluation.dataset import Question
@@ -62,7 +62,7 @@ def events(sessions: PageSessions) -> ReviewEvents:
 
 
 def _events(sessions: PageSessions) -> ReviewEvents:
-    tab = SimpleNamespace(events=ChunksEvents(sessions))
+    tab = SimpleNamespace(events=DocumentEvents(sessions))
     return ReviewEvents(sessions, tab, None)  # type: ignore[arg-type]
 
 
@@ -148,7 +148,7 @@ def test_questions_of_a_file_are_added_and_those_left_out_are_counted_by_reason(
     assert column.visible
     assert "2 accepted" in _text(card)
     tabs, *_, drawn = events.open(current, REQUEST, Click(answer=0, passage=0))
-    assert tabs.selected == "chunks"
+    assert tabs.selected == "document"
     assert "rn-gold" in str(drawn)
     for sent in ({}, {"answer": 9, "passage": 0}, {"answer": 0, "passage": "x"}):
         nothing = events.open(current, REQUEST, Click(**sent))

@@ -27,7 +27,7 @@ PATIENCE = 60_000
 QUESTION = "What colour is the machine?"
 TABS = {
     "Decide": ".rn-decision",
-    "Chunks": "#rn-chunks-drawing .rn-start",
+    "Document": "#rn-document-drawing [data-k]",
 }
 """The tabs beside the first one, and what they show once a document is loaded."""
 
@@ -110,8 +110,8 @@ def test_too_many_columns_are_refused_with_the_remedy_and_one_parser_may_be_two(
     ]
     few, many = (int(row.locator("td").first.inner_text()) for row in rows.all())
     assert few < many
-    page.get_by_role("tab", name="Chunks").click()
-    strategies = page.locator("#rn-chunks-strategy")
+    page.get_by_role("tab", name="Document").click()
+    strategies = page.locator("#rn-document-strategy")
     strategies.get_by_label("Fixed size, second").wait_for(state="visible", timeout=PATIENCE)
     assert strategies.locator("input").count() == 2
 
@@ -128,7 +128,7 @@ def test_every_tab_is_reached_and_opened_with_the_keyboard_alone(page: Page) -> 
         page.wait_for_selector(shown, timeout=PATIENCE)
     for _ in range(60):
         page.keyboard.press("Tab")
-        if page.evaluate("!!document.activeElement.closest('#rn-chunks-tab')"):
+        if page.evaluate("!!document.activeElement.closest('#rn-document-tab')"):
             break
     else:
         pytest.fail("what is in the tab cannot be reached with the keyboard")

@@ -18,12 +18,14 @@ from rag_nodes.view.cut_map import (
     ruler,
     strip_of,
 )
-from rag_nodes.view.rails import Piece
+from rag_nodes.view.rails import DrawnChunk
 
 
-def pieces(count: int, size: int, overlap: int = 0) -> list[Piece]:
+def pieces(count: int, size: int, overlap: int = 0) -> list[DrawnChunk]:
     step = size - overlap
-    return [Piece(at, Span(at * step, at * step + size), at == 1, "word") for at in range(count)]
+    return [
+        DrawnChunk(at, Span(at * step, at * step + size), at == 1, "word") for at in range(count)
+    ]
 
 
 def starts(path: str) -> list[tuple[float, float]]:

@@ -11,7 +11,7 @@ from rag_nodes.readers.pdf.places import Glyphs
 from rag_nodes.text.alignment import align
 from rag_nodes.text.spans import Span
 from rag_nodes.view.page import PdfSurface
-from rag_nodes.view.rails import HEIGHT, STRIP, Piece, block_rails, page_notches, page_rails
+from rag_nodes.view.rails import HEIGHT, STRIP, DrawnChunk, block_rails, page_notches, page_rails
 
 START = 1_000
 """Offset of the page's text in its document."""
@@ -32,8 +32,8 @@ def page(*lines: tuple[float, float, str], text: str | None = None) -> PdfSurfac
     return PdfSurface(PagePicture(b"png", WIDTH, 800, glyphs, places), text, START)
 
 
-def piece(number: int, start: int, end: int, **more: object) -> Piece:
-    return Piece(number, Span(START + start, START + end), **more)  # type: ignore[arg-type]
+def piece(number: int, start: int, end: int, **more: object) -> DrawnChunk:
+    return DrawnChunk(number, Span(START + start, START + end), **more)  # type: ignore[arg-type]
 
 
 def numbers_of(path: str) -> list[tuple[float, ...]]:
@@ -106,7 +106,7 @@ def test_a_page_without_a_margin_has_its_rails_beside_it() -> None:
 def test_a_notch_stands_where_a_chunk_begins_inside_of_something() -> None:
     surface = page((100, 50, "abcdefgh"))
     columns = [
-        [piece(0, 0, 3), piece(1, 3, 8, cut="word"), Piece(2, Span(0, START + 2), cut="word")]
+        [piece(0, 0, 3), piece(1, 3, 8, cut="word"), DrawnChunk(2, Span(0, START + 2), cut="word")]
     ]
     (notch,) = page_notches(surface, columns)
     assert (notch.cut, notch.x, notch.top, notch.height) == ("word", 130, 50, LETTER)

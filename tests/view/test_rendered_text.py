@@ -12,7 +12,7 @@ from hostile_views import PAYLOADS
 from rag_nodes.readers import read
 from rag_nodes.text.formats import Format, format_in
 from rag_nodes.text.spans import Span
-from rag_nodes.view.rendered import PART_LENGTH, Mark, part_starts, text_blocks
+from rag_nodes.view.rendered import PART_LENGTH, TextMark, part_starts, text_blocks
 
 DOCS = Path(__file__).parents[3] / "shared" / "docs"
 TEXT = """# Ferries
@@ -32,12 +32,14 @@ OURS = r"p|span|h\d|pre|code|em|strong|ul|ol|li|hr|br|table|t[rhdb]\w*|blockquot
 """Elements that Markdown makes."""
 
 
-def html_of(text: str, text_format: Format, *marks: Mark) -> str:
+def html_of(text: str, text_format: Format, *marks: TextMark) -> str:
     blocks = text_blocks(text, Span(0, len(text)), text_format, marks)
     return "".join(str(block.html) for block in blocks)
 
 
-def pieces(text: str, *marks: Mark, text_format: Format = Format.MARKDOWN) -> list[tuple[str, ...]]:
+def pieces(
+    text: str, *marks: TextMark, text_format: Format = Format.MARKDOWN
+) -> list[tuple[str, ...]]:
     """Class, chunk numbers, offset and text of everything that says where it is from."""
     found = _PIECE.findall(html_of(text, text_format, *marks))
     return [(cls, number, at, html.unescape(said)) for cls, number, at, said in found]
@@ -54,7 +56,9 @@ def test_what_is_shown_is_at_the_offset_that_it_names() -> None:
 
 def test_marks_part_the_text_where_they_begin_and_end() -> None:
     start = TEXT.index("horn")
-    found = pieces(TEXT, Mark(Span(0, start + 2), "rn-k0", 0), Mark(Span(start, 999), "rn-k1", 1))
+    found = pieces(
+        TEXT, TextMark(Span(0, start + 2), "rn-k0", 0), TextMark(Span(start, 999), "rn-k1", 1)
+    )
     assert ("rn-k0 rn-k1", "0 1", str(start), "ho") in found
     assert ("rn-k1", "1", str(start + 2), "rn") in found
 
@@ -72,7 +76,7 @@ def test_it_is_rendered_and_leads_nowhere() -> None:
 @pytest.mark.parametrize("payload", [*PAYLOADS, "![x](https://a.example/x.png)"])
 @pytest.mark.parametrize("text_format", list(Format))
 def test_no_document_brings_elements_of_its_own(payload: str, text_format: Format) -> None:
-    shown = html_of(payload, text_format, Mark(Span(0, 9), "rn-k0", 0))
+    shown = html_of(payload, text_format, TextMark(Span(0, 9), "rn-k0", 0))
     rest = re.sub(rf"</?(?:{OURS})\b[^<>]*>", "", shown)
     assert "<" not in rest
     assert not re.search(r"<[^>]*\s(?:on\w+|src|href)=", shown)

@@ -13,9 +13,9 @@ from llama_index.core.schema import Document
 from rag_nodes.apps.inside_gradio import GuardedBlocks, outermost, take_uploads_only
 from rag_nodes.apps.sidebar.loading import LoadingEvents
 from rag_nodes.apps.sidebar.panel import build_sidebar
-from rag_nodes.apps.tabs.chunks.tab import build_chunks_tab
 from rag_nodes.apps.tabs.compare.tab import build_compare_tab
 from rag_nodes.apps.tabs.decide import AT_ONCE, build_decide_tab
+from rag_nodes.apps.tabs.document import build_document_tab
 from rag_nodes.apps.theme import add_style
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.columns import offered_columns
@@ -149,15 +149,15 @@ def _build_page(
         with gr.Tab("Compare", id="compare") as comparing:
             compare = build_compare_tab(sessions)
         deciding = gr.Tab("Decide", id="decide")
-        with gr.Tab("Chunks", id="chunks") as drawing:
-            chunks = build_chunks_tab(sessions, tabs)
+        with gr.Tab("Document", id="document") as showing:
+            document = build_document_tab(sessions, tabs)
         with deciding:
-            decide = build_decide_tab(sessions, chunks, example)
+            decide = build_decide_tab(sessions, document, example)
     loading = LoadingEvents(sessions, sidebar, compare.follow(), example)
     loads = loading.wire(app, documents)
     compare.ask_with(loading)
-    compare.open_chunks_in(chunks)
-    views = [(comparing, compare.view), (deciding, decide), (drawing, chunks.view)]
+    compare.open_chunks_in(document)
+    views = [(comparing, compare.view), (deciding, decide), (showing, document.view)]
     _follow(loads, comparing, views)
 
 

@@ -10,7 +10,7 @@ from rag_nodes.text.spans import Span
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rag_nodes.view.rails import Piece
+    from rag_nodes.view.rails import DrawnChunk
 
 WIDTH = 1200
 """Units from the beginning of the document to its end."""
@@ -56,7 +56,7 @@ class Tick(NamedTuple):
     is_main: bool
 
 
-def strip_of(pieces: Sequence[Piece], length: int) -> Strip:
+def strip_of(pieces: Sequence[DrawnChunk], length: int) -> Strip:
     """Draw the chunks of a strategy.
 
     Chunks that share text stand in two lanes by turns; in one the strip would be a solid bar.

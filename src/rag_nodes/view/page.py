@@ -23,7 +23,7 @@ LEAST_PLACED = 0.8
 """Share of the letters of a piece below which it counts as not found: no guess is drawn."""
 
 
-class Run(NamedTuple):
+class PlacedText(NamedTuple):
     """Characters that follow each other in the text and on a line of the page."""
 
     text: str
@@ -62,7 +62,7 @@ class PdfSurface:
         """What a span covers of this page, in points; nothing where it is not found."""
         return boxes_of(self.placed(span), self.picture.glyphs)
 
-    def runs(self) -> Iterator[Run]:
+    def runs(self) -> Iterator[PlacedText]:
         """The text of the page in pieces that can be selected, in the order of the text."""
         places, lines = self.picture.places, self.picture.glyphs.lines
         shown = [at for at, on in enumerate(places) if on >= 0]
@@ -81,7 +81,7 @@ class PdfSurface:
             boxes = [self.picture.glyphs.boxes[one] for one in glyphs]
             left, top, right, bottom = zip(*boxes, strict=True)
             box = (min(left), min(top), max(right), max(bottom))
-            yield Run(self.text[start:end], self.span.start + start, box)
+            yield PlacedText(self.text[start:end], self.span.start + start, box)
 
     def image(self) -> Markup:
         """The picture of the page, for an SVG whose units are points."""

@@ -22,7 +22,7 @@ HEIGHT = 1000
 """Units of the height of a block, whatever it is on the screen."""
 
 
-class Piece(NamedTuple):
+class DrawnChunk(NamedTuple):
     """A chunk as it is drawn.
 
     Attributes:
@@ -79,7 +79,7 @@ class _Flow(NamedTuple):
     right: float
 
 
-def page_rails(surface: PdfSurface, columns: Sequence[Sequence[Piece]]) -> list[Rail]:
+def page_rails(surface: PdfSurface, columns: Sequence[Sequence[DrawnChunk]]) -> list[Rail]:
     """The rails of a printed page.
 
     Those of the left column of the text stand left of it, those of the right column right of it, in
@@ -103,7 +103,15 @@ def page_rails(surface: PdfSurface, columns: Sequence[Sequence[Piece]]) -> list[
     return [Rail(column, cls, "".join(paths)) for (column, cls), paths in parts.items()]
 
 
-def page_notches(surface: PdfSurface, columns: Sequence[Sequence[Piece]]) -> list[Notch]:
+def padding(surface: PdfSurface) -> float:
+    """Points that a page needs on both sides of it for the rails: none where its margins do."""
+    boxes = [surface.picture.glyphs.boxes[at] for at in surface.placed(surface.span)]
+    left = min((box[0] for box in boxes), default=0.0)
+    right = surface.picture.width - max((box[2] for box in boxes), default=0.0)
+    return 0.0 if min(left, right) >= STRIP + GAP else STRIP
+
+
+def page_notches(surface: PdfSurface, columns: Sequence[Sequence[DrawnChunk]]) -> list[Notch]:
     """Where chunks begin inside a word, line or sentence of a printed page."""
     notches = []
     for column, pieces in enumerate(columns):
@@ -115,7 +123,7 @@ def page_notches(surface: PdfSurface, columns: Sequence[Sequence[Piece]]) -> lis
     return notches
 
 
-def block_rails(block: Span, columns: Sequence[Sequence[Piece]]) -> list[Rail]:
+def block_rails(block: Span, columns: Sequence[Sequence[DrawnChunk]]) -> list[Rail]:
     """The rails beside a block, `STRIP` wide and `HEIGHT` high; within it by shares of its text."""
     parts: dict[tuple[int, str], list[str]] = {}
     width = STRIP / max(1, len(columns))
@@ -133,7 +141,7 @@ def _bar(x: float, width: float, top: float, bottom: float) -> str:
     return f"M{x:.1f} {top:.1f}h{width:.1f}V{bottom:.1f}h{-width:.1f}z"
 
 
-def _cls(piece: Piece) -> str:
+def _cls(piece: DrawnChunk) -> str:
     return ("rn-odd" if piece.number % 2 else "rn-even") + (" rn-hit" if piece.is_retrieved else "")
 
 

@@ -30,7 +30,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _PIECE = Markup('<span class="{}" data-k="{}" data-at="{}">{}</span>')
 
 
-class Mark(NamedTuple):
+class TextMark(NamedTuple):
     """Characters of a document that are shown in a way of their own.
 
     Attributes:
@@ -69,7 +69,7 @@ def part_starts(text: str, text_format: Format) -> list[int]:
 
 
 def text_blocks(
-    text: str, span: Span, text_format: Format, marks: Sequence[Mark]
+    text: str, span: Span, text_format: Format, marks: Sequence[TextMark]
 ) -> list[TextBlock]:
     """A part of a document, rendered.
 
@@ -94,7 +94,7 @@ def text_blocks(
 class _Rendered:
     """One block: rendered once to see what it shows, and once more with marks around that."""
 
-    def __init__(self, text: str, start: int, marks: Sequence[Mark], *, is_plain: bool) -> None:
+    def __init__(self, text: str, start: int, marks: Sequence[TextMark], *, is_plain: bool) -> None:
         self._text, self._start, self._marks, self._is_plain = text, start, marks, is_plain
         self._leaves: list[str] = []
         self._at = 0

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from rag_nodes.apps.tabs.chunks.tab import ChunksTab
+    from rag_nodes.apps.tabs.document import DocumentTab
     from rag_nodes.apps.visitors.deciding import Decider
     from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.apps.visitors.sessions import PageSessions
@@ -83,7 +83,7 @@ class DecideEvents:
         chunks: where a passage opens.
     """
 
-    def __init__(self, sessions: PageSessions, chunks: ChunksTab) -> None:
+    def __init__(self, sessions: PageSessions, chunks: DocumentTab) -> None:
         self._sessions = sessions
         self._chunks = chunks
 
@@ -154,7 +154,7 @@ class DecideEvents:
 
 
 def build_decide_tab(
-    sessions: PageSessions, chunks: ChunksTab, example: Path | None = None
+    sessions: PageSessions, chunks: DocumentTab, example: Path | None = None
 ) -> TabView:
     """Build and wire the decision inside the blocks that are open.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.tabs.chunks.events import ChunkLocation
+from rag_nodes.apps.tabs.document import ChunkLocation
 from rag_nodes.apps.templates import render
 from rag_nodes.apps.view.html import tag
 from rag_nodes.apps.view.parts import count

@@ -15,7 +15,7 @@ import gradio as gr
 from rag_nodes.apps.inside_gradio import offer
 from rag_nodes.apps.sent import number_in, texts_of
 from rag_nodes.apps.tabs.card import card, taken
-from rag_nodes.apps.tabs.chunks.events import ChunkLocation
+from rag_nodes.apps.tabs.document import ChunkLocation
 from rag_nodes.apps.view.parts import count
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.apps.visitors.questions import read_questions
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from gradio.events import Dependency
 
-    from rag_nodes.apps.tabs.chunks.tab import ChunksTab
+    from rag_nodes.apps.tabs.document import DocumentTab
     from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.apps.visitors.sessions import PageSessions
     from rag_nodes.evaluation.dataset import Question
@@ -86,7 +86,7 @@ class ReviewEvents:
         example: the example document; None where none is offered.
     """
 
-    def __init__(self, sessions: PageSessions, chunks: ChunksTab, example: Path | None) -> None:
+    def __init__(self, sessions: PageSessions, chunks: DocumentTab, example: Path | None) -> None:
         self._sessions = sessions
         self._chunks = chunks
         self._example = example
@@ -237,7 +237,7 @@ class Review(NamedTuple):
     decided: list[Dependency]
 
 
-def build_review(sessions: PageSessions, chunks: ChunksTab, example: Path | None) -> Review:
+def build_review(sessions: PageSessions, chunks: DocumentTab, example: Path | None) -> Review:
     """Build and wire the review inside the blocks that are open; see `build_decide_tab`."""
     events = ReviewEvents(sessions, chunks, example)
     shown, current, removed = gr.State(""), gr.State(""), gr.State(None)

@@ -5,17 +5,10 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from rag_nodes.evaluation.chunk_facts import (
-    ChunkFacts,
-    SizedChunk,
-    chunk_facts,
-    limits_of,
-    whole_blocks,
-)
-from rag_nodes.metadata import CHUNK_INDEX, OVERSIZED, TOKEN_COUNT, display_name
+from rag_nodes.metadata import CHUNK_INDEX, display_name
 from rag_nodes.parsers import ForeignNodeParser, leaf_nodes
 from rag_nodes.parsers.recovery import recovery_in_words
-from rag_nodes.text.edges import EdgeFinder, Edges
+from rag_nodes.text.edges import EdgeFinder, Edges, Inside
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.spans import Span
 
@@ -25,7 +18,6 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document, TextNode
 
     from rag_nodes.compare import Comparison, ComparisonReport
-    from rag_nodes.text.markdown import Block
 
 _NUMBERS = count(1)
 
@@ -51,7 +43,7 @@ class Cuts:
         self.comparison = comparison
         self.documents = {document.id_: document for document in documents}
         self._nodes: dict[tuple[str, str], tuple[TextNode, ...]] = {}
-        self._blocks: dict[str, list[Block]] = {}
+        self._cut: dict[tuple[str, str], tuple[Inside | None, ...]] = {}
 
     @property
     def strategies(self) -> tuple[str, ...]:
@@ -111,19 +103,18 @@ class Cuts:
             self._nodes[strategy, document] = tuple(nodes)
         return self._nodes[strategy, document]
 
-    def facts(self, strategy: str, document: str) -> ChunkFacts:
-        """What is known of a document's chunks.
+    def cut_by(self, strategy: str, document: str) -> tuple[Inside | None, ...]:
+        """What the beginning of each of a document's chunks cuts in two.
 
         Raises:
             StoreError: they cannot be read.
         """
-        if document not in self._blocks:
+        if (strategy, document) not in self._cut:
             text = self.text_of(document)
-            text_format = format_in(self.documents[document].metadata, text)
-            self._blocks[document] = whole_blocks(text, text_format)
-        chunks = [_chunk(node) for node in self.nodes(strategy, document)]
-        limits = limits_of(self.comparison.parsers[strategy])
-        return chunk_facts(chunks, self._blocks[document], limits)
+            finder = EdgeFinder(text, format_in(self.documents[document].metadata, text))
+            nodes = self.nodes(strategy, document)
+            self._cut[strategy, document] = tuple(finder.of(span_of(one)).start for one in nodes)
+        return self._cut[strategy, document]
 
     def edges(self, report: ComparisonReport) -> dict[str, Edges]:
         """What the chunks of some answers cut in two, by node id; of those cut out of the text."""
@@ -149,8 +140,3 @@ def _in_order(node: TextNode) -> tuple[int, int]:
 def span_of(node: TextNode) -> Span:
     """The node's characters in its document."""
     return Span(node.start_char_idx or 0, node.end_char_idx or 0)
-
-
-def _chunk(node: TextNode) -> SizedChunk:
-    tokens, oversized = node.metadata.get(TOKEN_COUNT), node.metadata.get(OVERSIZED)
-    return SizedChunk(span_of(node), int(tokens or 0), bool(oversized))

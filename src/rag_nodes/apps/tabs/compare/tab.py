@@ -18,11 +18,11 @@ from rag_nodes.apps.inside_gradio import for_scripts
 from rag_nodes.apps.sent import Sent
 from rag_nodes.apps.sidebar.loading import LOOKING, Follower
 from rag_nodes.apps.tabs import TabView
-from rag_nodes.apps.tabs.chunks.events import ChunkLocation
 from rag_nodes.apps.tabs.compare.reply import asking_view, turn_view
 from rag_nodes.apps.tabs.compare.right import call_right, cited_places, passages_of
 from rag_nodes.apps.tabs.compare.suggested import suggested_questions
 from rag_nodes.apps.tabs.compare.votes import rate, tally
+from rag_nodes.apps.tabs.document import ChunkLocation
 from rag_nodes.apps.templates import render
 from rag_nodes.apps.view.parts import count
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from rag_nodes.apps.sidebar.loading import LoadingEvents
-    from rag_nodes.apps.tabs.chunks.tab import ChunksTab
+    from rag_nodes.apps.tabs.document import DocumentTab
     from rag_nodes.apps.visitors.cuts import Cuts
     from rag_nodes.apps.visitors.questions import Questions
     from rag_nodes.apps.visitors.session import PageSession
@@ -216,7 +216,7 @@ class CompareTab:
         self.stop.click(self.events.stop, show_progress="hidden", queue=False, **private)
         self.clear.click(clear, outputs=self.history, show_progress="hidden", **private)
 
-    def open_chunks_in(self, chunks: ChunksTab) -> None:
+    def open_chunks_in(self, chunks: DocumentTab) -> None:
         """Let chunks below an answer open in the tab that draws them."""
 
         def open_chunk(request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:

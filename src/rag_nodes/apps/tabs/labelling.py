@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.sent import number_in, texts_of
-from rag_nodes.apps.tabs.chunks.events import ChunkLocation
-from rag_nodes.apps.view.html import Html, tag, visible
-from rag_nodes.apps.view.parts import button, count
+from rag_nodes.apps.tabs.document import ChunkLocation
+from rag_nodes.apps.templates import render
+from rag_nodes.apps.view.parts import count
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.apps.visitors.questions import labelled
 from rag_nodes.apps.visitors.requests import session_of
@@ -21,36 +21,38 @@ from rag_nodes.text.spans import Span
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rag_nodes.apps.tabs.chunks.events import ChunksEvents
+    from rag_nodes.apps.tabs.document import DocumentEvents
     from rag_nodes.apps.visitors.cuts import Cuts
     from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.apps.visitors.sessions import PageSessions
 
-SELECT = """const drawn = (range) => {
-  const copy = range.cloneContents();
-  copy.querySelectorAll('.rn-start, .rn-both').forEach((one) => one.remove());
-  return copy.textContent;
+SELECT = """const at = (node, offset) => {
+  const home = (node.nodeType === 3 ? node.parentElement : node).closest?.('[data-at]');
+  if (!home || !element.contains(home)) return null;
+  const range = document.createRange();
+  range.setStart(home, 0);
+  range.setEnd(node, offset);
+  return Number(home.dataset.at) + [...range.toString()].length;
 };
 const within = () => {
-  const text = element.querySelector('.rn-doc'), chosen = getSelection();
-  if (!text || !chosen.rangeCount) return null;
-  const whole = document.createRange(), range = chosen.getRangeAt(0).cloneRange();
-  whole.selectNodeContents(text);
-  if (range.compareBoundaryPoints(Range.START_TO_START, whole) < 0) range.setStart(text, 0);
-  if (range.compareBoundaryPoints(Range.END_TO_END, whole) > 0)
-    range.setEnd(text, text.childNodes.length);
-  const shared = range.commonAncestorContainer;
-  const inMark = (shared.closest ? shared : shared.parentElement).closest('.rn-start, .rn-both');
-  return !text.contains(shared) || inMark || !drawn(range) ? null : range;
+  const sheet = element.querySelector('.rn-sheet'), chosen = getSelection();
+  if (!sheet || !chosen.rangeCount || chosen.isCollapsed) return null;
+  const range = chosen.getRangeAt(0);
+  const held = [...sheet.querySelectorAll('[data-at]')].filter((one) => range.intersectsNode(one));
+  if (!held.length) return null;
+  const last = held.at(-1), whole = (one) => Number(one.dataset.at) + [...one.textContent].length;
+  const start = at(range.startContainer, range.startOffset) ?? Number(held[0].dataset.at);
+  const end = at(range.endContainer, range.endOffset) ?? whole(last);
+  return start < end ? {range, start, end} : null;
 };
 const follow = () => {
   if (!element.isConnected) return document.removeEventListener('selectionchange', follow);
-  const here = element.querySelector('.rn-mark-here'), range = within();
+  const here = element.querySelector('.rn-mark-here'), chosen = within();
   if (!here) return;
-  here.hidden = !range;
-  if (!range) return;
+  here.hidden = !chosen;
+  if (!chosen) return;
   const home = here.parentElement.getBoundingClientRect();
-  const last = [...range.getClientRects()].pop() || home;
+  const last = [...chosen.range.getClientRects()].pop() || home;
   here.style.top = `${last.bottom - home.top + 6}px`;
   const most = home.width - here.offsetWidth;
   here.style.left = `${Math.max(0, Math.min(most, last.right - home.left - here.offsetWidth))}px`;
@@ -60,24 +62,23 @@ element.addEventListener('mousedown', (event) => {
   if (event.target.closest('.rn-mark-here')) event.preventDefault();
 });
 element.addEventListener('click', (event) => {
-  const range = event.target.closest('.rn-mark-here') && within();
-  if (!range) return;
-  const text = element.querySelector('.rn-doc'), before = document.createRange();
-  before.setStart(text, 0);
-  before.setEnd(range.startContainer, range.startOffset);
-  const start = Number(text.dataset.from) + [...drawn(before)].length, said = drawn(range);
-  const sent = {document: text.dataset.document, start, end: start + [...said].length};
+  const chosen = event.target.closest('.rn-mark-here') && within();
+  if (!chosen) return;
+  const sent = {document: element.querySelector('.rn-sheet').dataset.document,
+    start: `${chosen.start}`, end: `${chosen.end}`, text: chosen.range.toString()};
   getSelection().removeAllRanges();
-  trigger('select', {...sent, start: `${sent.start}`, end: `${sent.end}`, text: said});
+  trigger('select', sent);
 });
 """
 """A button follows what is selected and sends which characters of the document these are.
 
-They are counted as Python does, without the marks of chunks that stand between them.
+Every piece of text on the page says its offset; the rest is counted as Python does.
 """
 _AGAIN = "This is not what stands in the document as it is loaded now: select it again."
 _SHOWN = 160
 """Characters of a passage in the list, the middle left out."""
+_COMPARED = 12
+"""Letters at each end that have to be those of the document."""
 OUTPUTS = 3
 """Values that every event returns: whether there is anything to ask about, what, the page."""
 
@@ -87,12 +88,12 @@ class LabelEvents:
 
     Args:
         sessions: where each visitor's work is.
-        chunks: draws what was marked.
+        document: draws what was marked.
     """
 
-    def __init__(self, sessions: PageSessions, chunks: ChunksEvents) -> None:
+    def __init__(self, sessions: PageSessions, document: DocumentEvents) -> None:
         self._sessions = sessions
-        self._chunks = chunks
+        self._document = document
 
     def mark(
         self, strategy: str, page: float | None, request: gr.Request, event: gr.EventData
@@ -107,7 +108,7 @@ class LabelEvents:
             session.questions.mark(passage)
         except DatasetError as error:
             gr.Warning(str(error))
-        return self._shown(session, _place(strategy, passage.document, page), request)
+        return self._shown(session, ChunkLocation(strategy, passage.document, _page(page)), request)
 
     def unmark(
         self,
@@ -121,7 +122,7 @@ class LabelEvents:
         session, sent = session_of(self._sessions, request), texts_of(event)
         if sent.get("act") == "unmark":
             session.questions.unmark(number_in(sent.get("passage")))
-        return self._shown(session, _place(strategy, document, page), request)
+        return self._shown(session, ChunkLocation(strategy, document, _page(page)), request)
 
     def add(
         self, question: str, strategy: str, document: str, page: float | None, request: gr.Request
@@ -142,19 +143,21 @@ class LabelEvents:
             raise gr.Error(str(error), print_exception=False) from error
         session.questions.unmark()
         gr.Info(f"Added: you have {count(len(known.questions), 'question')}.")
-        return "", *self._shown(session, _place(strategy, document, page), request)
+        place = ChunkLocation(strategy, document, _page(page))
+        return "", *self._shown(session, place, request)
 
     def _shown(
         self, session: PageSession, place: ChunkLocation, request: gr.Request
     ) -> tuple[Any, ...]:
         marked, cuts = session.questions.marked, session.cuts
         texts = {one: cuts.text_of(one) for one in cuts.documents} if cuts else {}
-        listed = passages_marked(marked, texts)
-        return gr.Column(visible=bool(marked)), listed, self._chunks.drawn(place, request)
+        quotes = [_shortened(one.span.of(texts.get(one.document, ""))) for one in marked]
+        listed = render("document_marked", passages=quotes)
+        return gr.Column(visible=bool(marked)), listed, self._document.drawn(place, request)
 
 
-def _place(strategy: str, document: str, page: float | None) -> ChunkLocation:
-    return ChunkLocation(strategy, document, int(page or 1))
+def _page(page: float | None) -> int:
+    return int(page or 1)
 
 
 def selected(cuts: Cuts | None, sent: Mapping[str, str]) -> Passage | None:
@@ -167,36 +170,26 @@ def selected(cuts: Cuts | None, sent: Mapping[str, str]) -> Passage | None:
     Returns:
         None where that text does not stand there.
     """
-    document, start, end = sent.get("document"), number_in(sent.get("start")), sent.get("end")
-    last = number_in(end)
+    document, start = sent.get("document"), number_in(sent.get("start"))
+    last = number_in(sent.get("end"))
     if cuts is None or document not in cuts.documents or start is None or last is None:
         return None
     text = cuts.text_of(document)
-    if not _as_drawn(text[start:last]) == _as_drawn(sent.get("text", "")) != "":
+    said, drawn = _letters(text[start:last]), _letters(sent.get("text", ""))
+    # Marks of Markdown are not drawn, and furniture of the page is not in the text.
+    if not said or said[:_COMPARED] != drawn[:_COMPARED] or said[-_COMPARED:] != drawn[-_COMPARED:]:
         return None
     passage = trimmed_passage(Passage(document, Span(start, last)), text)
     return passage if passage.span.length else None
 
 
-def passages_marked(marked: tuple[Passage, ...], texts: Mapping[str, str]) -> Html:
-    """What was marked so far, each with a button to take it back."""
-    rows = []
-    for number, one in enumerate(marked):
-        quote = _shortened(" ".join(one.span.of(texts.get(one.document, "")).split()))
-        back = button("unmark", "\N{MULTIPLICATION SIGN}", f"Take passage {number + 1} back",
-                      data_passage=number)  # fmt: skip
-        rows.append(tag("li", tag("span", quote, dir="auto", cls="rn-gold"), back))
-    said = f"Answer: {count(len(marked), 'passage')}. Select more if it takes them all."
-    return tag("div", tag("p", said, cls="rn-quiet"), tag("ol", *rows), cls="rn-marked")
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
 
 
 def _shortened(text: str) -> str:
+    text = " ".join(text.split())
     if len(text) <= _SHOWN:
         return text
     half = _SHOWN // 2
     return f"{text[:half]} \N{HORIZONTAL ELLIPSIS} {text[-half:]}"
-
-
-def _as_drawn(text: str) -> str:
-    """What the browser makes of a text; of a lone carriage return it makes a line."""
-    return visible(text).replace("\r", "\n")

@@ -1,1 +1,0 @@
-"""Where each parser cut the documents."""

@@ -1,0 +1,480 @@
+"""The Document tab: the page as printed or rendered, with what every parser made of it."""
+
+from __future__ import annotations
+
+# At runtime, since Gradio evaluates the annotations of its events.
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import gradio as gr
+from markupsafe import Markup
+
+from rag_nodes.apps.inside_gradio import offer
+from rag_nodes.apps.sent import number_in, texts_of
+from rag_nodes.apps.tabs import TabView
+from rag_nodes.apps.tabs.chunk_files import as_csv, as_json
+from rag_nodes.apps.tabs.drawing import (
+    Shown,
+    map_html,
+    page_at,
+    page_html,
+    pages_of,
+    summary_html,
+    where_html,
+)
+from rag_nodes.apps.templates import render
+from rag_nodes.apps.view.parts import title_of
+from rag_nodes.apps.visitors.choice import MOST_QUESTION
+from rag_nodes.apps.visitors.cuts import span_of
+from rag_nodes.apps.visitors.requests import cuts_of, session_of
+from rag_nodes.errors import RagNodesError
+from rag_nodes.readers.isolation import pool
+from rag_nodes.readers.pdf.picture import KeptPages
+from rag_nodes.text.spans import Span
+from rag_nodes.view.cut_map import offset_at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gradio.events import Dependency
+
+    from rag_nodes.apps.visitors.cuts import Cuts
+    from rag_nodes.apps.visitors.session import PageSession
+    from rag_nodes.apps.visitors.sessions import PageSessions
+
+OUTPUTS = 10
+"""Values every event of the view returns."""
+LONGEST_SEARCH = 200
+"""Characters that are searched for."""
+PER_MILLE = 1000
+"""Of a place on the map, as the page sends it."""
+_AT_ONCE = 8
+"""Visitors whose pages are drawn at the same time."""
+_MAP = """element.addEventListener('click', (event) => {
+  const strip = event.target.closest('svg[data-strategy]');
+  if (!strip) return;
+  const box = strip.getBoundingClientRect();
+  const share = Math.round(1000 * (event.clientX - box.left) / box.width);
+  trigger('click', {share: `${Math.max(0, share)}`});
+});"""
+_PAGE = """const under = (event) => document.elementsFromPoint(event.clientX, event.clientY)
+  .map((one) => one.closest?.('[data-k]')).find((one) => one && element.contains(one));
+const numbers = (one) => (one?.dataset.k || '').split(' ').filter(Boolean);
+const light = (chosen) => element.querySelectorAll('[data-k]').forEach((one) =>
+  one.classList.toggle('rn-lit', numbers(one).some((number) => chosen.includes(number))));
+element.addEventListener('mousemove', (event) => light(numbers(under(event))));
+element.addEventListener('mouseleave', () => light([]));
+element.addEventListener('focusin', (event) => light(numbers(event.target.closest('.rn-piece'))));
+element.addEventListener('click', (event) => {
+  const button = event.target.closest('button[data-act]');
+  if (button) return trigger('click', {...button.dataset});
+  if (!event.target.closest('.rn-sheet') || !getSelection().isCollapsed) return;
+  const card = element.querySelector(`#rn-piece-${numbers(under(event))[0]}`);
+  if (!card) return;
+  element.querySelectorAll('[data-k]').forEach((one) =>
+    one.classList.toggle('rn-shown', numbers(one).includes(card.dataset.k)));
+  card.querySelector('details').open = true;
+  card.scrollIntoView({behavior: 'smooth', block: 'nearest'});
+});
+element.addEventListener('keydown', (event) => {
+  const step = {ArrowLeft: '0', ArrowRight: '1'}[event.key];
+  if (step && event.target.matches('.rn-sheet')) trigger('click', {act: 'turn', forth: step});
+});"""
+_TO_CHOSEN = """() => {
+  document.querySelector('.rn-piece.rn-shown')?.scrollIntoView({block: 'nearest'});
+  document.querySelector('.rn-sheet .rn-shown, .rn-sheet .rn-gold, .rn-gold-box[d]:not([d=""])')
+    ?.scrollIntoView({block: 'center'});
+}"""
+"""What was opened comes into view as it is drawn."""
+_SAVE = """() => document.querySelector('#rn-save-{kind}')?.click()"""
+
+
+class ChunkLocation(NamedTuple):
+    """What of a session's documents to show; anything that does not exist falls back to the first.
+
+    Attributes:
+        strategy: a parser of the comparison.
+        document: id of a document.
+        page: counted from 1; of the printed pages where there are any.
+        chosen: position of a chunk to point out, counted from 0; its page is shown.
+        gold: characters to point out; the page they start on is shown, unless a chunk was chosen.
+    """
+
+    strategy: str | None = None
+    document: str | None = None
+    page: int = 1
+    chosen: int | None = None
+    gold: tuple[Span, ...] = ()
+
+
+class DocumentEvents:
+    """What the events do: find the visitor's documents, draw what was asked for.
+
+    Those that draw return values for: shown key, controls, document, strategy, page, chunk, map,
+    where on it, summary, drawing.
+
+    Args:
+        sessions: where each visitor's work is.
+    """
+
+    def __init__(self, sessions: PageSessions) -> None:
+        self._sessions = sessions
+        self._kept: WeakKeyDictionary[PageSession, KeptPages] = WeakKeyDictionary()
+
+    def refresh(
+        self, shown: str, strategy: str, document: str, page: float | None, request: gr.Request
+    ) -> tuple[Any, ...]:
+        """Draw what the session holds now, unless that is on the page already."""
+        session = session_of(self._sessions, request)
+        if shown == _key(session):
+            return (gr.skip(),) * OUTPUTS
+        is_known = session.cuts is not None and document in session.cuts.documents
+        return self._draw(
+            session, ChunkLocation(strategy, document, int(page or 1) * is_known or 1)
+        )
+
+    def choose_document(self, strategy: str, document: str, request: gr.Request) -> tuple[Any, ...]:
+        """Another document, from its beginning."""
+        return self._draw(session_of(self._sessions, request), ChunkLocation(strategy, document))
+
+    def jump(
+        self, strategy: str, document: str, page: float | None, request: gr.Request
+    ) -> tuple[Any, ...]:
+        """The page that was typed in, or the same one as another strategy cut it."""
+        place = ChunkLocation(strategy, document, int(page or 1))
+        return self._draw(session_of(self._sessions, request), place, is_turn=True)
+
+    def turn(self, step: int) -> Callable[..., tuple[Any, ...]]:
+        """An event that goes some pages on."""
+
+        def turn_page(
+            strategy: str, document: str, page: float | None, request: gr.Request
+        ) -> tuple[Any, ...]:
+            return self.jump(strategy, document, (page or 1) + step, request)
+
+        return turn_page
+
+    def to_chunk(
+        self, strategy: str, document: str, chunk: float | None, request: gr.Request
+    ) -> tuple[Any, ...]:
+        """The chunk that was typed in, counted from 1."""
+        place = ChunkLocation(strategy, document, chosen=int(chunk or 1) - 1)
+        return self._draw(session_of(self._sessions, request), place, is_turn=True)
+
+    def to_place(
+        self,
+        strategy: str,
+        document: str,
+        page: float | None,
+        request: gr.Request,
+        event: gr.EventData,
+    ) -> tuple[Any, ...]:
+        """A click on the map or the page."""
+        session, sent = session_of(self._sessions, request), texts_of(event)
+        place = ChunkLocation(strategy, document, int(page or 1))
+        share, chunk = number_in(sent.get("share")), number_in(sent.get("chunk"))
+        if share is not None and session.cuts and document in session.cuts.documents:
+            at = offset_at(share / PER_MILLE, len(session.cuts.text_of(document)))
+            starts = pages_of(session.cuts, document, session.paths).starts
+            place = place._replace(page=page_at(starts, at))
+        elif chunk is not None:
+            place = place._replace(chosen=chunk)
+        elif sent.get("act") == "turn":
+            place = place._replace(page=place.page + (1 if sent.get("forth") == "1" else -1))
+        return self._draw(session, place, is_turn=True)
+
+    def search(
+        self, words: str, found: int, strategy: str, document: str, request: gr.Request
+    ) -> tuple[Any, ...]:
+        """The next place of some words in the document, from the beginning after the last one.
+
+        Returns:
+            Where that is, the box with how many there are, and what the others return.
+        """
+        session, wanted = session_of(self._sessions, request), str(words or "").strip().lower()
+        cuts = session.cuts
+        if cuts is None or document not in cuts.documents or not wanted:
+            return -1, gr.Textbox(info=""), *(gr.skip(),) * OUTPUTS
+        text, wanted = cuts.text_of(document).lower(), wanted[:LONGEST_SEARCH]
+        at = text.find(wanted, int(found) + 1)
+        at = text.find(wanted) if at < 0 else at
+        if at < 0:
+            return -1, gr.Textbox(info="not found"), *(gr.skip(),) * OUTPUTS
+        number = f"{text.count(wanted, 0, at) + 1:,} of {text.count(wanted):,}"
+        place = ChunkLocation(strategy, document, gold=(Span(at, at + len(wanted)),))
+        return at, gr.Textbox(info=number), *self._draw(session, place, is_turn=True)
+
+    def open(self, place: ChunkLocation | None, request: gr.Request) -> tuple[Any, ...]:
+        """A place that another tab points at; None changes nothing.
+
+        Returns:
+            The tabs, with this one in front, and what every event of it returns.
+        """
+        if place is None:
+            return (gr.skip(),) * (OUTPUTS + 1)
+        session = session_of(self._sessions, request)
+        return gr.Tabs(selected="document"), *self._draw(session, place)
+
+    def export(
+        self, kind: str, write: Callable[[Cuts, str], bytes]
+    ) -> Callable[[str, gr.Request], Any]:
+        """An event that makes the file of all chunks of a strategy.
+
+        Args:
+            kind: ending of the file's name.
+            write: makes its content.
+        """
+
+        def export_chunks(strategy: str, request: gr.Request) -> str:
+            cuts = cuts_of(self._sessions, request)
+            if cuts is None or strategy not in cuts.strategies:
+                raise gr.Error("Nothing to export: load a document first.", print_exception=False)
+            try:
+                content = write(cuts, strategy)
+            except RagNodesError as error:
+                raise gr.Error(str(error), print_exception=False) from error
+            plain = "".join(one if one.isalnum() or one == "-" else "_" for one in strategy)
+            return offer(content, f"chunks-{plain}.{kind}")
+
+        return export_chunks
+
+    def drawn(self, place: ChunkLocation, request: gr.Request) -> Any:
+        """The page of a place and nothing else, such as after something was marked on it."""
+        return self._draw(session_of(self._sessions, request), place, is_turn=True)[-1]
+
+    def _draw(
+        self, session: PageSession, place: ChunkLocation, *, is_turn: bool = False
+    ) -> tuple[Any, ...]:
+        """What a place looks like; `is_turn` where the map is on the page already."""
+        cuts, failed = session.cuts, _failed(session)
+        if cuts is None or not cuts.documents:
+            empty = render("document_empty", failed=failed)
+            return "", gr.Column(visible=False), *(gr.skip(),) * 4, "", "", "", empty
+        strategy = _one_of(cuts.strategies, place.strategy)
+        document = _one_of(tuple(cuts.documents), place.document)
+        kept = self._kept.setdefault(session, KeptPages(pool.draw))
+        try:
+            shown = _shown(session, cuts, strategy, document, place)
+            summary, drawing = summary_html(shown), page_html(shown, kept)
+            whole = gr.skip() if is_turn else map_html(shown)
+            where, page, pages = where_html(shown), shown.page, len(shown.pages.starts)
+            chunks = len(cuts.nodes(strategy, document))
+            first = next((one.number for one in shown.here(strategy)), 0)
+            chunk = 1 + (first if shown.chosen is None else shown.chosen)
+        except RagNodesError as error:
+            drawing = render("document_empty", failed=[{"name": "", "why": str(error)}])
+            summary = whole = where = Markup()
+            page = pages = chunk = chunks = 1
+        return (
+            _key(session),
+            gr.Column(visible=True),
+            gr.Dropdown(choices=_documents(cuts), value=document),
+            gr.Radio(choices=[(title_of(one), one) for one in cuts.strategies], value=strategy),
+            gr.Number(value=page, maximum=pages, label=f"Page of {pages:,}"),
+            gr.Number(value=chunk, maximum=max(1, chunks), label=f"Chunk of {chunks:,}"),
+            whole,
+            where,
+            summary,
+            drawing,
+        )
+
+
+def _key(session: PageSession) -> str:
+    """What is drawn; another one once documents were cut anew or a question was answered."""
+    cuts, turns = session.cuts, session.turns
+    return f"{cuts.key} {turns[-1].number if turns else 0}" if cuts else ""
+
+
+def _failed(session: PageSession) -> list[dict[str, str]]:
+    """The files that could not be read, and why."""
+    files = session.report.files if session.report else ()
+    rows = ({"name": one.path.rpartition("/")[2], "why": one.error} for one in files if one.error)
+    return [{"name": row["name"], "why": str(row["why"])} for row in rows]
+
+
+def _one_of(known: tuple[str, ...], wanted: str | None) -> str:
+    return wanted if wanted in known else known[0]
+
+
+def _documents(cuts: Cuts) -> list[tuple[str, str]]:
+    """Names and ids; equal names are numbered, since Gradio finds a choice by its name."""
+    seen: dict[str, int] = {}
+    choices = []
+    for document in cuts.documents:
+        name = cuts.name_of(document)
+        seen[name] = seen.get(name, 0) + 1
+        choices.append((f"{name} ({seen[name]})" if seen[name] > 1 else name, document))
+    return choices
+
+
+def _shown(
+    session: PageSession, cuts: Cuts, strategy: str, document: str, place: ChunkLocation
+) -> Shown:
+    pages, nodes = pages_of(cuts, document, session.paths), cuts.nodes(strategy, document)
+    chosen = place.chosen if place.chosen is not None and 0 <= place.chosen < len(nodes) else None
+    page = place.page
+    if chosen is not None:
+        page = page_at(pages.starts, span_of(nodes[chosen]).start)
+    elif place.gold:
+        page = page_at(pages.starts, place.gold[0].start)
+    marked = tuple(one.span for one in session.questions.marked if one.document == document)
+    turn = session.turns[-1] if session.turns else None
+    return Shown(
+        cuts=cuts,
+        strategy=strategy,
+        document=document,
+        pages=pages,
+        page=min(max(page, 1), len(pages.starts)),
+        chosen=chosen,
+        gold=marked + (place.gold if place.document == document else ()),
+        ranks={
+            column.name: {hit.node.node_id: hit.rank for hit in column.answer.hits}
+            for column in (turn.columns if turn else ())
+            if column.answer
+        },
+        question=turn.question if turn and turn.report else "",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTab:
+    """The view, in which other tabs open a place.
+
+    Attributes:
+        events: what draws it.
+        view: brings it up to date.
+        tabs: the tabs of the page, to bring it to the front.
+    """
+
+    events: DocumentEvents
+    view: TabView
+    tabs: gr.Tabs
+
+    def open_on(
+        self,
+        event: Callable[..., Dependency],
+        work: Callable[..., Any],
+        at_once: int,
+        group: str,
+        inputs: Sequence[Any] = (),
+    ) -> None:
+        """Let an event of another tab open a place here.
+
+        Args:
+            event: such as the click of a component.
+            work: returns what `DocumentEvents.open` does.
+            at_once: visitors for whom it runs at the same time.
+            group: events that share this limit.
+            inputs: components whose values it gets.
+        """
+        opened = event(
+            work,
+            list(inputs),
+            outputs=[self.tabs, *self.view.outputs],
+            show_progress="hidden",
+            concurrency_limit=at_once,
+            concurrency_id=group,
+            api_visibility="private",
+        )
+        opened.then(None, js=_TO_CHOSEN, api_visibility="private")
+
+
+def build_document_tab(sessions: PageSessions, tabs: gr.Tabs) -> DocumentTab:
+    """Build and wire the view inside the blocks that are open.
+
+    Args:
+        sessions: where each visitor's work is.
+        tabs: the tabs of the page.
+    """
+    from rag_nodes.apps.tabs.labelling import SELECT, LabelEvents
+
+    events = DocumentEvents(sessions)
+    shown, found = gr.State(""), gr.State(-1)
+    with gr.Column(elem_id="rn-document-tab", elem_classes="rn-tab"):
+        with gr.Column(visible=False, elem_id="rn-document-controls") as controls:
+            with gr.Row(elem_classes="rn-choose"):
+                document = gr.Dropdown(label="Document", elem_id="rn-document-name", scale=1)
+                strategy = gr.Radio(label="Parser", elem_id="rn-document-strategy", scale=2)
+            with gr.Column(elem_id="rn-whole"):
+                whole = gr.HTML(js_on_load=_MAP, apply_default_css=False, elem_id="rn-map")
+                where = gr.HTML(apply_default_css=False, elem_id="rn-where")
+            summary = gr.HTML(apply_default_css=False, elem_id="rn-document-summary")
+            with gr.Row(elem_classes="rn-pager", elem_id="rn-document-pager"):
+                back = gr.Button("Previous", size="sm", scale=0, min_width=90)
+                page = gr.Number(1, label="Page", precision=0, minimum=1, scale=0, min_width=110)
+                forth = gr.Button("Next", size="sm", scale=0, min_width=90)
+                chunk = gr.Number(1, label="Chunk", precision=0, minimum=1, scale=0, min_width=110)
+                words = gr.Textbox(
+                    label="Search", max_length=LONGEST_SEARCH, max_lines=1, min_width=160,
+                    elem_id="rn-search",
+                )  # fmt: skip
+                buttons = {kind: _export_button(kind) for kind in ("json", "csv")}
+            # What saves a file once it is made; files can be large, so none is made in advance.
+            files = {
+                kind: gr.DownloadButton(f"Save {kind}", elem_id=f"rn-save-{kind}")
+                for kind in buttons
+            }
+        drawing = gr.HTML(
+            render("document_empty", failed=[]),
+            js_on_load=f"{_PAGE}\n{SELECT}",
+            apply_default_css=False,
+            elem_id="rn-document-drawing",
+        )
+        label, marked, asked = _label_row()
+    outputs = [shown, controls, document, strategy, page, chunk, whole, where, summary, drawing]
+    common: dict[str, Any] = {
+        "outputs": outputs,
+        "show_progress": "hidden",
+        "concurrency_limit": _AT_ONCE,
+        "concurrency_id": "document",
+        "trigger_mode": "always_last",
+        "api_visibility": "private",
+    }
+    here = [strategy, document, page]
+    document.input(events.choose_document, [strategy, document], **common)
+    gr.on([strategy.input, page.input], events.jump, here, **common)
+    chunk.submit(events.to_chunk, [strategy, document, chunk], **common)
+    back.click(events.turn(-1), here, **{**common, "trigger_mode": "multiple"})
+    forth.click(events.turn(1), here, **{**common, "trigger_mode": "multiple"})
+    gr.on([whole.click, drawing.click], events.to_place, here, **common)
+    asked_for = {**common, "outputs": [found, words, *outputs]}
+    sought = words.submit(events.search, [words, found, strategy, document], **asked_for)
+    sought.then(None, js=_TO_CHOSEN, api_visibility="private")
+    labels = LabelEvents(sessions, events)
+    changed = {**common, "outputs": [label, marked, drawing], "trigger_mode": "multiple"}
+    drawing.select(labels.mark, [strategy, page], **changed)
+    marked.click(labels.unmark, here, **changed)
+    changed["outputs"] = [asked, *changed["outputs"]]
+    asked.submit(labels.add, [asked, *here], **changed)
+    for kind, write in (("json", as_json), ("csv", as_csv)):
+        made = buttons[kind].click(
+            events.export(kind, write), strategy, files[kind],
+            concurrency_limit=_AT_ONCE, api_visibility="private",
+        )  # fmt: skip
+        made.success(None, js=_SAVE.replace("{kind}", kind), api_visibility="private")
+    return DocumentTab(events, TabView(events.refresh, [shown, *here], outputs), tabs)
+
+
+def _label_row() -> tuple[gr.Column, gr.HTML, gr.Textbox]:
+    """What was marked as an answer, and its question; hidden until something was marked."""
+    with gr.Column(visible=False, elem_id="rn-label") as label:
+        take_back = """element.addEventListener('click', (event) => {
+  const picked = event.target.closest('button[data-act]');
+  if (picked) trigger('click', {...picked.dataset});
+});"""
+        marked = gr.HTML(js_on_load=take_back, apply_default_css=False, elem_id="rn-marked")
+        asked = gr.Textbox(
+            label="Question that this answers",
+            placeholder="Question that this answers",
+            show_label=False,
+            submit_btn="Add question",
+            max_length=MOST_QUESTION,
+            elem_id="rn-label-question",
+        )
+    return label, marked, asked
+
+
+def _export_button(kind: str) -> gr.Button:
+    return gr.Button(f"Export {kind.upper()}", size="sm", scale=0, min_width=110)

@@ -1,0 +1,364 @@
+"""What the Document tab shows: a map of all cuts, a page as printed or rendered, its chunks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from llama_index.core.schema import MetadataMode
+
+from rag_nodes.apps.templates import render
+from rag_nodes.apps.view.parts import count, place
+from rag_nodes.apps.visitors.cuts import span_of
+from rag_nodes.errors import RagNodesError
+from rag_nodes.metadata import (
+    BLOCKS,
+    HEADING_PATH,
+    OVERSIZED,
+    PAGE_END,
+    PAGE_START,
+    PAGE_STARTS,
+    PART,
+    PARTS,
+    SOURCE,
+    TITLE,
+    TOKEN_COUNT,
+    remarks,
+)
+from rag_nodes.text.formats import format_in
+from rag_nodes.text.spans import PageMap, Span
+from rag_nodes.view.cut_map import HEIGHT, WIDTH, box_of, flags_of, ruler, strip_of
+from rag_nodes.view.page import PdfSurface
+from rag_nodes.view.rails import STRIP, DrawnChunk, block_rails, padding, page_notches, page_rails
+from rag_nodes.view.rendered import TextMark, part_starts, text_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from llama_index.core.schema import TextNode
+    from markupsafe import Markup
+
+    from rag_nodes.apps.visitors.cuts import Cuts
+    from rag_nodes.readers.pdf.picture import KeptPages, PagePicture
+
+DPI = 144
+"""Of a printed page: sharp on a screen of two pixels a point at the width it is shown in."""
+LONGEST = 4_000
+"""Characters of a chunk that its card shows."""
+LISTED = 60
+"""Chunks of a page that have a card."""
+_GONE = "The file is no longer here, so its text is shown. Upload it again."
+_BASELINE = 0.22
+"""Share of a line's height below the line its letters stand on."""
+
+
+class Pages(NamedTuple):
+    """The pages in which a document is shown.
+
+    Attributes:
+        starts: offset of each.
+        path: the PDF they are printed in; None for documents without.
+        why: what to say where they are not shown as printed.
+    """
+
+    starts: Sequence[int]
+    path: Path | None = None
+    why: str | None = None
+
+
+class Shown(NamedTuple):
+    """What of a document is shown.
+
+    Attributes:
+        cuts: of the session.
+        strategy: whose chunks are tinted.
+        document: its id.
+        pages: of the document.
+        page: counted from 1.
+        chosen: position of a chunk to point out.
+        gold: characters to point out.
+        ranks: for each strategy the rank of its chunks that were retrieved, by id.
+        question: for which they were.
+    """
+
+    cuts: Cuts
+    strategy: str
+    document: str
+    pages: Pages
+    page: int
+    chosen: int | None = None
+    gold: Sequence[Span] = ()
+    ranks: Mapping[str, Mapping[str, int]] = {}
+    question: str = ""
+
+    @property
+    def text(self) -> str:
+        """Of the whole document."""
+        return self.cuts.text_of(self.document)
+
+    @property
+    def span(self) -> Span:
+        """What the page holds."""
+        return Span(
+            self.pages.starts[self.page - 1], (*self.pages.starts, len(self.text))[self.page]
+        )
+
+    def pieces(self, strategy: str) -> list[DrawnChunk]:
+        """The chunks of a strategy."""
+        nodes, ranks = self.cuts.nodes(strategy, self.document), self.ranks.get(strategy, {})
+        cut = self.cuts.cut_by(strategy, self.document)
+        return [
+            DrawnChunk(number, span_of(node), node.node_id in ranks, cut[number])
+            for number, node in enumerate(nodes)
+        ]
+
+    def here(self, strategy: str) -> list[DrawnChunk]:
+        """Those that share characters with the page."""
+        return [one for one in self.pieces(strategy) if one.span.overlap(self.span)]
+
+
+def pages_of(cuts: Cuts, document: str, paths: Iterable[Path]) -> Pages:
+    """The pages of a document: printed where it is one of these files, else parts of its text."""
+    known, text = cuts.documents[document].metadata, cuts.text_of(document)
+    starts = known.get(PAGE_STARTS)
+    if not starts:
+        return Pages(part_starts(text, format_in(known, text)))
+    source = str(known.get(SOURCE))
+    path = next((one for one in paths if source in {str(one), str(one.resolve())}), None)
+    if path is None or path.suffix.lower() != ".pdf":
+        return Pages(starts)
+    if not path.is_file():
+        return Pages(
+            starts, why="The file is no longer here, so its text is shown. Upload it again."
+        )
+    return Pages(starts, path)
+
+
+def page_at(starts: Sequence[int], offset: int) -> int:
+    """Number of the page that holds an offset, counted from 1."""
+    return PageMap(starts).page_of(offset)
+
+
+def map_html(shown: Shown) -> Markup:
+    """A strip for every strategy, the whole document long."""
+    length, rows = len(shown.text), []
+    for strategy in shown.cuts.strategies:
+        pieces = shown.pieces(strategy)
+        inside = sum(one.cut is not None for one in pieces)
+        hits = sum(one.is_retrieved for one in pieces)
+        said = f"{len(pieces):,} chunks, {inside:,} begin inside a word, line or sentence"
+        rows.append(
+            {
+                "strategy": strategy,
+                "cuts": strip_of(pieces, length),
+                "chunks": f"{len(pieces):,}",
+                "said": said + (f", {hits} retrieved" if hits else ""),
+            }
+        )
+    return render(
+        "document_map",
+        rows=rows,
+        gold=flags_of(shown.gold, length),
+        ticks=[
+            {"page": f"{one.page:,}", "x": f"{100 * one.x / WIDTH:.1f}%", "is_main": one.is_main}
+            for one in ruler(shown.pages.starts, length)
+        ],
+        width=WIDTH,
+        height=HEIGHT,
+        unit="page" if shown.pages.path else "part",
+    )
+
+
+def where_html(shown: Shown) -> Markup:
+    """The box that says which part of the map is shown."""
+    x, wide = box_of(shown.span, len(shown.text))
+    return render("document_where", x=f"{x:.1f}", wide=f"{wide:.1f}", width=WIDTH, height=HEIGHT)
+
+
+def summary_html(shown: Shown) -> Markup:
+    """What a strategy made of the document, in one line, and what went wrong in it."""
+    cuts, strategy, document = shown.cuts, shown.strategy, shown.document
+    nodes, lost = cuts.nodes(strategy, document), cuts.unplaced(strategy, document)
+    sizes = [int(one.metadata.get(TOKEN_COUNT) or 0) for one in nodes]
+    known = cuts.comparison.statistics.get(strategy)
+    over = sum(bool(one.metadata.get(OVERSIZED)) for one in nodes)
+    facts = [
+        f"{len(nodes):,} chunks",
+        f"median {median(sizes):,.0f} tokens, {min(sizes):,} to {max(sizes):,}" if sizes else "",
+        f"{over:,} over the size limit" if over else "",
+        cuts.recovery(strategy, [document]),
+        *(f"{name}: {words}" for name, words in remarks(one.metadata for one in nodes)),
+    ]
+    error = None if nodes or lost else (known and known.error) or "This parser made no chunk of it."
+    return render(
+        "document_summary",
+        facts=" · ".join(one for one in facts if one),
+        error=error,
+        lost=[one.text[:200] for one in lost[:8]],
+        lost_said=count(len(lost), "chunk"),
+    )
+
+
+def page_html(shown: Shown, kept: KeptPages) -> Markup:
+    """The page with the chunks of all strategies, and cards of those of the chosen one."""
+    picture, why = _picture(shown, kept)
+    drawn = _printed(shown, picture) if picture else _rendered(shown)
+    here = shown.here(shown.strategy)
+    return render(
+        "document_page",
+        strategy=shown.strategy,
+        document=shown.document,
+        page=shown.page,
+        drawn=drawn,
+        why=why,
+        legend=[{"strategy": one, "cuts": _cuts_here(shown, one)} for one in shown.cuts.strategies],
+        question=shown.question,
+        cards=[_card(shown, piece) for piece in here[:LISTED]],
+        more=f"{len(here) - LISTED:,}" if len(here) > LISTED else None,
+    )
+
+
+def _picture(shown: Shown, kept: KeptPages) -> tuple[PagePicture | None, str | None]:
+    """The page as printed; where there is none, why."""
+    if shown.pages.path is None:
+        return None, shown.pages.why
+    try:
+        text = shown.span.of(shown.text)
+        return kept.picture(shown.pages.path, shown.page, text, DPI), None
+    except RagNodesError as error:
+        reason = getattr(error, "reason", str(error))
+        return None, f"This page cannot be drawn ({reason}); its text is shown."
+    except OSError:
+        return None, _GONE
+
+
+def _cuts_here(shown: Shown, strategy: str) -> str:
+    starts = [one.span.start for one in shown.here(strategy)]
+    number = sum(shown.span.start < at < shown.span.end for at in starts)
+    return f"{number:,} cut" if number == 1 else f"{number:,} cuts"
+
+
+def _printed(shown: Shown, picture: PagePicture) -> Markup:
+    surface = PdfSurface(picture, shown.span.of(shown.text), shown.span.start)
+    strategies = shown.cuts.strategies
+    columns = [shown.here(one) for one in strategies]
+    here = columns[strategies.index(shown.strategy)]
+    pad = padding(surface)
+    return render(
+        "document_printed",
+        strategy=shown.strategy,
+        page=f"{shown.page:,}",
+        box=f"{-pad:.0f} 0 {picture.width + 2 * pad:.1f} {picture.height:.1f}",
+        is_wide=picture.width > picture.height,
+        image=surface.image(),
+        chunks=[
+            {"number": one.number, "cls": _tint(shown, one), "path": _path(surface, one.span)}
+            for one in here
+        ],
+        gold="".join(_path(surface, one) for one in shown.gold),
+        lost=[one.number + 1 for one in here if surface.is_lost(one.span)],
+        lost_gold=any(surface.is_lost(one) for one in shown.gold),
+        rails=[
+            {"strategy": strategies[one.column], "cls": one.cls, "path": one.path}
+            for one in page_rails(surface, columns)
+        ],
+        notches=[
+            {
+                "strategy": strategies[one.column],
+                "cut": one.cut,
+                "x": f"{one.x - 0.9:.1f}",
+                "y": f"{one.top - 2:.1f}",
+                "height": f"{one.height + 4:.1f}",
+            }
+            for one in page_notches(surface, columns)
+        ],
+        runs=[
+            {
+                "start": run.start,
+                "text": run.text,
+                "x": f"{run.box[0]:.1f}",
+                "y": f"{run.box[3] - _BASELINE * (run.box[3] - run.box[1]):.1f}",
+                "size": f"{run.box[3] - run.box[1]:.1f}",
+                "width": f"{run.box[2] - run.box[0]:.1f}",
+            }
+            for run in surface.runs()
+            if run.box[2] - run.box[0] >= 0.2 * (run.box[3] - run.box[1])
+        ],
+    )
+
+
+def _path(surface: PdfSurface, span: Span) -> str:
+    return "".join(
+        f"M{left:.1f} {top:.1f}H{right:.1f}V{bottom:.1f}H{left:.1f}z"
+        for left, top, right, bottom in surface.boxes(span)
+    )
+
+
+def _tint(shown: Shown, piece: DrawnChunk) -> str:
+    pointed = " rn-shown" if piece.number == shown.chosen else ""
+    hit = " rn-hit" if piece.is_retrieved else ""
+    return ("rn-k1" if piece.number % 2 else "rn-k0") + hit + pointed
+
+
+def _rendered(shown: Shown) -> Markup:
+    strategies, known = shown.cuts.strategies, shown.cuts.documents[shown.document].metadata
+    columns = [shown.here(one) for one in strategies]
+    here = columns[strategies.index(shown.strategy)]
+    marks = [TextMark(one.span, _tint(shown, one), one.number) for one in here]
+    marks += [TextMark(one, "rn-gold") for one in shown.gold]
+    blocks = text_blocks(shown.text, shown.span, format_in(known, shown.text), marks)
+    source = str(known.get(SOURCE) or "")
+    return render(
+        "document_text",
+        title=known.get(TITLE),
+        address=source if source.startswith(("http://", "https://")) else None,
+        strip=f"{STRIP:.0f}",
+        blocks=[
+            {
+                "html": one.html,
+                "rails": [
+                    {"strategy": strategies[rail.column], "cls": rail.cls, "path": rail.path}
+                    for rail in block_rails(one.span, columns)
+                ],
+            }
+            for one in blocks
+        ],
+    )
+
+
+def _card(shown: Shown, piece: DrawnChunk) -> dict[str, Any]:
+    """What is known of a chunk."""
+    node = shown.cuts.nodes(shown.strategy, shown.document)[piece.number]
+    data, rank = node.metadata, shown.ranks.get(shown.strategy, {}).get(node.node_id)
+    tokens = int(data.get(TOKEN_COUNT) or 0)
+    embedded = node.get_content(MetadataMode.EMBED)
+    return {
+        "number": piece.number,
+        "name": f"{piece.number + 1:,}",
+        "cls": _tint(shown, piece),
+        "is_open": piece.number == shown.chosen,
+        "facts": " · ".join(_facts(node, tokens)),
+        "cut": piece.cut,
+        "rank": rank,
+        "words": " ".join(node.text[:180].split())[:90],
+        "headings": [str(name) for name in data.get(HEADING_PATH) or ()],
+        "embedded": embedded[:LONGEST],
+        "is_longer": len(embedded) > LONGEST,
+        "before": piece.number - 1 if piece.number else None,
+        "after": piece.number + 1
+        if piece.number + 1 < len(shown.cuts.nodes(shown.strategy, shown.document))
+        else None,
+    }
+
+
+def _facts(node: TextNode, tokens: int) -> list[str]:
+    data = node.metadata
+    facts = [
+        f"{tokens:,} tokens",
+        place(data.get(PAGE_START), data.get(PAGE_END)),
+        f"part {data[PART]} of {data[PARTS]}" if data.get(PART) and data.get(PARTS) else None,
+        "holds " + ", ".join(map(str, data[BLOCKS])) if data.get(BLOCKS) else None,
+        "over the size limit" if data.get(OVERSIZED) else None,
+    ]
+    return [one for one in facts if one]
