@@ -75,7 +75,7 @@ def test_a_match_is_named_in_words_beside_its_colour(
     assert "strong 0.90" in html
     assert "fair 0.80" in html
     assert "weak 0.20" in html
-    assert "no score" in html
+    assert "score 1.00" in html, "by words alone"
 
 
 def test_a_similarity_just_below_zero_is_shown_as_zero(

@@ -360,12 +360,12 @@ def _score(turn: Turn, hit: Hit, best: float | None) -> tuple[str, str, str]:
     explained = []
     if cosine is not None:
         explained.append("Cosine similarity of question and chunk; the distance is one minus it.")
-    if scale:
-        explained.append(scale.explain())
+        explained += [scale.explain()] if scale else []
     if hit.keyword_score is not None:
         ranked = _RANKED[hit.similarity is None]
         explained.append(f"Keyword score {hit.keyword_score:.1f}; {ranked}.")
-    shown = "no score" if cosine is None else f"{level} {cosine:.2f}"
+    by_words = "no score" if hit.keyword_score is None else f"score {hit.score:.2f}"
+    shown = by_words if cosine is None else f"{level} {cosine:.2f}"
     return level, shown, " ".join(explained)
 
 
