@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from rag_nodes.errors import LedgerDamagedError, LedgerError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 FILE_NAME = "ledger.sqlite"
 """Of the ledger in the folder of an embedded store."""
@@ -148,6 +148,15 @@ class LedgerDatabase:
             self._connection.execute(f"PRAGMA synchronous = {synchronous}")
             with _transaction(self._connection):
                 yield self._connection
+
+    def remember(self, request: str, facts: Mapping[str, Any]) -> None:
+        """Note what a request came to, as plain data."""
+        self._write("INSERT OR REPLACE INTO requests VALUES (?, ?)", [(request, json.dumps(facts))])
+
+    def remembered(self, request: str) -> dict[str, Any] | None:
+        """What a request came to when it was made last; None where that is not known."""
+        rows = self._read("SELECT facts FROM requests WHERE request = ?", request)
+        return json.loads(rows[0][0]) if rows else None
 
     def _read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._lock, translated(self.path):

@@ -110,10 +110,8 @@ _FILE_OF = "UPDATE stored SET path = ? WHERE collection = ? AND document_id = ?"
 class Ledger(LedgerDatabase):
     """A memory of what a store holds: files, documents, collections, and what is stored of each.
 
-    The store is the truth. The ledger never lists less than is stored, and a run that is killed
-    leaves documents that are not settled. What others write shows in marks and counts that are not
-    the store's, see `covers`.
-
+    The ledger never lists less than is stored, and a run that is killed leaves documents that are
+    not settled. What others write shows in marks and counts that are not the store's, see `covers`.
     Safe to share between threads; several processes may have the same one open.
 
     Args:
@@ -241,15 +239,6 @@ class Ledger(LedgerDatabase):
             connection.execute("DELETE FROM stored WHERE collection = ?", (name,))
             connection.execute("DELETE FROM collections WHERE name = ?", (name,))
             connection.execute("DELETE FROM requests")
-
-    def remember(self, request: str, facts: Mapping[str, Any]) -> None:
-        """Note what a request came to, as plain data."""
-        self._write("INSERT OR REPLACE INTO requests VALUES (?, ?)", [(request, json.dumps(facts))])
-
-    def remembered(self, request: str) -> dict[str, Any] | None:
-        """What a request came to when it was made last; None where that is not known."""
-        rows = self._read("SELECT facts FROM requests WHERE request = ?", request)
-        return json.loads(rows[0][0]) if rows else None
 
     def writer(self, collection: str) -> str:
         """Tells this ledger of a collection that is in use from every other one."""

@@ -135,6 +135,10 @@ class Engine(ABC):
         """One step of one or more calls, undisturbed where others could, errors translated."""
         return nullcontext()
 
+    def place(self, collection: str) -> str:
+        """A collection as messages name it."""
+        return f"{self.location}: collection {collection!r}"
+
     @abstractmethod
     def names(self) -> list[str]:
         """Every collection there is."""

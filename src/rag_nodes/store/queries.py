@@ -16,9 +16,9 @@ from rag_nodes.errors import (
     VectorMissingError,
 )
 from rag_nodes.metadata import USUAL, VECTORS, check_vector
-from rag_nodes.store.catalogue import missing
+from rag_nodes.store.catalogue import BOOKKEEPING, StoredNode, missing
 from rag_nodes.store.engine import named
-from rag_nodes.store.filters import Filter, Where, all_of
+from rag_nodes.store.filters import DOCUMENT_ID, Filter, Where, all_of
 from rag_nodes.store.fusion import FUSIONS, Fusion, fuse
 
 if TYPE_CHECKING:
@@ -248,14 +248,14 @@ def _best(
     with engine.step(collection):
         there = there_in(engine, collection, remembered=remembered)
         if there.layout.sparse is None:
-            query = _by_meaning(place(engine, collection), query, told)
+            query = _by_meaning(engine.place(collection), query, told)
         used = there.layout.using(query.using)
         if used is None:
             raise _missing_vector(engine, collection, query.using)
         length = len(query.vector or ())
         if query.mode != "sparse" and length != used.size:
             raise DimensionError(
-                f"{place(engine, collection)} holds vectors of length {used.size}, the question's "
+                f"{engine.place(collection)} holds vectors of length {used.size}, the question's "
                 f"has {length}; ask with the embedding model it was ingested with"
             )
         scores = there.scores(query)
@@ -283,6 +283,18 @@ def names_in(engine: Engine, collection: str) -> tuple[str, ...]:
     return (USUAL, *(name for name in further if found.count(named(name))))
 
 
+def documents_in(engine: Engine, collection: str, of: Filter) -> dict[str, dict[str, StoredNode]]:
+    """What is stored of documents, see `Store.documents`."""
+    from rag_nodes.store.payload import VERSION, check_version
+
+    listed: dict[str, dict[str, StoredNode]] = {}
+    found, keys = engine.collection(collection), (DOCUMENT_ID, VERSION, *BOOKKEEPING)
+    for node_id, payload, *_ in found.select(of.where(), keys) if found else ():
+        check_version(payload, engine.place(collection))
+        listed.setdefault(str(payload.get(DOCUMENT_ID)), {})[node_id] = StoredNode.of(payload)
+    return listed
+
+
 def nodes_in(engine: Engine, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
     """The stored nodes with these ids."""
     from llama_index.core.schema import TextNode
@@ -296,12 +308,7 @@ def node_of(engine: Engine, collection: str, point: Point) -> BaseNode:
     """The node of a point."""
     from rag_nodes.store.payload import node_in
 
-    return node_in(point.payload, point.node_id, place(engine, collection))
-
-
-def place(engine: Engine, collection: str) -> str:
-    """A collection as messages name it."""
-    return f"{engine.location}: collection {collection!r}"
+    return node_in(point.payload, point.node_id, engine.place(collection))
 
 
 def pages(node_ids: Sequence[str]) -> Iterable[list[str]]:
@@ -313,7 +320,7 @@ def pages(node_ids: Sequence[str]) -> Iterable[list[str]]:
 def _missing_vector(engine: Engine, collection: str, name: str) -> VectorMissingError:
     there = ", ".join(names_in(engine, collection)) or "none"
     return VectorMissingError(
-        f"{place(engine, collection)} has no vectors {name!r}; it has: {there}. Ask by one of "
+        f"{engine.place(collection)} has no vectors {name!r}; it has: {there}. Ask by one of "
         f"these, or ingest the documents again with --vector {name}"
     )
 
@@ -336,7 +343,7 @@ def check_words(engine: Engine, found: EngineCollection, name: str) -> None:
     """Refuse to write to a collection whose words are not indexed as they are now."""
     if found.layout.sparse is None:
         raise ConfigurationError(
-            f"{place(engine, name)} is searched by meaning alone, since its words were indexed in "
+            f"{engine.place(name)} is searched by meaning alone, since its words were indexed in "
             f"another way when it was made; `rag-nodes clear --parser {name} --yes` deletes it, "
             "then ingest its documents anew"
         )

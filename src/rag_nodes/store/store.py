@@ -14,23 +14,22 @@ from rag_nodes.errors import (
 )
 from rag_nodes.metadata import USUAL
 from rag_nodes.store.catalogue import (
-    BOOKKEEPING,
     CollectionInfo,
     StoredNode,
     described,
     missing,
 )
 from rag_nodes.store.engine import DENSE, Layout, Point, agreed_length, named
-from rag_nodes.store.filters import DOCUMENT_ID, Filter
+from rag_nodes.store.filters import Filter
 from rag_nodes.store.queries import (
     Query,
     best_of,
     check_words,
+    documents_in,
     names_in,
     node_of,
     nodes_in,
     pages,
-    place,
     there_in,
 )
 
@@ -124,14 +123,14 @@ class Store:
         with self._step(collection) as found:
             if found and not found.layout.is_ours:
                 raise ConfigurationError(
-                    f"{place(self.engine, collection)} was written by another program and has no "
+                    f"{self.engine.place(collection)} was written by another program and has no "
                     f"vector {DENSE!r}; it can be asked, and written to by that program; choose "
                     "another name for ours"
                 )
             if found:
                 check_words(self.engine, found, collection)
             known = found.layout.size if found else None
-            length = agreed_length(points, known, place(self.engine, collection))
+            length = agreed_length(points, known, self.engine.place(collection))
             if not found:
                 self.engine.create(collection, Layout(length, named=further))
             there = found or there_in(self.engine, collection)
@@ -140,10 +139,7 @@ class Store:
             there.write(points)
 
     def flush(self, collection: str) -> None:
-        """Have all that was written to a collection on the disk itself, so a power cut loses none.
-
-        Fine while the collection does not exist.
-        """
+        """Have all written to a collection, if there is one, on the disk: no power cut loses it."""
         with self._step(collection) as found:
             if found:
                 found.flush()
@@ -201,31 +197,23 @@ class Store:
     def point_alias(self, alias: str, collection: str | None) -> None:
         """Have an alias mean a collection, from one moment to the next; None removes it.
 
-        Whoever asks by the alias gets answers of the former one before, and of this one after.
-
         Raises:
             ConfigurationError: the alias is no name, or that of a collection.
             CollectionMissingError: the collection does not exist, or the alias that is removed.
         """
-        if collection is None:
-            with self.engine.step():
-                if alias not in self.engine.aliases():
-                    raise missing(self.location, alias)
-                self.engine.point_alias(alias, None)
-            return
-        if not _ALIAS.fullmatch(alias) or described(alias, 0):
+        if collection is not None and (not _ALIAS.fullmatch(alias) or described(alias, 0)):
             raise ConfigurationError(
                 f"{alias!r} is no alias: up to 100 letters, digits, points, hyphens and "
                 "underscores, and not built as the name of a collection"
             )
-        with self.engine.step(collection):
+        with self.engine.step(collection or ""):
             names = self.engine.names()
             if alias in names:
                 raise ConfigurationError(
-                    f"{place(self.engine, alias)} exists; an alias needs a name of its own"
+                    f"{self.engine.place(alias)} exists; an alias needs a name of its own"
                 )
-            if collection not in names:
-                raise missing(self.location, collection)
+            if (collection or alias) not in (names if collection else self.engine.aliases()):
+                raise missing(self.location, collection or alias)
             self.engine.point_alias(alias, collection)
 
     def collections(self) -> list[CollectionInfo]:
@@ -256,23 +244,14 @@ class Store:
 
     def stored(self, collection: str, document_id: str) -> dict[str, StoredNode]:
         """The stored nodes of a document by id; empty while the collection does not exist."""
-        return self._listed(collection, Filter(document_ids=[document_id])).get(document_id, {})
+        with self.engine.step(collection):
+            scope = Filter(document_ids=[document_id])
+            return documents_in(self.engine, collection, scope).get(document_id, {})
 
     def documents(self, collection: str) -> dict[str, dict[str, StoredNode]]:
         """All stored nodes of a collection, by document and by id."""
-        return self._listed(collection, Filter())
-
-    def _listed(self, collection: str, scope: Filter) -> dict[str, dict[str, StoredNode]]:
-        from rag_nodes.store.payload import VERSION, check_version
-
-        keys = (DOCUMENT_ID, VERSION, *BOOKKEEPING)
-        listed: dict[str, dict[str, StoredNode]] = {}
-        with self._step(collection) as found:
-            for node_id, payload, *_ in found.select(scope.where(), keys) if found else ():
-                check_version(payload, place(self.engine, collection))
-                nodes = listed.setdefault(str(payload.get(DOCUMENT_ID)), {})
-                nodes[node_id] = StoredNode.of(payload)
-        return listed
+        with self.engine.step(collection):
+            return documents_in(self.engine, collection, Filter())
 
     def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
         """The stored nodes with these ids, without embeddings; unknown ids are left out."""
