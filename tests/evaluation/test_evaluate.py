@@ -151,14 +151,13 @@ def test_a_column_that_fails_is_a_row_with_its_error_and_stops_no_other(dataset:
     assert found.verdict
 
 
-def test_the_index_is_gone_when_it_was_measured(dataset: Dataset, store: Store) -> None:
-    evaluate(dataset, columns(), plan=replace(PLAN, sizes=(), target=None), store=store)
-    assert store.collections() == []
-
-
-def test_progress_reaches_its_end_and_says_how_long_it_will_take(dataset: Dataset) -> None:
+def test_progress_reaches_its_end_and_nothing_is_left_in_the_store(
+    dataset: Dataset, store: Store
+) -> None:
     steps: list[Step] = []
-    evaluate(dataset, columns(), plan=replace(PLAN, sizes=()), progress=steps.append)
+    plan = replace(PLAN, sizes=())
+    evaluate(dataset, columns(), plan=plan, progress=steps.append, store=store)
+    assert store.collections() == []
     assert steps[-1].done == steps[-1].total > 0
     assert [step.done for step in steps] == sorted(step.done for step in steps)
     assert steps[-1].seconds_left == 0
