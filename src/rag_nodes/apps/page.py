@@ -15,7 +15,7 @@ from rag_nodes.apps.sidebar.loading import LoadingEvents
 from rag_nodes.apps.sidebar.panel import build_sidebar
 from rag_nodes.apps.tabs.compare.tab import build_compare_tab
 from rag_nodes.apps.tabs.decide import AT_ONCE, build_decide_tab
-from rag_nodes.apps.tabs.document import build_document_tab
+from rag_nodes.apps.tabs.document_tab import build_document_tab
 from rag_nodes.apps.theme import add_style
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.columns import offered_columns

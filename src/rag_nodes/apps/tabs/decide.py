@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from rag_nodes.apps.tabs.document import DocumentTab
+    from rag_nodes.apps.tabs.document_tab import DocumentTab
     from rag_nodes.apps.visitors.deciding import Decider
     from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.apps.visitors.sessions import PageSessions

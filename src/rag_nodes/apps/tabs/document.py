@@ -4,7 +4,6 @@ from __future__ import annotations
 
 # At runtime, since Gradio evaluates the annotations of its events.
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -13,8 +12,6 @@ from markupsafe import Markup
 
 from rag_nodes.apps.inside_gradio import offer
 from rag_nodes.apps.sent import number_in, texts_of
-from rag_nodes.apps.tabs import TabView
-from rag_nodes.apps.tabs.chunk_files import as_csv, as_json
 from rag_nodes.apps.tabs.drawing import (
     Shown,
     map_html,
@@ -26,7 +23,6 @@ from rag_nodes.apps.tabs.drawing import (
 )
 from rag_nodes.apps.templates import render
 from rag_nodes.apps.view.parts import title_of
-from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.apps.visitors.cuts import span_of
 from rag_nodes.apps.visitors.requests import cuts_of, session_of
 from rag_nodes.errors import RagNodesError
@@ -36,10 +32,6 @@ from rag_nodes.text.spans import Span
 from rag_nodes.view.cut_map import offset_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gradio.events import Dependency
-
     from rag_nodes.apps.visitors.cuts import Cuts
     from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.apps.visitors.sessions import PageSessions
@@ -50,45 +42,6 @@ LONGEST_SEARCH = 200
 """Characters that are searched for."""
 PER_MILLE = 1000
 """Of a place on the map, as the page sends it."""
-_AT_ONCE = 8
-"""Visitors whose pages are drawn at the same time."""
-_MAP = """element.addEventListener('click', (event) => {
-  const strip = event.target.closest('svg[data-strategy]');
-  if (!strip) return;
-  const box = strip.getBoundingClientRect();
-  const share = Math.round(1000 * (event.clientX - box.left) / box.width);
-  trigger('click', {share: `${Math.max(0, share)}`});
-});"""
-_PAGE = """const under = (event) => document.elementsFromPoint(event.clientX, event.clientY)
-  .map((one) => one.closest?.('[data-k]')).find((one) => one && element.contains(one));
-const numbers = (one) => (one?.dataset.k || '').split(' ').filter(Boolean);
-const light = (chosen) => element.querySelectorAll('[data-k]').forEach((one) =>
-  one.classList.toggle('rn-lit', numbers(one).some((number) => chosen.includes(number))));
-element.addEventListener('mousemove', (event) => light(numbers(under(event))));
-element.addEventListener('mouseleave', () => light([]));
-element.addEventListener('focusin', (event) => light(numbers(event.target.closest('.rn-piece'))));
-element.addEventListener('click', (event) => {
-  const button = event.target.closest('button[data-act]');
-  if (button) return trigger('click', {...button.dataset});
-  if (!event.target.closest('.rn-sheet') || !getSelection().isCollapsed) return;
-  const card = element.querySelector(`#rn-piece-${numbers(under(event))[0]}`);
-  if (!card) return;
-  element.querySelectorAll('[data-k]').forEach((one) =>
-    one.classList.toggle('rn-shown', numbers(one).includes(card.dataset.k)));
-  card.querySelector('details').open = true;
-  card.scrollIntoView({behavior: 'smooth', block: 'nearest'});
-});
-element.addEventListener('keydown', (event) => {
-  const step = {ArrowLeft: '0', ArrowRight: '1'}[event.key];
-  if (step && event.target.matches('.rn-sheet')) trigger('click', {act: 'turn', forth: step});
-});"""
-_TO_CHOSEN = """() => {
-  document.querySelector('.rn-piece.rn-shown')?.scrollIntoView({block: 'nearest'});
-  document.querySelector('.rn-sheet .rn-shown, .rn-sheet .rn-gold, .rn-gold-box[d]:not([d=""])')
-    ?.scrollIntoView({block: 'center'});
-}"""
-"""What was opened comes into view as it is drawn."""
-_SAVE = """() => document.querySelector('#rn-save-{kind}')?.click()"""
 
 
 class ChunkLocation(NamedTuple):
@@ -336,145 +289,3 @@ def _shown(
         },
         question=turn.question if turn and turn.report else "",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentTab:
-    """The view, in which other tabs open a place.
-
-    Attributes:
-        events: what draws it.
-        view: brings it up to date.
-        tabs: the tabs of the page, to bring it to the front.
-    """
-
-    events: DocumentEvents
-    view: TabView
-    tabs: gr.Tabs
-
-    def open_on(
-        self,
-        event: Callable[..., Dependency],
-        work: Callable[..., Any],
-        at_once: int,
-        group: str,
-        inputs: Sequence[Any] = (),
-    ) -> None:
-        """Let an event of another tab open a place here.
-
-        Args:
-            event: such as the click of a component.
-            work: returns what `DocumentEvents.open` does.
-            at_once: visitors for whom it runs at the same time.
-            group: events that share this limit.
-            inputs: components whose values it gets.
-        """
-        opened = event(
-            work,
-            list(inputs),
-            outputs=[self.tabs, *self.view.outputs],
-            show_progress="hidden",
-            concurrency_limit=at_once,
-            concurrency_id=group,
-            api_visibility="private",
-        )
-        opened.then(None, js=_TO_CHOSEN, api_visibility="private")
-
-
-def build_document_tab(sessions: PageSessions, tabs: gr.Tabs) -> DocumentTab:
-    """Build and wire the view inside the blocks that are open.
-
-    Args:
-        sessions: where each visitor's work is.
-        tabs: the tabs of the page.
-    """
-    from rag_nodes.apps.tabs.labelling import SELECT, LabelEvents
-
-    events = DocumentEvents(sessions)
-    shown, found = gr.State(""), gr.State(-1)
-    with gr.Column(elem_id="rn-document-tab", elem_classes="rn-tab"):
-        with gr.Column(visible=False, elem_id="rn-document-controls") as controls:
-            with gr.Row(elem_classes="rn-choose"):
-                document = gr.Dropdown(label="Document", elem_id="rn-document-name", scale=1)
-                strategy = gr.Radio(label="Parser", elem_id="rn-document-strategy", scale=2)
-            with gr.Column(elem_id="rn-whole"):
-                whole = gr.HTML(js_on_load=_MAP, apply_default_css=False, elem_id="rn-map")
-                where = gr.HTML(apply_default_css=False, elem_id="rn-where")
-            summary = gr.HTML(apply_default_css=False, elem_id="rn-document-summary")
-            with gr.Row(elem_classes="rn-pager", elem_id="rn-document-pager"):
-                back = gr.Button("Previous", size="sm", scale=0, min_width=90)
-                page = gr.Number(1, label="Page", precision=0, minimum=1, scale=0, min_width=110)
-                forth = gr.Button("Next", size="sm", scale=0, min_width=90)
-                chunk = gr.Number(1, label="Chunk", precision=0, minimum=1, scale=0, min_width=110)
-                words = gr.Textbox(
-                    label="Search", max_length=LONGEST_SEARCH, max_lines=1, min_width=160,
-                    elem_id="rn-search",
-                )  # fmt: skip
-                buttons = {kind: _export_button(kind) for kind in ("json", "csv")}
-            # What saves a file once it is made; files can be large, so none is made in advance.
-            files = {
-                kind: gr.DownloadButton(f"Save {kind}", elem_id=f"rn-save-{kind}")
-                for kind in buttons
-            }
-        drawing = gr.HTML(
-            render("document_empty", failed=[]),
-            js_on_load=f"{_PAGE}\n{SELECT}",
-            apply_default_css=False,
-            elem_id="rn-document-drawing",
-        )
-        label, marked, asked = _label_row()
-    outputs = [shown, controls, document, strategy, page, chunk, whole, where, summary, drawing]
-    common: dict[str, Any] = {
-        "outputs": outputs,
-        "show_progress": "hidden",
-        "concurrency_limit": _AT_ONCE,
-        "concurrency_id": "document",
-        "trigger_mode": "always_last",
-        "api_visibility": "private",
-    }
-    here = [strategy, document, page]
-    document.input(events.choose_document, [strategy, document], **common)
-    gr.on([strategy.input, page.input], events.jump, here, **common)
-    chunk.submit(events.to_chunk, [strategy, document, chunk], **common)
-    back.click(events.turn(-1), here, **{**common, "trigger_mode": "multiple"})
-    forth.click(events.turn(1), here, **{**common, "trigger_mode": "multiple"})
-    gr.on([whole.click, drawing.click], events.to_place, here, **common)
-    asked_for = {**common, "outputs": [found, words, *outputs]}
-    sought = words.submit(events.search, [words, found, strategy, document], **asked_for)
-    sought.then(None, js=_TO_CHOSEN, api_visibility="private")
-    labels = LabelEvents(sessions, events)
-    changed = {**common, "outputs": [label, marked, drawing], "trigger_mode": "multiple"}
-    drawing.select(labels.mark, [strategy, page], **changed)
-    marked.click(labels.unmark, here, **changed)
-    changed["outputs"] = [asked, *changed["outputs"]]
-    asked.submit(labels.add, [asked, *here], **changed)
-    for kind, write in (("json", as_json), ("csv", as_csv)):
-        made = buttons[kind].click(
-            events.export(kind, write), strategy, files[kind],
-            concurrency_limit=_AT_ONCE, api_visibility="private",
-        )  # fmt: skip
-        made.success(None, js=_SAVE.replace("{kind}", kind), api_visibility="private")
-    return DocumentTab(events, TabView(events.refresh, [shown, *here], outputs), tabs)
-
-
-def _label_row() -> tuple[gr.Column, gr.HTML, gr.Textbox]:
-    """What was marked as an answer, and its question; hidden until something was marked."""
-    with gr.Column(visible=False, elem_id="rn-label") as label:
-        take_back = """element.addEventListener('click', (event) => {
-  const picked = event.target.closest('button[data-act]');
-  if (picked) trigger('click', {...picked.dataset});
-});"""
-        marked = gr.HTML(js_on_load=take_back, apply_default_css=False, elem_id="rn-marked")
-        asked = gr.Textbox(
-            label="Question that this answers",
-            placeholder="Question that this answers",
-            show_label=False,
-            submit_btn="Add question",
-            max_length=MOST_QUESTION,
-            elem_id="rn-label-question",
-        )
-    return label, marked, asked
-
-
-def _export_button(kind: str) -> gr.Button:
-    return gr.Button(f"Export {kind.upper()}", size="sm", scale=0, min_width=110)

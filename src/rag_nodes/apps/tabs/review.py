@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from gradio.events import Dependency
 
-    from rag_nodes.apps.tabs.document import DocumentTab
+    from rag_nodes.apps.tabs.document_tab import DocumentTab
     from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.apps.visitors.sessions import PageSessions
     from rag_nodes.evaluation.dataset import Question

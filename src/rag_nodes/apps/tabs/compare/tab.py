@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from rag_nodes.apps.sidebar.loading import LoadingEvents
-    from rag_nodes.apps.tabs.document import DocumentTab
+    from rag_nodes.apps.tabs.document_tab import DocumentTab
     from rag_nodes.apps.visitors.cuts import Cuts
     from rag_nodes.apps.visitors.questions import Questions
     from rag_nodes.apps.visitors.session import PageSession

@@ -1,0 +1,80 @@
+"""The Document tab in a real Chromium: a printed page, and how one moves about and marks on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from browser_page import loading, redrawn, watched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import gradio as gr
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+PATIENCE = 120_000
+"""Milliseconds after which a page counts as stuck."""
+HANDBOOK = Path(__file__).parents[2] / "examples" / "corpus" / "handbook.pdf"
+SELECT = """() => {
+  const line = [...document.querySelectorAll('.rn-letters text')]
+    .find((one) => one.textContent.length > 30);
+  getSelection().setBaseAndExtent(line.firstChild, 0, line.firstChild, line.textContent.length);
+  return line.textContent;
+}"""
+OVER = """() => [...document.querySelectorAll('.rn-page path[data-k]')].map((one) => {
+  const box = one.getBoundingClientRect();
+  return [one.dataset.k, box.x + box.width / 2, box.y + 4];
+})[0]"""
+
+
+@pytest.fixture
+def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
+    """The tab with a handbook of several pages."""
+    with watched(browser, str(app.local_url), PATIENCE) as opened:
+        with loading(opened):
+            opened.set_input_files("#rn-files input[type=file]", str(HANDBOOK))
+        opened.get_by_role("tab", name="Document").click()
+        opened.locator(".rn-page image").wait_for()
+        yield opened
+
+
+def test_a_printed_page_is_turned_pointed_at_searched_and_marked(page: Page) -> None:
+    assert (
+        page.locator(".rn-strip svg").count() == page.locator("#rn-document-strategy input").count()
+    )
+    assert page.locator(".rn-rail").count() > 1
+
+    with redrawn(page, ".rn-sheet"):
+        page.locator(".rn-sheet").focus()
+        page.keyboard.press("ArrowRight")
+    page.get_by_role("region", name="Page 2 with chunk boundaries").wait_for()
+    strip = page.locator(".rn-strip svg").first
+    with redrawn(page, ".rn-sheet"):
+        strip.click(position={"x": 1, "y": 5})
+    page.get_by_role("region", name="Page 1 with chunk boundaries").wait_for()
+
+    number, x, y = page.evaluate(OVER)
+    page.mouse.move(x, y)
+    page.locator(f"#rn-piece-{number}.rn-lit").wait_for()
+    page.mouse.click(x, y)
+    card = page.locator(f"#rn-piece-{number}.rn-shown")
+    card.get_by_text("Text as embedded").wait_for()
+    with redrawn(page, ".rn-sheet"):
+        card.get_by_role("button", name="Go to the chunk after").click()
+    page.locator(f"#rn-piece-{int(number) + 1}.rn-shown details[open]").wait_for()
+
+    said = page.evaluate(SELECT)
+    with redrawn(page, ".rn-sheet"):
+        page.locator(".rn-mark-here:visible").click()
+    assert " ".join(said.split()) == page.inner_text("#rn-marked .rn-gold")
+    page.locator('.rn-gold-box[d^="M"]').wait_for(state="attached")
+
+    search = page.get_by_label("Search")
+    search.fill("the")
+    with redrawn(page, ".rn-sheet"):
+        search.press("Enter")
+    page.locator("#rn-search", has_text="1 of ").wait_for()
