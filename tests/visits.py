@@ -54,9 +54,11 @@ def answers(session: PageSession) -> str:
 
 
 @contextmanager
-def visiting(settings: Settings, path: Path, text: str, choice: Choice) -> Iterator[PageSessions]:
-    """Sessions of which the visitor's has loaded one document, written to `path`."""
+def visiting(
+    settings: Settings, path: Path, text: str | None, choice: Choice
+) -> Iterator[PageSessions]:
+    """Sessions of which the visitor's has loaded one document, written to `path` unless there."""
     opened = PageSessions(settings)
-    opened.of(VISITOR).load([written(path, text)], choice, ignore)
+    opened.of(VISITOR).load([path if text is None else written(path, text)], choice, ignore)
     yield opened
     opened.close()

@@ -13,7 +13,7 @@ from rag_nodes.apps.view.parts import colour_of, count, place, title_of
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["TEMPLATES", "render"]
+__all__ = ["TEMPLATES", "render", "whole_page"]
 
 
 def render(name: str, **values: Any) -> Markup:
@@ -25,6 +25,11 @@ def render(name: str, **values: Any) -> Markup:
             Numbers are formatted before.
     """
     return drawn(Markup(_template(name).render(values)))  # noqa: S704 - the template escapes
+
+
+def whole_page(name: str, **values: Any) -> str:
+    """A template as a file of its own, which no component of Gradio shows; see `render`."""
+    return _template(name).render(values)
 
 
 def _template(name: str) -> Template:

@@ -191,7 +191,7 @@ def _headline(sentences: Sequence[SharedSentence], names: Sequence[str]) -> str:
             for name in names
             if (own := said[name] - {one.key for one in common})
         ]
-        return _line(f"All {len(names)} answers hold the same {shared}", remarks)
+        return _line(f"{all_of(len(names))} answers hold the same {shared}", remarks)
     return _line(f"No sentence is in {all_of(len(names)).lower()} answers", remarks)
 
 

@@ -121,8 +121,17 @@ class HitView(NamedTuple):
     around: tuple[tuple[str, bool], ...]
 
 
-def turn_view(turn: Turn, questions: Questions | None) -> Markup:
-    """A question with its answers: what differs, and a card for each column."""
+class ComparedTurn(NamedTuple):
+    """What the answers to a question have in common: a headline, sentences, cited places."""
+
+    headline: str
+    sentences: list[SentenceView]
+    places: dict[str, list[CitedPlace]]
+    shared: bool
+
+
+def compared_turn(turn: Turn, questions: Questions | None = None) -> ComparedTurn:
+    """Compare the answers to a question."""
     answers = {
         one.name: one.answer
         for one in turn.columns
@@ -144,13 +153,20 @@ def turn_view(turn: Turn, questions: Questions | None) -> Markup:
         )
         for one in compared.sentences
     ]
+    headline = " ".join([compared.headline, *_silent(turn)]).strip()
+    return ComparedTurn(headline, sentences, places, compared.shared)
+
+
+def turn_view(turn: Turn, questions: Questions | None) -> Markup:
+    """A question with its answers: what differs, and a card for each column."""
+    compared = compared_turn(turn, questions)
     return render(
         "turn",
         turn=turn,
-        headline=" ".join([compared.headline, *_silent(turn)]).strip(),
-        sentences=sentences if compared.shared else [],
-        cards=list(_cards(turn, places)),
-        several=len({place.file for found in places.values() for place in found}) > 1,
+        headline=compared.headline,
+        sentences=compared.sentences if compared.shared else [],
+        cards=list(_cards(turn, compared.places)),
+        several=len({one.file for found in compared.places.values() for one in found}) > 1,
     )
 
 

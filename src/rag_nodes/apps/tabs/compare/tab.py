@@ -23,6 +23,7 @@ from rag_nodes.apps.tabs.compare.right import call_right, cited_places, passages
 from rag_nodes.apps.tabs.compare.suggested import suggested_questions
 from rag_nodes.apps.tabs.compare.votes import rate, tally
 from rag_nodes.apps.tabs.document import ChunkLocation
+from rag_nodes.apps.tabs.report import report_button
 from rag_nodes.apps.templates import render
 from rag_nodes.apps.view.parts import count
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
@@ -276,6 +277,7 @@ def _layout(sessions: PageSessions, events: CompareEvents) -> CompareTab:
                     min_width=72,
                     elem_id="rn-stop",
                 )
+                report_button(sessions)
                 clear = gr.Button("Clear", size="sm", scale=0, min_width=72, elem_id="rn-clear")
     return CompareTab(
         sessions=sessions,
