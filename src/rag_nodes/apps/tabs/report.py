@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
-    from rag_nodes.apps.visitors.session import PageSession, PageSessions
+    from rag_nodes.apps.visitors.session import PageSession
+    from rag_nodes.apps.visitors.sessions import PageSessions
     from rag_nodes.apps.visitors.turns import Turn
     from rag_nodes.query import Citation
 
