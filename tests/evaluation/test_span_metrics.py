@@ -4,13 +4,13 @@ import pytest
 
 from rag_nodes.evaluation import (
     Passage,
-    chunk_statistics,
     first_hit,
     iou,
     precision,
     precision_omega,
     recall,
 )
+from rag_nodes.evaluation.sizes import chunk_statistics
 from rag_nodes.text.spans import Span
 
 

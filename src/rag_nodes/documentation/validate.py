@@ -6,11 +6,11 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes import metadata as keys
 from rag_nodes.documentation.recount import FoundCode, FoundHeading, recount
-from rag_nodes.evaluation import limits_of
+from rag_nodes.parsers import ParentChildNodeParser, get_parser
 from rag_nodes.text.tokens import count_tokens, token_index
 
 if TYPE_CHECKING:
@@ -99,6 +99,25 @@ def check_page(document: Document, nodes: Sequence[TextNode], parser: SpanNodePa
     return _PageUnderCheck(document, nodes, parser).result()
 
 
+class _SizeLimits(NamedTuple):
+    """How large a parser lets its chunks be; 0 and None where it sets no limit."""
+
+    minimum: int
+    maximum: int | None
+    unit: Literal["tokens", "characters"]
+
+
+def _limits_of(parser: SpanNodeParser) -> _SizeLimits:
+    """The sizes a parser is configured for; those of the children where it makes families."""
+    if isinstance(parser, ParentChildNodeParser):
+        parser = get_parser(parser.child, **parser.child_options)
+    unit = getattr(parser, "unit", "tokens")
+    if unit == "sentences":
+        return _SizeLimits(0, getattr(parser, "max_tokens", None), "tokens")
+    minimum, maximum = getattr(parser, "min_chunk_size", 0), getattr(parser, "chunk_size", None)
+    return _SizeLimits(minimum, maximum, "characters" if unit == "characters" else "tokens")
+
+
 def text_digest(text: str) -> bytes:
     """Equal for texts that differ in nothing but blanks."""
     folded = " ".join(text.split())
@@ -114,7 +133,7 @@ class _PageUnderCheck:
         self.text = document.text
         self.page = str(document.metadata.get(keys.SOURCE, document.id_))
         self.nodes = nodes
-        self.limits = limits_of(parser)
+        self.limits = _limits_of(parser)
         self.encoding = parser.tokenizer
         self.tokens = [count_tokens(node.text, self.encoding) for node in nodes]
         self.findings = list(self._misplaced())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.evaluation.chunk_facts import ChunkStatistics, chunk_statistics, limits_of
 from rag_nodes.evaluation.metrics import (
     Passage,
     first_hit,
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.run import evaluate, recommend
 
 __all__ = [
-    "ChunkStatistics",
     "Dataset",
     "EvaluationPlan",
     "EvaluationReport",
@@ -38,11 +36,9 @@ __all__ = [
     "Question",
     "Searched",
     "StoredCollection",
-    "chunk_statistics",
     "evaluate",
     "first_hit",
     "iou",
-    "limits_of",
     "load_dataset",
     "precision",
     "precision_omega",

@@ -11,9 +11,8 @@ from llama_index.core.schema import MetadataMode
 
 from rag_nodes.columns import FoundStore, StoredCollection
 from rag_nodes.errors import RagNodesError
-from rag_nodes.evaluation.chunk_facts import ChunkStatistics, chunk_statistics
 from rag_nodes.evaluation.scoring import ChunkMap, ContextRead
-from rag_nodes.evaluation.sizes import token_counts
+from rag_nodes.evaluation.sizes import ChunkStatistics, chunk_statistics, token_counts
 from rag_nodes.parsers import SpanNodeParser, leaf_nodes
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.processes import current_interrupt

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from contextlib import suppress
 from dataclasses import dataclass
+from statistics import fmean, median, pstdev
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -22,7 +23,7 @@ from rag_nodes.text.tokens import count_tokens
 from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from llama_index.core.schema import BaseNode, Document
 
@@ -153,6 +154,35 @@ def token_counts(nodes: Sequence[BaseNode], encoding: str | None = DEFAULT_ENCOD
         else count_tokens(node.get_content())
         for node in leaf_nodes(nodes)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkStatistics:
+    """How many chunks a parser makes, and how large they are, in tokens; `tokens` are of all."""
+
+    chunks: int
+    tokens: int
+    smallest: int
+    largest: int
+    mean: float
+    median: float
+    deviation: float
+
+
+def chunk_statistics(token_counts: Iterable[int]) -> ChunkStatistics:
+    """Statistics of chunk sizes; all zero without chunks."""
+    sizes = list(token_counts)
+    if not sizes:
+        return ChunkStatistics(0, 0, 0, 0, 0.0, 0.0, 0.0)
+    return ChunkStatistics(
+        chunks=len(sizes),
+        tokens=sum(sizes),
+        smallest=min(sizes),
+        largest=max(sizes),
+        mean=fmean(sizes),
+        median=float(median(sizes)),
+        deviation=pstdev(sizes),
+    )
 
 
 def _options_of(parser: SpanNodeParser) -> dict[str, Any]:
