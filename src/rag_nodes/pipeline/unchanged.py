@@ -62,7 +62,7 @@ def unchanged(  # noqa: PLR0913 - what `ingest` is asked, and the memory of it
     Args:
         request: identifies all that parsers and models are made of, see `ingest`.
         paths: as for `ingest`, as all that follows.
-        store: nothing is written to it.
+        store: nothing is written to it but what `prune` takes out.
         ledger: of the store.
         corpus: as for `ingest`.
         limits: as for `ingest`.
