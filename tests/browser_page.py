@@ -39,6 +39,14 @@ def watched(
     assert errors == []
 
 
+def open_drawer(page: Page, part: str) -> None:
+    """Open the drawer of models and options, and a part of it."""
+    if not page.locator(".sidebar.open").count():
+        page.get_by_role("button", name="Models and options").click()
+        page.wait_for_selector(".sidebar.open")
+    page.get_by_role("button", name=part, exact=True).click()
+
+
 @contextmanager
 def loading(page: Page) -> Iterator[None]:
     """Wait until what is begun inside has been loaded.

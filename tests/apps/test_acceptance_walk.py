@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from app_process import app_process
+from browser_page import open_drawer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +127,7 @@ def test_the_acceptance_walk(
 
 
 def _type_key(page: Page, api_base: str) -> None:
-    page.get_by_role("button", name="Models and key").click()
+    open_drawer(page, "Models and key")
     key = page.get_by_label("API key")
     assert key.get_attribute("type") == "password"
     key.fill(KEY)

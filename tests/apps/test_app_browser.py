@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser_page import watched
+from browser_page import open_drawer, watched
 
 from rag_nodes.apps.visitors.sessions import PageSessions
 
@@ -91,7 +91,7 @@ def test_a_citation_of_a_sentence_that_a_chunk_cut_in_two_opens_the_passage_with
 ) -> None:
     page.get_by_role("button", name="Try the example document").click()
     page.wait_for_selector("#rn-status .rn-dot", timeout=PATIENCE)
-    page.get_by_role("button", name="Retrieval").click()
+    open_drawer(page, "Retrieval")
     page.locator("label", has_text="Best sentences, same token budget").click()
     _ask(page, "When do quiet hours begin?")
     answers = page.locator(".rn-answer")

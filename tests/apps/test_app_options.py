@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import gradio as gr
@@ -16,10 +17,8 @@ from rag_nodes.apps.sidebar.answering import (
     _like_preset,
     number,
 )
-from rag_nodes.apps.sidebar.controls import build_controls
-from rag_nodes.apps.view.parts import colour_of, title_of
+from rag_nodes.apps.sidebar.panel import build_header
 from rag_nodes.apps.visitors.choice import (
-    SECOND,
     Choice,
     default_of,
     effective_settings,
@@ -47,7 +46,7 @@ TYPED = SecretStr("sk-typed-canary")
 @pytest.fixture(scope="module")
 def controls(leaks_collected: Callable[[], AbstractContextManager[None]]) -> Controls:
     with leaks_collected(), gr.Blocks():
-        return build_controls(Settings(embedding="lexical", llm="extractive"))
+        return build_header(Settings(embedding="lexical", llm="extractive"), None).controls
 
 
 def test_nothing_typed_leaves_the_settings_of_the_server(settings: Settings) -> None:
@@ -122,21 +121,11 @@ def test_every_slider_starts_at_the_preset_and_the_parser_takes_both_of_its_ends
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_with_its_sliders_untouched_a_parser_is_the_preset_and_its_second_copy_is_not(
-    preset: str,
-) -> None:
-    names = (preset, preset + SECOND)
-    values = {
-        name: {
-            option.field: number(default_of(PRESETS[preset], option, second=name != preset))
-            for option in ranges_of(PRESETS[preset])
-        }
-        for name in names
-    }
-    first, second = make_parsers(Choice(names, options=values), None).values()
-    assert first == get_parser(preset)
-    assert second != first
-    assert type(second) is type(first)
+def test_with_its_sliders_untouched_a_parser_is_the_preset(preset: str) -> None:
+    ranges = ranges_of(PRESETS[preset])
+    values = {preset: {one.field: number(default_of(PRESETS[preset], one)) for one in ranges}}
+    (parser,) = make_parsers(Choice((preset,), options=values), None).values()
+    assert parser == get_parser(preset)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -156,11 +145,37 @@ def test_a_key_of_a_nested_option_leaves_the_other_keys_as_they_are() -> None:
     assert options["parent_options"] == before["parent_options"]
 
 
-def test_columns_have_one_size_at_first_and_their_own_at_0(controls: Controls) -> None:
+def test_columns_have_their_own_sizes_until_they_are_to_have_one(controls: Controls) -> None:
     values = [component.value for component in controls.inputs]
-    assert controls.choice(values).equal_size == EQUAL_SIZE
-    values[controls.inputs.index(controls.equal_size)] = 0
     assert controls.choice(values).equal_size is None
+    values[controls.inputs.index(controls.columns.same_size)] = True
+    assert controls.choice(values).equal_size == EQUAL_SIZE
+
+
+def test_what_was_chosen_is_shown_again_but_no_key(controls: Controls) -> None:
+    chosen = Choice(
+        ("fixed", "page"),
+        options={"fixed": {"chunk_size": 700, "chunk_overlap": 100}, "page": {}},
+        top_k=7,
+        budget=None,
+        granularity="chunks",
+        api_key=TYPED,
+        api_base="https://models.example/v1",
+        temperature=0.5,
+        max_output_tokens=99,
+        equal_size=EQUAL_SIZE,
+        vector="plain",
+    )
+    shown = controls.restored(chosen)
+    assert TYPED.get_secret_value() not in repr(shown)
+    values = [
+        update.get("value", component.value)
+        for component, update in zip(controls.inputs, shown, strict=True)
+    ]
+    again = replace(controls.choice(values), api_key=TYPED)
+    options = {"fixed": again.options["fixed"]}
+    assert options == {"fixed": chosen.options["fixed"]}
+    assert replace(again, options={}) == replace(chosen, options={})
 
 
 def test_more_columns_than_fit_are_refused_and_not_left_out() -> None:
@@ -168,27 +183,12 @@ def test_more_columns_than_fit_are_refused_and_not_left_out() -> None:
         make_parsers(Choice(tuple(PRESETS)[:5]), None)
 
 
-def test_a_second_copy_is_a_column_beside_the_first_with_sliders_and_a_title_of_its_own(
-    controls: Controls,
-) -> None:
-    values = [component.value for component in controls.inputs]
-    values[controls.inputs.index(controls.seconds)] = ["fixed", "no-such-parser"]
-    at = [*controls.sliders].index(("fixed-2", "chunk_size")) + 1
-    values[at] = 700.0
-    choice = controls.choice(values)
-    assert choice.parsers == ("fixed", "fixed-2", "heading", "token-overlap", "semantic")
-    assert choice.options["fixed-2"]["chunk_size"] == 700
-    assert choice.options["fixed"]["chunk_size"] == 1000
-    assert title_of("fixed-2") == "Fixed size, second"
-    assert colour_of("fixed-2") != colour_of("fixed")
-
-
 def test_only_the_sliders_of_chosen_parsers_are_shown(controls: Controls) -> None:
-    said, *groups = controls.shown(["page"], ["page", "fixed"])
+    said, *groups = controls.shown(["page", "fixed", "no-such-parser"])
     visible = [name for name, group in zip(controls.groups, groups, strict=True) if group.visible]
-    assert visible == ["fixed-2", "page", "page-2"]
-    assert "3 columns of 4" in said
-    assert "untick 1" in controls.shown(list(PRESETS)[:5], None)[0]
+    assert visible == ["fixed", "page"]
+    assert "2 columns of 4" in said
+    assert "untick 1" in controls.shown(list(PRESETS)[:5])[0]
 
 
 def test_options_reach_only_their_own_parser() -> None:

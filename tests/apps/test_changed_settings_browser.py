@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from browser_page import loading
+from browser_page import loading, open_drawer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,13 +71,7 @@ def test_a_question_is_answered_with_what_is_chosen_and_not_with_what_was(page: 
 
 
 def test_a_slider_counts_for_the_next_question_and_a_change_taken_back_for_none(page: Page) -> None:
-    equal = page.get_by_label("number input for Equal size: mean tokens of a chunk")
-    equal.fill("0")
-    equal.press("Enter")
-    page.locator("#rn-process:enabled").click()
-    page.wait_for_selector("#rn-process:disabled")
-    page.locator(NOTE).wait_for(state="detached")
-    page.get_by_role("button", name="Parameters").click()
+    open_drawer(page, "Parameters")
     size = page.get_by_label("number input for Fixed size: chunk size, characters")
     size.fill("500")
     size.press("Enter")
@@ -95,7 +89,7 @@ def test_a_slider_counts_for_the_next_question_and_a_change_taken_back_for_none(
 
 
 def test_the_embedding_that_is_chosen_is_the_one_that_is_searched(page: Page) -> None:
-    page.get_by_role("button", name="Retrieval").click()
+    open_drawer(page, "Retrieval")
     page.locator("#rn-vector input").click()
     names = page.get_by_role("option").all_inner_texts()
     assert [one.strip("✓ \n") for one in names] == [

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser_page import loading
+from browser_page import loading, open_drawer
 from embedding_page import OWN_BOX, PAGE_TAB, WAYS, Shown
 
 from rag_nodes.apps.visitors.sessions import PageSessions
@@ -172,7 +172,7 @@ def _use_what_is_around(page: Page) -> None:
 def _use(page: Page, folder: Path) -> None:
     """Load a document with a key, ask about it, look at its chunks, and clear the answers."""
     page.wait_for_selector(".rn-empty")
-    page.get_by_role("button", name="Models and key").click()
+    open_drawer(page, "Models and key")
     page.get_by_label("API key").fill(CANARIES["key"])
     document = folder / f"{CANARIES['file name']}.md"
     document.write_text(

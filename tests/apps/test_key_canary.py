@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import httpx
 import pytest
 from app_process import app_process
-from browser_page import loading
+from browser_page import loading, open_drawer
 from gradio_client import Client, handle_file
 from openai_server import FAILING, Fault
 
@@ -201,8 +201,8 @@ def _note(response: Any, seen: dict[str, str]) -> None:
 
 def _load(page: Page, key: str) -> None:
     field = page.get_by_label("API key")
-    if not field.is_visible():
-        page.get_by_role("button", name="Models and key").click()
+    if not page.locator(".sidebar.open").count():
+        open_drawer(page, "Models and key")
     field.fill(key)
     with loading(page):
         page.get_by_role("button", name="Try the example document").click()

@@ -1,4 +1,4 @@
-"""The sidebar in a real Chromium: cancelling, second copies, the keyboard, two visitors at once."""
+"""The header in a real Chromium: cancelling, columns, the keyboard, two visitors at once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from browser_page import open_drawer
 from openai_server import Fault
 from pydantic import SecretStr
 
@@ -84,36 +85,20 @@ def test_what_waits_for_a_slow_model_is_cancelled_and_the_next_upload_works(
     page.close()
 
 
-def test_too_many_columns_are_refused_with_the_remedy_and_one_parser_may_be_two(page: Page) -> None:
-    page.get_by_label("Pages", exact=True).check()
+def test_too_many_columns_are_refused_with_the_remedy(page: Page) -> None:
+    page.get_by_role("checkbox", name="Pages", exact=True).check()
     page.wait_for_selector("#rn-columns :text('5 columns of 4: untick 1')")
     page.set_input_files("#rn-files input[type=file]", str(CORPUS / "manual.md"))
     page.wait_for_selector("#rn-status .rn-error", timeout=PATIENCE)
     assert "at most 4 are compared: untick 1" in page.inner_text("#rn-status")
-    page.get_by_label("Pages", exact=True).uncheck()
-    for unwanted in ("Heading hierarchy", "Token overlap", "Semantic"):
-        page.get_by_label(unwanted, exact=True).uncheck()
-    page.get_by_role("button", name="Parameters").click()
-    page.get_by_label("Compare twice, with other parameters").click()
-    page.get_by_role("option", name="Fixed size").click()
-    page.keyboard.press("Escape")
-    page.wait_for_selector("#rn-columns :text('2 columns of 4')")
-    second = page.get_by_label("number input for Fixed size, second: chunk size, characters")
-    second.wait_for(state="visible")
-    assert second.input_value() == "500"
+    for unwanted in ("Pages", "Heading hierarchy", "Token overlap", "Semantic"):
+        page.get_by_role("checkbox", name=unwanted, exact=True).uncheck()
+    page.wait_for_selector("#rn-columns :text('1 column of 4')")
+    open_drawer(page, "Parameters")
+    page.get_by_label("number input for Fixed size: chunk size, characters").wait_for()
     assert page.get_by_label("number input for Semantic: largest chunk, tokens").count() == 0
     _upload(page, CORPUS / "manual.md")
-    rows = page.locator("#rn-status tbody tr")
-    assert [row.locator("th").inner_text() for row in rows.all()] == [
-        "Fixed size",
-        "Fixed size, second",
-    ]
-    few, many = (int(row.locator("td").first.inner_text()) for row in rows.all())
-    assert few < many
-    page.get_by_role("tab", name="Document").click()
-    strategies = page.locator("#rn-document-strategy")
-    strategies.get_by_label("Fixed size, second").wait_for(state="visible", timeout=PATIENCE)
-    assert strategies.locator("input").count() == 2
+    assert page.locator("#rn-status tbody th").all_inner_texts() == ["Fixed size"]
 
 
 def test_every_tab_is_reached_and_opened_with_the_keyboard_alone(page: Page) -> None:

@@ -1,4 +1,4 @@
-"""The page: a sidebar to load documents, the comparison, and what it is judged by, in tabs."""
+"""The page: a header to load documents, and tabs to compare, to decide and to look closely."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from llama_index.core.schema import Document
 
 from rag_nodes.apps.inside_gradio import GuardedBlocks, outermost, take_uploads_only
 from rag_nodes.apps.sidebar.loading import LoadingEvents
-from rag_nodes.apps.sidebar.panel import build_sidebar
+from rag_nodes.apps.sidebar.panel import build_header
 from rag_nodes.apps.tabs.compare.tab import build_compare_tab
 from rag_nodes.apps.tabs.decide import AT_ONCE, build_decide_tab
 from rag_nodes.apps.tabs.document_tab import build_document_tab
@@ -141,10 +141,10 @@ def _build_page(
 ) -> None:
     """Sidebar and tabs inside the blocks that are open, each wired to what it needs of the other.
 
-    The sidebar knows no tab, and only the comparison knows the sidebar.
+    The header knows no tab, and only the comparison knows the header.
     """
     example = example_document()
-    sidebar = build_sidebar(settings, example, sessions.offer, own, sessions)
+    header = build_header(settings, example, sessions.offer, own, sessions)
     with gr.Tabs(elem_id="rn-tabs") as tabs:
         with gr.Tab("Compare", id="compare") as comparing:
             compare = build_compare_tab(sessions)
@@ -153,7 +153,7 @@ def _build_page(
             document = build_document_tab(sessions, tabs)
         with deciding:
             decide = build_decide_tab(sessions, document, example)
-    loading = LoadingEvents(sessions, sidebar, compare.follow(), example)
+    loading = LoadingEvents(sessions, header, compare.follow(), example)
     loads = loading.wire(app, documents)
     compare.ask_with(loading)
     compare.open_chunks_in(document)

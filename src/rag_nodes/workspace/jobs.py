@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent import futures
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -43,6 +44,7 @@ class Job(Generic[Stage, Made]):
         self._interrupt = Interrupt()
         self._outcome: futures.Future[Made] = futures.Future()
         self._news = threading.Condition()
+        self._started = time.monotonic()
         self.latest: Stage | None = None
         self._outcome.add_done_callback(lambda _: self._tell())
 
@@ -50,6 +52,11 @@ class Job(Generic[Stage, Made]):
     def done(self) -> bool:
         """True once it has ended, in whatever way."""
         return self._outcome.done()
+
+    @property
+    def seconds(self) -> float:
+        """Since it was made."""
+        return time.monotonic() - self._started
 
     def start(
         self,

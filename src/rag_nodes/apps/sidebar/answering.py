@@ -103,18 +103,18 @@ class AnsweringControls:
         kept = "Kept for this tab; type another one in to replace it"
         by_sentence = BY_SENTENCE if choice.granularity == "sentences" else BY_BUDGET
         return [
-            gr.Radio(value=by_sentence if choice.budget else BY_COUNT),
-            gr.Slider(value=choice.budget) if choice.budget else gr.skip(),
-            gr.Slider(value=choice.top_k) if choice.top_k else gr.skip(),
-            gr.Checkbox(value=choice.retrieval_only),
-            gr.Textbox(placeholder=kept) if choice.api_key else gr.skip(),
-            gr.Textbox(value=choice.api_base),
-            gr.Textbox(value=choice.embedding_model),
-            gr.Textbox(value=choice.llm_model),
-            gr.Slider(value=choice.similarity_cutoff or 0),
-            gr.skip() if choice.temperature is None else gr.Slider(value=choice.temperature),
-            gr.Slider(value=choice.max_output_tokens) if choice.max_output_tokens else gr.skip(),
-            gr.Dropdown(value=choice.vector),
+            gr.update(value=by_sentence if choice.budget else BY_COUNT),
+            gr.update(value=choice.budget) if choice.budget else gr.skip(),
+            gr.update(value=choice.top_k) if choice.top_k else gr.skip(),
+            gr.update(value=choice.retrieval_only),
+            gr.update(placeholder=kept) if choice.api_key else gr.skip(),
+            gr.update(value=choice.api_base),
+            gr.update(value=choice.embedding_model),
+            gr.update(value=choice.llm_model),
+            gr.update(value=choice.similarity_cutoff or 0),
+            gr.skip() if choice.temperature is None else gr.update(value=choice.temperature),
+            gr.update(value=choice.max_output_tokens) if choice.max_output_tokens else gr.skip(),
+            gr.update(value=choice.vector),
         ]
 
     def wire(self) -> None:

@@ -21,7 +21,7 @@ from rag_nodes.errors import CancelledError, RagNodesError
 if TYPE_CHECKING:
     from gradio.events import Dependency
 
-    from rag_nodes.apps.sidebar.panel import Sidebar
+    from rag_nodes.apps.sidebar.panel import Header
     from rag_nodes.apps.visitors.choice import Choice
     from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.apps.visitors.sessions import PageSessions
@@ -30,11 +30,9 @@ logger = logging.getLogger(__name__)
 
 AT_ONCE = 8
 """Visitors whose documents are read at the same time."""
-_AFTER_LOADING = """() => { const open = document.querySelector('.sidebar.open .toggle-button');
-  const problem = document.querySelector('#rn-status .rn-error');
-  if (problem) problem.scrollIntoView({behavior: 'smooth', block: 'nearest'});
-  else if (open && innerWidth < 768) open.click(); }"""
-"""An error comes into view; on a phone, where the sidebar covers the page, success closes it."""
+_AFTER_LOADING = """() => document.querySelector('#rn-status .rn-error')
+  ?.scrollIntoView({behavior: 'smooth', block: 'nearest'})"""
+"""An error comes into view."""
 _FOLDS = """() => {
   const say = (button, open) => {
     if (button) button.setAttribute('aria-expanded', open);
@@ -122,7 +120,7 @@ class LoadingEvents:
     """
 
     def __init__(
-        self, sessions: PageSessions, sidebar: Sidebar, follower: Follower, example: Path | None
+        self, sessions: PageSessions, sidebar: Header, follower: Follower, example: Path | None
     ) -> None:
         self._sessions = sessions
         self._sidebar = sidebar
@@ -317,7 +315,7 @@ class LoadingEvents:
             return None
         for steps in loading.looks(TICK):
             if not loading.done:
-                panel = status.working(steps or {}, session.wanted)
+                panel = status.working(steps or {}, session.wanted, loading.seconds)
                 yield panel, *self._follower.meanwhile(), *_BUSY
         try:
             loading.result()

@@ -1,4 +1,4 @@
-"""The sidebar beside all tabs: documents in, what came of them, and every choice."""
+"""The header above all tabs: documents in, what came of them, and what is compared."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from rag_nodes.apps.sidebar import status
-from rag_nodes.apps.sidebar.controls import Controls, build_controls
+from rag_nodes.apps.sidebar.answering import build_answering
+from rag_nodes.apps.sidebar.controls import Controls, build_columns, build_parameters
 from rag_nodes.apps.sidebar.reopening import build_reopening
 from rag_nodes.apps.view.html import tag
+from rag_nodes.parsers import offered
 from rag_nodes.readers import COLLECTIONS, SUFFIXES
 
 if TYPE_CHECKING:
@@ -31,11 +33,13 @@ _TITLE = tag(
     ),
     cls="rn-title",
 )
+_OPEN_DRAWER = "() => document.querySelector('.sidebar .toggle-button').click()"
+_DRAWER = tag("h2", "Models and options")
 
 
 @dataclass(frozen=True, slots=True)
-class Sidebar:
-    """The components of the sidebar.
+class Header:
+    """The components of the header.
 
     Attributes:
         files: uploaded documents.
@@ -54,14 +58,14 @@ class Sidebar:
     process: gr.Button
 
 
-def build_sidebar(
+def build_header(
     settings: Settings,
     example: Path | None,
     offer: Mapping[str, Preset] | None = None,
     own: Sequence[str] = (),
     sessions: PageSessions | None = None,
-) -> Sidebar:
-    """Build the sidebar inside the blocks that are open; `LoadingEvents.wire` makes it work.
+) -> Header:
+    """Build the header inside the blocks that are open; `LoadingEvents.wire` makes it work.
 
     Args:
         settings: defaults of the controls.
@@ -70,23 +74,40 @@ def build_sidebar(
         own: names of those that are ticked at first; () for the usual ones.
         sessions: of which a list is shown where they are kept; None for no list.
     """
-    with gr.Sidebar(width=330):
-        gr.HTML(_TITLE, apply_default_css=False)
-        files = gr.File(
-            label="Documents",
-            file_count="multiple",
-            file_types=sorted({*SUFFIXES, *COLLECTIONS}),
-            height=130,
-            elem_id="rn-files",
-        )
-        tried = gr.Button("Try the example document", size="md", visible=example is not None)
-        panel = gr.HTML(status.idle(), apply_default_css=False, elem_id="rn-status")
-        cancel = gr.Button("Cancel", visible=False, size="sm", variant="stop", elem_id="rn-cancel")
+    offer = offered() if offer is None else offer
+    with gr.Column(elem_id="rn-header"), gr.Row(equal_height=False):
+        with gr.Column(scale=2, min_width=260):
+            gr.HTML(_TITLE, apply_default_css=False)
+            files = gr.File(
+                label="Documents",
+                file_count="multiple",
+                file_types=sorted({*SUFFIXES, *COLLECTIONS}),
+                height=110,
+                elem_id="rn-files",
+            )
+            tried = gr.Button("Try the example document", size="md", visible=example is not None)
+        with gr.Column(scale=3, min_width=320):
+            columns = build_columns(offer, own)
+            process = gr.Button(
+                "Apply changes",
+                interactive=False,
+                variant="primary",
+                size="md",
+                elem_id="rn-process",
+            )
+        with gr.Column(scale=2, min_width=260):
+            panel = gr.HTML(status.idle(), apply_default_css=False, elem_id="rn-status")
+            drawer = gr.Button("Models and options", size="sm")
+            cancel = gr.Button(
+                "Cancel", visible=False, size="sm", variant="stop", elem_id="rn-cancel"
+            )
+    with gr.Sidebar(width=330, open=False, position="right", elem_id="rn-drawer"):
+        gr.HTML(_DRAWER, apply_default_css=False)
+        groups, sliders = build_parameters(offer, own)
+        answering = build_answering(settings)
         if sessions is not None:
             build_reopening(sessions)
-        controls = build_controls(settings, offer, own)
-        controls.wire()
-        process = gr.Button(
-            "Apply changes", interactive=False, variant="primary", size="md", elem_id="rn-process"
-        )
-    return Sidebar(files, tried, panel, cancel, controls, process)
+    controls = Controls(offer, columns, groups, sliders, answering)
+    controls.wire()
+    drawer.click(None, js=_OPEN_DRAWER, api_visibility="private")
+    return Header(files, tried, panel, cancel, controls, process)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import Preset
     from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
 
+_TOLD = 0.1
+"""Share of the work from which the rest is estimated."""
 MOST_FILES = 5
 """Documents that stand in the list; further ones can be unfolded, so that a crawl of many pages
 does not push what can be set out of sight."""
@@ -55,17 +57,27 @@ def cancelled(report: IngestReport | None) -> Html:
     return join([_panel(said), done(report)])
 
 
-def working(steps: Mapping[str, Progress], parsers: Sequence[str]) -> Html:
+def working(steps: Mapping[str, Progress], parsers: Sequence[str], elapsed: float = 0.0) -> Html:
     """A run that has not ended.
 
     Args:
         steps: the last step of each parser, and of the reader under "".
         parsers: all parsers of the run, in order.
+        elapsed: seconds since it began.
     """
+    share = sum(_share(steps.get(one)) for one in parsers) / max(len(parsers), 1)
+    said = "Processing"
+    if share > _TOLD:
+        said += f", about {seconds(elapsed * (1 - share) / share)} left"
     reading = steps.get("")
     rows = [_step(name, steps.get(name)) for name in parsers]
     return _panel(
-        tag("p", tag("span", cls="rn-spinner", aria_hidden="true"), "Processing", cls="rn-state"),
+        tag(
+            "p",
+            tag("span", cls="rn-spinner", aria_hidden="true"),
+            said,
+            cls="rn-state",
+        ),
         tag("p", "Reading ", name_of(reading.name), cls="rn-quiet") if reading else None,
         tag("ul", *rows, cls="rn-steps-list") if len(steps) > 1 else None,
         busy=True,
@@ -120,15 +132,14 @@ def _panel(*children: str | None, busy: bool = False) -> Html:
 
 
 def _step(name: str, step: Progress | None) -> Html:
-    doing, share = "waiting", None
+    doing = "waiting"
     if step is not None:
         doing = "sizing"
         if step.stage in DOING:
             doing = f"{DOING[step.stage]} {step.done:,}"
         if step.stage == "store" and step.done == step.total:
             doing = count(step.done, "chunk")
-        share = step.done / step.total if step.stage == "store" and step.total else 0.0
-    bar = tag("progress", max="1", value=f"{share or 0.0:.2f}", aria_label=title_of(name))
+    bar = tag("progress", max="1", value=f"{_share(step):.2f}", aria_label=title_of(name))
     return tag(
         "li",
         swatch(name),
@@ -136,6 +147,11 @@ def _step(name: str, step: Progress | None) -> Html:
         tag("span", doing, cls="rn-quiet"),
         bar,
     )
+
+
+def _share(step: Progress | None) -> float:
+    """How much of a parser's work is done."""
+    return step.done / step.total if step and step.stage == "store" and step.total else 0.0
 
 
 def _files(files: Sequence[FileOutcome], *, pages: bool) -> Html:

@@ -6,7 +6,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from rag_nodes.apps.view.html import Html, join, name_of, tag
-from rag_nodes.apps.visitors.choice import is_second, preset_of
 from rag_nodes.parsers.presets import PRESETS, parser_names
 
 if TYPE_CHECKING:
@@ -18,13 +17,9 @@ _COLOURS = 6
 
 def colour_of(parser: str) -> str:
     """The class that carries the parser's colour, the same everywhere."""
-    names, preset = parser_names(), preset_of(parser)
-    position = (
-        names.index(preset)
-        if preset in names
-        else len(names) + sum(preset.encode("utf-8", "replace"))
-    )
-    position += _COLOURS // 2 if is_second(parser) else 0  # another one than the first copy's
+    names = parser_names()
+    own = len(names) + sum(parser.encode("utf-8", "replace"))
+    position = names.index(parser) if parser in names else own
     return f"rn-c{position % _COLOURS + 1}"
 
 
@@ -35,10 +30,8 @@ def swatch(parser: str) -> Html:
 
 def title_of(parser: str) -> str:
     """What people read above a column."""
-    preset = PRESETS.get(preset_of(parser))
-    if preset is None:
-        return parser
-    return f"{preset.title}, second" if is_second(parser) else preset.title
+    preset = PRESETS.get(parser)
+    return preset.title if preset else parser
 
 
 def place(page: int | None, page_end: int | None) -> str | None:

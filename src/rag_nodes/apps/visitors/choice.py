@@ -10,8 +10,8 @@ from rag_nodes.metadata import USUAL
 from rag_nodes.models.public_servers import check_address
 from rag_nodes.operations.parsers import check_cost
 from rag_nodes.parsers import PRESETS
-from rag_nodes.parsers.offer import in_few_words, ranges_of
-from rag_nodes.parsers.presets import OptionRange, Preset, parser_names, preset_named
+from rag_nodes.parsers.offer import in_few_words
+from rag_nodes.parsers.presets import OptionRange, Preset, preset_named
 from rag_nodes.settings import MODEL_OPTIONS, Settings
 
 if TYPE_CHECKING:
@@ -30,16 +30,12 @@ MOST_QUESTION = 4_000
 """Characters of a question."""
 
 
-SECOND = "-2"
-"""Ends the name of a preset's second copy, which has parameters of its own."""
-
-
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What one user chose.
 
     Attributes:
-        parsers: parsers to compare by name; a second copy has `SECOND` at the end of its own.
+        parsers: parsers to compare by name.
         options: per name, the values of its sliders by field.
         budget: context tokens per answer; None for no budget.
         top_k: chunks per answer; None lets the budget decide.
@@ -73,17 +69,6 @@ class Choice:
     vector: str = USUAL
 
 
-def preset_of(name: str) -> str:
-    """The preset a column runs: its name, unless that is a second copy's."""
-    base, known = name.removesuffix(SECOND), parser_names()
-    return base if name not in known and base in known else name
-
-
-def is_second(name: str) -> bool:
-    """Whether a column is the second copy of a preset."""
-    return preset_of(name) != name
-
-
 def headline_of(name: str, configuration: Mapping[str, object]) -> str:
     """What stands under the title of a column: its options in a few words.
 
@@ -91,24 +76,19 @@ def headline_of(name: str, configuration: Mapping[str, object]) -> str:
         name: of the column.
         configuration: the parser's fields, and its class under "class".
     """
-    preset = PRESETS.get(preset_of(name))
+    preset = PRESETS.get(name)
     # Another parser may have the name of a preset.
     if preset and preset.headline and preset.path.endswith(f":{configuration['class']}"):
         return preset.headline.format(**configuration)
     return in_few_words(configuration)
 
 
-def default_of(preset: Preset, option: OptionRange, *, second: bool = False) -> float:
-    """Where a slider stands at first: what the preset says, and half of that in a second copy.
-
-    Two columns of equal options could not be compared.
-    """
+def default_of(preset: Preset, option: OptionRange) -> float:
+    """Where a slider stands at first: what the preset says."""
     group, _, key = option.field.rpartition(".")
     parser = preset.make()
     value: float = getattr(parser, group)[key] if group else getattr(parser, option.field)
-    if not second or option != ranges_of(preset)[0]:
-        return value
-    return max(option.minimum, value / 2 // option.step * option.step)
+    return value
 
 
 def make_parsers(
@@ -137,7 +117,7 @@ def make_parsers(
         )
     parsers = {}
     for name in choice.parsers:
-        preset = _on_offer(preset_of(name), offer)
+        preset = _on_offer(name, offer)
         try:
             options = _fields(preset, choice.options.get(name, {}))
             if embedding is not None and preset.embeds:

@@ -8,7 +8,6 @@ import zlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from rag_nodes.apps.visitors.choice import preset_of
 from rag_nodes.errors import CancelledError, DatasetTooLargeError, RagNodesError
 from rag_nodes.evaluation.columns import Searched
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, CHARACTERS, probes
@@ -287,7 +286,7 @@ class Decider:
 
 def _own_parsers(comparison: Comparison) -> dict[str, object]:
     """Splitters that whoever serves the app brought, which are tried as they are."""
-    return {name: one for name, one in comparison.given.items() if preset_of(name) not in PRESETS}
+    return {name: one for name, one in comparison.given.items() if name not in PRESETS}
 
 
 def _swept(dataset: Dataset, own: int, plan: EvaluationPlan) -> tuple[str, ...]:
