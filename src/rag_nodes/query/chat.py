@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,10 +18,11 @@ from rag_nodes.text.tokens import count_tokens
 from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator
+    from collections.abc import AsyncGenerator, Generator, Sequence
 
     from llama_index.core.base.llms.types import ChatResponse
 
+    from rag_nodes.models import Models
     from rag_nodes.query.engine import RagNodesQueryEngine
     from rag_nodes.query.types import Answer, Event
 
@@ -39,6 +41,16 @@ CONVERSATION>>>
 Question: {question}
 """
 """What it then reads."""
+_REFERS_BACK = re.compile(
+    r"(?:and|but|or|what about|how about|und|aber|oder|was ist mit)\b"
+    r"|.*\b(?:it|its|they|them|their|those|these)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""How a question begins, or what stands in it, that cannot be understood alone."""
+_LEAST_WORDS = 2
+"""Content words of a question that stands alone."""
+_EARLIER = 3
+"""Turns that a follow-up is completed by."""
 _MAX_QUESTION_TOKENS = 200
 """Tokens above which a reply is no question any more."""
 
@@ -48,6 +60,48 @@ class _Condensed(NamedTuple):
 
     question: str
     usage: Usage = Usage()
+
+
+def completed(question: str, turns: Sequence[tuple[str, str]], models: Models) -> str:
+    """A follow-up as a question that stands alone; any other question as it is.
+
+    Completed by the LLM, offline by the words of the question before.
+
+    Args:
+        question: as typed.
+        turns: earlier questions with their answers, oldest first.
+        models: whose LLM is asked, where there is one.
+
+    Raises:
+        RagNodesError: the LLM does not answer.
+    """
+    alone = len(content_words(question)) >= _LEAST_WORDS
+    if not turns or (alone and not _REFERS_BACK.match(question.strip())):
+        return question
+    offline = _with_topic(question, turns[-1][0])
+    if models.llm is None:
+        return offline
+    sent = _conversation(question, turns[-_EARLIER:])
+    try:
+        response = models.llm.chat(messages(CONDENSE_RULES, sent))
+    except Exception as error:
+        raise translated(error, models) from error
+    text = " ".join((response.message.content or "").split())
+    return text if text and count_tokens(text) <= _MAX_QUESTION_TOKENS else offline
+
+
+def _with_topic(question: str, before: str) -> str:
+    """The question behind those words of the one before that it does not hold itself."""
+    asked = set(words(question))
+    topic = [word for word in dict.fromkeys(content_words(before)) if word not in asked]
+    return " ".join([*topic, question])
+
+
+def _conversation(question: str, turns: Sequence[tuple[str, str]]) -> str:
+    """What the LLM reads to complete a question."""
+    told = (f"Question: {asked}\nAnswer: {answer}" for asked, answer in turns)
+    history = "\n\n".join(told).replace("CONVERSATION>>>", "CONVERSATION > > >")
+    return CONDENSE.format(history=history, question=question)
 
 
 class RagNodesChat:
@@ -134,16 +188,10 @@ class RagNodesChat:
         check_question(question)
         if not self._turns or self._llm is None:
             return None
-        turns = (f"Question: {asked}\nAnswer: {answer}" for asked, answer in self._turns)
-        history = "\n\n".join(turns).replace("CONVERSATION>>>", "CONVERSATION > > >")
-        return CONDENSE.format(history=history, question=question)
+        return _conversation(question, self._turns)
 
     def _without_llm(self, question: str) -> _Condensed:
-        """The question behind those words of the one before that it does not hold itself."""
-        before = self._turns[-1][0] if self._turns else ""
-        asked = set(words(question))
-        topic = [word for word in dict.fromkeys(content_words(before)) if word not in asked]
-        return _Condensed(" ".join([*topic, question]))
+        return _Condensed(_with_topic(question, self._turns[-1][0] if self._turns else ""))
 
     def _read(self, question: str, prompt: str, response: ChatResponse) -> _Condensed:
         """The LLM's version, unless it is no question."""

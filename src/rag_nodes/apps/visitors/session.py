@@ -28,6 +28,7 @@ from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.models import choose_models
 from rag_nodes.models.public_servers import must_be_public, public_client
 from rag_nodes.pipeline import Progress
+from rag_nodes.query.chat import completed
 from rag_nodes.readers import ReadResult
 from rag_nodes.workspace.jobs import Job
 from rag_nodes.workspace.workspace import Workspace
@@ -308,7 +309,7 @@ class PageSession(Workspace):
 
     def _answer(self, question: str, answering: Job[Asking, None]) -> None:
         with self._lock:
-            report, error = None, None
+            report, error, searched = None, None, question
             stopped: dict[str, str] = {}
             self._asked += 1
             self.history.shown = AT_FIRST
@@ -324,7 +325,8 @@ class PageSession(Workspace):
                 quoted = self._comparison.models.llm is None
                 asking = Asking(self._asked, question, growing, quoted)
                 show(asking)
-                with self._comparison.stream(question) as self._running:
+                searched = completed(question, self._earlier(), self._comparison.models)
+                with self._comparison.stream(searched) as self._running:
                     for name, event in self._running:
                         asking = asking.after(name, event)
                         show(asking)
@@ -335,9 +337,19 @@ class PageSession(Workspace):
             finally:
                 self._running, self.asking = None, None
                 turn = Turn(self._asked, question, report, error, self._scale, stopped)
+                turn = replace(turn, searched=searched if searched != question else "")
                 cuts = self.cuts
                 edges = cuts.edges(report) if cuts and report else {}
                 self.history.add(replace(turn, edges=edges))
+
+    def _earlier(self) -> list[tuple[str, str]]:
+        """Earlier questions as they were searched for, with the first answer to each."""
+        return [
+            (turn.searched or turn.question, one.answer.text)
+            for turn in self.turns
+            for one in [one for one in turn.columns if one.answer][:1]
+            if one.answer
+        ]
 
     def stop(self) -> None:
         """End the answers that are being written; what has ended stays."""

@@ -35,6 +35,7 @@ class Turn:
         edges: what the chunks that were found cut in two, by id of their node.
         stopped: what had arrived of the answers the visitor stopped, by parser.
         marks: whether an answer was helpful, by parser.
+        searched: the question as it was completed by earlier ones; "" where it stands alone.
     """
 
     number: int
@@ -45,6 +46,7 @@ class Turn:
     stopped: Mapping[str, str] = field(default_factory=dict)
     edges: Mapping[str, Edges] = field(default_factory=dict)
     marks: Mapping[str, bool] = field(default_factory=dict)
+    searched: str = ""
 
     @property
     def columns(self) -> tuple[Column, ...]:
