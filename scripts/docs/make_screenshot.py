@@ -1,5 +1,6 @@
-"""Takes the README's picture of the app: `python scripts/docs/make_screenshot.py [light|dark]`.
+"""Takes the README's pictures of the app: `python scripts/docs/make_screenshot.py [light|dark]`.
 
+`compare.png`, `decide.png` and `document.png` in docs/images, each of its tab.
 Needs the development dependencies and a Chromium (`CHROMIUM_PATH`, or one on the path).
 """
 
@@ -19,39 +20,56 @@ from rag_nodes.settings import Settings
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "examples" / "corpus" / "ferry.pdf"
 QUESTION = "When do quiet hours begin?"
-PICTURE = ROOT / "docs" / "images" / "compare.png"
+IMAGES = ROOT / "docs" / "images"
+PATIENCE = 300_000
+"""Milliseconds for a step: the decision is found on the document first."""
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 def main(scheme: str = "light") -> None:
-    """Serve the app, ask the question, save the picture."""
+    """Serve the app, ask the question, save the pictures."""
     app = build_app(Settings(embedding="lexical", llm="extractive", api_key=None, api_base=None))
     app.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
     found = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 860})
+        page.set_default_timeout(PATIENCE)
         page.goto(f"{app.local_url}?__theme={scheme}")
+        IMAGES.mkdir(exist_ok=True)
         _ask(page)
-        PICTURE.parent.mkdir(exist_ok=True)
-        page.screenshot(path=PICTURE, animations="disabled")
+        _shoot(page, "compare")
+        page.locator(".rn-statements [data-act=open]").first.click()
+        page.wait_for_selector("#rn-tabs svg image")
+        _shoot(page, "document")
+        page.get_by_role("tab", name="Decide").click()
+        page.wait_for_selector("#rn-tabs svg polyline", state="attached")
+        _shoot(page, "decide")
         browser.close()
     app.close()
 
 
 def _ask(page: Page) -> None:
-    page.wait_for_selector(".rn-empty")
+    page.wait_for_selector("#rn-files input[type=file]", state="attached")
     page.set_input_files("#rn-files input[type=file]", DOCUMENT)
-    page.wait_for_selector("#rn-status .rn-dot", timeout=60_000)
+    page.wait_for_selector("#rn-status .rn-dot", state="attached")
+    page.get_by_role("tab", name="Decide").and_(page.locator("[aria-selected=true]")).wait_for()
+    page.get_by_role("tab", name="Compare").click()
     box = page.locator("#rn-question textarea:enabled")
     box.fill(QUESTION)
     box.press("Enter")
     page.wait_for_selector(".rn-turn")
-    for summary in page.locator(".rn-more").all():
-        summary.click()
-    page.locator(".rn-turn").evaluate("turn => turn.scrollIntoView()")
+
+
+def _shoot(page: Page, name: str) -> None:
+    """Without the sidebar, from the top of the tab."""
+    toggle = page.locator(".sidebar.open .toggle-button")
+    if toggle.count():
+        toggle.click()
     page.mouse.move(0, 0)
-    page.evaluate("document.activeElement.blur()")
+    page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+    page.wait_for_timeout(800)  # the sidebar slides
+    page.screenshot(path=IMAGES / f"{name}.png", animations="disabled")
 
 
 if __name__ == "__main__":
