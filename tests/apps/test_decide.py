@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 import pytest
 from hostile_views import Seen
+from llama_index.core import Document, VectorStoreIndex
+from llama_index.core.llms import MockLLM
+from llama_index.core.node_parser import SentenceSplitter
 from splitters import WindowSplitter
 from visits import QUESTION, VISITOR, Click, Request, ignore, visiting, written
 
@@ -22,6 +25,7 @@ from rag_nodes.apps.tabs.document import DocumentEvents
 from rag_nodes.apps.visitors import deciding
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.apps.visitors.turns import Asking
 from rag_nodes.columns import offered_columns
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation import recommend
@@ -30,6 +34,7 @@ from rag_nodes.evaluation.page import matrix
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import standing
+from rag_nodes.models import get_embedding
 from rag_nodes.parsers.preset_files import preset_in
 from rag_nodes.workspace.limits import MOST_CHARACTERS
 
@@ -173,26 +178,21 @@ def test_a_sweep_rests_while_a_question_is_answered_and_goes_on_after_it(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deciding, "_RESTING", 0.01)
+    rested, rest = threading.Event(), deciding.Decider._rest
+
+    def resting(decider: deciding.Decider) -> None:
+        rested.set()
+        rest(decider)
+
+    monkeypatch.setattr(deciding.Decider, "_rest", resting)
     with closing(PageSessions(settings)) as opened:
         session = opened.of(VISITOR)
-        begun, stopped_at = threading.Event(), []
-        told = deciding.Decider._rest
-
-        def rest(decider: deciding.Decider) -> None:
-            begun.set()
-            told(decider)
-
-        monkeypatch.setattr(deciding.Decider, "_rest", rest)
-        monkeypatch.setattr(deciding, "QUIET", 0.05)
+        session.asking = Asking(1, QUESTION, (), quoted=True)
         session.load([written(tmp_path / "days.md", TEXT)], ONE, ignore)
-        answering = session.stream(QUESTION)
-        next(answering)
-        assert begun.wait(60)
-        stopped_at = [session.decider.step, session.decider.step]
+        assert rested.wait(60)
         assert session.decider.resting
-        assert stopped_at[0] == stopped_at[1]
-        assert session.decider.verdict is None
-        list(answering)
+        assert (session.decider.step, session.decider.verdict) == (None, None)
+        session.asking = None
         _ended(session)
         assert session.decider.verdict is not None
 
@@ -320,6 +320,30 @@ def test_columns_of_ones_own_are_tried_as_they_are_beside_the_presets(
     assert "mine" in names
     assert {"recursive at 40", "heading at 400", "retrieval"} <= names
     assert not any(name.startswith("mine at") for name in names)
+
+
+def test_a_session_of_engines_alone_has_its_verdict_by_questions(
+    settings: Settings, tmp_path: Path
+) -> None:
+    splitter = SentenceSplitter(chunk_size=60, chunk_overlap=0)
+    index = VectorStoreIndex.from_documents(
+        [Document(text=TEXT)], embed_model=get_embedding("lexical"), transformations=[splitter]
+    )
+    engine = index.as_query_engine(llm=MockLLM(), similarity_top_k=3)
+    offer = offered_columns({"mine": engine})
+    with closing(PageSessions(settings, offer=offer)) as opened:
+        session = opened.of(VISITOR)
+        session.load([written(tmp_path / "days.md", TEXT)], Choice(("mine",)), ignore)
+        assert session.cuts is None
+        assert not session.decider.running
+        page = _page(DecideEvents(opened, SimpleNamespace(events=None)))  # type: ignore[arg-type]
+        assert "asks mine some 180 questions" in _text(page["said"])
+        _take(session, _asked(tmp_path, 3))
+        session.decider.start(told=True, by_questions=True)
+        _ended(session)
+        rows = session.decider.verdict.report.rows  # type: ignore[union-attr]
+    assert [row.error for row in rows if row.column == "mine"] == [None]
+    assert "retrieval" in {row.name for row in rows}
 
 
 def test_large_documents_are_tried_with_fewer_presets_and_too_large_ones_not_at_all(

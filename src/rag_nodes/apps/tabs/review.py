@@ -228,7 +228,7 @@ class ReviewEvents:
         return _drawn(session, shown, taken(said, found))
 
 
-class Review(NamedTuple):
+class ReviewPart(NamedTuple):
     """The review as it is wired: inputs and outputs of its refresh, and what changes questions."""
 
     events: ReviewEvents
@@ -237,7 +237,7 @@ class Review(NamedTuple):
     decided: list[Dependency]
 
 
-def build_review(sessions: PageSessions, chunks: DocumentTab, example: Path | None) -> Review:
+def build_review(sessions: PageSessions, chunks: DocumentTab, example: Path | None) -> ReviewPart:
     """Build and wire the review inside the blocks that are open; see `build_decide_tab`."""
     events = ReviewEvents(sessions, chunks, example)
     shown, current, removed = gr.State(""), gr.State(""), gr.State(None)
@@ -283,7 +283,7 @@ def build_review(sessions: PageSessions, chunks: DocumentTab, example: Path | No
     made = download.click(events.download, outputs=file, **common)
     made.success(None, js=_SAVE, api_visibility="private")
     chunks.open_on(card.click, events.open, AT_ONCE, "questions", [current])
-    return Review(events, [shown, current], [*outputs, given], decided)
+    return ReviewPart(events, [shown, current], [*outputs, given], decided)
 
 
 def _button(label: str, name: str = "", **more: Any) -> gr.Button:
