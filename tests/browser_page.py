@@ -68,3 +68,9 @@ def redrawn(page: Page, what: str) -> Iterator[None]:
     page.evaluate("all => document.querySelectorAll(all).forEach(o => o.dataset.old = 1)", what)
     yield
     page.locator(f"{what}:not([data-old])").first.wait_for()
+
+
+def to_compare(page: Page) -> None:
+    """Back from the decision, in which the first upload ends."""
+    page.locator("[role=tab][aria-selected=true]", has_text="Decide").wait_for()
+    page.get_by_role("tab", name="Compare").click()

@@ -33,8 +33,6 @@ def _gradio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000")
         # It refuses to launch where the first answer takes three seconds, as on a busy machine.
         patch.setattr("gradio.networking.url_ok", lambda _: True)
-        # Sweeps would keep a core busy beside tests of something else; those of sweeps undo it.
-        patch.setattr("rag_nodes.apps.visitors.deciding.QUIET", 3600.0)
         yield
 
 

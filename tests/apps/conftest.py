@@ -54,6 +54,15 @@ def _unconfigured(no_configuration: Path) -> None:
     """A developer's own variables decide nothing here."""
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _undecided() -> Iterator[None]:
+    """No sweep keeps a core busy beside tests of something else, and no upload leads to it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rag_nodes.apps.visitors.deciding.QUIET", 3600.0)
+        patch.setattr("rag_nodes.apps.page.ends_in_decide", lambda _: False)
+        yield
+
+
 @pytest.fixture
 def make_column() -> Callable[..., Column]:
     """A column whose every text can be chosen."""

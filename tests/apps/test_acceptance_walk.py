@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from app_process import app_process
-from browser_page import open_drawer
+from browser_page import open_drawer, to_compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,6 +86,8 @@ def test_the_acceptance_walk(
     counts = _counts(page)
     assert len(counts) == 4
     assert len(set(counts)) >= 3
+
+    to_compare(page)
 
     # 6, 7: a question of fact gets an answer per parser, and they differ
     _ask(page, QUESTION, turns=1)

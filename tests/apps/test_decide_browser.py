@@ -11,6 +11,7 @@ import pytest
 from browser_page import loading, redrawn, watched
 from hostile_views import PAYLOADS
 
+from rag_nodes.apps import page as page_of_app
 from rag_nodes.apps.visitors import deciding
 from rag_nodes.evaluation.drafts.probes import probes
 from rag_nodes.evaluation.plan import EvaluationPlan
@@ -27,6 +28,7 @@ PATIENCE = 120_000
 """Milliseconds after which a page counts as stuck."""
 NARROW = "() => document.documentElement.scrollWidth <= innerWidth"
 RUNS = "window.broken=1"
+ENDS_IN_DECIDE = page_of_app.ends_in_decide
 SMALL = EvaluationPlan(budgets=(60,), sizes=(40, 400), target=None, draws=200)
 KNOWN = [one for one in PAYLOADS if one.isprintable() and '"' not in one][:20]
 HOSTILE = [one.replace("alert(1)", RUNS) for one in KNOWN]
@@ -55,12 +57,12 @@ def page(
     ):
         for name, value in small.items():
             patch.setattr(deciding, name, value)
+        patch.setattr(page_of_app, "ends_in_decide", ENDS_IN_DECIDE)
         guide = tmp_path_factory.mktemp("guide") / "a <img src=x onerror=window.broken=1>.md"
         guide.write_text(GUIDE, encoding="utf-8")
         with loading(it):
             it.set_input_files("#rn-files input[type=file]", str(guide))
-        it.get_by_role("tab", name="Decide").click()
-        it.locator(".rn-sure", has_text="Likely").wait_for()
+        it.locator(".rn-sure:visible", has_text="Likely").wait_for()
         yield it
 
 

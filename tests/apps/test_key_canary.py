@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import httpx
 import pytest
 from app_process import app_process
-from browser_page import loading, open_drawer
+from browser_page import loading, open_drawer, to_compare
 from gradio_client import Client, handle_file
 from openai_server import FAILING, Fault
 
@@ -76,6 +76,7 @@ def test_a_key_is_in_nothing_that_a_running_app_shows_writes_or_saves(
         page.on("response", lambda one: _note(one, seen))
         page.goto(running.address)
         _load(page, "")  # with the server's key
+        to_compare(page)
         _load(page, TYPED)
         assert {one.authorization for one in openai_server.requests} == {
             f"Bearer {OWN}",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from app_process import app_process
+from browser_page import to_compare
 from cut_network import CutNetwork
 from openai_server import Fault
 from pydantic import SecretStr
@@ -111,6 +112,7 @@ def test_what_is_kept_outlives_the_server_and_is_opened_in_another_tab(
         document = written(tmp_path / "red.md", "The machine is red.")
         page.set_input_files("#rn-files input[type=file]", str(document))
         page.wait_for_selector("#rn-status .rn-dot")
+        to_compare(page)
         page.fill("#rn-question textarea:enabled", QUESTION)
         page.keyboard.press("Enter")
         page.wait_for_selector(".rn-turn")

@@ -17,6 +17,7 @@ from rag_nodes.apps.tabs.compare.tab import build_compare_tab
 from rag_nodes.apps.tabs.decide import AT_ONCE, build_decide_tab
 from rag_nodes.apps.tabs.document_tab import build_document_tab
 from rag_nodes.apps.theme import add_style
+from rag_nodes.apps.visitors.requests import session_of
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.columns import offered_columns
 from rag_nodes.metadata import display_name
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from rag_nodes.apps.tabs import TabView
+    from rag_nodes.apps.visitors.session import PageSession
 
 TITLE = "rag_nodes: compare parsers"
 _CACHE_SECONDS = (600, 3600)
@@ -159,6 +161,20 @@ def _build_page(
     compare.open_chunks_in(document)
     views = [(comparing, compare.view), (deciding, decide), (showing, document.view)]
     _follow(loads, comparing, views)
+
+    def lead(request: gr.Request) -> Any:
+        is_new = ends_in_decide(session_of(sessions, request))
+        return gr.Tabs(selected=deciding.id) if is_new else gr.skip()
+
+    for upload in loads[:-1]:  # the last one is a page that was only loaded again
+        upload.then(lead, None, tabs, show_progress="hidden", api_visibility="private")
+
+
+def ends_in_decide(session: PageSession) -> bool:
+    """Whether documents were loaded that nobody has decided on or asked about yet; true once."""
+    is_new = session.ready and "led" not in session.shown and not session.turns
+    session.shown["led"] = True
+    return is_new and session.asking is None
 
 
 def _follow(

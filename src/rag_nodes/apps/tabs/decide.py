@@ -272,9 +272,14 @@ def _lengths(session: PageSession) -> Markup | str:
         text = found[name].span.of(texts[found[name].document]) if name in found else ""
         words, chosen = text.split(), name == session.decider.length
         short = [*words[:_FIRST], _MORE, *words[-_LAST:]] if len(words) > _FIRST + _LAST else words
-        shown.append({"name": name, "title": _TITLES[name], "words": f"{len(words):,}",
+        shown.append({"name": name, "title": _TITLES[name], "words": _rounded(len(words)),
                       "example": " ".join(short), "chosen": chosen})  # fmt: skip
     return render("lengths", lengths=shown)
+
+
+def _rounded(number: int) -> str:
+    """To two significant digits: nobody counts the words of a passage."""
+    return f"{round(number, 2 - len(str(number))):,}"
 
 
 def _state(session: PageSession) -> tuple[Any, ...]:
