@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _MOST = 150
 """Questions of the table; the others are in the report."""
-_LONGEST = 160
+_LONGEST = 120
 """Characters of a question in it."""
 
 
@@ -66,7 +66,7 @@ def table(session: PageSession, report: EvaluationReport) -> tuple[Any, Any]:
         for one in differing
     ]
     names = ["No.", asked.capitalize(), "Place", *(row.name for row in rows)]
-    widths: list[str | int] = ["52px", "340px", "90px", *["120px"] * len(rows)]
+    widths: list[str | int] = ["48px", "300px", "80px", *["120px"] * len(rows)]
     shown = gr.Dataframe(value=values, headers=names, column_widths=widths, visible=True)
     return tag("h3", heading, tag("small", hint, cls="rn-quiet")), shown
 
