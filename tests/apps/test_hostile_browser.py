@@ -79,7 +79,8 @@ _OURS = (
 _WEB_LINK = ".rn-answer a[href^=http][target=_blank][rel='noopener noreferrer nofollow']"
 """All that the Markdown of an answer can make of an address."""
 _FOREIGN = (
-    f"img, svg, iframe, script, a:not({_WEB_LINK}), a[href^=javascript i], style, link, meta, "
+    f"img, svg:not(.rn-page, .rn-beside), iframe, script, a:not({_WEB_LINK}), "
+    "a[href^=javascript i], style, link, meta, "
     "base, form, object, video, audio, math, template, picture, source, marquee, "
     "input[autofocus], [formaction], [srcdoc], [style*=url]"
 )

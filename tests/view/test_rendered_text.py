@@ -67,10 +67,15 @@ def test_it_is_rendered_and_leads_nowhere() -> None:
     shown = "".join(
         str(one.html) for one in text_blocks(TEXT, Span(0, len(TEXT)), Format.MARKDOWN, ())
     )
-    assert '<h3 dir="auto">' in shown
+    assert '<h2 dir="auto">' in shown
     assert "<table>" in shown
     assert "href" not in shown
     assert "a.example" not in shown
+
+
+def test_headings_are_as_deep_as_written_but_leave_no_level_out() -> None:
+    shown = html_of("### First\n\n##### Second\n\n# Third\n", Format.MARKDOWN)
+    assert re.findall(r"<(/?h\d)", shown) == ["h2", "/h2", "h3", "/h3", "h2", "/h2"]
 
 
 @pytest.mark.parametrize("payload", [*PAYLOADS, "![x](https://a.example/x.png)"])

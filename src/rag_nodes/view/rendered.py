@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 PART_LENGTH = 6_000
 """Characters that are shown at once, about."""
-ABOVE, DEEPEST = 2, 6
-"""Levels of headings: that of the view a document is in, and the last one of HTML."""
+ABOVE, DEEPEST = 1, 6
+"""Levels of headings: that of the page a document is shown in, and the last one of HTML."""
 
 _SIDED = ("paragraph_open", "heading_open", "td_open", "th_open", "list_item_open")
 """What takes its direction from what it says."""
@@ -81,20 +81,24 @@ def text_blocks(
         text_format: what marks its structure.
         marks: what is shown in a way of its own; a later one stands over those before it.
     """
-    rendered = []
+    rendered, level = [], ABOVE
     for block in blocks_of(span.of(text), text_format):
         place = Span(span.start + block.start, span.start + block.end)
         own = [mark for mark in marks if mark.span.overlap(place)]
         is_plain = text_format is Format.PLAIN
-        block_text = _Rendered(place.of(text), place.start, own, is_plain=is_plain)
+        block_text = _Rendered(place.of(text), place.start, own, level, is_plain=is_plain)
         rendered.append(TextBlock(place, block_text.html()))
+        level = block_text.level
     return rendered
 
 
 class _Rendered:
     """One block: rendered once to see what it shows, and once more with marks around that."""
 
-    def __init__(self, text: str, start: int, marks: Sequence[TextMark], *, is_plain: bool) -> None:
+    def __init__(
+        self, text: str, start: int, marks: Sequence[TextMark], level: int, *, is_plain: bool
+    ) -> None:
+        self.level = self._before = level  # of the last heading
         self._text, self._start, self._marks, self._is_plain = text, start, marks, is_plain
         self._leaves: list[str] = []
         self._at = 0
@@ -107,12 +111,16 @@ class _Rendered:
     def _render(self, write: Callable[[str], Markup]) -> Markup:
         if self._is_plain:
             return Markup('<p dir="auto">{}</p>').format(write(self._text))
-        tokens = _parser().parse(self._text)
+        tokens, self.level = _parser().parse(self._text), self._before
         for token in tokens:
             if token.type in _SIDED:
                 token.attrSet("dir", "auto")
             if token.type.startswith("heading_"):
-                token.tag = f"h{min(int(token.tag[1:]) + ABOVE, DEEPEST)}"
+                # As deep as written, but without leaving a level out.
+                wanted = min(int(token.tag[1:]) + ABOVE, DEEPEST)
+                deepest = self.level + (token.nesting > 0)
+                self.level = min(wanted, deepest)
+                token.tag = f"h{self.level}"
         options, env = _parser().options, {"write": write}
         return Markup(_parser().renderer.render(tokens, options, env))  # noqa: S704 - it escapes
 

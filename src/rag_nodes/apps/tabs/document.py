@@ -213,19 +213,20 @@ class DocumentEvents:
             summary, drawing = summary_html(shown), page_html(shown, kept)
             whole = gr.skip() if is_turn else map_html(shown)
             where, page, pages = where_html(shown), shown.page, len(shown.pages.starts)
+            unit = shown.pages.unit.capitalize()
             chunks = len(cuts.nodes(strategy, document))
             first = next((one.number for one in shown.here(strategy)), 0)
             chunk = 1 + (first if shown.chosen is None else shown.chosen)
         except RagNodesError as error:
             drawing = render("document_empty", failed=[{"name": "", "why": str(error)}])
             summary = whole = where = Markup()
-            page = pages = chunk = chunks = 1
+            unit, page, pages, chunk, chunks = "Page", 1, 1, 1, 1
         return (
             _key(session),
             gr.Column(visible=True),
             gr.Dropdown(choices=_documents(cuts), value=document),
             gr.Radio(choices=[(title_of(one), one) for one in cuts.strategies], value=strategy),
-            gr.Number(value=page, maximum=pages, label=f"Page of {pages:,}"),
+            gr.Number(value=page, maximum=pages, label=f"{unit} of {pages:,}"),
             gr.Number(value=chunk, maximum=max(1, chunks), label=f"Chunk of {chunks:,}"),
             whole,
             where,

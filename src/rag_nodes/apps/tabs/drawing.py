@@ -60,11 +60,13 @@ class Pages(NamedTuple):
         starts: offset of each.
         path: the PDF they are printed in; None for documents without.
         why: what to say where they are not shown as printed.
+        unit: what they are called.
     """
 
     starts: Sequence[int]
     path: Path | None = None
     why: str | None = None
+    unit: str = "page"
 
 
 class Shown(NamedTuple):
@@ -123,7 +125,7 @@ def pages_of(cuts: Cuts, document: str, paths: Iterable[Path]) -> Pages:
     known, text = cuts.documents[document].metadata, cuts.text_of(document)
     starts = known.get(PAGE_STARTS)
     if not starts:
-        return Pages(part_starts(text, format_in(known, text)))
+        return Pages(part_starts(text, format_in(known, text)), unit="part")
     source = str(known.get(SOURCE))
     path = next((one for one in paths if source in {str(one), str(one.resolve())}), None)
     if path is None or path.suffix.lower() != ".pdf":
@@ -166,7 +168,7 @@ def map_html(shown: Shown) -> Markup:
         ],
         width=WIDTH,
         height=HEIGHT,
-        unit="page" if shown.pages.path else "part",
+        unit=shown.pages.unit,
     )
 
 
