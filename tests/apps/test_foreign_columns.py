@@ -9,7 +9,8 @@ import gradio as gr
 import pytest
 from splitters import Given, Headed, LineChunker, WindowSplitter
 
-from rag_nodes.apps.sidebar.controls import build_controls
+from rag_nodes.apps.sidebar.answering import build_answering
+from rag_nodes.apps.sidebar.controls import Controls, build_columns, build_parameters
 from rag_nodes.apps.tabs.chunk_files import as_json
 from rag_nodes.apps.tabs.compare.tab import history
 from rag_nodes.apps.tabs.decide import _used
@@ -58,10 +59,12 @@ def sessions(settings: Settings, tmp_path: Path) -> Iterator[PageSessions]:
 def test_what_a_server_offers_can_be_ticked_beside_the_presets_and_has_no_sliders(
     settings: Settings, leaks_collected: Callable[[], AbstractContextManager[None]]
 ) -> None:
+    offer = offered([STOCK])
     with leaks_collected(), gr.Blocks():
-        controls = build_controls(settings, offered([STOCK]))
-    assert (LABEL, LABEL) in controls.parsers.choices
-    assert LABEL not in {value for _, value in controls.seconds.choices}
+        columns, answering = build_columns(offer), build_answering(settings)
+        controls = Controls(offer, columns, *build_parameters(offer), answering)
+    assert (LABEL, LABEL) in columns.parsers.choices
+    assert LABEL not in controls.groups
     values = [component.value for component in controls.inputs]
     values[0] = ["fixed", LABEL, "os:system"]
     assert controls.choice(values).parsers == ("fixed", LABEL)
