@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import SecretStr
 
-from rag_nodes.apps.visitors.choice import Choice, make_parsers
 from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import choose_models
@@ -102,18 +101,6 @@ def test_an_exported_script_answers_from_what_can_be_read_and_can_be_run_again(
     second = capsys.readouterr()
     assert second.out == first.stdout
     assert first.stderr.splitlines()[-1] == second.err.splitlines()[-1]
-
-
-def test_the_second_copy_of_a_preset_is_that_preset_with_its_own_sizes(
-    store: Store, settings: Settings
-) -> None:
-    parsers = make_parsers(
-        Choice(("fixed", "fixed-2"), options={"fixed-2": {"chunk_size": 500}}), None
-    )
-    comparison = Comparison(store=store, models=choose_models(settings), columns=parsers)
-    written = script_of(comparison, "fixed-2")
-    assert "'fixed', chunk_size=500" in written
-    assert "fixed-2" not in written
 
 
 def test_a_script_for_parents_and_children_finds_children_and_reads_parents(
