@@ -33,7 +33,7 @@ def main(scheme: str = "light") -> None:
     found = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1280, "height": 860})
+        page = browser.new_page(viewport={"width": 1280, "height": 1000})
         page.set_default_timeout(PATIENCE)
         page.goto(f"{app.local_url}?__theme={scheme}")
         IMAGES.mkdir(exist_ok=True)
@@ -53,7 +53,8 @@ def _ask(page: Page) -> None:
     page.wait_for_selector("#rn-files input[type=file]", state="attached")
     page.set_input_files("#rn-files input[type=file]", DOCUMENT)
     page.wait_for_selector("#rn-status .rn-dot", state="attached")
-    page.get_by_role("tab", name="Decide").and_(page.locator("[aria-selected=true]")).wait_for()
+    page.wait_for_selector("#rn-question textarea:enabled", state="attached")
+    page.wait_for_timeout(3000)  # an upload ends in Decide
     page.get_by_role("tab", name="Compare").click()
     box = page.locator("#rn-question textarea:enabled")
     box.fill(QUESTION)
@@ -62,13 +63,11 @@ def _ask(page: Page) -> None:
 
 
 def _shoot(page: Page, name: str) -> None:
-    """Without the sidebar, from the top of the tab."""
-    toggle = page.locator(".sidebar.open .toggle-button")
-    if toggle.count():
-        toggle.click()
+    """From the tabs on."""
     page.mouse.move(0, 0)
-    page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
-    page.wait_for_timeout(800)  # the sidebar slides
+    page.evaluate("document.activeElement.blur()")
+    page.wait_for_timeout(1500)  # what was opened scrolls by itself
+    page.locator("#rn-tabs").evaluate("tabs => tabs.scrollIntoView()")
     page.screenshot(path=IMAGES / f"{name}.png", animations="disabled")
 
 

@@ -185,13 +185,12 @@ def _headline(sentences: Sequence[SharedSentence], names: Sequence[str]) -> str:
         ]
         return _line(f"{agreeing} of {len(names)} answers agree", remarks)
     if common:
-        shared = count(len(common), "sentence")
-        remarks += [
-            f"{title_of(name)} adds {len(own)}"
-            for name in names
-            if (own := said[name] - {one.key for one in common})
-        ]
-        return _line(f"{all_of(len(names))} answers hold the same {shared}", remarks)
+        own = {name: len(said[name]) - len(common) for name in names}
+        shared = f"{all_of(len(names))} answers hold the same {count(len(common), 'sentence')}"
+        if all(own.values()):
+            return _line(f"{shared} and differ in the rest", remarks)
+        remarks += [f"{title_of(name)} adds {more}" for name, more in own.items() if more]
+        return _line(shared, remarks)
     return _line(f"No sentence is in {all_of(len(names)).lower()} answers", remarks)
 
 
