@@ -472,9 +472,9 @@ def _location(cuts: Cuts | None, column: Column, sent: Sent) -> ChunkLocation | 
     chosen = _chunk(cuts, column, hit, document)
     if chosen is None and not gold:
         return None
-    return ChunkLocation(
-        column.name if chosen is not None else None, document, chosen=chosen, gold=gold
-    )
+    strategy = column.name if chosen is not None else None
+    # A chunk may begin on an earlier page than what is cited of it.
+    return ChunkLocation(strategy, document, chosen=None if gold else chosen, gold=gold)
 
 
 def _chunk(cuts: Cuts, column: Column, hit: Hit, document: str) -> int | None:
