@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser_page import open_drawer, watched
 
-from rag_nodes.apps.visitors.sessions import PageSessions
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator
 
     import gradio as gr
     from playwright.sync_api import Browser, Page
 
-    from rag_nodes.settings import Settings
 
 pytestmark = pytest.mark.browser
 
@@ -163,38 +158,6 @@ def test_a_scanned_pdf_is_refused_with_the_remedy(page: Page, tmp_path: Path) ->
     page.wait_for_selector("#rn-status .rn-error", timeout=PATIENCE)
     assert "OCR" in page.inner_text("#rn-status")
     assert page.locator("#rn-question textarea").is_disabled()
-
-
-def test_a_closed_tab_frees_what_it_loaded(
-    browser: Browser,
-    build: Callable[..., gr.Blocks],
-    settings: Settings,
-    leaks_collected: Callable[[], AbstractContextManager[None]],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    opened: list[PageSessions] = []
-    monkeypatch.setattr(
-        "rag_nodes.apps.page.PageSessions",
-        lambda given, **options: opened.append(PageSessions(given, **options)) or opened[0],
-    )
-    app = build(settings)
-    with leaks_collected():
-        app.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True)
-    page = browser.new_page()
-    page.set_default_timeout(PATIENCE)
-    page.goto(str(app.local_url))
-    page.get_by_role("button", name="Try the example document").click()
-    page.wait_for_selector("#rn-status .rn-dot", state="attached", timeout=PATIENCE)
-    ((_, session),) = opened[0]._sessions.values()
-    assert session.documents
-    page.close()
-    deadline = time.monotonic() + PATIENCE / 1000
-    while session.documents and time.monotonic() < deadline:
-        time.sleep(0.1)
-    # An event that was on its way may make an empty session anew; what was loaded is gone.
-    assert not session.documents
-    with leaks_collected():
-        app.close()
 
 
 def _upload(page: Page, document: Path) -> None:
