@@ -76,7 +76,10 @@ _OURS = (
     "#rn-said",
 )
 """Where text from outside is shown as HTML of our own."""
-_WEB_LINK = ":is(.rn-answer, .rn-statements) a[href^=http][target=_blank][rel='noopener noreferrer nofollow']"
+_WEB_LINK = (
+    ":is(.rn-answer, .rn-statements) a[href^=http][target=_blank]"
+    "[rel='noopener noreferrer nofollow']"
+)
 """All that the Markdown of an answer can make of an address."""
 _FOREIGN = (
     f"img, svg:not(.rn-page, .rn-beside), iframe, script, a:not({_WEB_LINK}), "
