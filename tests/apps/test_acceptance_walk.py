@@ -148,7 +148,7 @@ def _upload(page: Page, document: Path, pages: int = 6) -> None:
 
 
 def _counts(page: Page) -> list[int]:
-    """Chunks of each parser, as the sidebar says."""
+    """Chunks of each parser, as the header says."""
     rows = page.locator("#rn-status tbody tr").all()
     return [int(row.locator("th, td").nth(1).inner_text().replace(",", "")) for row in rows]
 

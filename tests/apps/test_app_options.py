@@ -9,7 +9,7 @@ import gradio as gr
 import pytest
 from pydantic import SecretStr
 
-from rag_nodes.apps.sidebar.answering import (
+from rag_nodes.apps.header.answering import (
     _PRESETS,
     BY_BUDGET,
     BY_COUNT,
@@ -17,7 +17,7 @@ from rag_nodes.apps.sidebar.answering import (
     _like_preset,
     number,
 )
-from rag_nodes.apps.sidebar.panel import build_header
+from rag_nodes.apps.header.panel import build_header
 from rag_nodes.apps.visitors.choice import (
     Choice,
     default_of,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from rag_nodes.apps.sidebar.controls import Controls
+    from rag_nodes.apps.header.controls import Controls
 
 SERVER = SecretStr("sk-server-canary")
 TYPED = SecretStr("sk-typed-canary")

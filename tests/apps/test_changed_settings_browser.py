@@ -1,4 +1,4 @@
-"""What is chosen in the sidebar is what answers the next question, and the page says so before."""
+"""What is chosen above the tabs is what answers the next question, and the page says so before."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from visits import DIARY, Click, Request, ignore, visiting
 
-from rag_nodes.apps.tabs.compare.tab import GONE, CompareEvents
+from rag_nodes.apps.tabs.compare.events import GONE, CompareEvents
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.apps.visitors.turns import Turn

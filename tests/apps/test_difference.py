@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.apps.tabs.compare.diff import difference
-from rag_nodes.apps.tabs.compare.tab import history
+from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.turns import Turn
 from rag_nodes.text.edges import Edges
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from browser_page import loading
 
-from rag_nodes.apps.sidebar import status
-from rag_nodes.apps.tabs.compare import tab
+from rag_nodes.apps.header import status
+from rag_nodes.apps.tabs.compare import events
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.parsers import PRESETS
 
@@ -94,7 +94,7 @@ def test_a_reply_that_cannot_be_drawn_says_so_and_the_next_question_is_answered(
         raise KeyError("child_options")
 
     with monkeypatch.context() as patch:
-        patch.setattr(tab, "turn_view", stumble)
+        patch.setattr(events, "turn_view", stumble)
         _ask(page)
         page.locator(".rn-turn .rn-error", has_text="KeyError").first.wait_for()
         page.wait_for_selector("#rn-question textarea:enabled")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from visits import VISITOR, Click, Request, visiting
 
-from rag_nodes.apps.tabs.compare.tab import CompareEvents
+from rag_nodes.apps.tabs.compare.events import CompareEvents
 from rag_nodes.apps.visitors.choice import Choice
 
 if TYPE_CHECKING:

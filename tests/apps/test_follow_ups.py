@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from visits import VISITOR, visiting
 
-from rag_nodes.apps.tabs.compare.tab import history
+from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.models import Models
 from rag_nodes.query.chat import completed

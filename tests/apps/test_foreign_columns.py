@@ -9,10 +9,10 @@ import gradio as gr
 import pytest
 from splitters import Given, Headed, LineChunker, WindowSplitter
 
-from rag_nodes.apps.sidebar.answering import build_answering
-from rag_nodes.apps.sidebar.controls import Controls, build_columns, build_parameters
+from rag_nodes.apps.header.answering import build_answering
+from rag_nodes.apps.header.controls import Controls, build_columns, build_parameters
 from rag_nodes.apps.tabs.chunk_files import as_json
-from rag_nodes.apps.tabs.compare.tab import history
+from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.tabs.decide import _used
 from rag_nodes.apps.tabs.document import DocumentEvents
 from rag_nodes.apps.view.parts import colour_of, title_of

@@ -14,7 +14,7 @@ from llama_index.core.node_parser import SentenceSplitter
 from plant import MANUAL, QUESTION
 
 from rag_nodes.apps import build_app
-from rag_nodes.apps.tabs.compare.tab import history
+from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.columns import offered_columns

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hostile_views import PAYLOADS, Seen
 
-from rag_nodes.apps.sidebar import status
-from rag_nodes.apps.tabs.compare.tab import history
+from rag_nodes.apps.header import status
+from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.scores import scale_for
 from rag_nodes.apps.visitors.turns import Asking, Growing, Turn
 from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
@@ -26,7 +26,7 @@ OURS = {
 }  # fmt: skip
 ATTRIBUTES = {
     "aria-busy", "aria-hidden", "aria-label", "aria-pressed", "class", "data-act",
-    "data-column", "data-number", "data-rank", "data-to", "data-turn", "data-verdict", "dir",
+    "data-column", "data-fold", "data-number", "data-rank", "data-to", "data-turn", "data-verdict", "dir",
     "href", "id", "max", "open", "rel", "role", "scope", "tabindex", "target", "title", "type",
     "value",
 }  # fmt: skip

@@ -6,8 +6,8 @@ from dataclasses import replace
 from html import unescape
 from typing import TYPE_CHECKING
 
-from rag_nodes.apps.sidebar import status
-from rag_nodes.apps.tabs.compare.tab import history
+from rag_nodes.apps.header import status
+from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.scores import SimilarityScale, scale_for
 from rag_nodes.apps.visitors.turns import Asking, Growing, Turn
 from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress

@@ -10,7 +10,7 @@ from crawls import SITE, page
 from llama_index.core.schema import MetadataMode
 
 from rag_nodes import metadata as keys
-from rag_nodes.apps.sidebar.status import done
+from rag_nodes.apps.header.status import done
 from rag_nodes.apps.visitors.cuts import Cuts
 from rag_nodes.cli.program import run
 from rag_nodes.compare import Comparison

@@ -8,7 +8,7 @@ import pymupdf
 import pytest
 
 from rag_nodes import metadata as keys
-from rag_nodes.apps.sidebar.status import done
+from rag_nodes.apps.header.status import done
 from rag_nodes.cli.program import run
 from rag_nodes.compare import Comparison
 from rag_nodes.models import choose_models

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 from llama_index.core.schema import Document
 
+from rag_nodes.apps.header.loading import LoadingEvents
+from rag_nodes.apps.header.panel import build_header
 from rag_nodes.apps.inside_gradio import GuardedBlocks, outermost, take_uploads_only
-from rag_nodes.apps.sidebar.loading import LoadingEvents
-from rag_nodes.apps.sidebar.panel import build_header
 from rag_nodes.apps.tabs.compare.tab import build_compare_tab
 from rag_nodes.apps.tabs.decide import AT_ONCE, build_decide_tab
 from rag_nodes.apps.tabs.document_tab import build_document_tab
@@ -141,7 +141,7 @@ def _build_page(
     documents: Sequence[Path],
     own: Sequence[str],
 ) -> None:
-    """Sidebar and tabs inside the blocks that are open, each wired to what it needs of the other.
+    """Header and tabs inside the blocks that are open, each wired to what it needs of the other.
 
     The header knows no tab, and only the comparison knows the header.
     """

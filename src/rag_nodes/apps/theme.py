@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import gradio as gr
 
-_STYLES = ("base", "sidebar", "compare", "document", "review", "decide")
+_STYLES = ("base", "header", "compare", "document", "review", "decide")
 """Parts of the style sheet; what comes later wins."""
 
 

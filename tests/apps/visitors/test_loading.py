@@ -15,7 +15,7 @@ from openai_server import Fault
 from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
 
-from rag_nodes.apps.sidebar.loading import Follower, LoadingEvents
+from rag_nodes.apps.header.loading import Follower, LoadingEvents
 from rag_nodes.apps.visitors import session as session_module
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
@@ -180,11 +180,11 @@ def test_loading_goes_on_when_nobody_looks_and_is_looked_at_again(
     sessions = PageSessions(settings, local_models=True)
     choice = _served(openai_server, "fixed")
     controls = SimpleNamespace(choice=lambda _: choice, inputs=[])
-    sidebar: Any = SimpleNamespace(controls=controls, status=None, process=None, cancel=None)
+    header: Any = SimpleNamespace(controls=controls, status=None, process=None, cancel=None)
     nobody: Any = Follower([], None, tuple, lambda _: ())
     request: Any = SimpleNamespace(session_hash="a")
     openai_server.fail(Fault(body="slow"))
-    events = LoadingEvents(sessions, sidebar, nobody, red)
+    events = LoadingEvents(sessions, header, nobody, red)
     looking = events.process_example(request)
     next(looking)
     openai_server.wait_for("embeddings")
@@ -208,8 +208,8 @@ def test_a_failed_loading_is_over_and_says_so_to_whoever_looks_later(
         session.load([red], Choice(("fixed",), options={"fixed": {"chunk_size": 100}}))
     assert not session.working
     controls = SimpleNamespace(choice=lambda _: None, inputs=[])
-    sidebar: Any = SimpleNamespace(controls=controls, status=None, process=None, cancel=None)
-    events = LoadingEvents(sessions, sidebar, Follower([], None, tuple, lambda _: ()), red)
+    header: Any = SimpleNamespace(controls=controls, status=None, process=None, cancel=None)
+    events = LoadingEvents(sessions, header, Follower([], None, tuple, lambda _: ()), red)
     ((panel, *_),) = list(events.look(SimpleNamespace(session_hash="a")))
     assert "must be smaller" in panel
 

@@ -11,7 +11,7 @@ from openai_server import UNAUTHORIZED, Fault
 from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
 
-from rag_nodes.apps.tabs.compare.tab import history
+from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions

@@ -75,7 +75,7 @@ def test_metadata_that_changes_alone_is_stored(store: Store) -> None:
 
 
 def test_strategies_are_compared_and_filtered(store: Store) -> None:
-    options = QueryOptions(filter=Filter(heading="tank"))
+    options = QueryOptions(filter=Filter(heading="tank"), mode="hybrid")
     with Comparison(store=store, columns=PARSERS, options=options) as comparison:
         comparison.ingest_documents([document(DRY)])
         report = comparison.ask("What is there?")

@@ -1,4 +1,4 @@
-"""What can be chosen in the sidebar, as plain data: parsers, their options, retrieval, models."""
+"""What can be chosen above the tabs, as plain data: parsers, their options, retrieval, models."""
 
 from __future__ import annotations
 

@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.apps.tabs.compare.diff import all_of, difference
+from rag_nodes.apps.tabs.compare.hits import anchor, hit_view
 from rag_nodes.apps.tabs.compare.markdown import answer_text, growing_text, quote_text
 from rag_nodes.apps.tabs.compare.right import called_right, cited_places, passages_of
 from rag_nodes.apps.templates import render
 from rag_nodes.apps.view.parts import count, place, seconds, title_of
 from rag_nodes.apps.visitors.choice import headline_of
 from rag_nodes.compare.evidence import found_also_by
-from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT, display_name
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
-from rag_nodes.text.edges import Edges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from llama_index.core.schema import TextNode
     from markupsafe import Markup
 
     from rag_nodes.apps.tabs.compare.diff import Difference, SharedSentence
     from rag_nodes.apps.visitors.questions import Questions
     from rag_nodes.apps.visitors.turns import Asking, Turn
     from rag_nodes.compare import Column
-    from rag_nodes.query import Answer, Citation, Hit
-
-_HEADING_MARK = re.compile(r"^#{1,6}\s+", re.MULTILINE)
-_PREVIEW = 150
-"""Characters of a chunk that show while it is closed."""
+    from rag_nodes.query import Answer
 _KINDS = {
     "extract": "Quoted from the documents",
     "nothing": "No answer found",
     "retrieval": "Retrieved passages",
 }
-_RANKED = {False: "the rank uses both", True: "it decides the rank"}
-"""By whether there is no similarity beside the score of words."""
 
 
 class CitedPlace(NamedTuple):
@@ -83,42 +74,6 @@ class SentenceView(NamedTuple):
     names: tuple[str, ...]
     broken: tuple[tuple[str, str], ...]
     places: tuple[CitedPlace, ...]
-
-
-class HitView(NamedTuple):
-    """A retrieved chunk.
-
-    Attributes:
-        rank: in its column.
-        anchor: id on the page.
-        level: how good the match is, in a word.
-        score: that word with the similarity.
-        explained: where the score is from.
-        labels: pairs of a class and what else is said of it.
-        also: titles of other columns that found the same text; None where that is unknown.
-        file: name of the document.
-        facts: page, tokens and the like.
-        headings: above it.
-        preview: its first words.
-        torn: what its beginning and end are cut inside of.
-        pieces: its text in pieces, with whether a piece is quoted.
-        around: the same of what is read in its place; () where it is read itself.
-    """
-
-    rank: int
-    anchor: str
-    level: str
-    score: str
-    explained: str
-    labels: tuple[tuple[str, str], ...]
-    also: tuple[str, ...] | None
-    file: str
-    facts: tuple[str, ...]
-    headings: tuple[str, ...]
-    preview: str
-    torn: Edges
-    pieces: tuple[tuple[str, bool], ...]
-    around: tuple[tuple[str, bool], ...]
 
 
 class ComparedTurn(NamedTuple):
@@ -243,7 +198,7 @@ def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[d
             else None,
             "error": one.error or "no answer",
             "answer": answer,
-            "anchor": _anchor(turn, position),
+            "anchor": anchor(turn, position),
             "kind": _kind_of(answer) if answer else "",
             "text": _text(turn, position, answer) if answer else None,
             "unknown": ", ".join(map(str, answer.unknown_sources)) if answer else "",
@@ -252,16 +207,12 @@ def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[d
             "mark": turn.marks.get(one.name),
             "passages": any(hit.found is not hit.node for hit in answer.hits) if answer else False,
             "hits": [
-                _hit(turn, position, answer, hit, best, shared.get((one.name, hit.rank)))
+                hit_view(turn, position, answer, hit, best, shared.get((one.name, hit.rank)))
                 for hit in answer.hits
             ]
             if answer
             else [],
         }
-
-
-def _anchor(turn: Turn, position: int) -> str:
-    return f"rn-{turn.number}-{position}"
 
 
 def _kind_of(answer: Answer) -> str:
@@ -275,7 +226,7 @@ def _text(turn: Turn, position: int, answer: Answer) -> Markup:
     links: dict[int, str] = {}
     for citation in answer.citations:
         if hit := answer.hit_of(citation):
-            links.setdefault(citation.number, f"{_anchor(turn, position)}-{hit.rank}")
+            links.setdefault(citation.number, f"{anchor(turn, position)}-{hit.rank}")
     return answer_text(answer.text, answer.marks, links, quoted=answer.kind == "extract")
 
 
@@ -293,7 +244,7 @@ def _places(
                 at,
                 position,
                 first.number,
-                f"{_anchor(turn, position)}-{hit.rank}" if hit else "",
+                f"{anchor(turn, position)}-{hit.rank}" if hit else "",
                 place(first.page, first.page_end),
                 first.file_name or "document",
                 first.heading_path,
@@ -320,106 +271,3 @@ def _effort(one: Column, answer: Answer) -> str:
         tokens = count(answer.embedding_tokens, "token")
         spent.append(f"question embedded: {tokens}, {dollars(answer.embedding_cost)}")
     return " · ".join(spent)
-
-
-def _hit(
-    turn: Turn,
-    position: int,
-    answer: Answer,
-    hit: Hit,
-    best: float | None,
-    also: Sequence[str] | None,
-) -> HitView:
-    cited = [one for one in answer.citations if answer.hit_of(one) is hit]
-    metadata, node = hit.found.metadata, hit.node
-    edges = turn.edges.get(node.node_id, Edges()) if hit.found is node else Edges()
-    packed = any(hit.rank == one.rank for source in answer.sources for one in source.hits)
-    labels = [("rn-cited", "cited")] if cited else []
-    labels += [] if packed else [("rn-left", "no room")]
-    level, score, explained = _score(turn, hit, best)
-    flat = " ".join(_HEADING_MARK.sub("", hit.found.text[: 4 * _PREVIEW]).split())
-    return HitView(
-        rank=hit.rank,
-        anchor=f"{_anchor(turn, position)}-{hit.rank}",
-        level=level,
-        score=score,
-        explained=explained,
-        labels=(*labels, *(("rn-torn", said) for said in edges.said)),
-        also=None if also is None else tuple(map(title_of, also)),
-        file=display_name(metadata) or "document",
-        facts=tuple(_facts(answer, hit)),
-        headings=tuple(str(name) for name in metadata.get(HEADING_PATH) or ()),
-        preview=flat[:_PREVIEW] + ("\N{HORIZONTAL ELLIPSIS}" if len(flat) > _PREVIEW else ""),
-        torn=edges,
-        pieces=tuple(_marked(hit.found.text, _quoted(hit.found, cited))),
-        around=tuple(_around(hit, cited)),
-    )
-
-
-def _facts(answer: Answer, hit: Hit) -> Iterator[str]:
-    metadata, cosine = hit.found.metadata, _rounded(hit.similarity)
-    if where := place(metadata.get(PAGE_START), metadata.get(PAGE_END)):
-        yield where
-    if metadata.get(TOKEN_COUNT) is not None:
-        yield count(int(metadata[TOKEN_COUNT]), "token")
-    if hit.surroundings is not None and hit.found is hit.node:
-        tokens = sum(one.tokens for one in answer.read_of(hit))
-        yield f"read with it: {count(tokens, 'token')}" if tokens else "read already with another"
-    if cosine is not None:
-        yield f"distance {_rounded(1 - cosine):.2f}"
-
-
-def _score(turn: Turn, hit: Hit, best: float | None) -> tuple[str, str, str]:
-    """How good the match is in a word, that with the similarity, and where it is from."""
-    scale, cosine = turn.scale, _rounded(hit.similarity)
-    level = scale.level(hit.similarity, best) if scale else "unknown"
-    explained = []
-    if cosine is not None:
-        explained.append("Cosine similarity of question and chunk; the distance is one minus it.")
-        explained += [scale.explain()] if scale else []
-    if hit.keyword_score is not None:
-        ranked = _RANKED[hit.similarity is None]
-        explained.append(f"Keyword score {hit.keyword_score:.1f}; {ranked}.")
-    by_words = "no score" if hit.keyword_score is None else f"score {hit.score:.2f}"
-    shown = by_words if cosine is None else f"{level} {cosine:.2f}"
-    return level, shown, " ".join(explained)
-
-
-def _rounded(value: float | None) -> float | None:
-    # Adding zero turns a rounded minus zero into zero.
-    return None if value is None else round(value, 2) + 0.0
-
-
-def _around(hit: Hit, cited: Sequence[Citation]) -> Iterator[tuple[str, bool]]:
-    """What was read in the place of what was found: the quotes in it pointed out, or the find."""
-    node = hit.surroundings
-    if node is None or hit.found is not hit.node:
-        return
-    spans = _quoted(node, cited)
-    base, own = node.start_char_idx, hit.node.start_char_idx
-    if not spans and base is not None and own is not None:
-        spans = [(own - base, own - base + len(hit.node.text))]
-    yield from _marked(node.text, spans)
-
-
-def _quoted(node: TextNode, cited: Sequence[Citation]) -> list[tuple[int, int]]:
-    """What of a text was quoted; a chunk cited whole has nothing to point out."""
-    base = node.start_char_idx
-    spans = []
-    for one in cited:
-        if base is None or one.start is None or one.end is None:
-            continue
-        start, end = max(0, one.start - base), min(len(node.text), one.end - base)
-        if 0 < end - start < len(node.text):
-            spans.append((start, end))
-    return sorted(spans)
-
-
-def _marked(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[str, bool]]:
-    reached = 0
-    for start, end in spans:
-        if start >= reached:
-            yield text[reached:start], False
-            yield text[start:end], True
-            reached = end
-    yield text[reached:], False

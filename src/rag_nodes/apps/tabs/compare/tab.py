@@ -2,167 +2,39 @@
 
 from __future__ import annotations
 
-import logging
-import time
-
 # At runtime, since Gradio evaluates the annotations of its events.
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from rag_nodes.apps.header.loading import LOOKING, Follower
 from rag_nodes.apps.inside_gradio import for_scripts
-from rag_nodes.apps.sent import Sent
-from rag_nodes.apps.sidebar.loading import LOOKING, Follower
 from rag_nodes.apps.tabs import TabView
-from rag_nodes.apps.tabs.compare.reply import asking_view, turn_view
-from rag_nodes.apps.tabs.compare.right import call_right, cited_places, passages_of
-from rag_nodes.apps.tabs.compare.suggested import suggested_questions
-from rag_nodes.apps.tabs.compare.votes import rate, tally
-from rag_nodes.apps.tabs.document import ChunkLocation
+from rag_nodes.apps.tabs.compare.events import (
+    NOT_YET,
+    SUGGESTED,
+    CompareEvents,
+    after_loading,
+    history,
+    while_loading,
+)
 from rag_nodes.apps.tabs.report import report_button
-from rag_nodes.apps.templates import render
-from rag_nodes.apps.view.parts import count
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
-from rag_nodes.apps.visitors.requests import session_of
-from rag_nodes.apps.visitors.turns import AT_FIRST, MOST_TURNS
-from rag_nodes.errors import ConfigurationError, DatasetError, RagNodesError
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
-    from rag_nodes.apps.sidebar.loading import LoadingEvents
+    from rag_nodes.apps.header.loading import LoadingEvents
     from rag_nodes.apps.tabs.document_tab import DocumentTab
-    from rag_nodes.apps.visitors.cuts import Cuts
-    from rag_nodes.apps.visitors.questions import Questions
-    from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.apps.visitors.sessions import PageSessions
-    from rag_nodes.apps.visitors.turns import Asking, Growing, Turn
-    from rag_nodes.compare import Column
-    from rag_nodes.query import Hit
-    from rag_nodes.text.spans import Span
-
-logger = logging.getLogger(__name__)
 
 AT_ONCE = 8
 """Visitors whose questions are answered at the same time."""
-PLACEHOLDER = "Type your question here..."
-NOT_YET = "Upload a document first"
-FRAME = 0.15
-"""Seconds between two pictures of answers that grow."""
-SUGGESTED = 4
-"""Questions that are suggested."""
-GONE = "These chunks are gone: the documents were cut anew since."
-_FAULT = (
-    "The question could not be answered, by a fault of the app ({}); you can ask on. Whoever runs "
-    "the app finds the reason in its log."
-)
-_STOPPABLE, _NOT_STOPPABLE = gr.Button(visible=True), gr.Button(visible=False)
 _SENT = """(sent) => { window.rnSent = sent; }"""
 _EMPTIED = """(now) => now === window.rnSent ? '' : now"""
 """A question that was answered leaves its box, unless another one is being typed there already. Of
 two updates close together the page shows the second only, so the server's alone is not enough."""
 _ON_HISTORY = (files(__package__ or "") / "history.js").read_text(encoding="utf-8")
-
-
-class CompareEvents:
-    """What the events do: find the visitor's session, call it, render what it returns.
-
-    Args:
-        sessions: where each visitor's work is.
-    """
-
-    def __init__(self, sessions: PageSessions) -> None:
-        self._sessions = sessions
-
-    def ask(self, question: str, request: gr.Request) -> Iterator[tuple[Any, ...]]:
-        """Answer a question: first the empty columns, then the answers as they grow."""
-        question = str(question or "").strip()  # a script may send anything
-        if not question:
-            raise gr.Error("Type a question first.", print_exception=False)
-        if len(question) > MOST_QUESTION:
-            message = f"Ask in at most {MOST_QUESTION:,} characters."
-            raise gr.Error(message, print_exception=False)
-        session = session_of(self._sessions, request)
-        try:
-            yield from _pictures(session, session.stream(question))
-        except ConfigurationError as error:
-            raise gr.Error(str(error), print_exception=False) from error
-        except Exception as error:
-            # Whatever it was, the visitor can go on: the box is open again, and says what happened.
-            logger.exception("a question could not be answered")
-            yield _page(session), _question_box(session), _NOT_STOPPABLE
-            raise gr.Error(_FAULT.format(type(error).__name__), print_exception=False) from error
-
-    def watch(self, request: gr.Request) -> Iterator[tuple[Any, ...]]:
-        """Show the answers that are being written, on a page that was loaded meanwhile."""
-        session = session_of(self._sessions, request)
-        if session.asking is None:
-            yield gr.skip(), gr.skip(), gr.skip()
-            return
-        yield from _pictures(session, session.looks())
-
-    def stop(self, request: gr.Request) -> None:
-        """End the answers that are being written."""
-        session_of(self._sessions, request).stop()
-
-    def stop_one(self, request: gr.Request, event: gr.EventData) -> None:
-        """End one of them."""
-        sent = Sent.of(event)
-        session_of(self._sessions, request).stop_one(sent.turn, sent.column)
-
-    def clear(self, request: gr.Request) -> str:
-        """Forget the questions."""
-        session = session_of(self._sessions, request)
-        session.clear()
-        return _page(session)
-
-    def pick(self, request: gr.Request, event: gr.EventData) -> Any:
-        """A verdict on an answer, a citation that is right, or a look at earlier questions.
-
-        Returns:
-            What is above the question box.
-        """
-        session, sent = session_of(self._sessions, request), Sent.of(event)
-        if sent.act == "earlier":
-            session.history.shown += AT_FIRST
-        elif sent.act == "right":
-            _label(session, sent)
-        elif sent.act != "helpful" or not rate(
-            session.history, sent.turn, sent.column, sent.verdict
-        ):
-            return gr.skip()
-        return _page(session)
-
-    def suggest(self, shown: str, request: gr.Request) -> tuple[Any, ...]:
-        """Questions about the documents, unless they are on the page already.
-
-        Returns:
-            Shown key, the row of buttons, and the buttons.
-        """
-        session = session_of(self._sessions, request)
-        key = " ".join(document.id_ for document in session.documents)
-        if shown == key:
-            return (gr.skip(),) * (SUGGESTED + 2)
-        asked = suggested_questions(session.documents, SUGGESTED)
-        buttons = [gr.Button(one, visible=True) for one in asked]
-        buttons += [gr.Button("", visible=False)] * (SUGGESTED - len(asked))
-        return key, gr.Row(visible=bool(asked)), *buttons
-
-    def location(self, request: gr.Request, event: gr.EventData) -> ChunkLocation | None:
-        """Where the cited place or the chunk is that was chosen; None where it is nowhere."""
-        session, sent = session_of(self._sessions, request), Sent.of(event)
-        turn = next((one for one in session.turns if one.number == sent.turn), None)
-        one = turn.column_at(sent.column) if turn else None
-        if one is None:
-            return None
-        place = _location(session.cuts, one, sent)
-        if place is None:
-            gr.Warning(GONE)
-        return place
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +58,7 @@ class CompareTab:
     clear: gr.Button
 
     def follow(self) -> Follower:
-        """What becomes of it while the sidebar loads documents, and then."""
+        """What becomes of it while the header loads documents, and then."""
         return Follower(
             components=[self.history, self.question, self.suggestions, self.note],
             note=self.note,
@@ -195,7 +67,7 @@ class CompareTab:
         )
 
     def ask_with(self, loading: LoadingEvents) -> None:
-        """Let questions be asked; what was changed in the sidebar is applied first.
+        """Let questions be asked; what was changed in the header is applied first.
 
         So what is seen there is what answers.
         """
@@ -302,194 +174,3 @@ def _wire_clicks(page: CompareTab, work: CompareEvents) -> None:
     }
     page.history.stop(work.stop_one, **common)
     page.history.click(work.pick, outputs=page.history, **common)
-
-
-def history(
-    turns: Sequence[Turn],
-    *,
-    ready: bool,
-    asking: Asking | None = None,
-    shown: int = AT_FIRST,
-    questions: Questions | None = None,
-) -> Markup:
-    """Everything above the question box.
-
-    Args:
-        turns: questions and answers, oldest first.
-        ready: a document is loaded.
-        asking: a question that is being answered.
-        shown: how many of the latest turns are drawn.
-        questions: the labelled ones, some of which were made of these turns.
-    """
-    rows: list[dict[str, Any]] = [
-        {
-            "kind": "rn-turn",
-            "number": turn.number,
-            "question": turn.question,
-            "content": _drawn(partial(turn_view, turn, questions)),
-        }
-        for turn in turns[-shown:]
-    ]
-    if asking is not None:
-        content = _drawn(partial(asking_view, asking))
-        rows.append(
-            {
-                "kind": "rn-pending",
-                "number": asking.number,
-                "question": asking.question,
-                "content": content,
-            }
-        )
-    full = f"Only the last {MOST_TURNS} questions are kept." if len(turns) >= MOST_TURNS else ""
-    return render(
-        "compare",
-        said=_said(turns, asking),
-        earlier=str(len(turns) - shown) if len(turns) > shown else "",
-        full=full,
-        tally=tally(turns),
-        rows=rows,
-        ready=ready,
-    )
-
-
-def _drawn(draw: Callable[[], Markup]) -> Markup:
-    """One question, or why it cannot be shown: a fault of ours takes no other question along."""
-    try:
-        return draw()
-    except Exception as error:
-        logger.exception("a reply could not be drawn")
-        return render("fault", kind=type(error).__name__)
-
-
-def _said(turns: Sequence[Turn], asking: Asking | None) -> str:
-    """What screen readers announce."""
-    if asking is not None:
-        return "Answering"
-    if not turns:
-        return ""
-    done = [one for one in turns[-1].columns if one.answer]
-    return f"{count(len(done), 'answer')} to: {turns[-1].question}"
-
-
-def _label(session: PageSession, sent: Sent) -> None:
-    """A cited place becomes the answer of a labelled question, or is taken back."""
-    turn = next((one for one in session.turns if one.number == sent.turn), None)
-    column = turn.column_at(sent.column) if turn else None
-    if turn is None or column is None or column.answer is None:
-        return
-    try:
-        gr.Info(call_right(session, turn, column.answer, sent.cited))
-    except DatasetError as error:
-        gr.Warning(str(error))
-
-
-def _pictures(
-    session: PageSession, answers: Iterator[tuple[Growing, ...]]
-) -> Iterator[tuple[Any, ...]]:
-    """What the page shows while answers grow, and once they have ended."""
-    frames = _Frames()
-    for growing in answers:
-        if frames.is_first():
-            yield _page(session), gr.Textbox("", interactive=False), _STOPPABLE
-        elif frames.is_due(growing):
-            yield _page(session), gr.skip(), gr.skip()
-    yield _page(session), _question_box(session), _NOT_STOPPABLE
-
-
-class _Frames:
-    """Which of many looks at growing answers are worth a picture."""
-
-    def __init__(self) -> None:
-        self._shown: float | None = None
-        self._ended = 0
-
-    def is_first(self) -> bool:
-        """True once."""
-        first = self._shown is None
-        self._shown = self._shown or time.monotonic()
-        return first
-
-    def is_due(self, growing: Sequence[Growing]) -> bool:
-        """True after a while, and when a column has ended: the others may be silent for long."""
-        ended = sum(one.ended for one in growing)
-        now = time.monotonic()
-        if ended == self._ended and now - (self._shown or 0) < FRAME:
-            return False
-        self._shown, self._ended = now, ended
-        return True
-
-
-def _page(session: PageSession) -> str:
-    """Everything above the question box."""
-    turns = session.history
-    return history(
-        turns.all,
-        ready=session.ready,
-        asking=session.asking,
-        shown=turns.shown,
-        questions=session.questions,
-    )
-
-
-def while_loading() -> tuple[Any, ...]:
-    """What becomes of the comparison while documents are loaded; see `CompareTab.follow`."""
-    waiting = gr.Textbox(placeholder="Processing", interactive=False)
-    return gr.skip(), waiting, gr.skip(), render("processing")
-
-
-def after_loading(session: PageSession) -> tuple[Any, ...]:
-    """The comparison once loading has ended, well or not."""
-    return _page(session), _question_box(session), gr.skip(), ""
-
-
-def _question_box(session: PageSession) -> gr.Textbox:
-    """Open once there is something to ask.
-
-    Without a value: Gradio sends an event's last values a second time, when a visitor may type.
-    """
-    return gr.Textbox(
-        interactive=session.ready and session.asking is None,
-        placeholder=PLACEHOLDER if session.ready else NOT_YET,
-    )
-
-
-def _location(cuts: Cuts | None, column: Column, sent: Sent) -> ChunkLocation | None:
-    """A cited place, or a chunk of a rank, among the chunks as they are cut now."""
-    answer = column.answer
-    if cuts is None or answer is None:
-        return None
-    gold: tuple[Span, ...] = ()
-    hit = next((one for one in answer.hits if one.rank == sent.rank), None)
-    if sent.cited:
-        places = cited_places(answer)
-        place = places[sent.cited - 1] if sent.cited <= len(places) else ()
-        passages = passages_of(answer, place)
-        gold = tuple(one.span for one in passages)
-        hit = answer.hit_of(place[0]) if passages else None
-    document = hit.node.ref_doc_id if hit else None
-    if hit is None or document is None or document not in cuts.documents:
-        return None
-    chosen = _chunk(cuts, column, hit, document)
-    if chosen is None and not gold:
-        return None
-    strategy = column.name if chosen is not None else None
-    # A chunk may begin on an earlier page than what is cited of it.
-    return ChunkLocation(strategy, document, chosen=None if gold else chosen, gold=gold)
-
-
-def _chunk(cuts: Cuts, column: Column, hit: Hit, document: str) -> int | None:
-    """Position of a retrieved chunk in its document; None where it is none of those cut now."""
-    parser = cuts.comparison.parsers.get(column.name)
-    if parser is None or parser.fingerprint != column.parser.get("fingerprint"):
-        return None
-    try:
-        nodes = cuts.nodes(column.name, document)
-    except RagNodesError:
-        return None
-    ids = [node.node_id for node in nodes]
-    if hit.node.node_id in ids:
-        return ids.index(hit.node.node_id)
-    # What was joined for the answer has an id of its own; it begins in one of these.
-    start = hit.node.start_char_idx
-    ends = (at for at, node in enumerate(nodes) if (node.end_char_idx or 0) > (start or 0))
-    return None if start is None else next(ends, None)

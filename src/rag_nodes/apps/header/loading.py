@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import gradio as gr
 
+from rag_nodes.apps.header import status
 from rag_nodes.apps.inside_gradio import for_scripts, is_uploaded
-from rag_nodes.apps.sidebar import status
 from rag_nodes.apps.view.html import tag
 from rag_nodes.apps.visitors.requests import session_of
 from rag_nodes.errors import CancelledError, RagNodesError
@@ -21,7 +21,7 @@ from rag_nodes.errors import CancelledError, RagNodesError
 if TYPE_CHECKING:
     from gradio.events import Dependency
 
-    from rag_nodes.apps.sidebar.panel import Header
+    from rag_nodes.apps.header.panel import Header
     from rag_nodes.apps.visitors.choice import Choice
     from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.apps.visitors.sessions import PageSessions
@@ -87,7 +87,7 @@ _BUSY = (
 
 
 class Follower(NamedTuple):
-    """What outside the sidebar shows that documents are loaded.
+    """What outside the header shows that documents are loaded.
 
     Attributes:
         components: that change.
@@ -109,7 +109,7 @@ class LoadingEvents:
 
     Args:
         sessions: where each visitor's work is.
-        sidebar: what is chosen, and where it says how far loading is.
+        header: what is chosen, and where it says how far loading is.
         follower: what else shows that.
         example: the example document; None where none is offered.
 
@@ -120,24 +120,24 @@ class LoadingEvents:
     """
 
     def __init__(
-        self, sessions: PageSessions, sidebar: Header, follower: Follower, example: Path | None
+        self, sessions: PageSessions, header: Header, follower: Follower, example: Path | None
     ) -> None:
         self._sessions = sessions
-        self._sidebar = sidebar
+        self._header = header
         self._follower = follower
         self._example = example
         self.arrived: Dependency
         self._token = gr.Textbox(visible=False)
-        self.inputs = sidebar.controls.inputs
+        self.inputs = header.controls.inputs
         self.outputs = [
-            sidebar.status,
+            header.status,
             *follower.components,
-            sidebar.process,
-            sidebar.cancel,
+            header.process,
+            header.cancel,
         ]
 
     def wire(self, app: gr.Blocks, documents: Sequence[Path] = ()) -> list[Dependency]:
-        """Let the sidebar load documents.
+        """Let the header load documents.
 
         Args:
             app: the blocks that are open.
@@ -146,7 +146,7 @@ class LoadingEvents:
         Returns:
             The events that load, for what is to be done when one has ended.
         """
-        sidebar, note = self._sidebar, self._follower.note
+        header, note = self._header, self._follower.note
         app.load(None, js=_FOLDS, api_visibility="private")
         common: dict[str, Any] = {
             "outputs": self.outputs,
@@ -154,20 +154,20 @@ class LoadingEvents:
             "concurrency_limit": AT_ONCE,
             "trigger_mode": "multiple",  # what is uploaded later takes over
         }
-        uploads = [sidebar.files.upload, sidebar.process.click]
-        given = [sidebar.files, *self.inputs]
+        uploads = [header.files.upload, header.process.click]
+        given = [header.files, *self.inputs]
         process, process_example = self.process, self.process_example
         for_scripts("process", process, given, **common)
         for_scripts("process_example", process_example, self.inputs, **common)
         common["api_visibility"] = "private"
         events = [
             gr.on(uploads, process, given, **common),
-            sidebar.example.click(process_example, self.inputs, **common),
+            header.example.click(process_example, self.inputs, **common),
         ]
         arrived = self.arrived = app.load(
             self.arrive(documents),
             [self._token, *self.inputs],
-            [*self.inputs, sidebar.files],
+            [*self.inputs, header.files],
             js=_KNOWN_BY,
             show_progress="hidden",
             api_visibility="private",
@@ -182,12 +182,12 @@ class LoadingEvents:
         for event in events:
             event.then(None, js=_AFTER_LOADING, api_visibility="private")
             event.then(self.noted, self.inputs, note, **quiet)
-        sidebar.cancel.click(self.cancel, sidebar.files, sidebar.files, **quiet)
+        header.cancel.click(self.cancel, header.files, header.files, **quiet)
         gr.on(
             [component.change for component in self.inputs],  # type: ignore[attr-defined]
             self.changed,
             given,
-            [sidebar.process, note],
+            [header.process, note],
             trigger_mode="multiple",  # two events of one change that wait start each other forever
             **quiet,
         )
@@ -224,7 +224,7 @@ class LoadingEvents:
                 return [gr.skip()] * (len(values) + 1)
             session.key_is_hidden = chosen.api_key is not None
             kept = [str(one) for one in session.uploads if is_uploaded(one)]
-            return [*self._sidebar.controls.restored(chosen), kept or gr.skip()]
+            return [*self._header.controls.restored(chosen), kept or gr.skip()]
 
         return arrive
 
@@ -287,7 +287,7 @@ class LoadingEvents:
 
     def _choice(self, session: PageSession, values: Sequence[Any]) -> Choice:
         """What is chosen; a page that was loaded again does not show the key that was typed in."""
-        choice = self._sidebar.controls.choice(values)
+        choice = self._header.controls.choice(values)
         if choice.api_key is not None:
             session.key_is_hidden = False
         elif session.key_is_hidden and session.chosen:

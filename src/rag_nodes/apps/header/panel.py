@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from rag_nodes.apps.sidebar import status
-from rag_nodes.apps.sidebar.answering import build_answering
-from rag_nodes.apps.sidebar.controls import Controls, build_columns, build_parameters
-from rag_nodes.apps.sidebar.reopening import build_reopening
+from rag_nodes.apps.header import status
+from rag_nodes.apps.header.answering import build_answering
+from rag_nodes.apps.header.controls import Controls, build_columns, build_parameters
+from rag_nodes.apps.header.reopening import build_reopening
 from rag_nodes.apps.view.html import tag
 from rag_nodes.parsers import offered
 from rag_nodes.readers import COLLECTIONS, SUFFIXES

@@ -1,4 +1,4 @@
-"""What the sidebar says: how far loading is, what it made, and what each parser does."""
+"""What the header says: how far loading is, what it made, and what each parser does."""
 
 from __future__ import annotations
 

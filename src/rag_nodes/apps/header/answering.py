@@ -1,4 +1,4 @@
-"""The sidebar's controls of what is read and who answers: retrieval, models, key."""
+"""Controls of what is read and who answers: retrieval, models, key."""
 
 from __future__ import annotations
 

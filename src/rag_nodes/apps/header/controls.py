@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.sidebar.answering import AnsweringControls, number
-from rag_nodes.apps.sidebar.status import parsers_explained
+from rag_nodes.apps.header.answering import AnsweringControls, number
+from rag_nodes.apps.header.status import parsers_explained
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import count, notice, title_of
 from rag_nodes.apps.visitors.choice import MOST_COLUMNS, Choice, default_of
