@@ -26,8 +26,8 @@ OURS = {
 }  # fmt: skip
 ATTRIBUTES = {
     "aria-busy", "aria-hidden", "aria-label", "aria-pressed", "class", "data-act",
-    "data-column", "data-fold", "data-number", "data-rank", "data-to", "data-turn", "data-verdict", "dir",
-    "href", "id", "max", "open", "rel", "role", "scope", "tabindex", "target", "title", "type",
+    "data-column", "data-fold", "data-number", "data-rank", "data-to", "data-turn",
+    "data-verdict", "dir", "href", "id", "max", "open", "rel", "role", "scope", "tabindex", "target", "title", "type",
     "value",
 }  # fmt: skip
 
