@@ -27,8 +27,8 @@ OURS = {
 ATTRIBUTES = {
     "aria-busy", "aria-hidden", "aria-label", "aria-pressed", "class", "data-act",
     "data-column", "data-fold", "data-number", "data-rank", "data-to", "data-turn",
-    "data-verdict", "dir", "href", "id", "max", "open", "rel", "role", "scope", "tabindex", "target", "title", "type",
-    "value",
+    "data-verdict", "dir", "href", "id", "max", "open", "rel", "role", "scope", "tabindex",
+    "target", "title", "type", "value",
 }  # fmt: skip
 
 
