@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.inside_gradio import offer
+from rag_nodes.apps.inside_gradio import data_of, offer
 from rag_nodes.apps.sent import texts_of
 from rag_nodes.apps.tabs import TabView, evidence
 from rag_nodes.apps.tabs.review import build_review
@@ -129,11 +129,13 @@ class DecideEvents:
         """
         return _used(session_of(self._sessions, request), setting)
 
-    def open(self, request: gr.Request, event: gr.SelectData) -> tuple[Any, ...]:
+    def open(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
         """The passage of a line of the table, in its document."""
         session = session_of(self._sessions, request)
         verdict = session.decider.verdict
-        values = event.row_value if isinstance(event.row_value, list) else []
+        sent = data_of(event)  # a script sends anything, which SelectData would stumble over
+        values = sent.get("row_value") if isinstance(sent, dict) else None
+        values = values if isinstance(values, list) else []
         number = str(values[0]) if values else ""
         lines = matrix(verdict.report).lines if verdict else ()
         line = next((one for one in lines if str(one.number) == number), None)
