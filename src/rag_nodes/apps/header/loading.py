@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rag_nodes.apps.visitors.choice import Choice
     from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.apps.visitors.sessions import PageSessions
+    from rag_nodes.pipeline import IngestReport
 
 logger = logging.getLogger(__name__)
 
@@ -303,7 +304,7 @@ class LoadingEvents:
         try:
             session.start_loading(paths, self._choice(session, values))
         except RagNodesError as error:
-            yield self._failed(session, str(error))
+            yield self._failed(session, str(error), session.report)
             return str(error)
         return (yield from self._look(session))
 
@@ -319,6 +320,7 @@ class LoadingEvents:
                 yield panel, *self._follower.meanwhile(), *_BUSY
         try:
             loading.result()
+            ended = self._ended(session)
         except CancelledError:
             if not session.loading:  # else another run took over, and shows its own progress
                 panel = status.cancelled(session.report)
@@ -330,13 +332,15 @@ class LoadingEvents:
             failure = str(error) if known else _FAULT.format(type(error).__name__)
             if not known:
                 logger.exception("documents could not be loaded")
-            yield self._failed(session, failure)
+            yield self._failed(session, failure, session.report if known else None)
             return failure
-        yield self._ended(session)
+        yield ended
         return None
 
-    def _failed(self, session: PageSession, failure: str) -> tuple[Any, ...]:
-        panel = status.failed(failure, session.report)
+    def _failed(
+        self, session: PageSession, failure: str, report: IngestReport | None
+    ) -> tuple[Any, ...]:
+        panel = status.failed(failure, report)
         return self._ended(session, panel, "Try again", again=True)
 
     def _ended(
