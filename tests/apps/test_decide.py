@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import weakref
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -87,9 +88,18 @@ def events(sessions: PageSessions) -> DecideEvents:
     return DecideEvents(sessions, tab)  # type: ignore[arg-type]
 
 
+@pytest.fixture(autouse=True)
+def _earlier() -> None:
+    """Sweeps of sessions that other tests left wait for their time, and not for ours."""
+    _EARLIER.update(threading.enumerate())
+
+
+_EARLIER = weakref.WeakSet[threading.Thread]()
+
+
 def _ended(session: PageSession) -> None:
     for thread in threading.enumerate():
-        if thread.name == "sweep":
+        if thread.name == "sweep" and thread not in _EARLIER:
             thread.join(60)
     assert not session.decider.running
 
@@ -236,12 +246,12 @@ def test_a_line_of_the_table_leads_to_the_passage_in_its_document(
     assert names[3:] == [row.name for row in matrix(report).rows]
     assert {cell[0] for line in values for cell in line[3:]} <= set("✓◐✂✗")
     assert not any(question["text"] in str(values) for question in report.questions)
-    click = SimpleNamespace(row_value=[str(one) for one in values[0]])
+    click = SimpleNamespace(_data={"row_value": [str(one) for one in values[0]]})
     tabs, *_, drawn = events.open(Request(), click)  # type: ignore[arg-type]
     assert tabs.selected == "document"
     assert "rn-gold" in str(drawn)
     for wrong in (None, [], ["x"], ["99999"], "1"):
-        nothing = events.open(Request(), SimpleNamespace(row_value=wrong))  # type: ignore[arg-type]
+        nothing = events.open(Request(), SimpleNamespace(_data={"row_value": wrong}))  # type: ignore[arg-type]
         assert all("__type__" in one for one in nothing)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from app_process import app_process
-from browser_page import to_compare
+from browser_page import open_drawer, to_compare
 from cut_network import CutNetwork
 from openai_server import Fault
 from pydantic import SecretStr
@@ -124,7 +124,7 @@ def test_what_is_kept_outlives_the_server_and_is_opened_in_another_tab(
 
         other = visitor.new_page()
         other.goto(app.address)
-        other.get_by_role("button", name="Kept on this computer").click()
+        open_drawer(other, "Kept on this computer")
         other.get_by_label("Earlier work").click()
         other.get_by_role("option", name="red.md").click()
         other.get_by_role("button", name="Open", exact=True).click()
