@@ -78,7 +78,7 @@ PLANT = """async (canaries) => {
 SIDE_BY_SIDE = """() => {
   const places = [...document.querySelectorAll('.rn-column')].map((one) =>
     one.getBoundingClientRect());
-  return places.length === 4 && new Set(places.map((one) => Math.round(one.left))).size > 1 &&
+  return places.length === 4 &&
     new Set(places.map((one) => `${one.left} ${one.top}`)).size === 4; }"""
 LOOKS = """() => {
   const of = (what) => getComputedStyle(document.querySelector(what));
