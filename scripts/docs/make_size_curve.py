@@ -46,10 +46,7 @@ _OF_THE_PICTURE = re.compile(
 def measured(plan: EvaluationPlan, columns: Mapping[str, object] | None = None) -> EvaluationReport:
     """The four parsers of the demo, or others, on the example manual's questions, offline."""
     models = choose_models(Settings(embedding="lexical", llm="extractive"))
-    document = read(DOCUMENT)
-    # Chunks of equal scores are ranked by their ids, which else know the folder of the checkout.
-    document.id_ = DOCUMENT.name
-    dataset = load_dataset(QUESTIONS, [document])
+    dataset = load_dataset(QUESTIONS, [read(DOCUMENT)])
     return evaluate(
         dataset,
         columns or {name: get_parser(name) for name in COMPARED},

@@ -106,12 +106,7 @@ def test_the_documented_request_prints_the_documented_reply(client: httpx.Client
         "verdict": report["verdict"],
         "why": [one["words"] for one in report["sizes"]],
     }
-    # Not number by number: chunks of equal scores are ranked by their ids, which know the folder.
-    told = json.loads(shown)
-    assert said.keys() == told.keys()
-    assert said["decision"].partition(":")[0] == told["decision"].partition(":")[0]
-    assert said["verdict"][-1] == told["verdict"][-1]
-    assert [len(said["verdict"]), len(said["why"])] == [len(told["verdict"]), len(told["why"])]
+    assert said == json.loads(shown)
 
 
 def test_what_is_measured_is_what_was_asked_for(client: httpx.Client) -> None:

@@ -34,6 +34,8 @@ at a depth of 5,000. With a sample of the others it is that of complete rankings
 time (`benchmarks/fusion_depth.py`)."""
 SAMPLE = 500
 """Chunks that stand for all that are behind them."""
+TIES = 32
+"""Chunks that a single ranking gives beyond what is wanted, as some may score like the last."""
 RANK_OFFSET = 60
 """Added to each rank before its reciprocal is taken, as is usual: it flattens the first ranks."""
 
@@ -71,7 +73,7 @@ class Scores(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """What was found, best first, equal scores in order of id; `best` is what none can exceed."""
+    """What was found, best first; `best` is what none can exceed."""
 
     pairs: list[tuple[str, float]]
     best: float

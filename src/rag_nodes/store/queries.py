@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import groupby
 from numbers import Real
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rag_nodes.errors import (
@@ -15,14 +16,14 @@ from rag_nodes.errors import (
     StoreUnreachableError,
     VectorMissingError,
 )
-from rag_nodes.metadata import USUAL, VECTORS, check_vector
+from rag_nodes.metadata import FILE_NAME, SOURCE, USUAL, VECTORS, check_vector
 from rag_nodes.store.catalogue import BOOKKEEPING, StoredNode, missing
 from rag_nodes.store.engine import named
 from rag_nodes.store.filters import DOCUMENT_ID, Filter, Where, all_of
 from rag_nodes.store.fusion import FUSIONS, Fusion, fuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llama_index.core.schema import BaseNode, TextNode
 
@@ -198,14 +199,17 @@ def best_hits(
     """The best chunks that are still there, with what each search said about them.
 
     Whoever writes to the store may delete between ranking and reading; the next best follow.
+    Chunks of equal score come in the order in which people read them: ids know the folder of a
+    file, and the same documents elsewhere would be ranked otherwise.
     """
     dense, sparse, _ = scores
     ranking = fuse(scores, query.fusion, query.alpha)
-    ranked = iter(ranking.pairs)
+    ties = groupby(ranking.pairs, key=itemgetter(1))
     found: list[tuple[TextNode, float]] = []
-    while page := list(islice(ranked, query.limit - len(found))):
+    while page := _at_least(query.limit - len(found), ties):
         nodes = fetch([node_id for node_id, _ in page])
         found += [(nodes[node_id], score) for node_id, score in page if node_id in nodes]
+    found = sorted(found, key=lambda one: (-one[1], *_place_of(one[0])))[: query.limit]
     return [
         Hit(
             node=node,
@@ -217,6 +221,22 @@ def best_hits(
         )
         for rank, (node, score) in enumerate(found, start=1)
     ]
+
+
+def _at_least(
+    count: int, ties: Iterator[tuple[float, Iterator[tuple[str, float]]]]
+) -> list[tuple[str, float]]:
+    """So many of the next chunks, and all that have the score of the last of them."""
+    some: list[tuple[str, float]] = []
+    while len(some) < count and (group := next(ties, None)):
+        some += group[1]
+    return some
+
+
+def _place_of(node: TextNode) -> tuple[str, str, int, str]:
+    """Where a node stands among all documents, wherever their folder is."""
+    file, source = (str(node.metadata.get(key, "")) for key in (FILE_NAME, SOURCE))
+    return file, source, node.start_char_idx or 0, node.node_id
 
 
 logger = logging.getLogger(__name__)

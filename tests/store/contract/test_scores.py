@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from llama_index.core.schema import TextNode
 from memory_clients import memory_client
 from qdrant_client.http import models as rest
 
+from rag_nodes.metadata import FILE_NAME
 from rag_nodes.store import Store, open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.store.engine import DENSE, SPARSE
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from rag_nodes.store import Store
+    from rag_nodes.store import SearchMode, Store
 
 TEXTS = ("the red fox runs", "a red house", "the fox, the fox and the hound", "nothing of it", "—")
 QUESTION = "which red fox"
@@ -148,3 +150,24 @@ def test_vectors_of_any_length_score_as_by_qdrant_fresh_and_reopened(
                 hits = store.search("any", vector=question, text=None, limit=99, mode="dense")
                 found = {hit.node.node_id: hit.similarity for hit in hits}
             assert found == pytest.approx(expected, abs=1e-5), opened
+
+
+@pytest.mark.parametrize("mode", ["sparse", "dense", "hybrid"])
+def test_equal_scores_come_in_the_order_of_reading_whatever_their_ids(
+    store: Store, collection: str, mode: SearchMode
+) -> None:
+    places = [(file, start) for file in ("a.md", "b.md") for start in range(0, 200, 10)]
+    nodes = [
+        TextNode(
+            id_=str(UUID(int=len(places) - n)),
+            text="the red fox runs",
+            embedding=VECTOR,
+            start_char_idx=start,
+            metadata={FILE_NAME: file},
+        )
+        for n, (file, start) in enumerate(places)
+    ]
+    store.add(collection, [nodes[n % 40] for n in range(7, 47)])
+    hits = store.search(collection, vector=VECTOR, text=QUESTION, limit=12, mode=mode)
+    found = [(hit.node.metadata[FILE_NAME], hit.node.start_char_idx) for hit in hits]
+    assert found == places[:12]

@@ -14,7 +14,7 @@ from rag_nodes.metadata import BREADCRUMB, FILE_NAME
 from rag_nodes.store.edge import folder, shards
 from rag_nodes.store.engine import EngineCollection, Point
 from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, keys_of
-from rag_nodes.store.fusion import SAMPLE, Scores, depth_of
+from rag_nodes.store.fusion import SAMPLE, TIES, Scores, depth_of
 from rag_nodes.store.terms import DRAWN, Terms, scores_in
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Collection(EngineCollection):
     def scores(self, query: Query) -> Scores:
         """Both rankings; of a hybrid question as far as `depth_of` says, and what is behind it."""
         chosen = self._scope(self._chosen(query.where))
-        depth, every, present = query.limit, 0, None
+        depth, every, present = query.limit + TIES, 0, None
         if query.mode == "hybrid":
             present = self._terms.filter(self._terms.having(self.layout.dense), chosen)
             # Of all points the engine knows the number; those that pass a filter it has to look at.

@@ -11,7 +11,7 @@ from qdrant_client.http import models as rest
 from rag_nodes.store.catalogue import shown
 from rag_nodes.store.engine import Engine, EngineCollection, Layout, Point
 from rag_nodes.store.filters import INDEXES
-from rag_nodes.store.fusion import DEPTH
+from rag_nodes.store.fusion import DEPTH, TIES
 from rag_nodes.store.server.connection import (
     NOT_FOUND,
     REFUSED,
@@ -209,7 +209,8 @@ class ServedCollection(EngineCollection):
 
     def scores(self, query: Query) -> Scores:
         """Rankings to some depth, in one request; and one that counts what a filter lets pass."""
-        chosen, depth = self._chosen(query.where), max(query.limit, DEPTH)
+        chosen, both = self._chosen(query.where), query.mode == "hybrid"
+        depth = max(query.limit, DEPTH) if both else query.limit + TIES
         asked = searches(self.layout, query, chosen, depth)
         requests = list(asked.values())
         answers = self._client.query_batch_points(self._name, requests=requests) if asked else []
