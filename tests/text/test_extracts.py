@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.text.extracts import extract
 
 MANUAL = """# Backup service
@@ -61,6 +62,21 @@ def test_a_passage_of_a_higher_score_is_quoted_first() -> None:
         extract(question, halls, scores=scores, limit=1)[0].passage for scores in ((), (0.2, 1.0))
     )
     assert (usual, scored) == (0, 1)
+
+
+@pytest.mark.parametrize("scores", [(0.0, 0.0), (-3.0, -1.0), (-1.0, -3.0)])
+def test_passages_without_a_score_above_0_count_as_without_scores(scores: list[float]) -> None:
+    halls = ["The pump of the north hall is red.", "The pump of the south hall is blue."]
+    question = "What colour has the pump?"
+    assert extract(question, halls, scores=scores) == extract(question, halls)
+    below, none = (extract(question, halls, scores=(one, 1.0)) for one in (-5.0, 0.0))
+    assert below == none
+
+
+@pytest.mark.parametrize("scores", [(0.2,), (0.2, 0.1, 0.3)])
+def test_scores_that_are_not_one_per_passage_are_refused(scores: list[float]) -> None:
+    with pytest.raises(ConfigurationError, match="give one score per passage"):
+        extract("pump?", ["The pump is red.", "The pump is blue."], scores=scores)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING
 
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.text.extracts.candidates import CandidateSentence, candidates
 from rag_nodes.text.languages import content_words, question_languages, stem_of
 from rag_nodes.text.tokens import TokenIndex
@@ -74,12 +75,20 @@ def extract(
     Args:
         question: in any language.
         passages: in rank order; earlier ones get a little credit.
-        scores: of the passages, from 0 up: the best one's sentences count twice; () for none.
+        scores: one per passage, of any scale: the best one's sentences count twice, those of a
+            passage without a score above 0 once; () for none.
         limit: extracts at most.
+
+    Raises:
+        ConfigurationError: there are scores, but not one per passage.
 
     Returns:
         Extracts, best first, `[]` when no sentence covers enough of the question.
     """
+    if scores and len(scores) != len(passages):
+        raise ConfigurationError(
+            f"{len(scores)} scores for {len(passages)} passages: give one score per passage, or ()"
+        )
     asked = dict.fromkeys(content_words(question))
     pool = _without_repeats(
         candidate
@@ -91,9 +100,10 @@ def extract(
     matches = _matches(question, list(asked), pool)
     weights = _weights(list(asked), matches)
     factors = _factors(question, pool, len(passages))
-    if best := max(scores, default=0.0):
+    best = max(scores, default=0.0)
+    if best > 0:
         factors = [
-            factor * (1 + scores[one.passage] / best)
+            factor * (1 + max(0.0, scores[one.passage]) / best)
             for factor, one in zip(factors, pool, strict=True)
         ]
     chosen = _chosen(pool, matches, weights, factors, max(limit, 0))
