@@ -6,11 +6,13 @@ from dataclasses import replace
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from llama_index.core import Document, VectorStoreIndex
+from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.vector_stores.qdrant import QdrantVectorStore
+from memory_clients import memory_client
 from plant import MANUAL
 from rich.console import Console
 
@@ -43,11 +45,12 @@ def dataset() -> Dataset:
     return Dataset("plant", (DOCUMENT,), tuple(questions))
 
 
-def index() -> VectorStoreIndex:
+def index(**options: Any) -> VectorStoreIndex:
     return VectorStoreIndex.from_documents(
         [Document(text=MANUAL)],
         transformations=[SentenceSplitter(chunk_size=24, chunk_overlap=0)],
         embed_model=get_embedding("lexical"),
+        **options,
     )
 
 
@@ -148,3 +151,17 @@ def test_of_a_collection_some_of_whose_documents_moved_each_is_placed() -> None:
         found, ours = evaluate(both, {"stored": stored, "ours": "sentence"}, plan=PLAN).rows
     assert found.means == ours.means
     assert found.cost["recovery"] == 1.0
+
+
+def test_how_each_column_was_searched_is_said_where_they_were_not_searched_alike() -> None:
+    stored = QdrantVectorStore("theirs", client=memory_client(), index_doc_id=False)
+    index(storage_context=StorageContext.from_defaults(vector_store=stored))
+    columns = {"ours": "recursive", "theirs": stored, "fixed": Counted(BATTERY)}
+    report = evaluate(dataset(), columns, plan=PLAN)
+    modes = {row.name: row.mode for row in report.rows}
+    assert modes == {"ours": "sparse", "theirs": "hybrid", "fixed": "own"}
+    assert report.settings["mode"] == "sparse, hybrid, own"
+    words = "sparse search by ours; hybrid search by theirs; own search by fixed"
+    assert words in html_of(report)
+    alone = evaluate(dataset(), {"theirs": stored}, plan=PLAN)
+    assert "hybrid search, " in html_of(alone)

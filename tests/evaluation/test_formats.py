@@ -195,6 +195,13 @@ READ: dict[str, tuple[str, object, list[Document], list[list[list[str]]]]] = {
     "a snippet that is no list is one": (
         "q.yaml", f'questions:\n- query: When?\n  gold_snippets: "{GREEN}"\n', [TEA], [[[GREEN]]],
     ),
+    "a quote in brackets is no list": (
+        "q.csv", "question,quote\na?,[1]\n", [Document(text="As [1] says.", id_="d")], [[["[1]"]]],
+    ),
+    "offsets that pandas made floats are offsets": (
+        "q.json", [{"question": "?", "gold": [{"start": 16.0, "end": 30.0}], "document": "tea.md"}],
+        [TEA], [[["eighty degrees"]]],
+    ),
     "an empty column does not empty another of its name": (
         "q.csv", "question,quote,quote\na?,taste,\n", [TEA], [[["taste"]]],
     ),

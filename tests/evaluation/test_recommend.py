@@ -175,3 +175,18 @@ def test_before_anything_is_measured_the_default_stands_and_says_that_it_was_not
     preset = preset_in(decision.preset)
     assert preset.make().fingerprint == get_parser("retrieval").fingerprint
     assert preset.query["budget"] == EvaluationPlan().budget
+
+
+@pytest.mark.parametrize(
+    ("options", "read"),
+    [
+        (QueryOptions(), "sentences"),
+        (QueryOptions(mode="dense"), "chunks"),
+        (QueryOptions(granularity="chunks"), "chunks"),
+    ],
+)
+def test_what_stands_is_read_as_the_plan_searches(options: QueryOptions, read: str) -> None:
+    decision = standing(EvaluationPlan(budgets=(300,), options=options))
+    assert f"read by {read})" in decision.words
+    query = preset_in(decision.preset).query
+    assert (query["granularity"], query["budget"]) == (read, 300)

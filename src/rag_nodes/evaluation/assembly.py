@@ -76,7 +76,7 @@ def assemble(
     lost_by = tuple(sentence for row in own for sentence in lost(row))
     return EvaluationReport(
         dataset=_described(dataset),
-        settings=_settings(plan, models),
+        settings=_settings(plan, models, rows),
         documents=tuple(
             {"id": one.id_, "name": dataset.names[one.id_], "characters": len(one.text)}
             for one in dataset.documents
@@ -143,8 +143,9 @@ def _described(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _settings(plan: EvaluationPlan, models: Models) -> dict[str, Any]:
+def _settings(plan: EvaluationPlan, models: Models, rows: Sequence[Row]) -> dict[str, Any]:
     """Everything that has to be equal to get the same numbers from the same data."""
+    usual = plan.options.search_mode(by_meaning=models.embeds_meaning)
     return {
         "measure": plan.main,
         "budget": plan.budget,
@@ -153,7 +154,7 @@ def _settings(plan: EvaluationPlan, models: Models) -> dict[str, Any]:
         "sizes": list(plan.sizes),
         "target": plan.target,
         "chosen_from": plan.chosen_from,
-        "mode": plan.options.search_mode(by_meaning=models.embeds_meaning),
+        "mode": ", ".join(dict.fromkeys(row.mode for row in rows if row.mode)) or usual,
         "vector": plan.options.vector,
         "granularity": plan.options.granularity or "chunks",
         "draws": plan.draws,

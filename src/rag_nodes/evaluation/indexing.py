@@ -178,6 +178,12 @@ class Index:
         return nodes
 
     @property
+    def mode(self) -> str:
+        """How chunks are searched; "own" where something finds in its own way."""
+        asks_itself = isinstance(self._store, FoundStore) and not self._store.embeds
+        return "own" if asks_itself else self._retriever(self.options).mode
+
+    @property
     def seconds(self) -> list[float]:
         """How long each search of a column took that is asked once; none of others."""
         return self._store.seconds if isinstance(self._store, FoundStore) else []
@@ -231,13 +237,18 @@ class Index:
         return {budget: sentences.passages(budget) for budget in budgets}
 
     def _candidates(self, question: Question, options: QueryOptions) -> list[Hit]:
-        retriever = RagNodesRetriever(
+        retriever = self._retriever(options, question.within)
+        vector = retriever.question_vector(question.text).vector
+        return retriever.candidates(question.text, vector)
+
+    def _retriever(
+        self, options: QueryOptions, within: Sequence[str] | None = None
+    ) -> RagNodesRetriever:
+        return RagNodesRetriever(
             store=self._store,
             collection=self.collection,
             models=self._recipe.known,
-            document_ids=question.within,
+            document_ids=within,
             options=replace(options, step_factor=1.0),
             vectors=self._recipe.vectors,
         )
-        vector = retriever.question_vector(question.text).vector
-        return retriever.candidates(question.text, vector)

@@ -73,6 +73,8 @@ class Row:
         reasons: how many questions were missed, by reason.
         outcomes: one per question, in the order of the questions.
         error: why there are none; None where all went well.
+        mode: how it was searched: "sparse", "dense" or "hybrid"; "own" where it finds as it
+            stands, in its own way; "" where it failed.
     """
 
     name: str
@@ -88,6 +90,7 @@ class Row:
     reasons: dict[str, int]
     outcomes: tuple[Outcome, ...]
     error: str | None = None
+    mode: str = ""
 
     @property
     def called(self) -> str:
@@ -244,6 +247,17 @@ class EvaluationReport:
         if self.dataset["probed"]:
             return PROBED
         return DRAFTED if self.by_drafts else ""
+
+    @property
+    def search(self) -> str:
+        """How was searched, in words; column by column where not all were searched alike."""
+        columns = defaultdict[str, dict[str, None]](dict)
+        for row in self.rows:
+            if not row.error:
+                columns[row.mode or str(self.settings["mode"])][row.column] = None
+        if len(columns) <= 1:
+            return f"{next(iter(columns), self.settings['mode'])} search"
+        return "; ".join(f"{mode} search by {', '.join(each)}" for mode, each in columns.items())
 
     def of_role(self, role: str) -> list[Row]:
         """The rows that are there for one thing, in order."""

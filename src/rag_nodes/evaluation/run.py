@@ -174,13 +174,13 @@ def recommend(
 
 
 def standing(plan: EvaluationPlan | None = None) -> ReportDecision:
-    """What to take before anything was measured: the preset `retrieval`, by sentences."""
+    """What to take before anything was measured: the preset `retrieval`, read as in `recommend`."""
     plan = plan or EvaluationPlan()
     searched = _standard(plan)
     variant = Variant(DEFAULT_PARSER, "own", as_parser(searched.parser), options=searched.options)
     words = (
-        f"Take {DEFAULT_PARSER} (recursive, 200 tokens, read by sentences): it is the default, "
-        "and nothing was tried on these documents yet."
+        f"Take {DEFAULT_PARSER} (recursive, 200 tokens, read by {searched.options.granularity}): "
+        "it is the default, and nothing was tried on these documents yet."
     )
     return ReportDecision(
         DEFAULT_PARSER, None, "not shown", words, preset=_preset_of(variant, plan)

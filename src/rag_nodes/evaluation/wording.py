@@ -230,6 +230,17 @@ def some_of(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {len(names) - len(first)} others"
 
 
+def rounded(number: int) -> int:
+    """To two significant digits: nobody counts the words of a passage.
+
+    Examples:
+        >>> from rag_nodes.evaluation.wording import rounded
+        >>> [rounded(one) for one in (0, 7, 131, 1_450)]
+        [0, 7, 130, 1400]
+    """
+    return round(number, 2 - len(str(number)))
+
+
 def counted(number: int, thing: str) -> str:
     """`1 question`, `1,200 questions`."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

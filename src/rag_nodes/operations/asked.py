@@ -153,9 +153,11 @@ def asked_of(request: LabelledQuestions, run: Run, seed: int = 0) -> Dataset:
 
 def _begun_and_ended(text: str) -> str:
     """How long a text is, and how it begins and ends."""
+    from rag_nodes.evaluation.wording import rounded
+
     words = text.split()
     ends = [*words[:_SHOWN], "…", *words[-_SHOWN:]] if len(words) > 2 * _SHOWN else words
-    return f"about {len(words)} words: {' '.join(ends)}"
+    return f"about {rounded(len(words)):,} words: {' '.join(ends)}"
 
 
 def dataset_of(run: Run, questions: Path, paths: Sequence[Path]) -> Dataset:

@@ -21,6 +21,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, examples
 from rag_nodes.evaluation.page import html_of, matrix
 from rag_nodes.evaluation.run import standing
+from rag_nodes.evaluation.wording import rounded
 from rag_nodes.operations.scripts import script_for, script_name, script_of
 from rag_nodes.parsers.preset_files import preset_in
 from rag_nodes.query import QueryOptions
@@ -274,21 +275,16 @@ def _lengths(session: PageSession) -> Markup | str:
         text = found[name].span.of(texts[found[name].document]) if name in found else ""
         words, chosen = text.split(), name == session.decider.length
         short = [*words[:_FIRST], _MORE, *words[-_LAST:]] if len(words) > _FIRST + _LAST else words
-        shown.append({"name": name, "title": _TITLES[name], "words": _rounded(len(words)),
+        shown.append({"name": name, "title": _TITLES[name], "words": f"{rounded(len(words)):,}",
                       "example": " ".join(short), "chosen": chosen})  # fmt: skip
     return render("lengths", lengths=shown)
-
-
-def _rounded(number: int) -> str:
-    """To two significant digits: nobody counts the words of a passage."""
-    return f"{round(number, 2 - len(str(number))):,}"
 
 
 def _state(session: PageSession) -> tuple[Any, ...]:
     """Sentence with progress, the buttons that start, decide by questions and stop, the timer."""
     decider = session.decider
     verdict, running = decider.verdict, decider.running
-    decision = verdict.report.decision if verdict else standing()
+    decision = verdict.report.decision if verdict else standing(session.decider.plan)
     dots, sure = _SURE[decision.grade] if verdict else _UNTRIED
     first, dot, rest = decision.words.partition(". ")
     others = [one for one in (rest, *decision.said[1:]) if one]
@@ -327,7 +323,7 @@ def _used(session: PageSession, setting: str) -> tuple[Any, ...]:
     comparison, verdict = session.comparison, session.decider.verdict
     if comparison is None:
         return "", None, None
-    text = (verdict.report.decision if verdict else standing()).preset
+    text = (verdict.report.decision if verdict else standing(session.decider.plan)).preset
     try:
         if setting in comparison.parsers:
             script = script_of(comparison, setting)

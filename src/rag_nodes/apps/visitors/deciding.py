@@ -14,6 +14,7 @@ from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, CHARACTERS, probe
 from rag_nodes.evaluation.page import matrix
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.run import recommend
+from rag_nodes.evaluation.wording import rounded
 from rag_nodes.executors import Pool, usable_cores
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER, PRESETS, SWEPT
@@ -147,6 +148,17 @@ class Decider:
         return bool(dataset and self.accepted and dataset.decisive().fingerprint not in self._about)
 
     @property
+    def plan(self) -> EvaluationPlan:
+        """What is measured: searched as the visitor searches, and read as `recommend` has it."""
+        plan, comparison = EvaluationPlan(target=None), self._session.comparison
+        if comparison is None:
+            return plan
+        options = replace(
+            comparison.options, top_k=None, budget=plan.budget, granularity=None, filter=None
+        )
+        return replace(plan, options=options)
+
+    @property
     def price(self) -> str:
         """What has to be agreed to before anything is tried; "" where nothing leaves this machine.
 
@@ -162,7 +174,7 @@ class Decider:
         characters = sum(len(one.text) for one in self._session.documents)
         tokens = characters * rows_of(len(SWEPT), EvaluationPlan(target=None))
         model = comparison.models.embedding_name
-        return f"embeds about {tokens // _CHARACTERS_OF_A_TOKEN:,} tokens with {model}"
+        return f"embeds about {rounded(tokens // _CHARACTERS_OF_A_TOKEN):,} tokens with {model}"
 
     def start(self, *, told: bool = False, by_questions: bool = False) -> None:
         """Find out what to take, unless that is known or under way.
@@ -253,11 +265,8 @@ class Decider:
             sweep.step = step
             self._rest()
 
-        plan = EvaluationPlan(target=None)
-        options = replace(
-            comparison.options, top_k=None, budget=plan.budget, granularity=None, filter=None
-        )
-        as_it_is = replace(options, granularity="chunks")
+        plan = self.plan
+        as_it_is = replace(plan.options, granularity="chunks")
         own: dict[str, object] = {
             name: Searched(parser, as_it_is, at_sizes=False)
             for name, parser in _own_parsers(comparison).items()
@@ -271,7 +280,7 @@ class Decider:
         return recommend(
             dataset,
             {**{name: get_parser(name) for name in swept}, **columns},
-            plan=replace(plan, options=options),
+            plan=plan,
             # No LLM: it would be paid for summaries, which are sentences of the chunks here.
             models=replace(comparison.models, llm=None),
             progress=told,

@@ -154,7 +154,7 @@ def _procedure(report: EvaluationReport) -> str:
     from rag_nodes.evaluation.wording import LEGEND
 
     settings = report.settings
-    words = f"{settings['models']}, {settings['mode']} search; mean and read are tokens; "
+    words = f"{settings['models']}, {report.search}; mean and read are tokens; "
     words += f"intervals of {settings['measure']}."
     if not report.by_drafts:
         words += f" {LEGEND}; {settings['draws']:,} random swaps, seed {settings['seed']}."

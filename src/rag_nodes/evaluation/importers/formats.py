@@ -271,7 +271,8 @@ def _parsed(value: Any) -> Any:
                 found = read(value)
             except (ValueError, SyntaxError, RecursionError, MemoryError):
                 continue
-            return found if isinstance(found, list) else value
+            is_list = isinstance(found, list) and all(isinstance(one, str | dict) for one in found)
+            return found if is_list else value  # "[1]" is a quote
     return value
 
 
@@ -285,8 +286,8 @@ def _quote(plain: Any, document: str | None, pages: tuple[int, int] | None) -> Q
     return Quote(
         text=_text(plain, "text"),
         document=_text(plain, "document") or document,
-        start=start if _is_number(start) else None,
-        end=end if _is_number(end) else None,
+        start=_whole(start),
+        end=_whole(end),
         pages=_pages(_value(plain, "page")) or pages,
     )
 
@@ -336,10 +337,13 @@ def _text(row: Row, what: str) -> str:
 
 def _said(value: object) -> str:
     """A text without blank space around it, or a whole number as one; "" for anything else."""
-    if _is_number(value):
-        return str(value)
+    if (number := _whole(value)) is not None:
+        return str(number)
     return encodable(value.strip()) if isinstance(value, str) else ""
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _whole(value: object) -> int | None:
+    """A whole number, as spreadsheets and pandas write them, too: 12.0."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
