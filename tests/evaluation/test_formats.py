@@ -161,8 +161,8 @@ READ: dict[str, tuple[str, object, list[Document], list[list[list[str]]]]] = {
         [TEA], [[["eighty degrees"], ["boiling water"]]],
     ),
     "a cell of promptfoo without a kind of assertion is a text": (
-        "q.csv", "question,__expected,__expected2\nWhen?,due: 14 days,not-contains: x\n",
-        [Document(text="A due: 14 days.", id_="d")], [[["due: 14 days"]]],
+        "q.csv", "question,__expected,__expected2\nWhen?,Due: 14 days,not-contains: x\n",
+        [Document(text="A Due: 14 days.", id_="d")], [[["Due: 14 days"]]],
     ),
     "an answer that is a number is looked for": (
         "q.yaml", json.dumps([{"vars": {"question": "?"}, "assert": [

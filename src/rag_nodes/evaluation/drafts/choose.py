@@ -30,24 +30,21 @@ _OF_A_TABLE = 5
 def merged(found: Sequence[tuple[int, Draft]], documents: Sequence[Document]) -> list[Question]:
     """Each question once, where one thing answers it; copies of the answer are alternatives.
 
-    Args:
-        found: drafts with the number of their document.
-        documents: all of them.
+    Each draft comes with the number of its document.
     """
     texts = [document.text for document in documents]
     said = [set(content_words(text)) for text in texts] if len(texts) >= _MANY else []
     groups: dict[str, list[tuple[int, Draft]]] = defaultdict(list)
     for number, one in found:
         groups[(one.label or one.text).casefold()].append((number, one))
-    kept, taken, rows = [], set[Place](), Counter[tuple[int, int]]()
+    kept, taken, rows = list[tuple[Place, Question]](), set[Place](), Counter[tuple[int, int]]()
     for group in groups.values():
         number, first = group[0]
         quotes = {_squeezed(one.span.of(texts[at])): Place(at, one.span) for at, one in group}
         own = set(content_words(first.text)) if first.kind in ("asked", "howto") else set()
-        if len(quotes) > 1 and first.kind != "definition":
-            continue  # two answers: which one is meant?
-        if own and sum(own <= one for one in said) >= _MANY:
-            continue
+        is_vague = own and sum(own <= one for one in said) >= _MANY
+        if is_vague or (len(quotes) > 1 and first.kind != "definition"):
+            continue  # which one is meant?
         if first.table is not None:
             rows[number, first.table] += 1
             if rows[number, first.table] > _OF_A_TABLE:
@@ -56,19 +53,13 @@ def merged(found: Sequence[tuple[int, Draft]], documents: Sequence[Document]) ->
         if places and len(places) <= MOST_PLACES and taken.isdisjoint(places):
             taken.update(places)
             gold = tuple((Passage(documents[at].id_, span),) for at, span in places)
-            kept.append(drafted(first.text, first.span.of(texts[number]), gold, first.kind))
-    order = {document.id_: number for number, document in enumerate(documents)}
-    return sorted(kept, key=lambda one: (order[one.document], one.gold[0][0].span, one.id))
+            quote = first.span.of(texts[number])
+            kept.append((places[0], drafted(first.text, quote, gold, first.kind)))
+    return [one for _, one in sorted(kept, key=lambda one: (one[0], one[1].id))]
 
 
 def spread(questions: Iterable[Question], count: int, seed: int) -> list[Question]:
-    """At most so many; kinds take turns, and of each those that lie far apart go first.
-
-    Args:
-        questions: in the order of the documents.
-        count: at most.
-        seed: other questions for another number.
-    """
+    """At most so many; kinds take turns, and of each those that lie far apart go first."""
     by_kind: dict[str, list[Question]] = {kind: [] for kind in DRAFT_KINDS}
     for one in questions:
         by_kind[one.kind].append(one)

@@ -32,18 +32,11 @@ _APPARATUS = (
 
 
 class Grammar(NamedTuple):
-    """How one language asks; empty templates ask nothing.
+    """How one language asks: templates, what they are filled from, and heads of columns.
 
-    Attributes:
-        howto: of a heading the words to ask how to do it with; "" where it says no such thing.
-        defines: a sentence that says what its `term` is, with the `article` in front of it.
-        how: asks how it is done.
-        what_is: asks for a term, given the verb and the term with its article.
-        meaning: of a name in a table, given the name.
-        default: the same of its default.
-        meanings: heads of columns that say what a name means.
-        defaults: heads of columns with defaults.
-        number: a sentence that says within how many days something must be done; None for none.
+    `howto` has of a heading the words to ask how to do it with, "" where it says no such thing;
+    `defines` is a sentence that says what its `term` is, `number` one that says within how many
+    days something must be done.
     """
 
     howto: Callable[[str], str]
@@ -82,7 +75,6 @@ _VERBS = _ALSO_NOUNS | frozenset(
 )
 """Verbs of headings that say what is done."""
 _AFTER_A_VERB = frozenset(words("a all an for in into my out the to up your"))
-_GERUND = re.compile(r"([A-Za-z]{2,})ing", re.IGNORECASE)
 _PLAIN = re.compile(r"[^,/\[\](){}:;`=<>|.!?\u201c\u201d\"]{4,80}")
 _YOURS = {
     "en": {"your": "my", "yourself": "myself", "you": "I"},
@@ -111,8 +103,8 @@ _DE_ASKS = frozenset(words("um wann warum was welche welcher welches wer wie wo"
 
 
 def plain(heading: str) -> bool:
-    """Whether a heading is words and nothing else."""
-    return _PLAIN.fullmatch(heading) is not None and len(heading.split()) > 1
+    """Whether a heading is several words and nothing else."""
+    return _PLAIN.fullmatch(heading) is not None and " " in heading
 
 
 def mine(text: str, language: str) -> str:
@@ -123,19 +115,16 @@ def mine(text: str, language: str) -> str:
 def _howto_en(heading: str) -> str:
     """A heading with an imperative or a gerund in front, as after "How do I"."""
     first, _, rest = heading.partition(" ")
-    if FUNCTION_WORDS.issuperset(words(rest)) or rest.casefold() == "started":
+    base, second = first.casefold(), rest.partition(" ")[0].casefold()
+    if FUNCTION_WORDS.issuperset(words(rest)) or second in ("started", "and", "or", "of", "is"):
         return ""  # "Save as", "Getting started"
-    second = rest.partition(" ")[0].casefold()
-    base = first.casefold()
     if base in _VERBS:
         sure = base not in _ALSO_NOUNS or second in _AFTER_A_VERB
-        return f"{base} {rest}" if sure and second not in ("and", "or", "of", "is") else ""
-    if (stem := _GERUND.fullmatch(base)) and second not in ("and", "or", "of", "is"):
-        bare = stem[1]
-        for one in (bare, f"{bare}e", bare[:-1]):
-            if one in _VERBS:
-                return f"{one} {rest}"
-    return ""
+        return f"{base} {rest}" if sure else ""
+    stem = base.removesuffix("ing")
+    tried = (stem, f"{stem}e", stem[:-1]) if stem != base else ()
+    verb = next((one for one in tried if one in _VERBS), "")
+    return f"{verb} {rest}" if verb else ""
 
 
 def _howto_de(heading: str) -> str:
@@ -144,7 +133,7 @@ def _howto_de(heading: str) -> str:
     infinitive = last[:1].islower() and re.fullmatch(r"\w{2,}(?:en|ern|eln)", last)
     asks = before and before[0].casefold() in _DE_ASKS
     told = not asks and infinitive and not _DE_NOT_DONE.fullmatch(last) and "Sie" not in before
-    return heading if told and " zu" not in heading.rpartition(" ")[0][-3:] else ""
+    return heading if told and before[-1:] != ["zu"] else ""
 
 
 _TERM = r"(?P<term>[^\W_][^,.;:!?()\n|]{1,48}?)(?P<short>\s*\([A-Z][\w-]{1,9}\))?"

@@ -41,12 +41,7 @@ _EACH = {"within": "Within how many {unit}", "for": "For how many {unit}", "ever
 class Draft(NamedTuple):
     """A question about a document, and the characters that answer it.
 
-    Attributes:
-        kind: what it was made of.
-        text: the question.
-        span: what answers it.
-        label: by which it must be unique, where that is not the question.
-        table: number of its table; None for other kinds.
+    By its `label`, or else its text, it must be unique; `table` is the number of its table.
     """
 
     kind: DraftKind
@@ -105,17 +100,16 @@ def table(page: Page) -> Iterator[Draft]:
     """Rows whose first cell is a name in code or an option, where a column says what it means."""
     grammar = GRAMMARS[page.language]
     for row in page.rows():
-        option = _OPTION.fullmatch(row.cells[0])
-        if not option and not _CODE.fullmatch(row.cells[0]):
+        option = _OPTION.fullmatch(row.name)
+        if not option and not _CODE.fullmatch(row.name):
             continue
-        name = option[2] if option else row.cells[0]
+        name = option[2] if option else row.name
         does = grammar.meaning.replace(" mean?", " do?") if option else grammar.meaning
-        said = {head: bare(cell) for head, cell in zip(row.heads[1:], row.cells[1:], strict=True)}
-        meant = [one for head, one in said.items() if head in grammar.meanings]
-        by_default = [one for head, one in said.items() if head in grammar.defaults]
+        meant = [cell for head, cell in row.cells.items() if head in grammar.meanings]
+        usual = [cell for head, cell in row.cells.items() if head in grammar.defaults]
         if any(len(one.split()) >= _LEAST_CELL for one in meant):
             yield Draft("table", does.format(name), row.span, name, row.table)
-        elif any(one.casefold() not in _SAYS_NOTHING for one in by_default):
+        elif any(one.casefold() not in _SAYS_NOTHING for one in usual):
             yield Draft("table", grammar.default.format(name), row.span, name, row.table)
 
 
@@ -142,14 +136,10 @@ RULES: dict[DraftKind, Callable[[Page], Iterator[Draft]]] = {
     "asked": asked, "howto": howto, "definition": definition, "number": number, "table": table,
     "phrase": phrase,
 }  # fmt: skip
-_ANY = ("asked", "phrase")
-"""Kinds that need no grammar."""
 
 
 def drafts_of(page: Page, kinds: tuple[DraftKind, ...]) -> Iterator[Draft]:
-    """All drafts of some kinds about a document; where its language has no grammar, the few."""
+    """All drafts of some kinds; where the language has no grammar, of those that need none."""
     for kind in kinds:
-        if kind in _ANY or page.language:
-            for one in RULES[kind](page):
-                if len(one.text) <= _LONGEST:
-                    yield one
+        if kind in ("asked", "phrase") or page.language:
+            yield from (one for one in RULES[kind](page) if len(one.text) <= _LONGEST)

@@ -16,8 +16,6 @@ from rag_nodes.text.words import words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from rag_nodes.evaluation.metrics import Passage
-
 LEAST_WORDS = 4
 """Words of a quote that can answer."""
 MOST_PLACES = 4
@@ -111,8 +109,3 @@ def copies(place: Place, texts: Sequence[str]) -> list[Place]:
     }
     others = sorted(one for one in found if one != place)
     return [place, *others] if len(others) < MOST_PLACES else []
-
-
-def overlaps(one: Passage, others: Iterable[Passage]) -> bool:
-    """Whether a passage shares characters with any of some others."""
-    return any(one.document == other.document and one.span.overlap(other.span) for other in others)

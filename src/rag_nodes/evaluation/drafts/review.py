@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.evaluation.drafts.choose import drafted
-from rag_nodes.evaluation.drafts.passages import SentenceText, overlaps
+from rag_nodes.evaluation.drafts.passages import SentenceText
 from rag_nodes.evaluation.drafts.sections import Page
 from rag_nodes.evaluation.metrics import Passage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from llama_index.core.schema import Document
 
@@ -37,54 +37,48 @@ class Part(NamedTuple):
     heading: str
 
 
+def lengthened(question: Question, documents: Mapping[str, Document], step: int) -> Question:
+    """A question whose answers are a step longer (1) or shorter (-1); see `resized`.
+
+    Those of several passages stay. `documents` are by id.
+    """
+    gold = dict.fromkeys(
+        tuple(
+            one._replace(span=resized(documents[one.document], one.span, step))
+            if len(answer) == 1 else one
+            for one in answer
+        )
+        for answer in question.gold
+    )  # fmt: skip
+    return replace(question, gold=tuple(gold))
+
+
 def resized(document: Document, span: Span, step: int) -> Span:
-    """An answer made longer or shorter: a sentence, the paragraph or list, the whole section.
+    """An answer longer (1) or shorter (-1): a sentence, the paragraph or list, the whole section.
 
-    Args:
-        document: which it is of.
-        span: the answer; what is shorter begins where it begins.
-        step: 1 for longer, -1 for shorter.
-
-    Returns:
-        The same where there is nothing longer or shorter.
+    What is shorter begins where it begins; the same where there is nothing longer or shorter.
     """
     page, text = Page(document), SentenceText(document.text)
     sizes = {text.spans[text.at(span.start)], page.block_at(span.start)}
     sizes |= {one.body for one in page.sections if one.body.start <= span.start < one.body.end}
-    if step > 0:
-        longer = [one for one in sizes if one.length > span.length]
-        return min(longer, key=lambda one: one.length, default=span)
-    shorter = [one for one in sizes if one.length < span.length]
-    return max(shorter, key=lambda one: one.length, default=span)
-
-
-def lengthened(question: Question, documents: Mapping[str, Document], step: int) -> Question:
-    """A question whose answers are longer or shorter; those of several passages stay.
-
-    Args:
-        question: which.
-        documents: by id.
-        step: 1 for longer, -1 for shorter; see `resized`.
-    """
-    gold = tuple(
-        answer
-        if len(answer) > 1
-        else (Passage(one.document, resized(documents[one.document], one.span, step)),)
-        for answer in question.gold
-        for one in answer[:1]
-    )
-    return replace(question, gold=tuple(dict.fromkeys(gold)))
+    other = [one for one in sizes if (one.length - span.length) * step > 0]
+    return min(other, key=lambda one: one.length * step, default=span)
 
 
 def stretches(documents: Sequence[Document]) -> list[Part]:
     """The parts of documents that can be asked about: sections, or equal parts without headings."""
-    return [one for document in documents for one in _parts(document)]
+    found = []
+    for document in documents:
+        parts = [(one.body, one.heading) for one in Page(document).sections] or [
+            (span, "") for span in SentenceText(document.text).passages(_WINDOW, _WINDOW)
+        ]
+        found += [Part(Passage(document.id_, span), heading) for span, heading in parts]
+    return found
 
 
 def free(parts: Sequence[Part], questions: Sequence[Question]) -> list[Part]:
     """The parts that no answer touches."""
-    golds = _golds(questions)
-    return [one for one in parts if not overlaps(one.passage, golds)]
+    return [one for one in parts if _distance(one.passage, questions) >= 0]
 
 
 def next_to_ask(
@@ -100,9 +94,9 @@ def next_to_ask(
     Returns:
         None where each part has an answer.
     """
-    golds = _golds(questions)
-    found = max(free(parts, questions), key=lambda one: _distance(one.passage, golds), default=None)
-    if found is None:
+    away = {one: _distance(one.passage, questions) for one in parts}
+    found = max(parts, key=away.__getitem__, default=None)
+    if found is None or away[found] < 0:
         return None
     asked = found.heading or "What would somebody ask that this answers?"
     quote = found.passage.span.of(texts[found.passage.document])
@@ -134,21 +128,17 @@ def told(accepted: int) -> str:
     )
 
 
-def _golds(questions: Sequence[Question]) -> list[Passage]:
-    return [one for question in questions for answer in question.gold for one in answer]
+def _distance(passage: Passage, questions: Sequence[Question]) -> float:
+    """Characters to the nearest answer, below 0 where one touches it.
 
-
-def _distance(passage: Passage, golds: Sequence[Passage]) -> float:
-    """Characters to the nearest answer; without bounds in a document that has none."""
-    own = [one.span for one in golds if one.document == passage.document]
+    Without bounds in a document that has none.
+    """
     start, end = passage.span
-    return min((max(one.start - end, start - one.end) for one in own), default=float("inf"))
-
-
-def _parts(document: Document) -> Iterator[Part]:
-    sections = Page(document).sections
-    for one in sections:
-        yield Part(Passage(document.id_, one.body), one.heading)
-    if not sections:
-        for span in SentenceText(document.text).passages(_WINDOW, _WINDOW):
-            yield Part(Passage(document.id_, span), "")
+    return min(
+        (
+            max(one.span.start - end, start - one.span.end)
+            for question in questions for answer in question.gold for one in answer
+            if one.document == passage.document
+        ),
+        default=float("inf"),
+    )  # fmt: skip

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from functools import cached_property
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.evaluation.drafts.grammar import GRAMMARS, leads_elsewhere
@@ -55,11 +55,14 @@ class HeadedText(NamedTuple):
 
 
 class TableRow(NamedTuple):
-    """A row of a table: the heads of its columns, its cells as they are written, and its place."""
+    """A row of a table: number of the table, what stands under each head, and its place.
+
+    `name` is its first cell as it is written, the others are without the marks of Markdown.
+    """
 
     table: int
-    heads: list[str]
-    cells: list[str]
+    name: str
+    cells: dict[str, str]
     span: Span
 
 
@@ -67,34 +70,25 @@ class Page:
     """One document, read for questions; what leads elsewhere, as contents do, is passed over."""
 
     def __init__(self, document: Document) -> None:
-        self.text = text = document.text
+        self.text = document.text
         self.title = bare(str(document.metadata.get(TITLE) or ""))
-        self.language = language_of(text)
-        self._packer = Packer(text, text_format=format_in(document.metadata, text))
+        self.language = language_of(self.text)
+        text_format = format_in(document.metadata, self.text)
+        self._packer = Packer(self.text, text_format=text_format)
 
     @cached_property
     def sections(self) -> list[HeadedText]:
         """All with a body of prose."""
-        blocks = self._packer.blocks
-        found = []
-        for number, block in enumerate(blocks):
+        found, blocks = [], self._packer.blocks
+        for number, block in enumerate(blocks, start=1):
             path = self._path(block.start)
             if block.kind is not BlockKind.HEADING or not path or self._elsewhere(block.start):
                 continue
-            ends: list[int] = []
-            for below in blocks[number + 1 :]:
-                if below.kind is BlockKind.HEADING or (
-                    ends and below.end - blocks[number + 1].start > MOST
-                ):
-                    break
-                ends.append(below.end)
-            if ends and ends[-1] - blocks[number + 1].start <= MOST:
-                body = Span(blocks[number + 1].start, ends[-1])
-                if (
-                    reads(body.of(self.text))
-                    and len(words(bare(body.of(self.text)))) >= _LEAST_WORDS
-                ):
-                    found.append(HeadedText(path[-1], path, body))
+            below = [*takewhile(lambda one: one.kind is not BlockKind.HEADING, blocks[number:])]
+            fit = [one.end for one in below if one.end - below[0].start <= MOST]
+            body = Span(below[0].start, fit[-1]) if fit else Span(0, 0)
+            if reads(body.of(self.text)) and len(words(bare(body.of(self.text)))) >= _LEAST_WORDS:
+                found.append(HeadedText(path[-1], path, body))
         return found
 
     def block_at(self, offset: int) -> Span:
@@ -104,13 +98,9 @@ class Page:
 
     def sentences(self) -> Iterator[Span]:
         """Those of running text that stand alone."""
-        tables = [(one.start, one.end) for one in self._packer.blocks
-                  if one.kind is BlockKind.TABLE]  # fmt: skip
         for one in candidates(0, self.text):
-            text = self.text[one.start : one.end]
-            at = bisect_left(tables, (one.start + 1, 0))
-            in_table = at > 0 and one.start < tables[at - 1][1]
-            alone = one.with_antecedent() is one and _is_sentence(text)
+            alone = one.with_antecedent() is one and _is_sentence(self.text[one.start : one.end])
+            in_table = self._packer.block_at(one.start).kind is BlockKind.TABLE
             if alone and not in_table and not self._elsewhere(one.start):
                 yield Span(one.start, one.end)
 
@@ -119,13 +109,15 @@ class Page:
         for number, block in enumerate(self._packer.blocks):
             if block.kind is not BlockKind.TABLE or self._elsewhere(block.start):
                 continue
-            heads = _cells(self.text[block.start : block.header_end].partition("\n")[0])
+            head = self.text[block.start : block.header_end].partition("\n")[0]
+            heads = [bare(one).casefold() for one in _cells(head)]
             start = block.header_end
             for line in self.text[start : block.end].splitlines(keepends=True):
-                span = trimmed(self.text, start, start + len(line))
+                span, cells = trimmed(self.text, start, start + len(line)), _cells(line)
                 start += len(line)
-                if len(cells := _cells(line)) == len(heads):
-                    yield TableRow(number, [bare(one).casefold() for one in heads], cells, span)
+                if len(cells) == len(heads):
+                    under = dict(zip(heads[1:], map(bare, cells[1:]), strict=True))
+                    yield TableRow(number, cells[0], under, span)
 
     def names(self, term: str) -> bool:
         """Whether a term is a heading, in bold or code, or stands in the text four times."""
@@ -150,21 +142,18 @@ class Page:
         """Words as they are in mid-sentence: lower where the text has them so as often.
 
         Short words of capitals stay; so does a word before a capital one that is never lower, as
-        both may be one name. Not so in German, where any noun is capital. Where a heading has all
-        its words capital, those the text does not know are lower.
-
-        Args:
-            text: of a heading or sentence, of which a heading begins with a verb.
-            begins: its first word is capital only since a sentence begins with it, for all we know.
+        both may be one name. Not so in German, where any noun is capital. Where a heading, which
+        begins with a verb, has all its words capital, those the text does not know are lower; so
+        is in English a first word that is capital since a sentence `begins` with it.
         """
         shown = text.split(" ")
         long = [one for one in shown[1:] if len(one) > _SHORT]
-        english, titled = self.language == "en", all(one[0].isupper() for one in long)
-        titled = english and not begins and titled and len(long) > 1 and shown[0].islower()
-        for number, word in enumerate(shown):
-            lower = word[:1].lower() + word[1:]
-            after = shown[number + 1] if number + 1 < len(shown) else ""
-            in_name = after[:1].isupper() and not self._cases[after[:1].lower() + after[1:]]
+        english = self.language == "en"
+        titled = english and not begins and len(long) > 1 and shown[0].islower()
+        titled = titled and all(one[0].isupper() for one in long)
+        for number, (word, after) in enumerate(pairwise([*shown, ""])):
+            lower, next_lower = _lower(word), _lower(after)
+            in_name = after[:1].isupper() and not self._cases[next_lower]
             known = self._cases[lower] or titled or (begins and english and number == 0)
             folds = known and self._cases[lower] >= self._cases[word] and lower.islower()
             if folds and (titled or not english or not in_name):
@@ -201,7 +190,7 @@ def bare(text: str) -> str:
 
 
 _NUMBERING = re.compile(
-    r"(?:\(?\d+(?:\.\d+)*[.)]?|\(?[IVXLC]+[.)]|[A-Z](?:\.\d+)*[.)]|[A-Z](?:\.\d+)+"
+    r"\A(?:\(?\d+(?:\.\d+)*[.)]?|\(?[IVXLC]+[.)]|[A-Z](?:\.\d+)*[.)]|[A-Z](?:\.\d+)+"
     r"|(?:Appendix|Annexe?|Anhang|Chapter|Kapitel|Section|Abschnitt|Teil|Part|Step|Schritt)\s+"
     r"(?:[A-Z]|[IVX]+|\d+(?:\.\d+)*)[.:)]?)\s*[:\u2013\u2014-]?\s+(?=\S*[^\W\d])"
 )
@@ -210,7 +199,11 @@ _NUMBERING = re.compile(
 
 def unnumbered(heading: str) -> str:
     """A heading without its number."""
-    return _NUMBERING.sub("", heading, count=1) if _NUMBERING.match(heading) else heading
+    return _NUMBERING.sub("", heading, count=1)
+
+
+def _lower(word: str) -> str:
+    return word[:1].lower() + word[1:]
 
 
 def _is_sentence(text: str) -> bool:

@@ -198,84 +198,67 @@ class _Writer:
             await asyncio.gather(*(self._work(shared) for _ in range(concurrency)))
 
     async def _work(self, places: Iterator[Place]) -> None:
+        prompt = _WRITE.format(wanted=_WANTED[self._answers])
         for place in places:
             draft = None
             try:
-                draft = await self._answer(
-                    WrittenDraft, _WRITE.format(wanted=_WANTED[self._answers]), [place], ""
-                )
+                draft = await self._answer(WrittenDraft, prompt, [place], "")
                 if draft is None or draft.quote:
-                    await self._keep(draft, place)
+                    await self._keep(draft or WrittenDraft(quote="", question=""), place)
             except UnansweredError as error:
                 self.failure = str(error)
             except _RefusedError as reason:
                 text, quote = (draft.question, draft.quote) if draft else ("", "")
-                name = f"refused-{len(self.refused) + 1}"
-                quote = quote or self._text(place)[:80]
+                name, quote = f"refused-{len(self.refused) + 1}", quote or self._text(place)[:80]
                 self.refused.append(Unplaced(name, text, quote, str(reason)))
 
-    async def _keep(self, draft: WrittenDraft | None, place: Place) -> None:
-        """Keep a draft that is tried and holds.
+    async def _keep(self, draft: WrittenDraft, place: Place) -> None:
+        """Keep a draft whose answer the model finds in its passage, and in nothing else.
 
         Raises:
-            _RefusedError: it does not.
+            _RefusedError: it does not hold.
         """
-        if draft is None or not draft.question:
-            raise _RefusedError("the model wrote no question in the form asked for")
         found = quoted_span(draft.quote, self._text(place))
+        if not draft.question:
+            raise _RefusedError("the model wrote no question in the form asked for")
         if found is None:
             raise _RefusedError("the quote is not in the passage")
         if draft.question.casefold() in self._asked:
             raise _RefusedError("asked already")
         self._asked.add(draft.question.casefold())
-        if self._answers == "sentence":
-            start = place.span.start
-            gold = Place(place.document, Span(start + found.start, start + found.end))
-        else:
-            gold = place
+        start = place.span.start
+        sentence = Place(place.document, Span(start + found.start, start + found.end))
+        gold = sentence if self._answers == "sentence" else place
         golds = copies(gold, self._texts)
         if not golds:
             raise _RefusedError("the quote stands all over")
-        await self._try(draft.question, place, golds)
-        self.written[place, draft.question] = drafted(
-            draft.question,
-            self._text(gold),
-            tuple((Passage(self._documents[at].id_, span),) for at, span in golds),
-            WRITTEN,
-        )
-
-    async def _try(self, question: str, place: Place, golds: Sequence[Place]) -> None:
-        """Have the model find the answer in the passage, and in nothing else.
-
-        Raises:
-            _RefusedError: it does not.
-        """
-        mixed = [*self._closest(question, place, golds), place]
-        random.Random(f"{self._seed} {question}").shuffle(mixed)  # noqa: S311 -- the same again
-        said = await self._answer(FoundAnswers, _TRY, mixed, question)
+        mixed = [*self._closest(draft.question, place, golds), place]
+        random.Random(f"{self._seed} {draft.question}").shuffle(mixed)  # noqa: S311 -- the same again
+        said = await self._answer(FoundAnswers, _TRY, mixed, draft.question)
         own = mixed.index(place) + 1
         if said is None or own not in said.answers:
             raise _RefusedError("the model does not find the answer in the passage")
         if set(said.answers) != {own}:
             raise _RefusedError("answered elsewhere, too")
+        passages = tuple((Passage(self._documents[at].id_, span),) for at, span in golds)
+        kept = drafted(draft.question, self._text(gold), passages, WRITTEN)
+        self.written[place, draft.question] = kept
 
     async def _answer(
         self, form: type[_Form], template: str, places: Sequence[Place], question: str
     ) -> _Form | None:
         """What the model says, or said before, of some passages; None where it keeps to no form."""
-        sources = [Source(number, (), self._text(one), f"Source {number}", 0)
-                   for number, one in enumerate(places, start=1)]  # fmt: skip
+        shown = enumerate(map(self._text, places), start=1)
+        sources = [Source(number, (), text, f"Source {number}", 0) for number, text in shown]
         prompt = fill(template, sources, question)
         key = PromptKey.of(self._model, prompt)
-        known = self._journal.get(key) if self._journal is not None else None
+        known = self._journal.get(key) if self._journal else None
         found = None
-        if known is not None:
-            with suppress(ValidationError):  # the model kept to no form then
-                found = form.model_validate_json(known)
-            return found
-        with suppress(UnformedError):
+        with suppress(UnformedError, ValidationError):
+            if known is not None:
+                return form.model_validate_json(known)
             found = await self._asker.predict(form, prompt)
-        if self._journal is not None:  # at once: what is paid for must not wait
+        if self._journal and known is None:  # at once: what is paid for must not wait
             self._journal.add(key, found.model_dump_json() if found else "{}")
         return found
 
@@ -285,12 +268,12 @@ class _Writer:
         for word in set(content_words(question)):
             for number in self._rarity.holders.get(word, ()):
                 scores[number] += self._rarity.weight(word)
-        ranked = [self._places[at] for at in sorted(scores, key=lambda one: (-scores[one], one))]
+        ranked = (self._places[at] for at in sorted(scores, key=lambda one: (-scores[one], one)))
+        holding = {at: [span for where, span in golds if where == at] for at, _ in golds}
         return [
             one
             for one in ranked
-            if one != place
-            and not any(one.document == at and one.span.overlap(span) for at, span in golds)
+            if one != place and not any(map(one.span.overlap, holding.get(one.document, ())))
         ][:_OTHERS]
 
     def _passages(self) -> Iterator[Place]:

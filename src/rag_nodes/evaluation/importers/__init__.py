@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from llama_index.core.schema import Document
 
 from rag_nodes.errors import ConfigurationError, DatasetError
-from rag_nodes.evaluation.importers import corpora
+from rag_nodes.evaluation.importers.corpora import PAIRS, beir, corpus_in
 from rag_nodes.evaluation.importers.files import SHEETS, SUFFIXES, read_file
 from rag_nodes.evaluation.importers.formats import FORMATS, read_rows
 from rag_nodes.evaluation.importers.labels import Labels
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["documents_of", "load_dataset", "place", "plain_of", "read_labels"]
 
-_PAIRS = "LlamaIndex's EmbeddingQAFinetuneDataset"
-_NAMES = (*dict.fromkeys(one.name for one in FORMATS), _PAIRS, "SQuAD", "BEIR")
+_NAMES = (*dict.fromkeys(one.name for one in FORMATS), PAIRS, "SQuAD", "BEIR")
 _SIMPLEST = (
     f"Questions are read from a sheet (CSV, TSV, XLSX), our JSON, {', '.join(_NAMES)}. "
     "The simplest is a sheet of two columns:\n"
@@ -80,17 +79,16 @@ def read_labels(path: Path) -> Labels:
 
 
 def _read(path: Path) -> Labels:
-    if path.is_dir():
-        if corpora.is_beir(path):
-            return _of_corpus("BEIR", corpora.beir(path))
-        raise DatasetError(f"{path} is a folder, but not one of BEIR. {_SIMPLEST}")
-    if path.suffix.lower() not in SUFFIXES:
+    if not path.is_dir() and path.suffix.lower() not in SUFFIXES:
         raise DatasetError(f"{path} is of no kind that has questions. {_SIMPLEST}")
-    plain = read_file(path)
-    if corpora.is_squad(plain):
-        return _of_corpus("SQuAD", corpora.squad(plain))
-    if corpora.is_pairs(plain):
-        return _of_corpus(_PAIRS, corpora.pairs(plain))
+    plain: Any = None if path.is_dir() else read_file(path)
+    corpus = beir(path) if path.is_dir() else corpus_in(plain)
+    if corpus is not None:
+        labels = read_rows(corpus.rows)
+        questions = labels.questions if labels else ()
+        return Labels(corpus.form, questions, corpus.texts, dict(corpus.left_out))
+    if path.is_dir():
+        raise DatasetError(f"{path} is a folder, but not one of BEIR. {_SIMPLEST}")
     sheet = path.suffix.lower() in SHEETS
     if sheet and not plain:
         raise DatasetError(f"{path} has no row under its header; write a question in each")
@@ -102,12 +100,6 @@ def _read(path: Path) -> Labels:
             f"that answer it{columns}. {_SIMPLEST}"
         )
     return labels
-
-
-def _of_corpus(form: str, corpus: corpora.Corpus) -> Labels:
-    labels = read_rows(corpus.rows)
-    questions = labels.questions if labels else ()
-    return Labels(form, questions, corpus.texts, dict(corpus.left_out))
 
 
 def documents_of(labels: Labels) -> list[Document]:
@@ -146,14 +138,9 @@ def plain_of(dataset: Dataset) -> dict[str, Any]:
     rows = []
     for question in dataset.questions:
         first, *others = map(passages, question.gold)
+        within = [names[one] for one in question.within or ()]
+        told: dict[str, Any] = {"alternatives": others, "kind": question.kind, "within": within}
+        told["draft"] = question.draft
         row: dict[str, Any] = {"id": question.id, "question": question.text, "gold": first}
-        if others:
-            row["alternatives"] = others
-        if question.kind:
-            row["kind"] = question.kind
-        if question.within is not None:
-            row["within"] = [names[one] for one in question.within]
-        if question.draft:
-            row["draft"] = True
-        rows.append(row)
+        rows.append(row | {name: value for name, value in told.items() if value})
     return {"version": 1, "questions": rows}

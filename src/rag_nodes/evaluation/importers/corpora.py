@@ -7,15 +7,17 @@ cut: the paragraphs of an article, the passages of one title.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.importers.files import json_lines, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+PAIRS = "LlamaIndex's EmbeddingQAFinetuneDataset"
 _BETWEEN = "\n\n"
 _SPLITS = ("test.tsv", "dev.tsv", "train.tsv")
 """Judgements of BEIR, the first there is."""
@@ -26,28 +28,55 @@ _JUDGED = 3
 class Corpus(NamedTuple):
     """Rows of our own format, text by name of the documents with them, and what was left out."""
 
+    form: str
     rows: list[dict[str, Any]]
     texts: dict[str, str]
     left_out: Counter[str]
 
 
-def is_squad(plain: Any) -> bool:
-    """Whether this looks like SQuAD, whole or, as Hugging Face has it, a question a line."""
-    if isinstance(plain, dict) and isinstance(plain.get("data"), list):
-        return any("paragraphs" in one for one in plain["data"] if isinstance(one, dict))
+def corpus_in(plain: Any) -> Corpus | None:
+    """SQuAD, whole or a question a line, or pairs of LlamaIndex; None for a list of questions."""
     first = plain[0] if isinstance(plain, list) and plain else None
-    return isinstance(first, dict) and {"context", "question", "answers"} <= first.keys()
+    if isinstance(first, dict) and {"context", "question", "answers"} <= first.keys():
+        lines = enumerate(plain, start=1)
+        return _squad(
+            (str(one.get("title") or "article"), one["context"], [{"id": f"q{number}", **one}])
+            for number, one in lines
+        )
+    if not isinstance(plain, dict):
+        return None
+    if {"queries", "corpus", "relevant_docs"} <= plain.keys():  # nodes are quotes of documents
+        nodes = {one: {"text": text} for one, text in plain["corpus"].items() if text.strip()}
+        return _judged(PAIRS, plain["queries"], plain["relevant_docs"], nodes, {})
+    articles = plain["data"] if isinstance(plain.get("data"), list) else []
+    if any("paragraphs" in one for one in articles if isinstance(one, dict)):
+        return _squad(_paragraphs(articles))
+    return None
 
 
-def squad(plain: Any) -> Corpus:
+def _paragraphs(articles: Sequence[Any]) -> Iterator[tuple[str, str, list[Any]]]:
+    """Name of the article, text and questions of each paragraph."""
+    titles: set[str] = set()
+    for number, article in enumerate(articles, start=1):
+        title = str(article.get("title") or "")
+        name = title if title and title not in titles else f"{title or 'article'} {number}"
+        titles.add(name)
+        for one in article["paragraphs"]:
+            yield name, one["context"], one["qas"]
+
+
+def _squad(paragraphs: Iterable[tuple[str, str, list[Any]]]) -> Corpus:
     """Answers of several annotators are alternatives; questions without one are counted."""
-    found = Corpus([], {}, Counter())
+    found = Corpus("SQuAD", [], {}, Counter())
+    starts: dict[tuple[str, str], int] = {}  # the same paragraph may stand in many lines
     seen: set[str] = set()
-    for name, context, qas in _paragraphs(plain):
-        before = found.texts[name] + _BETWEEN if found.texts.get(name) else ""
-        found.texts[name] = before + context
+    for name, context, qas in paragraphs:
+        if (name, context) not in starts:
+            before = found.texts[name] + _BETWEEN if found.texts.get(name) else ""
+            found.texts[name] = before + context
+            starts[name, context] = len(before)
         for qa in qas:
-            answers = [_answer(*one, len(before)) for one in _annotated(qa.get("answers") or ())]
+            answers = _annotated(qa.get("answers") or (), starts[name, context])
             if not answers:
                 found.left_out["marked as having no answer in its text"] += 1
                 continue
@@ -59,66 +88,32 @@ def squad(plain: Any) -> Corpus:
     return found
 
 
-def _paragraphs(plain: Any) -> Iterator[tuple[str, str, list[Any]]]:
-    """Name of the article, text and questions of each paragraph."""
-    if isinstance(plain, dict):
-        titles: set[str] = set()
-        for number, article in enumerate(plain["data"], start=1):
-            title = str(article.get("title") or "")
-            name = title if title and title not in titles else f"{title or 'article'} {number}"
-            titles.add(name)
-            for one in article["paragraphs"]:
-                yield name, one["context"], one["qas"]
-        return
-    # A question a line: the same paragraph stands in many of them.
-    asked: dict[tuple[str, str], list[Any]] = {}
-    for number, one in enumerate(plain, start=1):
-        key = str(one.get("title") or "article"), one["context"]
-        asked.setdefault(key, []).append({"id": f"q{number}", **one})
-    yield from ((*key, qas) for key, qas in asked.items())
-
-
-def _annotated(answers: Any) -> list[tuple[str, int]]:
-    """Text and first character of each answer; 0 where a file does not say."""
-    if isinstance(answers, dict):
-        starts = answers.get("answer_start") or [None] * len(answers["text"])
-        pairs = [*zip(answers["text"], starts, strict=True)]
+def _annotated(answers: Any, before: int) -> list[dict[str, Any]]:
+    """Each different answer in its article; of a wrong offset, the nearest place is meant."""
+    if isinstance(answers, dict):  # as Hugging Face has it
+        pairs = zip_longest(answers["text"], answers.get("answer_start") or ())
     else:
-        pairs = [(one["text"], one.get("answer_start")) for one in answers]
-    named = ((str(text), start if isinstance(start, int) else 0) for text, start in pairs)
-    return [*dict.fromkeys(one for one in named if one[0].strip())]
+        pairs = ((one["text"], one.get("answer_start")) for one in answers)  # type: ignore[assignment]
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for text, offset in pairs:
+        start = before + (offset if isinstance(offset, int) else 0)
+        if str(text).strip():
+            found[text, start] = {"text": str(text), "start": start, "end": start + len(str(text))}
+    return list(found.values())
 
 
-def _answer(text: str, start: int, before: int) -> dict[str, Any]:
-    """An answer in its article; where its offset is wrong, the place nearest to it is meant."""
-    return {"text": text, "start": before + start, "end": before + start + len(text)}
-
-
-def is_pairs(plain: Any) -> bool:
-    """Whether this is an `EmbeddingQAFinetuneDataset` of LlamaIndex."""
-    return isinstance(plain, dict) and {"queries", "corpus", "relevant_docs"} <= plain.keys()
-
-
-def pairs(plain: Mapping[str, Any]) -> Corpus:
-    """Its nodes are quotes of documents that somebody names."""
-    places = {one: {"text": text} for one, text in plain["corpus"].items() if text.strip()}
-    return _judged(plain["queries"], plain["relevant_docs"], places, {})
-
-
-def is_beir(folder: Path) -> bool:
-    """Whether a folder holds a data set as BEIR has it."""
-    return (folder / "corpus.jsonl").is_file() and (folder / "queries.jsonl").is_file()
-
-
-def beir(folder: Path) -> Corpus:
-    """The judged questions; each relevant passage is an answer that is enough.
+def beir(folder: Path) -> Corpus | None:
+    """The judged questions of BEIR; each relevant passage is an answer. None for another folder.
 
     Raises:
         DatasetError: there are no judgements, or a file cannot be read.
     """
+    passages, asked = folder / "corpus.jsonl", folder / "queries.jsonl"
+    if not passages.is_file() or not asked.is_file():
+        return None
     texts: dict[str, str] = {}
     places: dict[str, dict[str, Any]] = {}
-    for one in json_lines(folder / "corpus.jsonl"):
+    for one in json_lines(passages):
         title, text = str(one.get("title") or "").strip(), str(one["text"])
         name = title or str(one["_id"])
         before = texts.get(name, f"# {title}" if title else "")
@@ -126,7 +121,6 @@ def beir(folder: Path) -> Corpus:
         texts[name] = before + text
         place = {"document": name, "start": len(before), "end": len(before) + len(text)}
         places[str(one["_id"])] = {"text": text, **place}
-    queries = {str(one["_id"]): one["text"] for one in json_lines(folder / "queries.jsonl")}
     path = next((p for name in _SPLITS if (p := folder / "qrels" / name).is_file()), None)
     if path is None:
         raise DatasetError(f"{folder} has no judgements; put them into {folder / 'qrels/test.tsv'}")
@@ -135,10 +129,12 @@ def beir(folder: Path) -> Corpus:
         row = line.split("\t")
         if len(row) >= _JUDGED and row[2].strip().isdecimal() and int(row[2]) > 0:
             relevant[row[0]].append(row[1])
-    return _judged(queries, relevant, places, texts)
+    queries = {str(one["_id"]): one["text"] for one in json_lines(asked)}
+    return _judged("BEIR", queries, relevant, places, texts)
 
 
 def _judged(
+    form: str,
     queries: Mapping[str, Any],
     relevant: Mapping[str, Sequence[str]],
     places: Mapping[str, dict[str, Any]],
@@ -151,4 +147,4 @@ def _judged(
     ]
     missing = len(queries) - len(rows)
     left_out = Counter({"without a passage that is judged relevant": missing} if missing else {})
-    return Corpus(rows, texts, left_out)
+    return Corpus(form, rows, texts, left_out)

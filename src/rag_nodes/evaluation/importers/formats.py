@@ -34,105 +34,71 @@ Row = dict[str, Any]
 class DatasetFormat(NamedTuple):
     """How a tool writes questions down.
 
-    Attributes:
-        name: for people.
-        known_by: columns that it has, and none of the formats above it.
-        gold: columns of the answer, the first that is not empty being meant; () as in `COLUMNS`.
-        document: column with the name of the document, where it has one of its own.
+    It is `known_by` columns that none of the formats above it has; `gold` are the columns of the
+    answer, the first that is not empty being meant, "" as in `COLUMNS`.
     """
 
     name: str
-    known_by: frozenset[str]
-    gold: tuple[str, ...] = ()
+    known_by: str
+    gold: str = ""
     document: str = "document"
 
 
-_TRUTH = ("ground_truths", "ground_truth", "reference_contexts", "reference")
+_TRUTH = "ground_truths ground_truth reference_contexts reference"
 """What RAGAS calls the right answer, beside which `answer` is what a system said."""
 FORMATS = (
     DatasetFormat(
         "LlamaIndex's LabelledRagDataset",
-        frozenset({"query", "reference_contexts"}),
-        gold=("reference_contexts", "reference_answer"),
+        "query reference_contexts",
+        "reference_contexts reference_answer",
     ),
-    DatasetFormat("RAGAS", frozenset({"user_input"}), gold=("reference_contexts", "reference")),
-    DatasetFormat("RAGAS", frozenset({"question", "evolution_type"}), gold=("contexts", *_TRUTH)),
-    DatasetFormat("RAGAS", frozenset({"question", "contexts"}), gold=_TRUTH),
-    DatasetFormat("RAGAS", frozenset({"question", "retrieved_contexts"}), gold=_TRUTH),
-    DatasetFormat(
-        "TruLens",
-        frozenset({"query", "expected_chunks"}),
-        gold=("expected_chunks", "expected_response"),
-    ),
-    DatasetFormat(
-        "TruLens", frozenset({"query", "expected_response"}), gold=("expected_response",)
-    ),
-    DatasetFormat("LangSmith", frozenset({"inputs", "outputs"})),
-    DatasetFormat("promptfoo", frozenset({"vars"}), gold=("asserted",)),
-    DatasetFormat("promptfoo", frozenset({"__expected"}), gold=("asserted",)),
-    DatasetFormat("LegalBench-RAG", frozenset({"query", "snippets"}), gold=("snippets",)),
-    DatasetFormat(
-        "Chroma's CSV",
-        frozenset({"question", "references", "corpus_id"}),
-        gold=("references",),
-        document="corpus_id",
-    ),
+    DatasetFormat("RAGAS", "user_input", "reference_contexts reference"),
+    DatasetFormat("RAGAS", "question evolution_type", f"contexts {_TRUTH}"),
+    DatasetFormat("RAGAS", "question contexts", _TRUTH),
+    DatasetFormat("RAGAS", "question retrieved_contexts", _TRUTH),
+    DatasetFormat("TruLens", "query expected_chunks", "expected_chunks expected_response"),
+    DatasetFormat("TruLens", "query expected_response", "expected_response"),
+    DatasetFormat("LangSmith", "inputs outputs"),
+    DatasetFormat("promptfoo", "vars", "asserted"),
+    DatasetFormat("promptfoo", "__expected", "asserted"),
+    DatasetFormat("LegalBench-RAG", "query snippets", "snippets"),
+    DatasetFormat("Chroma's CSV", "question references corpus_id", "references", "corpus_id"),
 )
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "question": (
-        "question", "query", "user_input", "query_text", "input", "frage", "pregunta", "domanda",
-        "pergunta", "vraag", "вопрос", "ερώτηση", "سؤال", "प्रश्न", "问题", "問題", "質問", "질문",
-    ),
-    "gold": (
-        "gold", "references", "reference_contexts", "expected_chunks", "snippets", "gold_snippets",
-        "quote", "snippet", "passage", "evidence", "zitat", "cita", "citation", "citazione",
-        "citação", "citaat", "цитата", "παράθεμα", "اقتباس", "उद्धरण", "引用", "인용",
-        "answer", "text", "antwort", "textstelle", "respuesta", "réponse", "risposta", "resposta",
-        "antwoord", "ответ", "απάντηση", "إجابة", "उत्तर", "答案", "回答", "答え", "답변",
+    name: tuple(called.split())
+    for name, called in {
+        "question": "question query user_input query_text input frage pregunta domanda pergunta "
+        "vraag вопрос ερώτηση سؤال प्रश्न 问题 問題 質問 질문",
+        "gold": "gold references reference_contexts expected_chunks snippets gold_snippets quote "
+        "snippet passage evidence zitat cita citation citazione citação citaat цитата παράθεμα "
+        "اقتباس उद्धरण 引用 인용 answer text antwort textstelle respuesta réponse risposta resposta "
+        "antwoord ответ απάντηση إجابة उत्तर 答案 回答 答え 답변 "
         # In somebody's own words, so that they seldom stand in a document.
-        "reference", "reference_answer", "ground_truth", "expected_response", "expected_output",
-        "output",
-    ),
-    "document": (
-        "document", "file", "corpus", "url", "source", "file_path", "file_name", "filename",
-        "datei", "dokument", "archivo", "documento", "fichier", "bestand", "файл", "документ",
-        "αρχείο", "ملف", "फ़ाइल", "文件", "ファイル", "파일",
-    ),
-    "page": (
-        "page", "pages", "page_number", "seite", "página", "pagina", "страница", "σελίδα", "صفحة",
-        "पृष्ठ", "页", "頁", "ページ", "페이지",
-    ),
-    "kind": ("kind", "type", "category", "synthesizer_name", "evolution_type", "tags"),
-    "id": ("id", "query_id", "question_id", "number", "nr"),
-    "draft": ("draft", "entwurf"),
-    "start": ("start", "start_index", "start_char"),
-    "end": ("end", "end_index", "end_char"),
-    "text": ("text", "content", "quote", "answer", "page_content"),
-}  # fmt: skip
+        "reference reference_answer ground_truth expected_response expected_output output",
+        "document": "document file corpus url source file_path file_name filename datei dokument "
+        "archivo documento fichier bestand файл документ αρχείο ملف फ़ाइल 文件 ファイル 파일",
+        "page": "page pages page_number seite página pagina страница σελίδα صفحة पृष्ठ 页 頁 ページ "
+        "페이지",
+        "kind": "kind type category synthesizer_name evolution_type tags",
+        "id": "id query_id question_id number nr",
+        "draft": "draft entwurf",
+        "start": "start start_index start_char",
+        "end": "end end_index end_char",
+        "text": "text content quote answer page_content",
+    }.items()
+}
 """What a column may be called, the first there is being meant; case and blanks do not count."""
 _LISTS = ("questions", "examples", "tests", "samples", "data", "rows")
 """Under what name a file may hold its list of questions."""
 _INNER = ("inputs", "outputs", "vars", "metadata")
 """What the columns of a row may lie in."""
 _QUOTING = frozenset(
-    {"contains", "icontains", "contains-all", "icontains-all", "contains-any", "icontains-any",
-     "equals", "starts-with", "context-recall"}
+    ["contains", "icontains", "contains-all", "icontains-all", "contains-any", "icontains-any",
+     "equals", "starts-with", "context-recall"]
 )  # fmt: skip
 """Assertions of promptfoo that quote words; of those that end with "any" one is enough."""
-_JUDGING = frozenset(
-    {"regex", "similar", "levenshtein", "rouge-n", "bleu", "gleu", "meteor", "classifier",
-     "moderation", "guardrails", "is-refusal", "is-json", "contains-json", "is-xml",
-     "contains-xml", "is-html", "contains-html", "is-sql", "contains-sql",
-     "is-valid-function-call", "is-valid-openai-function-call", "is-valid-openai-tools-call",
-     "javascript", "fn", "eval", "python", "ruby", "file", "webhook", "latency", "cost",
-     "perplexity", "perplexity-score", "finish-reason", "tool-call-f1", "word-count",
-     "select-best", "max-score", "llm-rubric", "grade", "search-rubric", "g-eval", "pi",
-     "factuality", "closedqa", "model-graded-factuality", "model-graded-closedqa",
-     "answer-relevance", "context-faithfulness", "context-relevance", "conversation-relevance"}
-)  # fmt: skip
-"""Assertions of promptfoo that quote nothing."""
 _ASSERTION = re.compile(
-    r"(?:not-)?([a-z]+(?:-[a-z0-9]+)*)\s*(?:\([^)]*\)?)?\s*(?::\s*(.*))?", re.DOTALL
+    r"([a-z]+(?:-[a-z0-9]+)*)\s*(?:\([^)]*\)\s*)?(?::\s*(.*)|(?<=\)))", re.DOTALL
 )
 """A cell of a promptfoo sheet: kind and value; one without a kind is compared with the answer."""
 _PAGES = re.compile(
@@ -147,7 +113,6 @@ _NO_ROW = "something else than a question with its columns"
 _DRAFT = frozenset({"true", "yes", "1", "x", "draft", "wahr", "ja"})
 _ACCEPTED = frozenset({"", "false", "no", "0", "falsch", "nein", "none"})
 """What stands in the column of drafts of a question that nobody, and that somebody has accepted."""
-_PAIR = 2
 
 
 def read_rows(plain: Any, source: str = "the questions", *, sheet: bool = False) -> Labels | None:
@@ -166,8 +131,8 @@ def read_rows(plain: Any, source: str = "the questions", *, sheet: bool = False)
     kept = [row for row in listed if isinstance(row, dict)]
     rows = [*map(_flat, kept)]
     names = {str(one).strip().lower() for one in kept[0]} | {*rows[0]} if kept else set()
-    other = DatasetFormat("sheet" if sheet else "own JSON", frozenset())
-    form = next((one for one in FORMATS if one.known_by <= names), other)
+    other = DatasetFormat("sheet" if sheet else "own JSON", "")
+    form = next((one for one in FORMATS if names.issuperset(one.known_by.split())), other)
     found = [_labelled(row, form, f"{source}: question {number}")
              for number, row in enumerate(rows, start=1)]  # fmt: skip
     if not any(one.text and one.gold for one in found):
@@ -195,12 +160,9 @@ def _flat(row: Mapping[Any, Any]) -> Row:
     for name in _INNER:
         if isinstance(inner := plain.get(name), dict):
             plain = {**_flat(inner), **{one: of for one, of in plain.items() if one != name}}
-    asserted = plain.get("assert")
-    if isinstance(asserted, list):
-        plain.update(_asserted(asserted))
-    elif cells := [str(plain[name]) for name in plain if name.startswith("__expected")]:
-        plain.update(_asserted([_assertion(cell) for cell in cells]))
-    return plain
+    cells = [str(plain[name]) for name in plain if name.startswith("__expected")]
+    asserted = plain.get("assert") or [*map(_assertion, cells)]
+    return plain | _asserted(asserted) if isinstance(asserted, list) else plain
 
 
 def _asserted(assertions: Sequence[Any]) -> Row:
@@ -213,32 +175,28 @@ def _asserted(assertions: Sequence[Any]) -> Row:
             value = one.get("value")
             quotes = value if isinstance(value, list) else [value]
             (enough if kind.endswith("-any") else wanted).extend(quotes)
-    return {"asserted": wanted} if wanted else {"alternatives": [[one] for one in enough]}
+    found: Row = {"asserted": wanted} if wanted else {}
+    return found if wanted or not enough else {"alternatives": [[one] for one in enough]}
 
 
 def _assertion(cell: str) -> Row:
     found = _ASSERTION.fullmatch(cell.strip())
-    kind = found[1] if found else ""
-    if not found or kind not in _QUOTING | _JUDGING or not (found[2] or "(" in cell):
+    if not found:
         return {"type": "equals", "value": cell.strip()}
-    if cell.strip().startswith("not-") or kind in _JUDGING:
-        return {"type": kind if kind in _JUDGING else f"not-{kind}"}
-    value, several = found[2] or "", kind.endswith(("-any", "-all"))
+    kind, value = found[1], found[2] or ""
+    several = kind.endswith(("-any", "-all"))
     return {"type": kind, "value": [one.strip() for one in value.split(",")] if several else value}
 
 
 def _labelled(row: Row, form: DatasetFormat, where: str) -> Labelled:
-    kind, within = _value(row, "kind"), row.get("within") or []
-    kind = kind[0] if isinstance(kind, list) and kind else kind
-    name = _text(row, "id")
+    kind, within, name = _value(row, "kind"), row.get("within") or [], _text(row, "id")
+    searched = tuple(map(str, within if isinstance(within, list) else [within]))
     return Labelled(
         id=name,
         text=_text(row, "question"),
         gold=tuple(_answers(row, form)),
-        kind=_said(kind),
-        within=tuple(map(str, within if isinstance(within, list) else [within]))
-        if within
-        else None,
+        kind=_said(kind[0] if isinstance(kind, list) and kind else kind),
+        within=searched or None,
         draft=_is_draft(_value(row, "draft"), f"{where} ({name})" if name else where),
     )
 
@@ -247,7 +205,7 @@ def _answers(row: Row, form: DatasetFormat) -> list[tuple[Quote, ...]]:
     """The answers of a row, each enough; a page alone is one."""
     document = _said(row.get(form.document)) or _text(row, "document") or None
     pages = _pages(_value(row, "page"))
-    values = (row.get(name) for name in form.gold or COLUMNS["gold"])
+    values = (row.get(name) for name in form.gold.split() or COLUMNS["gold"])
     others = row.get("alternatives") or []
     listed = [
         _parsed(next((one for one in values if one), None)),
@@ -264,7 +222,7 @@ def _answers(row: Row, form: DatasetFormat) -> list[tuple[Quote, ...]]:
 
 
 def _parsed(value: Any) -> Any:
-    """A value; a cell with a list as JSON or as Python writes it, as that list."""
+    """A value; a cell with a list of quotes as JSON or as Python writes it, as that list."""
     if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
         for read in (json.loads, ast.literal_eval):
             try:
@@ -279,10 +237,11 @@ def _parsed(value: Any) -> Any:
 def _quote(plain: Any, document: str | None, pages: tuple[int, int] | None) -> Quote:
     if not isinstance(plain, dict):
         return Quote(_HOP.sub("", _said(plain), count=1), document, pages=pages)
-    span = plain.get("span")
-    start, end = span if isinstance(span, list) and len(span) == _PAIR else (
-        _value(plain, "start"), _value(plain, "end")
-    )  # fmt: skip
+    match plain.get("span"):
+        case [start, end]:
+            pass
+        case _:
+            start, end = _value(plain, "start"), _value(plain, "end")
     return Quote(
         text=_text(plain, "text"),
         document=_text(plain, "document") or document,

@@ -132,12 +132,8 @@ class _Library:
     def _meant(self, found: list[QuotePlace], quote: Quote) -> list[QuotePlace]:
         """Of all places of a quote those that its label means."""
         if quote.pages:
-            of = self._books
-            on = [
-                one
-                for one in found
-                if of[one.passage.document].is_on(one.passage.span, quote.pages)
-            ]
+            at = ((one, self._books[one.passage.document]) for one in found)
+            on = [one for one, book in at if book.is_on(one.passage.span, quote.pages)]
             found = on or found  # numbers that are printed on pages may be others
         if len(found) > MOST_PLACES:
             raise _UnknownError(

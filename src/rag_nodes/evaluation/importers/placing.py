@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_left
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
+
+import regex
 
 from rag_nodes.errors import MissingExtraError
 from rag_nodes.evaluation.dataset import trimmed_passage
@@ -33,8 +34,11 @@ LIKE = 0.85
 """Share of a quote's characters that must be in the text, in order, for it to be found nearly."""
 _FEWEST = 20
 """Visible characters of a quote that is looked for in other ways than word for word."""
-_UNSPACED = frozenset(("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR"))
-"""Scripts whose words no space separates, as names of letters begin."""
+_WITHIN_WORD = regex.compile(
+    r"[[\p{L}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]{2}",
+    regex.V1,
+)
+"""Two characters between which no word ends; scripts without spaces do not say."""
 _SAME = str.maketrans("‘’‚‛“”„‟«»‐‑‒–—―\u00a0", '\'\'\'\'""""""------ ')  # noqa: RUF001 -- what is told apart by nobody
 """Marks that programs replace as they like."""
 
@@ -71,7 +75,7 @@ class Book:
         return self.at(span) if there and quote.text.strip() in ("", there) else None
 
     def pages(self, pages: tuple[int, int]) -> Span | None:
-        """The text of some pages, first and last; None for a document without them."""
+        """The text from one page to another; None for a document without them."""
         known = PageMap.of(self.document.metadata)
         return known.span(*pages, len(self._text)) if known else None
 
@@ -89,8 +93,8 @@ class Book:
         return filter(self._is_whole, _places(_folded(quote.strip()), _folded(self._text)))
 
     def _is_whole(self, span: Span) -> bool:
-        around = [self._text[at - 1 : at + 1] for at in span if 0 < at < len(self._text)]
-        return not any(map(_is_within_word, around))
+        around = (self._text[at - 1 : at + 1] for at in span if at > 0)
+        return not any(map(_WITHIN_WORD.fullmatch, around))
 
     def exact(self, quote: str) -> Iterator[Span]:
         """Every place word for word."""
@@ -164,14 +168,6 @@ def _places(wanted: str, text: str) -> Iterator[Span]:
     while start >= 0:
         yield Span(start, start + len(wanted))
         start = text.find(wanted, start + len(wanted))
-
-
-def _is_within_word(two: str) -> bool:
-    """Whether no word ends between two characters; scripts without spaces do not say."""
-    if not (two[0].isalnum() and two[1].isalnum()):
-        return False
-    scripts = (unicodedata.name(one, "").partition(" ")[0] for one in two if not one.isdigit())
-    return not any(one in _UNSPACED for one in scripts)
 
 
 def _folded(text: str) -> str:
