@@ -41,8 +41,7 @@ def test_the_verdict_on_the_shipped_manual_is_that_the_gap_is_size(
     )  # fmt: skip
     assert ended.code == 0, ended.stderr
     assert "points of semantic over token-overlap come from chunk size" in ended.stdout
-    assert "At equal chunk size: semantic leads token-overlap by 2.2" in ended.stdout
-    assert "luck makes" in ended.stdout
+    assert "At equal chunk size: semantic and token-overlap are level" in ended.stdout
     assert "46 questions about one document" in ended.stdout
     assert "<svg" in page.read_text("utf-8")
     assert json.loads(run.read_text("utf-8"))["dataset"]["questions"] == 46

@@ -7,8 +7,8 @@ import random
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.models.pacing import RequestWindow
-from rag_nodes.models.pickling import pickled, unpickled
+from rag_nodes.models.pickling import pickled
+from rag_nodes.models.unpickling import Sharing, unpickled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -57,7 +57,7 @@ class InProcess:
         self.closed = True
         if self._made is not None:
             self._made.close()
-            RequestWindow.processes = 1  # as the process is to go on
+            Sharing.processes = 1  # as the process is to go on
 
     @property
     def rows(self) -> list[str]:

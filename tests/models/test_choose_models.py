@@ -151,7 +151,7 @@ def test_an_embedding_model_is_found_by_name_which_imports_nothing(
 
 def test_importing_the_models_loads_nothing_heavy(no_configuration: Path) -> None:
     script = (
-        "import sys, rag_nodes.models, rag_nodes.models.keys;"
+        "import sys, rag_nodes.models, rag_nodes.keys;"
         "print({'llama_index', 'openai', 'numpy', 'tiktoken'} & sys.modules.keys())"
     )
     run = [sys.executable, "-c", script]

@@ -27,12 +27,13 @@ from tiny_onnx import write_model
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.executors.executor import WorkerJob, pickled_job
+from rag_nodes.keys import without_keys
 from rag_nodes.models import Models
-from rag_nodes.models.keys import without_keys
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
 from rag_nodes.models.pacing import RequestWindow
-from rag_nodes.models.pickling import keys_in, pickled, unpickled
+from rag_nodes.models.pickling import keys_in, pickled
+from rag_nodes.models.unpickling import Sharing, unpickled
 from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.transforms import (
     ChunkContext,
@@ -295,7 +296,7 @@ def test_what_an_account_may_ask_in_a_minute_is_divided_among_workers(
         SectionSummary(llm=OpenAIServerLLM(**access, rate_limiter=RequestWindow(30))),
         TitleExtractor(llm=OpenAIServerLLM(**access)),
     ]
-    monkeypatch.setattr(RequestWindow, "processes", 1)
+    monkeypatch.setattr(Sharing, "processes", 1)
     monkeypatch.chdir(".")
     monkeypatch.setattr("gc.freeze", lambda: None)
     job = WorkerJob(pickled_job(in_worker.transform, steps, 300, is_remote=False))

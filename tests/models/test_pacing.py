@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from rag_nodes.models import pacing
 from rag_nodes.models.pacing import LONGEST_WAIT, RequestWindow, retried
+from rag_nodes.models.unpickling import Sharing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +72,7 @@ def test_processes_share_what_an_account_may_ask_and_may_have_less_than_one_a_mi
     wait: float,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(RequestWindow, "processes", processes)
+    monkeypatch.setattr(Sharing, "processes", processes)
     window = RequestWindow(per_minute)
     assert [window.take() for _ in range(at_once + 1)] == [*[0.0] * at_once, wait]
     tokens = RequestWindow(tokens_per_minute=100 * processes)

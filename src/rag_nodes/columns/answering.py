@@ -9,7 +9,7 @@ from llama_index.core.base.response.schema import StreamingResponse
 
 from rag_nodes.columns.finding import hits_of
 from rag_nodes.errors import RagNodesError
-from rag_nodes.models.keys import without_keys
+from rag_nodes.keys import without_keys
 from rag_nodes.query.answering import answer_of
 from rag_nodes.query.citations import cite_sources, cited_numbers, marks_of
 from rag_nodes.query.reading import one_by_one

@@ -17,7 +17,7 @@ from llama_index.core.vector_stores.types import BasePydanticVectorStore, Vector
 
 from rag_nodes.columns.placing import Placing, is_placed
 from rag_nodes.errors import ConfigurationError, RagNodesError
-from rag_nodes.models.keys import without_keys
+from rag_nodes.keys import without_keys
 from rag_nodes.query.retriever import in_order, rescored
 from rag_nodes.store import Engine, Filter, Hit, Store
 

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from rag_nodes.errors import ConfigurationError, EngineError
-from rag_nodes.models.keys import without_keys
+from rag_nodes.keys import without_keys
+from rag_nodes.models.unpickling import Sharing, unpickled
 from rag_nodes.processes import current_interrupt
 
 if TYPE_CHECKING:
@@ -272,9 +273,6 @@ class WorkerJob:
     """Work and recipe of a process, made once; see `pickled_job`."""
 
     def __init__(self, job: bytes, tell: Callable[[int | None], None] | None = None) -> None:
-        from rag_nodes.models.pacing import RequestWindow
-        from rag_nodes.models.pickling import unpickled
-
         self._log, self._error = _Log(), None
         self.recipe: Any = None
         if tell:
@@ -282,7 +280,7 @@ class WorkerJob:
         with self._log.listening():
             try:
                 self._work, recipe, self._log.keys, workers, folder = unpickled(job)
-                RequestWindow.processes = workers
+                Sharing.processes = workers
                 if folder:
                     os.chdir(folder)
                 self.recipe = unpickled(recipe)

@@ -7,14 +7,19 @@ Importing this loads neither LlamaIndex nor a client; choosing a model does.
 
 from __future__ import annotations
 
-from rag_nodes.models.choose import (
-    Models,
-    check_models,
-    choose_models,
-    get_embedding,
-    settled,
-)
-from rag_nodes.models.faults import failure_of
+from typing import TYPE_CHECKING
+
+from rag_nodes.import_paths import lazy_getattr
+
+if TYPE_CHECKING:
+    from rag_nodes.models.choose import (
+        Models,
+        check_models,
+        choose_models,
+        get_embedding,
+        settled,
+    )
+    from rag_nodes.models.faults import failure_of
 
 __all__ = [
     "Models",
@@ -24,3 +29,8 @@ __all__ = [
     "get_embedding",
     "settled",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
+    __getattr__ = lazy_getattr(
+        __name__, dict.fromkeys(__all__, "choose") | {"failure_of": "faults"}
+    )

@@ -14,8 +14,8 @@ from llama_index.core.prompts import PromptTemplate
 from pydantic import BaseModel
 
 from rag_nodes.errors import CredentialsError, RagNodesError
+from rag_nodes.keys import keys_of, without_keys
 from rag_nodes.models.faults import failure_of
-from rag_nodes.models.keys import keys_of, without_keys
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError, CredentialsError, RagNodesError
 from rag_nodes.import_paths import load
+from rag_nodes.keys import without_secrets
 from rag_nodes.models.faults import failure_of
 from rag_nodes.models.names import (
     EXTRACTIVE,
@@ -25,7 +26,6 @@ from rag_nodes.settings import (
     DEFAULT_SYSTEM_PROMPT,
     FASTEMBED,
     Settings,
-    without_secrets,
 )
 
 if TYPE_CHECKING:

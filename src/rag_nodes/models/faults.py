@@ -14,7 +14,7 @@ from rag_nodes.errors import (
     RateLimitedError,
     UnknownModelError,
 )
-from rag_nodes.models.keys import keys_of, without_keys
+from rag_nodes.keys import keys_of, without_keys
 from rag_nodes.settings import OPENAI_API_BASE
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.settings import OPENAI_API_BASE, is_secret
+from rag_nodes.keys import is_secret
+from rag_nodes.settings import OPENAI_API_BASE
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding

@@ -8,10 +8,11 @@ import time
 from collections import deque
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from llama_index.core.rate_limiter import BaseRateLimiter
 
+from rag_nodes.models.unpickling import Sharing
 from rag_nodes.processes import pause
 
 if TYPE_CHECKING:
@@ -47,12 +48,7 @@ class RequestWindow(BaseRateLimiter):
             limit.
         tokens_per_minute: tokens of the requests of any minute at most; one request that has more
             by itself waits until no other is in the window. None for no limit.
-
-    Attributes:
-        processes: how many share what an account may ask, this one among them.
     """
-
-    processes: ClassVar[int] = 1
 
     def __init__(
         self, per_minute: float | None = None, *, tokens_per_minute: int | None = None
@@ -68,7 +64,7 @@ class RequestWindow(BaseRateLimiter):
 
     def take(self, tokens: int = 0) -> float:
         """Start a request of so many tokens now and get 0, or get the seconds to wait first."""
-        per_minute = (self.per_minute or 1) / self.processes
+        per_minute = (self.per_minute or 1) / Sharing.processes
         length = _MINUTE / min(1.0, per_minute) + _WAY if self.per_minute else _MINUTE + _WAY
         with self._lock:
             now, wait = time.monotonic(), 0.0
@@ -83,7 +79,7 @@ class RequestWindow(BaseRateLimiter):
 
     def _has_room(self, before: Collection[tuple[float, int]], tokens: int) -> bool:
         """Whether one more request may follow those."""
-        if self.per_minute and len(before) >= max(1, int(self.per_minute / self.processes)):
+        if self.per_minute and len(before) >= max(1, int(self.per_minute / Sharing.processes)):
             return False
         share = _share(self.tokens_per_minute)
         return not share or sum(one for _, one in before) + tokens <= share
@@ -115,7 +111,7 @@ def request_bytes(model: BaseEmbedding) -> int:
 
 
 def _share(tokens: int | None) -> int | None:
-    return tokens and max(1, tokens // RequestWindow.processes)
+    return tokens and max(1, tokens // Sharing.processes)
 
 
 def retried(

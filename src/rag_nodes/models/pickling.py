@@ -17,8 +17,9 @@ from llama_index.core.schema import BaseComponent
 from pydantic import BaseModel
 from tiktoken import Encoding
 
-from rag_nodes.errors import ConfigurationError, RagNodesError
-from rag_nodes.models.keys import keys_of, without_keys
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.keys import keys_of, without_keys
+from rag_nodes.models.unpickling import remade
 from rag_nodes.text.tokens.encodings import load_encoding
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def pickled(thing: object, known: Sequence[object] = ()) -> bytes:
 
     Args:
         thing: whatever can be pickled otherwise.
-        known: objects that are there already, and given to `unpickled`.
+        known: objects that are there already, and given to `models.unpickling.unpickled`.
 
     Raises:
         ConfigurationError: something in it cannot be pickled, or is of the user's script, which
@@ -61,28 +62,6 @@ def keys_in(thing: object) -> tuple[str, ...]:
     pickler = _Pickler(io.BytesIO(), ())
     _dump(thing, pickler)
     return tuple(dict.fromkeys(key for model in pickler.models for key in keys_of(model)))
-
-
-def unpickled(data: bytes, known: Sequence[object] = ()) -> Any:
-    """What `pickled` was given, in a process that was started by the one that wrote it.
-
-    Args:
-        data: the pickle.
-        known: what stands for the objects that `pickled` was told of, in their order.
-
-    Raises:
-        ConfigurationError: a class of it cannot be imported here, or refuses its options.
-    """
-    try:
-        return _Unpickler(io.BytesIO(data), known).load()
-    except RagNodesError:
-        raise
-    except Exception as error:
-        # Objects of others may raise anything, and quote what they were given.
-        raise ConfigurationError(
-            f"a worker cannot make what it was given ({type(error).__name__}); install the "
-            "packages of this process where workers run, or go without workers"
-        ) from error
 
 
 class _Pickler(pickle.Pickler):
@@ -110,16 +89,7 @@ class _Pickler(pickle.Pickler):
         state = BaseModel.__getstate__(thing)
         private = state["__pydantic_private__"] or {}
         kept = {name: value for name, value in private.items() if _is_picklable(value)}
-        return _remade, (type(thing), {**state, "__pydantic_private__": kept})
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, known: Sequence[object]) -> None:
-        super().__init__(file)
-        self._known = known
-
-    def persistent_load(self, number: Any) -> object:
-        return self._known[number]
+        return remade, (type(thing), {**state, "__pydantic_private__": kept})
 
 
 def _dump(thing: object, pickler: pickle.Pickler) -> None:
@@ -154,13 +124,3 @@ def _is_picklable(value: object) -> bool:
     except ConfigurationError:
         return False
     return True
-
-
-def _remade(kind: type[BaseComponent], state: dict[str, Any]) -> BaseComponent:
-    """Made anew, for clients and locks, and then as it was."""
-    made = kind.__new__(kind)
-    made.__setstate__(state)
-    made.__dict__.update(state["__dict__"])
-    if own := state["__pydantic_private__"]:
-        made.__pydantic_private__ = {**(made.__pydantic_private__ or {}), **own}
-    return made

@@ -18,9 +18,9 @@ from rag_nodes.errors import (
     StoreError,
     UnknownModelError,
 )
+from rag_nodes.keys import without_keys
 from rag_nodes.ledger import DocumentRow, StoredDocument
 from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
-from rag_nodes.models.keys import without_keys
 from rag_nodes.text.packing import Packer
 
 if TYPE_CHECKING:

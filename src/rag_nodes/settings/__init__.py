@@ -28,6 +28,7 @@ from pydantic_settings import (
 )
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.keys import MASK
 from rag_nodes.settings.answers import (
     DEFAULT_PROMPT,
     DEFAULT_SYSTEM_PROMPT,
@@ -38,15 +39,12 @@ from rag_nodes.settings.answers import (
 )
 from rag_nodes.settings.model_options import (
     FASTEMBED,
-    MASK,
     MODEL_OPTIONS,
     OPTION_TABLES,
     check_choice,
-    is_secret,
     masked_options,
     refuse_secrets,
     typed_option,
-    without_secrets,
 )
 from rag_nodes.settings.sources import (
     DOTENV_FILE,
@@ -71,10 +69,8 @@ __all__ = [
     "OPTION_TABLES",
     "SETTINGS_FILE",
     "Settings",
-    "is_secret",
     "refuse_secrets",
     "typed_option",
-    "without_secrets",
 ]
 
 OPENAI_API_BASE = "https://api.openai.com/v1"

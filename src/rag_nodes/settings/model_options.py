@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import is_path
+from rag_nodes.keys import MASK, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,11 +18,7 @@ OPTION_TABLES = (*MODEL_OPTIONS, "store_options")
 """All settings that hold options by name."""
 FASTEMBED = "fastembed:"
 """What the name of a model begins with that fastembed runs in this process."""
-MASK = "****"
 _NAMED = {"embedding": ("auto", "lexical", "openai"), "llm": ("auto", "extractive", "openai")}
-_SECRET = re.compile(r"key|token$|secret|password|header|credential")
-_LEAST_HIDDEN = 6
-"""Characters below which a value is a placeholder, and hiding it would only garble messages."""
 
 
 def check_choice(value: str, setting: str) -> str:
@@ -52,11 +48,6 @@ def typed_option(text: str) -> Any:
         return ast.literal_eval(text)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return text
-
-
-def is_secret(option: str) -> bool:
-    """Whether an option by that name may hold a key, or something else nobody is to see."""
-    return _SECRET.search(option.lower()) is not None
 
 
 def refuse_secrets(options: Any, where: str, setting: str) -> None:
@@ -94,13 +85,3 @@ def masked_options(options: Mapping[str, Any]) -> dict[str, Any]:
         else value
         for name, value in options.items()
     }
-
-
-def without_secrets(message: str, options: Mapping[str, Any]) -> str:
-    """The message without the keys among the options, which an error may quote."""
-    for name, value in options.items():
-        if isinstance(value, dict):
-            message = without_secrets(message, value)
-        elif is_secret(name) and len(str(value)) >= _LEAST_HIDDEN:
-            message = message.replace(str(value), MASK)
-    return message

@@ -1,4 +1,4 @@
-"""What nobody is to see: the keys of a model, and words of others without them."""
+"""What nobody is to see: options that hold keys, the keys of a model, and words without them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,32 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.settings import is_secret, without_secrets
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 LONGEST_DETAIL = 300
 """Characters of a server's own words that a message quotes."""
+MASK = "****"
+_SECRET = re.compile(r"key|token$|secret|password|header|credential")
+_LEAST_HIDDEN = 6
+"""Characters below which a value is a placeholder, and hiding it would only garble messages."""
 _KEY_LIKE = re.compile(r"(?:sk-|[Bb]earer\s+)[\w*.\-]{4,}")
 """Servers repeat a refused key, whole or in part."""
+
+
+def is_secret(option: str) -> bool:
+    """Whether an option by that name may hold a key, or something else nobody is to see."""
+    return _SECRET.search(option.lower()) is not None
+
+
+def without_secrets(message: str, options: Mapping[str, Any]) -> str:
+    """The message without the keys among the options, which an error may quote."""
+    for name, value in options.items():
+        if isinstance(value, dict):
+            message = without_secrets(message, value)
+        elif is_secret(name) and len(str(value)) >= _LEAST_HIDDEN:
+            message = message.replace(str(value), MASK)
+    return message
 
 
 def keys_of(model: object) -> tuple[str, ...]:
@@ -37,7 +54,7 @@ def without_keys(text: str, keys: Iterable[str] = (), *, most: int = LONGEST_DET
     given = {f"key {number}": word for number, word in enumerate(keys)}
     hidden = without_secrets(without_secrets(text, given), os.environ)
     line = "".join(one for one in " ".join(hidden.split()) if one.isprintable())
-    line = _KEY_LIKE.sub("****", line)
+    line = _KEY_LIKE.sub(MASK, line)
     return line if len(line) <= most else f"{line[:most]}…"
 
 
