@@ -53,34 +53,10 @@ def test_four_parsers_answer_side_by_side(manual: Path, store: Store, models: Mo
         assert set(column.seconds) == {"embed", "retrieve", "answer", "total"}
         assert column.parser["class"] == get_parser(column.name).class_name()
         assert column.parser["fingerprint"] == get_parser(column.name).fingerprint
-
-
-def test_the_report_is_plain_data_with_a_version(
-    manual: Path, store: Store, models: Models
-) -> None:
-    report = compared(manual, store, models)
     data = report.as_dict()
     assert json.loads(json.dumps(data)) == data
     assert data["schema_version"] == 1
     assert data["columns"][1]["answer"]["citations"]
-
-
-def test_the_question_is_embedded_once(
-    manual: Path, store: Store, models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    embedded = []
-    embed = LexicalEmbedding._get_query_embedding
-
-    def counted(self: LexicalEmbedding, query: str) -> list[float]:
-        embedded.append(query)
-        return embed(self, query)
-
-    hybrid = QueryOptions(mode="hybrid")
-    with Comparison(store=store, models=models, columns=four(), options=hybrid) as comparison:
-        comparison.ingest([manual])
-        monkeypatch.setattr(LexicalEmbedding, "_get_query_embedding", counted)
-        comparison.ask(QUESTION)
-    assert embedded == [QUESTION]
 
 
 def test_the_columns_answer_at_the_same_time(
@@ -163,6 +139,8 @@ def test_every_parser_gets_the_same_budget(manual: Path, store: Store, models: M
 def test_a_comparison_without_parsers_or_question_is_refused(store: Store, models: Models) -> None:
     with pytest.raises(ConfigurationError, match="at least one column"):
         Comparison(store=store, models=models, columns={})
+    with pytest.raises(ConfigurationError, match="equal_size must be at least 1"):
+        Comparison(store=store, models=models, columns=four(), equal_size=0)
     with pytest.raises(ConfigurationError, match="question is empty"):
         Comparison(store=store, models=models, columns=four()).ask("  ")
 

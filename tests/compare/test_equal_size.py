@@ -9,10 +9,10 @@ from llama_index.core import Document
 
 from rag_nodes.compare import Comparison
 from rag_nodes.compare.sizing import FIRST, beginnings
-from rag_nodes.errors import CancelledError, ConfigurationError
+from rag_nodes.errors import CancelledError
 from rag_nodes.metadata import PAGE_STARTS
 from rag_nodes.models.lexical import LexicalEmbedding
-from rag_nodes.parsers import COMPARED, ForeignNodeParser, get_parser
+from rag_nodes.parsers import COMPARED, get_parser
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -153,22 +153,3 @@ def test_a_model_that_compares_sentences_is_asked_for_each_once_however_many_siz
     assert asked
     assert len(asked) == len(set(asked))
     assert getattr(sized, "embed_model") is model  # noqa: B009 -- of a subclass
-
-
-def test_a_size_below_a_token_is_refused(store: Store, models: Models) -> None:
-    with pytest.raises(ConfigurationError, match="equal_size must be at least 1"):
-        compared(store, models, size=0)
-
-
-def test_a_splitter_named_by_its_path_keeps_a_path_that_makes_it_again(
-    store: Store, models: Models
-) -> None:
-    stock = "llama_index.core.node_parser:SentenceSplitter(chunk_size=1024, chunk_overlap=20)"
-    parsers = {"stock": ForeignNodeParser(path=stock)}
-    comparison = Comparison(store=store, models=models, columns=parsers, equal_size=120)
-    comparison.ingest_documents([document()])
-    sized = comparison.parsers["stock"]
-    assert isinstance(sized, ForeignNodeParser)
-    assert sized.path.startswith("llama_index.core.node_parser:SentenceSplitter(chunk_size=")
-    assert ForeignNodeParser(path=sized.path).fingerprint == sized.fingerprint
-    assert sized.path != stock

@@ -118,20 +118,6 @@ def test_the_question_is_embedded_once_and_remembered(
     assert all(events[-1].answer.cached for events in second.values())
 
 
-def test_an_embedding_that_fails_fails_every_column(
-    offline: Comparison, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> list[float]:
-        raise ConnectionError("nobody there")
-
-    monkeypatch.setattr(LexicalEmbedding, "_get_query_embedding", fail)
-    with offline.stream("a question nobody has asked before") as stream:
-        columns = by_column(stream)
-    assert {name: [type(event) for event in events] for name, events in columns.items()} == {
-        name: [Failed] for name in COMPARED
-    }
-
-
 @pytest.mark.parametrize("fault", [FAILING, LIMITED, Fault(body="cut"), Fault(body="empty")])
 def test_a_column_that_fails_says_why_while_the_others_finish(
     served: Comparison, openai_server: OpenAIServer, fault: Fault
@@ -146,23 +132,6 @@ def test_a_column_that_fails_says_why_while_the_others_finish(
     assert failed.text == ("The documents answer" if fault.body == "cut" else "")
     assert sorted(bool(column.error) for column in report.columns) == [False, True]
     assert KEY not in repr(columns) + json.dumps(report.as_dict())
-
-
-def test_a_bug_in_one_column_takes_no_other_down(
-    offline: Comparison, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stream_of = RagNodesQueryEngine.stream
-
-    def fail(self: RagNodesQueryEngine, *args: object, **kwargs: object) -> object:
-        if self.parser_name == "fixed":
-            raise ZeroDivisionError("a bug")
-        return stream_of(self, *args, **kwargs)
-
-    monkeypatch.setattr(RagNodesQueryEngine, "stream", fail)
-    with offline.stream(QUESTION) as stream:
-        columns = by_column(stream)
-    assert str(columns["fixed"][-1].error) == "ZeroDivisionError: a bug"
-    assert isinstance(columns["heading"][-1], Finished)
 
 
 def test_one_column_is_cancelled_while_the_other_goes_on(

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from llama_index.core import Document
 
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.evaluation.plan import EvaluationPlan
+from rag_nodes.parsers import get_parser
+from rag_nodes.query import QueryOptions
 from rag_nodes.text.spans import Span
+
+HYBRID = QueryOptions(mode="hybrid")  # by words alone, few chunks are found at all
+PLAN = EvaluationPlan(
+    budgets=(30, 60), sizes=(20, 40), target=30, draws=400, ks=(1, 5), options=HYBRID
+)
+BARE = replace(PLAN, sizes=(), target=None)
 
 TOPICS = {
     "harbour": "The harbour master counts every ferry that enters before noon.",
@@ -39,3 +50,11 @@ def corpus(documents: int = 4) -> Dataset:
             Document(text=text, id_=f"doc-{number}", metadata={"file_name": f"{number}.md"})
         )
     return Dataset("reports", tuple(made), tuple(questions))
+
+
+def columns() -> dict[str, object]:
+    """A column that finds sentences, and one whose chunks drown them."""
+    return {
+        "small": get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0),
+        "large": get_parser("token-overlap", chunk_size=300, chunk_overlap=30),
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from rag_nodes.evaluation.decision import decision_of, likely
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.plan import of_probes
-from rag_nodes.evaluation.report import EvaluationReport, ReportDecision, Row
+from rag_nodes.evaluation.report import ReportDecision, Row
 from rag_nodes.evaluation.verdicts import Judge, pairs_of
 from rag_nodes.parsers import get_parser
 
@@ -118,14 +117,6 @@ def test_one_column_alone_leaves_no_choice() -> None:
     found = decided({"A": (33, 1)})
     assert (found.take, found.grade) == (None, "alone")
     assert found.words == "Nothing to choose from: A was measured alone."
-
-
-def test_a_report_keeps_its_decision_as_json() -> None:
-    decision = decided({"A": (50, 2_000_000), "B": (20, 1_000_000)})
-    report = EvaluationReport({"probed": 0}, {}, (), (), (), (), (), decision, ("Asked.",))
-    again = EvaluationReport.from_dict(json.loads(report.to_json()))
-    assert again.decision == decision
-    assert again.said == (decision.words, decision.cost, "Asked.")
 
 
 def test_of_columns_that_are_level_none_is_said_to_lead() -> None:

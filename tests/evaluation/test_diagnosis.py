@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag_nodes.evaluation.dataset import Question
-from rag_nodes.evaluation.diagnosis import REMEDIES, diagnose
+from rag_nodes.evaluation.diagnosis import REMEDIES, Miss, diagnose
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.evaluation.scoring import ChunkMap, ContextRead
 from rag_nodes.text.filling import Ranked
@@ -20,6 +20,16 @@ TEXTS = {"d": TEXT}
 def words(first: int, last: int) -> Span:
     """The span of some words, the last one included."""
     return Span(first * 8, last * 8 + 7)
+
+
+def missed(*answers: tuple[Span, ...], ranking: list[Span]) -> Miss:
+    """Why a question is missed whose answers are passages of several spans."""
+    gold = tuple(tuple(Passage("d", one) for one in each) for each in answers)
+    ranked = [Ranked("d", span, span.of(TEXT)) for span in ranking]
+    chunks = ChunkMap.of(("d", one) for one in CHUNKS)
+    found = diagnose(Question("q", "?", gold), ContextRead.of(ranked, 60), chunks, TEXTS)
+    assert found is not None
+    return found
 
 
 def reason(
@@ -87,12 +97,8 @@ def test_an_answer_of_just_the_budget_is_not_too_long_for_it() -> None:
 
 
 def test_an_answer_is_cut_where_one_of_its_passages_is() -> None:
-    parts = (Passage("d", words(2, 3)), Passage("d", words(38, 41)))
-    ranked = [Ranked("d", span, span.of(TEXT)) for span in (FIRST, THIRD, SECOND)]
-    chunks = ChunkMap.of(("d", one) for one in CHUNKS)
-    miss = diagnose(Question("q", "?", (parts,)), ContextRead.of(ranked, 60), chunks, TEXTS)
-    assert miss is not None
-    assert miss.reason == "cut"
+    found = missed((words(2, 3), words(38, 41)), ranking=[FIRST, THIRD, SECOND])
+    assert found.reason == "cut"
 
 
 def test_an_answer_that_was_not_retrieved_is_looked_for_deeper_down() -> None:
@@ -119,23 +125,11 @@ def test_where_sentences_are_read_boundaries_and_sizes_of_chunks_are_not_blamed(
 
 
 def test_the_rank_and_the_chunks_that_hold_the_answer_are_named() -> None:
-    gold = Question("q", "?", ((Passage("d", words(18, 21)),),))
-    ranked = [Ranked("d", span, span.of(TEXT)) for span in (THIRD, SECOND, FIRST)]
-    chunks = ChunkMap.of(("d", one) for one in CHUNKS)
-    miss = diagnose(gold, ContextRead.of(ranked, 60), chunks, TEXTS)
-    assert miss is not None
-    assert miss.rank == 2
-    assert miss.chunks == (Passage("d", FIRST), Passage("d", SECOND))
+    found = missed((words(18, 21),), ranking=[THIRD, SECOND, FIRST])
+    assert found.rank == 2
+    assert found.chunks == (Passage("d", FIRST), Passage("d", SECOND))
 
 
 def test_of_several_answers_the_one_is_explained_of_which_most_was_read() -> None:
-    answers = ((Passage("d", words(100, 104)),), (Passage("d", words(18, 21)),))
-    ranked = [Ranked("d", span, span.of(TEXT)) for span in (FIRST, THIRD, SECOND)]
-    miss = diagnose(
-        Question("q", "?", answers),
-        ContextRead.of(ranked, 60),
-        ChunkMap.of(("d", one) for one in CHUNKS),
-        TEXTS,
-    )
-    assert miss is not None
-    assert miss.reason == "cut"
+    answers = (words(100, 104),), (words(18, 21),)
+    assert missed(*answers, ranking=[FIRST, THIRD, SECOND]).reason == "cut"

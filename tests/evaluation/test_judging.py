@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 from llama_index.core.llms import MockLLM
 from llama_index.core.llms.mock import MockFunctionCallingLLM
-from tests.evaluation.labelled import corpus
 from tests.evaluation.scripted_judge import Scripted, but, good, kind_of
 
 from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.evaluation import Judging, evaluate
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.judgement import Judgement
-from rag_nodes.evaluation.judging import grade_in, without_citations, yes_or_no_in
+from rag_nodes.evaluation.judging import grade_in, yes_or_no_in
 from rag_nodes.evaluation.page import html_of
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
@@ -33,11 +32,6 @@ def columns() -> dict[str, object]:
         "small": get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0),
         "large": get_parser("token-overlap", chunk_size=300, chunk_overlap=0),
     }
-
-
-@pytest.fixture(scope="module")
-def dataset() -> Dataset:
-    return corpus(2)
 
 
 def judged(dataset: Dataset, llm: Any, count: int = 12, **given: Any) -> Judgement:
@@ -119,11 +113,6 @@ def test_faithful_is_what_begins_with_yes(words: str, value: float | None) -> No
 )  # fmt: skip
 def test_a_grade_stands_alone_in_its_line_and_on_the_scale(words: str, value: float | None) -> None:
     assert grade_in(words)[0] == value
-
-
-def test_marks_of_sources_are_not_judged() -> None:
-    assert without_citations("A [Source 1]. B [2, 3].") == "A. B."
-    assert without_citations("x[1] is `y[2]`") == "x[1] is `y[2]`"
 
 
 def test_a_grade_without_an_explanation_counts(dataset: Dataset) -> None:

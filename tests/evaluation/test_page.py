@@ -8,29 +8,18 @@ from html.parser import HTMLParser
 
 import pytest
 from llama_index.core import Document
-from tests.evaluation.labelled import corpus
+from tests.evaluation.labelled import BARE, PLAN, corpus
 
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.leads import Interval
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.evaluation.page import html_of, matrix, size_curve
-from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import get_parser
 from rag_nodes.text.spans import Span
 
-PLAN = EvaluationPlan(budgets=(30, 60), sizes=(20, 40), target=30, draws=200, ks=(1, 10))
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(2)> {{ 7 * 7 }} \"'&"
-
-
-@pytest.fixture(scope="module")
-def report() -> EvaluationReport:
-    columns = {
-        "small": get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0),
-        "large": get_parser("token-overlap", chunk_size=300, chunk_overlap=30),
-    }
-    return evaluate(corpus(2), columns, plan=PLAN)
 
 
 class Tags(HTMLParser):
@@ -141,12 +130,6 @@ def test_the_plot_has_a_line_with_a_band_per_strategy_and_a_ring_around_what_is_
     assert ">100</text>" in plot
 
 
-def test_a_point_leads_where_it_is_told_to(report: EvaluationReport) -> None:
-    plot = size_curve(report, link=lambda row: f"#{row.name}&" if row.role == "size" else "")
-    links = re.findall(r'<a href="([^"]+)">', plot)
-    assert links == [f"#{row.name}&amp;" for row in report.rows if row.role == "size"]
-
-
 def test_probes_have_a_curve_that_says_what_it_was_measured_with_and_drafts_have_none(
     report: EvaluationReport,
 ) -> None:
@@ -177,19 +160,14 @@ def test_every_point_lies_within_the_picture(report: EvaluationReport) -> None:
 
 
 def test_without_sizes_there_is_no_curve_and_the_page_still_stands() -> None:
-    columns = {"small": get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0)}
-    found = evaluate(corpus(1), columns, plan=replace(PLAN, sizes=(), target=None))
-    page = html_of(found)
-    assert str(size_curve(found)) == ""
-    assert "questions about one document." in page
-
-
-def test_a_column_that_failed_is_shown_with_its_error() -> None:
     def broken(text: str) -> list[str]:
         raise RuntimeError(f"cannot split {len(text)} characters")
 
-    found = evaluate(corpus(1), {"broken": broken}, plan=replace(PLAN, sizes=()))
-    assert "cannot split" in html_of(found)
+    found = evaluate(corpus(1), {"heading": get_parser("heading"), "broken": broken}, plan=BARE)
+    page = html_of(found)
+    assert str(size_curve(found)) == ""
+    assert "cannot split" in page
+    assert "questions about one document." in page
 
 
 def cells_of(page: str) -> list[list[str]]:
@@ -239,11 +217,6 @@ def test_what_an_index_takes_is_on_the_page_and_seconds_where_they_are_known(
 
     assert small(report) == [*wanted, f"{cost['seconds']:.1f}"]
     assert small(EvaluationReport.from_dict(report.as_dict())) == [*wanted, ""]
-
-
-def test_one_kind_has_no_table(report: EvaluationReport) -> None:
-    plain = replace(report, questions=tuple({**one, "kind": ""} for one in report.questions))
-    assert "By kind" not in html_of(plain)
 
 
 def test_sizes_that_a_column_cannot_have_are_on_the_page_with_the_reason() -> None:

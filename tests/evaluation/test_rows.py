@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from llama_index.core.embeddings.mock_embed_model import MockEmbedding
-from llama_index.core.node_parser import SentenceSplitter
 from tests.evaluation.in_process import InProcess
 from tests.evaluation.labelled import corpus
 from tests.evaluation.scripted_judge import Scripted
@@ -20,11 +19,10 @@ from rag_nodes.evaluation import (
     Judging,
     Searched,
     evaluate,
-    recommend,
     rows,
 )
 from rag_nodes.evaluation.columns import REFERENCE, StoredCollection
-from rag_nodes.evaluation.measuring import Recipe, Refused, Unit
+from rag_nodes.evaluation.measuring import Recipe, Unit
 from rag_nodes.evaluation.plan import Step
 from rag_nodes.evaluation.rows import workers_for
 from rag_nodes.executors import LostUnit
@@ -33,7 +31,7 @@ from rag_nodes.models import Models
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.models.pickling import keys_in, pickled
 from rag_nodes.models.unpickling import unpickled
-from rag_nodes.parsers import SemanticNodeParser, get_parser
+from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import QueryOptions
 from rag_nodes.store import open_store
@@ -75,11 +73,13 @@ def columns() -> dict[str, object]:
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_report_of_workers_is_that_of_one_process(dataset: Dataset, workers: int) -> None:
-    given = {**columns(), "object": Letters(), "bad": Raising(), "local": lambda text: [text]}
+    stock = "llama_index.core.node_parser:SentenceSplitter(chunk_size=60,chunk_overlap=0)"
+    given = {**columns(), "object": Letters(), "bad": Raising(), "local": lambda text: [text],
+             "path": ForeignNodeParser(path=stock)}  # fmt: skip
     executor = InProcess(workers, seed=workers)
     found = evaluate(dataset, given, plan=SMALL, executor=executor)
     assert found.to_json() == evaluate(dataset, given, plan=SMALL).to_json()
-    assert {*executor.rows} == {"small", "read", "object", "bad", REFERENCE}
+    assert {*executor.rows} == {"small", "read", "object", "bad", "path", REFERENCE}
     assert executor.closed
 
 
@@ -97,21 +97,6 @@ def test_a_collection_and_a_reranked_column_are_measured_where_they_are(dataset:
         found = evaluate(dataset, given, plan=BARE, executor=executor)
         assert found.to_json() == evaluate(dataset, given, plan=BARE).to_json()
     assert {*executor.rows} == {"small", "read"}
-
-
-def test_where_nothing_can_be_sent_no_worker_is_started(dataset: Dataset) -> None:
-    executor = InProcess(2)
-    evaluate(dataset, {"local": lambda text: [text]}, plan=BARE, executor=executor)
-    assert executor.units == []
-
-
-def test_what_is_chosen_does_not_depend_on_who_is_done_first(dataset: Dataset) -> None:
-    parsers = {name: get_parser(name) for name in ("recursive", "fixed")}
-    plan = replace(SMALL, sizes=(30, 300))
-    alone = recommend(dataset, parsers, plan=plan)
-    for seed in (1, 2):
-        found = recommend(dataset, parsers, plan=plan, executor=InProcess(2 * seed, seed=seed))
-        assert found.to_json() == alone.to_json()
 
 
 def test_what_columns_read_is_judged_in_the_order_of_the_columns(dataset: Dataset) -> None:
@@ -220,14 +205,6 @@ def test_keys_are_in_no_plain_data(dataset: Dataset, monkeypatch: pytest.MonkeyP
     assert made.dataset == dataset
 
 
-def test_refused_reasons_reach_the_row_as_they_are(dataset: Dataset) -> None:
-    def refuses(_work: Callable[..., Any], _recipe: Recipe, _unit: Unit) -> Any:
-        return Refused("the store is full")
-
-    found = evaluate(dataset, columns(), plan=BARE, executor=InProcess(2, refuses))
-    assert {row.error for row in found.rows} == {"the store is full"}
-
-
 def test_the_amount_decides_where_nobody_says_how_many(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,16 +221,3 @@ def test_the_amount_decides_where_nobody_says_how_many(
     assert workers_for(dataset, 1, models) is None
     monkeypatch.setattr(rows, "LARGE", 10**9)
     assert evaluate(dataset, columns(), plan=BARE, executor="auto").rows
-
-
-def test_a_stock_splitter_goes_to_workers_by_its_path_and_as_an_object(dataset: Dataset) -> None:
-    from rag_nodes.parsers import ForeignNodeParser
-
-    path = "llama_index.core.node_parser:SentenceSplitter(chunk_size=60,chunk_overlap=0)"
-    executor = InProcess(2)
-    given = {
-        "path": ForeignNodeParser(path=path),
-        "object": SentenceSplitter(chunk_size=60, chunk_overlap=0),
-    }
-    evaluate(dataset, given, plan=BARE, executor=executor)
-    assert {*executor.rows} == {"path", "object"}

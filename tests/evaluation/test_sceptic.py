@@ -9,40 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.evaluation.labelled import TOPICS, corpus
+from tests.evaluation.labelled import BARE, PLAN, TOPICS, columns, corpus
 
 from rag_nodes.evaluation.dataset import Dataset
-from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import get_parser
 
-PLAN = EvaluationPlan(budgets=(30, 60), sizes=(20,), target=30, draws=400, ks=(1, 5))
-BARE = replace(PLAN, sizes=(), target=None)
-
-
-def columns() -> dict[str, object]:
-    return {
-        "small": get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0),
-        "large": get_parser("token-overlap", chunk_size=300, chunk_overlap=30),
-    }
-
-
-@pytest.fixture(scope="module")
-def dataset() -> Dataset:
-    return corpus(2)
-
-
-@pytest.fixture(scope="module")
-def report(dataset: Dataset) -> EvaluationReport:
-    return evaluate(dataset, columns(), plan=PLAN)
-
-
 ELSEWHERE = """
 import sys
 from pathlib import Path
-from tests.evaluation.labelled import corpus
-from tests.evaluation.test_sceptic import PLAN, columns
+from tests.evaluation.labelled import PLAN, corpus, columns
 from rag_nodes.evaluation.run import evaluate
 cache = Path(sys.argv[1]) if sys.argv[1:] else None
 sys.stdout.buffer.write(evaluate(corpus(2), columns(), plan=PLAN, cache=cache).to_json().encode())

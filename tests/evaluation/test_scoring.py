@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from rag_nodes.evaluation.dataset import Question
-from rag_nodes.evaluation.metrics import Passage, discounted_gain
+from rag_nodes.evaluation.metrics import (
+    Passage,
+    first_hit,
+    iou,
+    precision,
+    recall,
+)
 from rag_nodes.evaluation.scoring import ChunkMap, ContextRead, score
+from rag_nodes.evaluation.sizes import chunk_statistics
 from rag_nodes.text.filling import Ranked
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
@@ -102,13 +109,6 @@ def test_what_is_retrieved_twice_is_paid_twice_at_ranks_but_read_once_in_a_budge
     assert found["precision@100"] == 1.0
 
 
-def test_a_gain_is_whole_when_as_many_relevant_chunks_as_there_are_stand_first() -> None:
-    assert discounted_gain([1, 2], 2, 10) == 1.0
-    assert discounted_gain([1, 3], 2, 10) < 1.0
-    assert discounted_gain([], 2, 10) == 0.0
-    assert discounted_gain([1], 0, 10) == 0.0
-
-
 def test_gains_are_at_most_one_where_more_is_read_than_the_chunks_that_were_found() -> None:
     around = Ranked("d", Span(0, len(TEXT)), TEXT)
     chunks = ChunkMap.of(("d", span) for span in SENTENCES)
@@ -121,3 +121,49 @@ def test_a_long_chunk_that_begins_far_before_an_answer_is_found() -> None:
     chunks = ChunkMap.of([("d", Span(0, 50)), ("d", Span(1, 3)), ("d", Span(10, 12)), ("e", None)])
     assert chunks.holding(Passage("d", Span(40, 45))) == [Span(0, 50)]
     assert chunks.holding(Passage("e", Span(0, 5))) == []
+
+
+def at(start: int, end: int, document: str = "doc") -> Passage:
+    return Passage(document, Span(start, end))
+
+
+GOLD = [at(100, 200)]
+
+
+@pytest.mark.parametrize(
+    ("retrieved", "shares"),
+    [
+        ([at(100, 200)], (1.0, 1.0, 1.0)),
+        ([at(0, 400)], (1.0, 0.25, 0.25)),
+        ([at(150, 250)], (0.5, 0.5, 50 / 150)),
+        ([at(0, 50)], (0.0, 0.0, 0.0)),
+        ([at(100, 200, "other")], (0.0, 0.0, 0.0)),
+        ([], (0.0, 0.0, 0.0)),
+        ([at(100, 150), at(150, 200)], (1.0, 1.0, 1.0)),
+        ([at(100, 200), at(100, 200)], (1.0, 0.5, 0.5)),
+    ],
+)
+def test_passages_are_scored_by_characters_and_repeats_are_paid_for(
+    retrieved: list[Passage], shares: tuple[float, float, float]
+) -> None:
+    found = [measure(retrieved, GOLD) for measure in (recall, precision, iou)]
+    assert found == pytest.approx(shares)
+
+
+def test_gold_passages_that_overlap_count_once_and_without_gold_there_is_nothing_to_miss() -> None:
+    assert recall([at(0, 100)], [at(0, 60), at(40, 100)]) == 1.0
+    assert recall([at(0, 10)], []) == 1.0
+    assert iou([], []) == 1.0
+
+
+def test_the_first_hit_is_counted_from_one() -> None:
+    assert first_hit([at(0, 10), at(190, 300)], GOLD) == 2
+    assert first_hit([at(0, 100)], GOLD) is None
+
+
+def test_chunk_statistics() -> None:
+    sizes = chunk_statistics([10, 20, 60])
+    assert (sizes.chunks, sizes.tokens, sizes.smallest, sizes.largest) == (3, 90, 10, 60)
+    assert (sizes.mean, sizes.median) == (30.0, 20.0)
+    assert sizes.deviation == pytest.approx(21.6025, abs=1e-4)
+    assert chunk_statistics([]).chunks == 0

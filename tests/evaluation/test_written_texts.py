@@ -14,7 +14,7 @@ from own_models import ParrotLLM
 from tests.evaluation.in_process import InProcess
 from tests.evaluation.labelled import corpus
 
-from rag_nodes.evaluation import EvaluationPlan, Searched, evaluate, recommend
+from rag_nodes.evaluation import EvaluationPlan, Searched, evaluate
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.query import QueryOptions
@@ -80,15 +80,6 @@ def test_what_was_written_is_known_to_later_runs_with_the_same_cache(
     later = replace(BARE, budgets=(40,))
     evaluate(corpus(1), given, plan=later, models=models, cache=tmp_path, executor=InProcess(1))
     assert len(PAID) == before
-
-
-def test_a_recommendation_pays_once_for_rows_that_are_cut_alike(models: Models) -> None:
-    options = QueryOptions(mode="dense")
-    plan = replace(BARE, sizes=(30, 300), options=options)
-    parsers = {"heading": get_parser("heading", min_chunk_size=5)}
-    recommend(corpus(1), parsers, plan=plan, vectors=["summary", "context"], models=models)
-    assert PAID
-    assert max(Counter(PAID).values()) == 1
 
 
 def test_rows_for_which_an_llm_writes_that_workers_cannot_make_are_measured_here(
