@@ -121,10 +121,8 @@ def measured(
             name: Searched(StoredCollection(one, collection), options)
             for name, one in stores.items()
         }
-        plan = EvaluationPlan(
-            budgets=BUDGETS, ks=(), sizes=(), target=None, draws=100, explain=False
-        )
-        report = evaluate(dataset, columns, plan=plan, models=models, store=store)
+        plan = EvaluationPlan(budgets=BUDGETS, ks=(), sizes=(), target=None, draws=100)
+        report = evaluate(dataset, columns, plan=plan, models=models)
         for row in report.of_role("own"):
             if row.error:
                 raise SystemExit(f"{dataset.name}, {row.name}: {row.error}")

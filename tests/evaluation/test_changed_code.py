@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from llama_index.core import MockEmbedding
 
-from rag_nodes.evaluation.cache import EvaluationCache
+from rag_nodes.evaluation.cache import cached
 from rag_nodes.models import Models
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def test_vectors_of_a_model_that_was_edited_are_made_anew(tmp_path: Path) -> Non
     Edited.__name__ = Edited.__qualname__ = "Steady"
     kept: list[list[float]] = []
     for kind in (Steady, Steady, Edited):
-        with EvaluationCache(tmp_path) as cache:
-            models = cache.embedding(Models.of(embed_model=kind(embed_dim=2)))
+        with ExitStack() as opened:
+            models = cached(Models.of(embed_model=kind(embed_dim=2)), tmp_path, opened)
             kept.append(models.embedding.get_text_embedding("tea"))
     assert kept == [[3.0, 1.0], [3.0, 1.0], [1.0, 3.0]]

@@ -6,8 +6,9 @@ import hashlib
 import sqlite3
 import threading
 from collections.abc import Iterator, MutableMapping
+from contextlib import ExitStack, closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 from llama_index.core.storage.kvstore.types import MutableMappingKVStore
@@ -28,91 +29,64 @@ Vector = dict[str, list[float]]
 """As LlamaIndex keeps them: one vector under any name."""
 
 
-class EvaluationCache:
-    """A folder with what evaluations have paid for.
+def cached(models: Models, folder: Path | None, opened: ExitStack) -> Models:
+    """The same models, of which the embedding model is asked for no text twice.
 
-    Keys are hashes: no text of a document is kept, only its vectors.
+    Models that run offline are left as they are: to make a vector is faster than to keep it.
 
     Args:
-        folder: made where it is missing; None for memory, where texts are still embedded once.
+        models: of a run.
+        folder: keeps vectors, made where it is missing; None for memory. Keys are hashes: no text
+            of a document is kept.
+        opened: closes the file.
 
     Raises:
         DatasetError: the folder cannot be written.
     """
-
-    def __init__(self, folder: Path | None = None) -> None:
-        try:
-            if folder is not None:
-                folder.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(
-                folder / _FILE if folder else ":memory:", timeout=_BUSY, check_same_thread=False
-            )
-            if folder is not None:
-                self._database.execute("pragma journal_mode = wal")
-            self._database.execute(_TABLE)
-        except (OSError, sqlite3.Error) as error:
-            raise DatasetError(
-                f"the cache {folder} cannot be used ({error}); name another folder, or delete it"
-            ) from error
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> Self:
-        """The cache itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close it."""
-        self._database.close()
-
-    def embedding(self, models: Models) -> Models:
-        """The same models, of which the embedding model is asked for no text twice.
-
-        Models that run offline are left as they are: to make a vector is faster than to keep it.
-        """
-        if models.embeds_offline:
-            return models
-        code = code_of(models.embedding)
-        vectors: MutableMapping[str, Vector] = {}
-        if not code.untold:  # or the vectors are kept for this run alone
-            own = code.digest if code.is_own else ""
-            vectors = _Vectors(self, models.embedding_name + own)
-        cached = models.embedding.model_copy(
-            update={"embeddings_cache": MutableMappingKVStore(mapping_factory=lambda: vectors)}
-        )
-        return replace(models, embedding=cached)
-
-    def vector(self, key: bytes) -> bytes | None:
-        """What is kept under a key; None where nothing is."""
-        with self._lock:
-            query = "select vector from vectors where key = ?"
-            found = self._database.execute(query, (key,)).fetchone()
-        return found[0] if found else None
-
-    def write(self, statement: str, *values: bytes) -> None:
-        """Change what is kept, at once."""
-        with self._lock, self._database:
-            self._database.execute(statement, values)
+    try:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        file = folder / _FILE if folder else ":memory:"
+        opened_file = sqlite3.connect(file, timeout=_BUSY, check_same_thread=False)
+        database = opened.enter_context(closing(opened_file))
+        if folder is not None:
+            database.execute("pragma journal_mode = wal")
+        database.execute(_TABLE)
+    except (OSError, sqlite3.Error) as error:
+        raise DatasetError(
+            f"the cache {folder} cannot be used ({error}); name another folder, or delete it"
+        ) from error
+    if models.embeds_offline:
+        return models
+    code = code_of(models.embedding)
+    vectors: MutableMapping[str, Vector] = {}
+    if not code.untold:  # or the vectors are kept for this run alone
+        vectors = _Vectors(database, models.embedding_name + (code.digest if code.is_own else ""))
+    kept = MutableMappingKVStore(mapping_factory=lambda: vectors)
+    return replace(models, embedding=models.embedding.model_copy(update={"embeddings_cache": kept}))
 
 
 class _Vectors(MutableMapping[str, Vector]):
     """The vectors of one model by text, for LlamaIndex's own cache of embeddings."""
 
-    def __init__(self, cache: EvaluationCache, model: str) -> None:
-        self._cache, self._model = cache, model
+    def __init__(self, database: sqlite3.Connection, model: str) -> None:
+        self._database, self._model, self._lock = database, model, threading.Lock()
 
     def __getitem__(self, text: str) -> Vector:
-        found = self._cache.vector(self._key(text))
+        with self._lock:
+            query = "select vector from vectors where key = ?"
+            found = self._database.execute(query, (self._key(text),)).fetchone()
         if found is None:
             raise KeyError(text)
-        return {"vector": np.frombuffer(found, np.float32).tolist()}
+        return {"vector": np.frombuffer(found[0], np.float32).tolist()}
 
     def __setitem__(self, text: str, value: Vector) -> None:
         (vector,) = value.values()
         written = np.asarray(vector, np.float32).tobytes()
-        self._cache.write("insert or replace into vectors values (?, ?)", self._key(text), written)
+        self._write("insert or replace into vectors values (?, ?)", self._key(text), written)
 
     def __delitem__(self, text: str) -> None:
-        self._cache.write("delete from vectors where key = ?", self._key(text))
+        self._write("delete from vectors where key = ?", self._key(text))
 
     def __iter__(self) -> Iterator[str]:
         return iter(())  # texts are kept as hashes: they can be asked for, not listed
@@ -122,6 +96,10 @@ class _Vectors(MutableMapping[str, Vector]):
 
     def __bool__(self) -> bool:
         return True
+
+    def _write(self, statement: str, *values: bytes) -> None:
+        with self._lock, self._database:
+            self._database.execute(statement, values)
 
     def _key(self, text: str) -> bytes:
         plain = f"{self._model}\0{text}"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rag_nodes.errors import CancelledError, EngineError
-from rag_nodes.evaluation.cache import EvaluationCache
+from rag_nodes.evaluation.cache import cached
 from rag_nodes.evaluation.columns import Variant, configuration_of
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.diagnosis import diagnose
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from rag_nodes.evaluation.dataset import Question
     from rag_nodes.pipeline.build import Parse
-    from rag_nodes.store import Store
     from rag_nodes.text.filling import Ranked
 
 _DEEPEST = 2_000
@@ -79,7 +78,6 @@ class Recipe:
         journal: file in which is kept what an LLM writes; None where none does.
         judged: ids of the questions of which is kept what was read.
         parse: cuts a document in this process; None to have the parser do it.
-        store: where chunks are meanwhile; None for memory.
         told: hears the name of a row in this process, and how many questions it was asked.
     """
 
@@ -90,7 +88,6 @@ class Recipe:
     journal: Path | None = None
     judged: frozenset[str] = frozenset()
     parse: Parse | None = None
-    store: Store | None = None
     told: Callable[[str, int], None] | None = None
     opened: ExitStack | None = field(default=None, init=False, repr=False)
 
@@ -104,10 +101,9 @@ class Recipe:
         if self.opened is not None:
             return
         self.opened = opened = ExitStack()  # as long as this process, or until it is closed
-        self.kept = opened.enter_context(EvaluationCache(self.cache))
-        self.known = self.kept.embedding(self.models)
+        self.known = cached(self.models, self.cache, opened)
         self.written = TextJournal(self.journal) if self.journal else None
-        self.room = self.store or opened.enter_context(open_store())
+        self.room = opened.enter_context(open_store())
         self.vectors = QuestionVectors(size=len(self.dataset.questions), ttl_hours=1e6)
         options = self.plan.options
         self.options = replace(
@@ -168,12 +164,7 @@ def _measured(recipe: Recipe, variant: Variant) -> Measured:
             scores, main = _asked(recipe, index, question, seconds)
             if question.id in recipe.judged and variant.role == "own":
                 read[question.id] = _texts(main.ranked, plan.budget)
-            is_missed = plan.explain and scores[f"recall@{plan.budget}"] < FOUND
-            outcomes.append(
-                _missed(recipe, index, question, scores, main)
-                if is_missed
-                else Outcome(question.id, scores)
-            )
+            outcomes.append(_outcome(recipe, index, question, scores, main))
             told(variant.name, len(outcomes))
         means = {
             of_probes(size): _mean_beside(recipe, index, size) for size in recipe.dataset.beside
@@ -221,14 +212,16 @@ def _texts(ranked: Sequence[Ranked], budget: int) -> list[str]:
     ]
 
 
-def _missed(
+def _outcome(
     recipe: Recipe,
     index: Index,
     question: Question,
     scores: dict[str, float],
     main: ContextRead,
 ) -> Outcome:
-    """A question whose answer was not read whole, with the reason."""
+    """What came of a question, with the reason where its answer was not read whole."""
+    if scores[f"recall@{recipe.plan.budget}"] >= FOUND:
+        return Outcome(question.id, scores)
     options = index.options
     miss = diagnose(
         question,

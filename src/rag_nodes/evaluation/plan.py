@@ -47,7 +47,6 @@ class EvaluationPlan:
         measure: the main measure; "" for recall at the middle budget.
         draws: random swaps that intervals come from.
         seed: of the swaps.
-        explain: say why an answer was missed, for which more is searched.
         chosen_from: what a decision is made between: the "columns" at their own options, or each
             column at each of the "sizes".
     """
@@ -60,7 +59,6 @@ class EvaluationPlan:
     measure: str = ""
     draws: int = DRAWS
     seed: int = 0
-    explain: bool = True
     chosen_from: Literal["columns", "sizes"] = "columns"
 
     def __post_init__(self) -> None:

@@ -127,7 +127,6 @@ def _shared(recipe: Recipe, executor: Executor) -> Recipe | None:
         cache=folder.absolute() if folder else None,
         journal=recipe.journal.absolute() if recipe.journal else None,
         parse=None,
-        store=None,
         told=None,
     )
     try:

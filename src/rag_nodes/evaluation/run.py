@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from rag_nodes.executors import Executor
     from rag_nodes.models import Models
     from rag_nodes.pipeline.build import Parse
-    from rag_nodes.store import Store
 
 _SIZED = "recursive"
 """The preset that the one which stands is at other sizes."""
@@ -47,7 +46,6 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     plan: EvaluationPlan | None = None,
     models: Models | None = None,
     embed_model: BaseEmbedding | str | None = None,
-    store: Store | None = None,
     cache: Path | None = None,
     progress: Callable[[Step], None] | None = None,
     parse: Parse | None = None,
@@ -73,8 +71,6 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         models: embeds texts and questions; None for `embed_model`.
         embed_model: any embedding model of LlamaIndex; None for that of LlamaIndex's `Settings`
             where it was set, else offline.
-        store: where chunks are while they are measured in this process; None for memory.
-            Collections are removed.
         cache: folder that keeps what a paid model made, so that a run that was ended pays for
             nothing again; None to keep nothing.
         progress: hears of every step.
@@ -110,7 +106,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         folder, journal = opened.enter_context(kept_in(cache, chosen, executor, vectors))
         if executor:
             opened.callback(executor.close)
-        recipe = Recipe(dataset, plan, chosen, folder, journal, parse=parse, store=store)
+        recipe = Recipe(dataset, plan, chosen, folder, journal, parse=parse)
         opened.callback(recipe.close)
         recipe.prepare()
         stage = None
