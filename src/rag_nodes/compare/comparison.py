@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from rag_nodes.columns import Placing
@@ -12,7 +13,6 @@ from rag_nodes.compare.sizing import documents_in
 from rag_nodes.compare.streaming import ComparisonStream
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
 from rag_nodes.query.preparing import check_question
-from rag_nodes.readers import Limits, read_all
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rag_nodes.ledger import Ledger
     from rag_nodes.pipeline import Progress
     from rag_nodes.pipeline.build import Parse
+    from rag_nodes.readers import Limits
     from rag_nodes.store import Store
 
 
@@ -108,28 +109,8 @@ class Comparison(ColumnEngines):
         found.
         """
         wanted = list(paths)
-        if self.found:
-            read = read_all(wanted, limits=limits or Limits())
-            self.placing = Placing(one.document for one in read if one.document)
-        if not self.parsers:
-            return self._nothing_ingested()
-        if self.sizing:
-            files = documents_in(wanted, limits)
-            self.parsers = self.sizing.find(self.parsers, files, progress=progress)
-        return self._remember(
-            ingest(
-                wanted,
-                self.parsers,
-                self.store,
-                models=self.models,
-                transformations=self.transformations,
-                corpus=self.corpus,
-                limits=limits,
-                progress=progress,
-                prices=self.options.prices,
-                ledger=ledger,
-            )
-        )
+        run = partial(ingest, wanted, limits=limits, ledger=ledger)
+        return self._ingested(run, lambda: documents_in(wanted, limits), progress)
 
     def ingest_documents(
         self,
@@ -140,25 +121,36 @@ class Comparison(ColumnEngines):
     ) -> IngestReport:
         """Cut, embed and store documents that are already read; see `ingest_documents`."""
         wanted = list(documents) if self.found or self.sizing else documents
+        run = partial(ingest_documents, wanted, parse=parse)
+        return self._ingested(run, lambda: wanted, progress, parse)
+
+    def _ingested(
+        self,
+        run: Callable[..., IngestReport],
+        documents: Callable[[], Iterable[Document]],
+        progress: Callable[[Progress], None] | None,
+        cut: Parse | None = None,
+    ) -> IngestReport:
         if self.found:
-            self.placing = Placing(wanted)
+            self.placing = Placing(documents())
         if not self.parsers:
-            return self._nothing_ingested()
+            return IngestReport((), (), 0.0, self.models.describe(), self.corpus)
         if self.sizing:
-            self.parsers = self.sizing.find(self.parsers, wanted, cut=parse, progress=progress)
-        return self._remember(
-            ingest_documents(
-                wanted,
-                self.parsers,
-                self.store,
-                models=self.models,
-                transformations=self.transformations,
-                corpus=self.corpus,
-                progress=progress,
-                prices=self.options.prices,
-                parse=parse,
-            )
+            self.parsers = self.sizing.find(self.parsers, documents(), cut=cut, progress=progress)
+        report = run(
+            self.parsers,
+            self.store,
+            models=self.models,
+            transformations=self.transformations,
+            corpus=self.corpus,
+            progress=progress,
+            prices=self.options.prices,
         )
+        if self.sizing:
+            report = replace(report, columns=tuple(map(self.sizing.remark, report.columns)))
+        self.files = report.files
+        self.statistics = {outcome.parser: outcome for outcome in report.columns}
+        return report
 
     async def aingest(self, paths: Iterable[str | Path], **options: Any) -> IngestReport:
         """Like `ingest`, on a thread, so that the event loop stays free."""
@@ -211,14 +203,3 @@ class Comparison(ColumnEngines):
         """
         check_question(question)
         return ComparisonStream(self, question, document_ids)
-
-    def _nothing_ingested(self) -> IngestReport:
-        """Every column finds as it stands."""
-        return IngestReport((), (), 0.0, self.models.describe(), self.corpus)
-
-    def _remember(self, report: IngestReport) -> IngestReport:
-        if self.sizing:
-            report = replace(report, columns=tuple(map(self.sizing.remark, report.columns)))
-        self.files = report.files
-        self.statistics = {outcome.parser: outcome for outcome in report.columns}
-        return report
