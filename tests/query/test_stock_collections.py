@@ -91,7 +91,7 @@ def test_what_nobody_noted_is_not_cited(stock: Store, offline: Models) -> None:
 def test_a_hybrid_search_of_it_is_dense_and_says_so_once(
     stock: Store, offline: Models, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING, logger="rag_nodes.store.queries"):
+    with caplog.at_level(logging.WARNING, logger="rag_nodes.store.store"):
         whole = engine(stock, offline, granularity="chunks")
         assert whole.retriever.mode == "hybrid"
         hybrid = [whole.answer(QUESTION) for _ in range(2)][-1]

@@ -21,7 +21,6 @@ from rag_nodes.query.reading import passage_of
 from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.query.sentences import Sentences
 from rag_nodes.store import Store, parser_collection
-from rag_nodes.store.queries import best_of, nodes_in
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.transforms import vector_steps
 
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.measuring import Recipe
     from rag_nodes.query import QueryOptions
     from rag_nodes.store import Hit
-    from rag_nodes.store.queries import Query
     from rag_nodes.text.filling import Ranked
 
 _CORPUS = "evaluation"
@@ -81,16 +79,11 @@ class _ReadOnce(Store):
         super().__init__(store.engine)
         self._nodes: dict[str, TextNode] = {}
 
-    def find(self, collection: str, query: Query) -> list[Hit]:
-        """As `Store.find`."""
-
-        def read(ids: Sequence[str]) -> dict[str, TextNode]:
-            missing = [one for one in ids if one not in self._nodes]
-            if missing:
-                self._nodes |= nodes_in(self.engine, collection, missing)
-            return {one: self._nodes[one] for one in ids if one in self._nodes}
-
-        return best_of(self.engine, collection, query, self._told, read)
+    def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
+        """As `Store.fetch`."""
+        if missing := [one for one in node_ids if one not in self._nodes]:
+            self._nodes |= super().fetch(collection, missing)
+        return {one: self._nodes[one] for one in node_ids if one in self._nodes}
 
 
 class Index:

@@ -23,6 +23,7 @@ from rag_nodes.query.sentences import Sentences
 from rag_nodes.query.tracing import connect, dispatcher, retrieving
 from rag_nodes.store import parser_collection
 from rag_nodes.store.filters import Filter
+from rag_nodes.store.queries import Query
 
 _ENOUGH = 2
 """Times the budget that the chunks hold from which sentences are chosen, if there are as many."""
@@ -176,18 +177,10 @@ class RagNodesRetriever(BaseRetriever):
     def _search(self, question: str, vector: Sequence[float] | None, limit: int) -> list[Hit]:
         """So many chunks, or more where they are so small that there is little to choose from."""
         options = self.options
+        scope = (options.filter or Filter()).within(self.document_ids)
+        how = self.mode, scope, options.fusion, options.vector
         while True:
-            found = self.store.search(
-                self.collection,
-                vector=vector,
-                text=question,
-                limit=limit,
-                mode=self.mode,
-                document_ids=self.document_ids,
-                filter=options.filter,
-                fusion=options.fusion,
-                using=options.vector,
-            )
+            found = self.store.find(self.collection, Query(vector, question, limit, *how))
             if len(found) < limit or options.rerank or not self._is_little(found):
                 return found
             limit *= _DEEPER

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from numbers import Real
 from operator import itemgetter
@@ -11,23 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rag_nodes.errors import (
     ConfigurationError,
-    DimensionError,
-    StoreError,
-    StoreUnreachableError,
-    VectorMissingError,
 )
-from rag_nodes.metadata import FILE_NAME, SOURCE, USUAL, VECTORS, check_vector
-from rag_nodes.store.catalogue import BOOKKEEPING, StoredNode, missing
-from rag_nodes.store.engine import named
-from rag_nodes.store.filters import DOCUMENT_ID, Filter, Where, all_of
+from rag_nodes.metadata import FILE_NAME, SOURCE, USUAL, check_vector
+from rag_nodes.store.filters import Filter, Where, all_of
 from rag_nodes.store.fusion import FUSIONS, Fusion, fuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from llama_index.core.schema import BaseNode, TextNode
+    from llama_index.core.schema import TextNode
 
-    from rag_nodes.store.engine import Engine, EngineCollection, Point
     from rag_nodes.store.fusion import Scores
 
     Nodes = Callable[[Sequence[str]], dict[str, TextNode]]
@@ -237,133 +229,3 @@ def _place_of(node: TextNode) -> tuple[str, str, int, str]:
     """Where a node stands among all documents, wherever their folder is."""
     file, source = (str(node.metadata.get(key, "")) for key in (FILE_NAME, SOURCE))
     return file, source, node.start_char_idx or 0, node.node_id
-
-
-logger = logging.getLogger(__name__)
-_PAGE = 1000
-"""Points read or deleted together."""
-
-
-def best_of(
-    engine: Engine, collection: str, query: Query, told: set[str], nodes: Nodes | None = None
-) -> list[Hit]:
-    """The best chunks for a question; errors are those of `Store.search`.
-
-    `told` are collections without BM25 vectors of ours of which the log says so already; `nodes`
-    reads chunks in place of `nodes_in`.
-    """
-    read = nodes or (lambda ids: nodes_in(engine, collection, ids))
-    try:
-        return _best(engine, collection, query, told, read, remembered=True)
-    except StoreUnreachableError:
-        raise
-    except (StoreError, DimensionError):
-        # Others may have dropped the collection and made another of that name.
-        return _best(engine, collection, query, told, read, remembered=False)
-
-
-def _best(
-    engine: Engine, collection: str, query: Query, told: set[str], read: Nodes, *, remembered: bool
-) -> list[Hit]:
-    with engine.step(collection):
-        there = there_in(engine, collection, remembered=remembered)
-        if there.layout.sparse is None:
-            query = _by_meaning(engine.place(collection), query, told)
-        used = there.layout.using(query.using)
-        if used is None:
-            raise _missing_vector(engine, collection, query.using)
-        length = len(query.vector or ())
-        if query.mode != "sparse" and length != used.size:
-            raise DimensionError(
-                f"{engine.place(collection)} holds vectors of length {used.size}, the question's "
-                f"has {length}; ask with the embedding model it was ingested with"
-            )
-        scores = there.scores(query)
-        further = query.using != USUAL and scores.dense == {}
-        if further and query.using not in names_in(engine, collection):
-            raise _missing_vector(engine, collection, query.using)
-        return best_hits(query, scores, read)
-
-
-def there_in(engine: Engine, collection: str, *, remembered: bool = True) -> EngineCollection:
-    """A collection that has to exist."""
-    found = engine.collection(collection, remembered=remembered)
-    if found is None:
-        raise missing(engine.location, collection)
-    return found
-
-
-def names_in(engine: Engine, collection: str) -> tuple[str, ...]:
-    """Which embeddings chunks of a collection have, see `Store.vector_names`."""
-    found = engine.collection(collection)
-    if found is None:
-        return ()
-    # A collection may have a place for what none of its chunks has.
-    further = (name for name in VECTORS if name != USUAL and named(name) in found.layout.named)
-    return (USUAL, *(name for name in further if found.count(named(name))))
-
-
-def documents_in(engine: Engine, collection: str, of: Filter) -> dict[str, dict[str, StoredNode]]:
-    """What is stored of documents, see `Store.documents`."""
-    from rag_nodes.store.payload import VERSION, check_version
-
-    listed: dict[str, dict[str, StoredNode]] = {}
-    found, keys = engine.collection(collection), (DOCUMENT_ID, VERSION, *BOOKKEEPING)
-    for node_id, payload, *_ in found.select(of.where(), keys) if found else ():
-        check_version(payload, engine.place(collection))
-        listed.setdefault(str(payload.get(DOCUMENT_ID)), {})[node_id] = StoredNode.of(payload)
-    return listed
-
-
-def nodes_in(engine: Engine, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
-    """The stored nodes with these ids."""
-    from llama_index.core.schema import TextNode
-
-    points = there_in(engine, collection).read(node_ids)
-    nodes = {point.node_id: node_of(engine, collection, point) for point in points}
-    return {one: node for one, node in nodes.items() if isinstance(node, TextNode)}
-
-
-def node_of(engine: Engine, collection: str, point: Point) -> BaseNode:
-    """The node of a point."""
-    from rag_nodes.store.payload import node_in
-
-    return node_in(point.payload, point.node_id, engine.place(collection))
-
-
-def pages(node_ids: Sequence[str]) -> Iterable[list[str]]:
-    """Ids as many at a time as are read or deleted by one request."""
-    for first in range(0, len(node_ids), _PAGE):
-        yield list(node_ids[first : first + _PAGE])
-
-
-def _missing_vector(engine: Engine, collection: str, name: str) -> VectorMissingError:
-    there = ", ".join(names_in(engine, collection)) or "none"
-    return VectorMissingError(
-        f"{engine.place(collection)} has no vectors {name!r}; it has: {there}. Ask by one of "
-        f"these, or ingest the documents again with --vector {name}"
-    )
-
-
-def _by_meaning(where: str, query: Query, told: set[str]) -> Query:
-    """A query of a collection without BM25 vectors; said once where another mode was asked."""
-    said = f"{where} has no BM25 vectors of ours"
-    if query.mode == "sparse":
-        raise ConfigurationError(
-            f"{said}, so it cannot be searched by words; ask with mode 'dense', or ingest the "
-            "documents into a collection of ours"
-        )
-    if query.mode == "hybrid" and where not in told:
-        told.add(where)
-        logger.warning("%s; it is searched by meaning only, as with mode 'dense'", said)
-    return replace(query, mode="dense")
-
-
-def check_words(engine: Engine, found: EngineCollection, name: str) -> None:
-    """Refuse to write to a collection whose words are not indexed as they are now."""
-    if found.layout.sparse is None:
-        raise ConfigurationError(
-            f"{engine.place(name)} is searched by meaning alone, since its words were indexed in "
-            f"another way when it was made; `rag-nodes clear --parser {name} --yes` deletes it, "
-            "then ingest its documents anew"
-        )

@@ -2,47 +2,44 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rag_nodes.errors import (
     ConfigurationError,
+    DimensionError,
     StoreError,
     StoreUnreachableError,
+    VectorMissingError,
 )
-from rag_nodes.metadata import USUAL
+from rag_nodes.metadata import USUAL, VECTORS
 from rag_nodes.store.catalogue import (
+    BOOKKEEPING,
     CollectionInfo,
     StoredNode,
     described,
     missing,
 )
 from rag_nodes.store.engine import DENSE, Layout, Point, agreed_length, named
-from rag_nodes.store.filters import Filter
-from rag_nodes.store.queries import (
-    Query,
-    best_of,
-    check_words,
-    documents_in,
-    names_in,
-    node_of,
-    nodes_in,
-    pages,
-    there_in,
-)
+from rag_nodes.store.filters import DOCUMENT_ID, Filter
+from rag_nodes.store.queries import Query, best_hits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llama_index.core.schema import BaseNode, TextNode
 
     from rag_nodes.store.engine import Engine, EngineCollection
-    from rag_nodes.store.fusion import Fusion
-    from rag_nodes.store.queries import Hit, SearchMode
+    from rag_nodes.store.filters import Where
+    from rag_nodes.store.queries import Hit
     from rag_nodes.store.vector_store import RagNodesVectorStore
 
+logger = logging.getLogger(__name__)
+_PAGE = 1000
+"""Points read or deleted together."""
 _ALIAS = re.compile(r"[\w.-]{1,100}", re.ASCII)
 
 
@@ -128,12 +125,12 @@ class Store:
                     "another name for ours"
                 )
             if found:
-                check_words(self.engine, found, collection)
+                self._check_words(found, collection)
             known = found.layout.size if found else None
             length = agreed_length(points, known, self.engine.place(collection))
             if not found:
                 self.engine.create(collection, Layout(length, named=further))
-            there = found or there_in(self.engine, collection)
+            there = found or self._there(collection)
             for name in further.keys() - there.layout.named.keys():
                 there.add_vector(name, further[name])
             there.write(points)
@@ -150,9 +147,9 @@ class Store:
         Raises:
             CollectionMissingError: nothing was ever stored under this name.
         """
-        for page in pages(node_ids):
+        for page in _pages(node_ids):
             with self.engine.step(collection):
-                there_in(self.engine, collection).delete(page)
+                self._there(collection).delete(page)
 
     def drop(self, collection: str) -> None:
         """Delete a collection with everything in it; its aliases go with it.
@@ -244,19 +241,58 @@ class Store:
 
     def stored(self, collection: str, document_id: str) -> dict[str, StoredNode]:
         """The stored nodes of a document by id; empty while the collection does not exist."""
-        with self.engine.step(collection):
-            scope = Filter(document_ids=[document_id])
-            return documents_in(self.engine, collection, scope).get(document_id, {})
+        return self._documents(collection, Filter(document_ids=[document_id])).get(document_id, {})
 
     def documents(self, collection: str) -> dict[str, dict[str, StoredNode]]:
         """All stored nodes of a collection, by document and by id."""
-        with self.engine.step(collection):
-            return documents_in(self.engine, collection, Filter())
+        return self._documents(collection, Filter())
+
+    def _documents(self, collection: str, of: Filter) -> dict[str, dict[str, StoredNode]]:
+        from rag_nodes.store.payload import VERSION, check_version
+
+        listed: dict[str, dict[str, StoredNode]] = {}
+        keys = (DOCUMENT_ID, VERSION, *BOOKKEEPING)
+        with self._step(collection) as found:
+            for point in found.select(of.where(), keys) if found else ():
+                check_version(point.payload, self.engine.place(collection))
+                nodes = listed.setdefault(str(point.payload.get(DOCUMENT_ID)), {})
+                nodes[point.node_id] = StoredNode.of(point.payload)
+        return listed
+
+    def select(
+        self,
+        collection: str,
+        where: Where | None,
+        keys: Sequence[str] | None,
+        *,
+        vectors: bool = False,
+    ) -> list[Point]:
+        """All points that are meant; none while the collection does not exist.
+
+        Args:
+            collection: its name.
+            where: which points; None for all.
+            keys: of the payload that are read; None for all.
+            vectors: read embeddings too.
+        """
+        with self._step(collection) as found:
+            return list(found.select(where, keys, vectors=vectors)) if found else []
 
     def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
         """The stored nodes with these ids, without embeddings; unknown ids are left out."""
+        from llama_index.core.schema import TextNode
+
+        if not node_ids:
+            return {}
         with self.engine.step(collection):
-            return nodes_in(self.engine, collection, node_ids) if node_ids else {}
+            points = self._there(collection).read(node_ids)
+        nodes = {point.node_id: self._node(collection, point) for point in points}
+        return {one: node for one, node in nodes.items() if isinstance(node, TextNode)}
+
+    def _node(self, collection: str, point: Point) -> BaseNode:
+        from rag_nodes.store.payload import node_in
+
+        return node_in(point.payload, point.node_id, self.engine.place(collection))
 
     def vectors(
         self, collection: str, node_ids: Sequence[str], using: str = USUAL
@@ -268,13 +304,14 @@ class Store:
         from rag_nodes.transforms.further import further_text
 
         found: dict[str, tuple[str, list[float]]] = {}
-        for page in pages(node_ids):
+        for page in _pages(node_ids):
             with self.engine.step(collection):
-                for point in there_in(self.engine, collection).read(page, vectors=True):
-                    vector = point.vector if using == USUAL else point.named.get(named(using))
-                    text = further_text(node_of(self.engine, collection, point), using)
-                    if vector is not None and text is not None:
-                        found[point.node_id] = text, list(vector)
+                points = self._there(collection).read(page, vectors=True)
+            for point in points:
+                vector = point.vector if using == USUAL else point.named.get(named(using))
+                text = further_text(self._node(collection, point), using)
+                if vector is not None and text is not None:
+                    found[point.node_id] = text, list(vector)
         return found
 
     def vector_names(self, collection: str) -> tuple[str, ...]:
@@ -283,8 +320,11 @@ class Store:
         Empty while the collection does not exist. One that chunks were to have and that none got is
         not among them.
         """
-        with self.engine.step(collection):
-            return names_in(self.engine, collection)
+        with self._step(collection) as found:
+            if found is None:
+                return ()
+            known = (one for one in VECTORS if one != USUAL and named(one) in found.layout.named)
+            return (USUAL, *(name for name in known if found.count(named(name))))
 
     def has_words(self, collection: str) -> bool:
         """Whether its words are indexed as they are now; True while it does not exist."""
@@ -298,51 +338,97 @@ class Store:
         Raises:
             ConfigurationError: there is such a collection: what is written would have no words.
         """
-        with self.engine.step(collection):
-            if there := self.engine.collection(collection):
-                check_words(self.engine, there, collection)
+        with self._step(collection) as found:
+            if found:
+                self._check_words(found, collection)
 
-    def search(  # noqa: PLR0913 -- what can be asked, by name
+    def _check_words(self, found: EngineCollection, name: str) -> None:
+        if found.layout.sparse is None:
+            raise ConfigurationError(
+                f"{self.engine.place(name)} is searched by meaning alone, since its words were "
+                f"indexed in another way when it was made; `rag-nodes clear --parser {name} --yes` "
+                "deletes it, then ingest its documents anew"
+            )
+
+    def search(
         self,
         collection: str,
         *,
         vector: Sequence[float] | None,
         text: str | None,
         limit: int,
-        mode: SearchMode = "hybrid",
-        document_ids: Sequence[str] | None = None,
-        filter: Filter | None = None,  # noqa: A002 -- the word every vector store uses
-        fusion: Fusion = "score",
-        using: str = USUAL,
+        **how: Any,
     ) -> list[Hit]:
-        """The best chunks for a question, each with its cosine similarity and BM25 score.
+        """The best chunks for a question: `find`, with the fields of a `Query` by name."""
+        return self.find(collection, Query(vector, text, limit, **how))
 
-        Args:
-            collection: where to search.
-            vector: embedding of the question; needed unless the mode is "sparse".
-            text: the question; needed unless the mode is "dense".
-            limit: how many at most.
-            mode: "hybrid" joins both rankings.
-            document_ids: search only these documents; None for all.
-            filter: search only chunks that pass it; None for all.
-            fusion: how both rankings are joined, see `rag_nodes.store.fusion`.
-            using: name of the embedding that is compared; `vector` is of the same model.
+    def find(self, collection: str, query: Query) -> list[Hit]:
+        """The best chunks for a question, each with its cosine similarity and BM25 score.
 
         Raises:
             CollectionMissingError: nothing was ingested under this name.
-            ConfigurationError: the mode needs a vector or text that was not given.
             DimensionError: the vector's length is not that of the collection.
             VectorMissingError: no chunk has an embedding of that name.
         """
-        scope = (filter or Filter()).within(document_ids)
-        return self.find(collection, Query(vector, text, limit, mode, scope, fusion, using))
+        try:
+            return self._best(collection, query, remembered=True)
+        except StoreUnreachableError:
+            raise
+        except (StoreError, DimensionError):
+            # Others may have dropped the collection and made another of that name.
+            return self._best(collection, query, remembered=False)
 
-    def find(self, collection: str, query: Query) -> list[Hit]:
-        """The best chunks for a question, as `search` returns them."""
-        return best_of(self.engine, collection, query, self._told)
+    def _best(self, collection: str, query: Query, *, remembered: bool) -> list[Hit]:
+        place = self.engine.place(collection)
+        with self.engine.step(collection):
+            there = self._there(collection, remembered=remembered)
+            if there.layout.sparse is None:
+                query = self._by_meaning(place, query)
+            used, length = there.layout.using(query.using), len(query.vector or ())
+            if used and query.mode != "sparse" and length != used.size:
+                raise DimensionError(
+                    f"{place} holds vectors of length {used.size}, the question's has {length}; "
+                    "ask with the embedding model it was ingested with"
+                )
+            scores = there.scores(query) if used else None
+            if not scores or (query.using != USUAL and scores.dense == {}):
+                names = self.vector_names(collection)
+                if not scores or query.using not in names:
+                    raise VectorMissingError(
+                        f"{place} has no vectors {query.using!r}; it has: "
+                        f"{', '.join(names) or 'none'}. Ask by one of these, or ingest the "
+                        f"documents again with --vector {query.using}"
+                    )
+            return best_hits(query, scores, lambda ids: self.fetch(collection, ids))
+
+    def _by_meaning(self, place: str, query: Query) -> Query:
+        """A query of a collection without BM25 vectors; said once where another mode was asked."""
+        said = f"{place} has no BM25 vectors of ours"
+        if query.mode == "sparse":
+            raise ConfigurationError(
+                f"{said}, so it cannot be searched by words; ask with mode 'dense', or ingest the "
+                "documents into a collection of ours"
+            )
+        if query.mode == "hybrid" and place not in self._told:
+            self._told.add(place)
+            logger.warning("%s; it is searched by meaning only, as with mode 'dense'", said)
+        return replace(query, mode="dense")
+
+    def _there(self, collection: str, *, remembered: bool = True) -> EngineCollection:
+        """A collection that has to exist."""
+        found = self.engine.collection(collection, remembered=remembered)
+        if found is None:
+            raise missing(self.location, collection)
+        return found
 
     @contextmanager
     def _step(self, collection: str) -> Iterator[EngineCollection | None]:
         """A step with a collection; None while it does not exist."""
         with self.engine.step(collection):
             yield self.engine.collection(collection)
+
+
+def _pages(node_ids: Sequence[str]) -> Iterable[list[str]]:
+    """Ids as many at a time as are read or deleted by one request."""
+    for first in range(0, len(node_ids), _PAGE):
+        yield list(node_ids[first : first + _PAGE])

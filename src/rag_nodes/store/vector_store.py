@@ -251,10 +251,8 @@ class RagNodesVectorStore(BasePydanticVectorStore):
         *,
         keys: Sequence[str] | None,
     ) -> list[Point]:
-        with self._store.engine.step(self.collection):
-            found = self._store.engine.collection(self.collection)
-            where = all_of(where_of(filters), None if node_ids is None else OneOf(node_ids))
-            return list(found.select(where, keys, vectors=keys is None)) if found else []
+        where = all_of(where_of(filters), None if node_ids is None else OneOf(node_ids))
+        return self._store.select(self.collection, where, keys, vectors=keys is None)
 
     def _diverse(self, query: VectorStoreQuery, hits: Sequence[Hit]) -> list[Hit]:
         """Those that LlamaIndex chooses by maximal marginal relevance."""

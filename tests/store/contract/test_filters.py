@@ -55,8 +55,8 @@ def test_a_filter_lets_exactly_its_chunks_pass_in_every_mode(
 
 
 def test_documents_given_twice_must_agree(filled: Store, collection: str) -> None:
-    wanted = Filter(document_ids=("manual", "annex"))
-    assert found(filled, collection, wanted, document_ids=["annex", "other"]) == {"four"}
+    wanted = Filter(document_ids=("manual", "annex")).within(["annex", "other"])
+    assert found(filled, collection, wanted) == {"four"}
 
 
 def test_every_fusion_finds_the_same_chunks(filled: Store, collection: str) -> None:

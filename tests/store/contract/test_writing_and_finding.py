@@ -100,21 +100,6 @@ def test_a_question_without_words_still_finds_by_meaning(
     assert store.search(collection, vector=None, text="?!", limit=1, mode="sparse") == []
 
 
-def test_search_can_be_limited_to_documents(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
-) -> None:
-    fill(store, collection, make_node("a", X, document="one"), make_node("b", X, document="two"))
-
-    def found(*documents: str) -> set[str]:
-        hits = store.search(collection, vector=X, text="a b", limit=9, document_ids=documents)
-        return {hit.node.text for hit in hits}
-
-    assert found("two") == {"b"}
-    assert found("one", "two") == {"a", "b"}
-    assert found("three") == set()
-    assert found() == set()
-
-
 def test_the_store_knows_what_it_holds_of_each_document(
     store: Store, collection: str, make_node: Callable[..., TextNode]
 ) -> None:
