@@ -117,24 +117,24 @@ def certificate(tmp_path: Path) -> Callable[[str], Path]:
 
 
 @pytest.fixture(scope="session")
-def shared_url() -> Iterator[str]:
+def shared_store() -> Iterator[Store]:
     """A Qdrant server for the whole session: a double, or the real one of `RAG_NODES_QDRANT_URL`.
 
     A real one has to be empty.
     """
     with ExitStack() as stack:
-        yield REAL_SERVER or stack.enter_context(_server.serve()).url
+        url = REAL_SERVER or stack.enter_context(_server.serve()).url
+        yield stack.enter_context(open_store(url))
 
 
 @pytest.fixture
-def server_url(shared_url: str) -> Iterator[str]:
+def server_url(shared_store: Store) -> Iterator[str]:
     """That server; the collections that came to be during a test are dropped after it."""
-    with open_store(shared_url) as store:
-        there = store.engine.names()
-        assert not there, f"{shared_url} is not empty: {', '.join(there)}"
-        yield shared_url
-        for name in store.engine.names():
-            store.drop(name)
+    there = shared_store.engine.names()
+    assert not there, f"{shared_store.location} is not empty: {', '.join(there)}"
+    yield shared_store.location
+    for name in shared_store.engine.names():
+        shared_store.drop(name)
 
 
 def _certificate(file: Path) -> Path:

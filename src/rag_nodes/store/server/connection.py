@@ -11,12 +11,13 @@ import math
 import random
 import warnings
 from contextlib import closing, contextmanager
+from functools import cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from grpc import RpcError, StatusCode
-from httpx import ConnectError, TimeoutException
+from httpx import ConnectError, TimeoutException, create_ssl_context
 from pydantic import ValidationError
 from qdrant_client import QdrantClient
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
@@ -34,6 +35,7 @@ from rag_nodes.store.catalogue import missing, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from ssl import SSLContext
 
     from httpx import Request, Response
 
@@ -82,9 +84,7 @@ def connected(url: str, api_key: str | None, options: ServerOptions) -> QdrantCl
         "prefer_grpc": options.grpc,
         "grpc_port": options.grpc_port,
     }
-    certificates = options.certificates()
-    if certificates is not None:
-        given["verify"] = certificates
+    given["verify"] = options.certificates() or _usual_certificates()
     # `_check_key` has said what is to be said about it.
     warnings.filterwarnings("ignore", message="Api key is used with an insecure connection")
     with translated(url):
@@ -98,6 +98,12 @@ def connected(url: str, api_key: str | None, options: ServerOptions) -> QdrantCl
         # A request that was slow would be slow again; a server that was there restarts.
         client.http.client.add_middleware(_retrying(options.retries, TimeoutException))
     return client
+
+
+@cache
+def _usual_certificates() -> SSLContext:
+    """What everybody trusts: reading it takes longer than a request, so it is read once."""
+    return create_ssl_context()
 
 
 def _check_key(url: str, api_key: str | None, options: ServerOptions) -> None:
