@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -28,7 +29,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
     fake = FakeTime()
     monkeypatch.setattr(pacing, "time", fake)
     monkeypatch.setattr(pacing, "pause", fake.sleep)
-    monkeypatch.setattr(pacing.asyncio, "sleep", fake.async_sleep)
+    monkeypatch.setattr(pacing, "asyncio", SimpleNamespace(sleep=fake.async_sleep))
     return fake
 
 
