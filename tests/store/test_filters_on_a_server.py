@@ -3,62 +3,19 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from httpx import Headers
 from qdrant_client import QdrantClient
 from qdrant_client.http.exceptions import UnexpectedResponse
-from qdrant_client.http.models import MatchText
 from stored_nodes import fill, found
 
 from rag_nodes.store import open_store
 from rag_nodes.store.filters import INDEXES, Filter
-from rag_nodes.store.server.models import TERMS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from qdrant_client.http.models import FieldCondition
     from stored_nodes import MakeNode
-
-
-EVERYTHING: dict[str, Any] = {
-    "file_name": "a.pdf",
-    "pages": (1, 2),
-    "heading": "pump",
-    "heading_path": tuple("123456"),
-    "document_ids": ("one",),
-    "source": "https://example.org/a",
-}
-"""A value for every field of a filter."""
-
-
-def test_a_filter_without_conditions_is_none() -> None:
-    assert TERMS.condition(Filter().where()) is None
-
-
-def test_every_key_that_a_filter_names_has_an_index_of_the_right_kind() -> None:
-    assert set(EVERYTHING) == {field.name for field in fields(Filter)}, "a field without a value"
-    for name, value in EVERYTHING.items():
-        for condition in conditions_in(TERMS.condition(Filter(**{name: value}).where())):
-            assert INDEXES.get(condition.key) == kind_for(condition), condition.key
-
-
-def conditions_in(asked: Any) -> Iterator[FieldCondition]:
-    parts = [*(getattr(asked, "must", None) or ()), *(getattr(asked, "should", None) or ())]
-    if not parts:
-        yield asked
-    for part in parts:
-        yield from conditions_in(part)
-
-
-def kind_for(condition: FieldCondition) -> str:
-    """What Qdrant's strict mode demands for it."""
-    if condition.range is not None:
-        return "integer"
-    return "text" if isinstance(condition.match, MatchText) else "keyword"
 
 
 @pytest.fixture

@@ -171,6 +171,14 @@ def test_what_the_system_refuses_is_not_taken_for_damage(
         assert "check permissions" in info.trouble
 
 
+def test_a_closed_store_says_so(collection: str, tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.close()
+    store.close()
+    with pytest.raises(StoreError, match="closed"):
+        store.count(collection)
+
+
 def test_a_file_is_no_storage_folder(tmp_path: Path) -> None:
     file = tmp_path / "file.txt"
     file.write_text("text")

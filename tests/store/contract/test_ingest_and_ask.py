@@ -8,7 +8,7 @@ from llama_index.core import Document
 
 from rag_nodes import Comparison, get_parser
 from rag_nodes.models import choose_models
-from rag_nodes.pipeline import ingest, ingest_documents
+from rag_nodes.pipeline import ingest
 from rag_nodes.query import Filter, QueryOptions, ask
 from rag_nodes.settings import Settings
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rag_nodes.store import Store
 
 DRY = "# Pump\n\nThe pump starts when the soil is dry.\n\n# Tank\n\nThe tank holds 90 litres.\n"
-WET = DRY.replace("dry", "wet")
 QUESTION = "When does the pump start?"
 PARSERS = {
     "heading": get_parser("heading", chunk_size=20, min_chunk_size=1),
@@ -52,26 +51,6 @@ def test_files_are_ingested_once_and_their_answer_is_cited(store: Store, tmp_pat
     assert {info.name for info in store.collections()} == {
         column.collection for column in first.columns
     }
-
-
-def test_a_changed_document_replaces_its_chunks(store: Store) -> None:
-    ingest_documents([document(DRY)], PARSERS, store)
-    report = ingest_documents([document(WET)], PARSERS, store)
-    for column in report.columns:
-        assert column.deleted > 0
-        stored = store.fetch(column.collection, list(store.stored(column.collection, "garden")))
-        texts = "".join(node.text for node in stored.values())
-        assert "wet" in texts
-        assert "dry" not in texts
-
-
-def test_metadata_that_changes_alone_is_stored(store: Store) -> None:
-    ingest_documents([document(DRY)], PARSERS, store)
-    renamed = document(DRY)
-    renamed.metadata["file_name"] = "yard.md"
-    for column in ingest_documents([renamed], PARSERS, store).columns:
-        stored = store.fetch(column.collection, list(store.stored(column.collection, "garden")))
-        assert {node.metadata["file_name"] for node in stored.values()} == {"yard.md"}
 
 
 def test_strategies_are_compared_and_filtered(store: Store) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex
@@ -22,14 +22,10 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQueryMode,
 )
 from qdrant_client import QdrantClient
-from stored_nodes import family
 
 from rag_nodes.models import get_embedding
 from rag_nodes.parsers import get_parser
 from rag_nodes.store.vector_store import RagNodesVectorStore
-
-if TYPE_CHECKING:
-    from stored_nodes import MakeNode
 
 MODE = VectorStoreQueryMode
 ABOUT = {
@@ -229,20 +225,6 @@ async def test_async_calls_do_the_same(vectors: RagNodesVectorStore) -> None:
     found = await vectors.aquery(VectorStoreQuery([1.0, 0, 0], 9))
     assert set(texts(found)) == {"blue whale", "green parrot"}
     await vectors.aclear()
-
-
-@OURS
-def test_parents_are_read_by_their_id_and_ranked_by_nobody(
-    vectors: RagNodesVectorStore, make_node: MakeNode
-) -> None:
-    parent, *children = family(make_node, embedding=None)
-    vectors.add([parent, *children])
-    [read] = vectors.get_nodes([parent.node_id])
-    assert (read.get_content(), read.embedding) == (parent.text, None)
-    assert len(read.child_nodes or []) == 2
-    for mode in (MODE.DEFAULT, MODE.HYBRID, MODE.SPARSE):
-        query = VectorStoreQuery([1.0, 0.0, 0.0], 9, query_str="zebra lion", mode=mode)
-        assert set(vectors.query(query).ids or ()) == {child.node_id for child in children}
 
 
 def test_an_index_is_built_asked_and_changed(vectors: BasePydanticVectorStore) -> None:

@@ -52,54 +52,6 @@ def test_a_node_comes_back_as_it_was_written(
     assert node.embedding == X, "writing must not take the caller's embedding away"
 
 
-def test_the_rare_word_ranks_first(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
-) -> None:
-    common = [make_node(f"the system has a part number {n} part part", X) for n in range(20)]
-    fill(store, collection, *common, make_node("the system has a zebra", Y))
-    hits = store.search(collection, vector=None, text="part zebra", limit=30, mode="sparse")
-    assert hits[0].node.text == "the system has a zebra"
-    assert len(hits) == 21
-    assert all(hit.similarity is None and hit.keyword_score for hit in hits)
-
-
-def test_each_hit_carries_both_scores_whichever_search_found_it(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
-) -> None:
-    fill(
-        store,
-        collection,
-        make_node("nothing in common", X),
-        make_node("zebra zebra", [0.6, 0.8, 0.0]),
-        make_node("far away", Z),
-    )
-    hits = {hit.node.text: hit for hit in store.search(collection, vector=X, text="zebra", limit=9)}
-    assert hits["nothing in common"].similarity == pytest.approx(1.0)
-    assert hits["nothing in common"].keyword_score == 0.0
-    assert hits["zebra zebra"].similarity == pytest.approx(0.6, abs=1e-6)
-    assert hits["zebra zebra"].keyword_score > 0
-    assert hits["far away"].similarity == pytest.approx(0.0, abs=1e-6)
-    assert [hit.rank for hit in hits.values()] == [1, 2, 3]
-
-
-def test_dense_mode_ignores_words(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
-) -> None:
-    fill(store, collection, make_node("zebra", Y), make_node("near", X))
-    hits = store.search(collection, vector=X, text=None, limit=2, mode="dense")
-    assert [hit.node.text for hit in hits] == ["near", "zebra"]
-    assert hits[0].score == hits[0].similarity
-    assert hits[0].keyword_score is None
-
-
-def test_a_question_without_words_still_finds_by_meaning(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
-) -> None:
-    fill(store, collection, make_node("zebra", Y), make_node("near", X))
-    assert store.search(collection, vector=X, text="?!", limit=1)[0].node.text == "near"
-    assert store.search(collection, vector=None, text="?!", limit=1, mode="sparse") == []
-
-
 def test_the_store_knows_what_it_holds_of_each_document(
     store: Store, collection: str, make_node: Callable[..., TextNode]
 ) -> None:
@@ -131,23 +83,12 @@ def test_what_others_write_about_chunks_breaks_no_other_document(
     assert is_complete(store.stored(collection, "one"), "h1")
 
 
-def test_deleting_removes_exactly_the_given_chunks(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
-) -> None:
-    one, two = make_node("one", X), make_node("two", Y)
-    fill(store, collection, one, two)
-    store.delete(collection, [])
-    assert store.count(collection) == 2
-    store.delete(collection, [one.node_id])
-    hits = store.search(collection, vector=X, text="one two", limit=5)
-    assert [hit.node.text for hit in hits] == ["two"]
-
-
 def test_collections_are_listed_and_dropped(
     store: Store, collection: str, make_node: Callable[..., TextNode]
 ) -> None:
     fill(store, collection, make_node("one", X))
     store.add("foreign", [make_node("one", X)])
+    assert store.foreign() == ["foreign"]
     [info] = store.collections()
     assert (info.name, info.points) == (collection, 1)
     assert info.corpus.startswith("tests")
