@@ -8,7 +8,7 @@ from rag_nodes.transforms.further import (
     vector_steps,
 )
 from rag_nodes.transforms.guard import EmbeddingGuard
-from rag_nodes.transforms.journal import WRITTEN_FILE, PromptKey, TextJournal, WrittenTexts
+from rag_nodes.transforms.journal import WRITTEN_FILE, PromptKey, TextJournal
 from rag_nodes.transforms.neighbours import NeighbourText
 from rag_nodes.transforms.user import UserTransformations, identity_of
 from rag_nodes.transforms.written import ChunkContext, ChunkWriter, SectionSummary
@@ -24,7 +24,6 @@ __all__ = [
     "SectionSummary",
     "TextJournal",
     "UserTransformations",
-    "WrittenTexts",
     "further_names",
     "further_text",
     "identity_of",

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import CONTEXT, FURTHER_VECTORS, SUMMARY, USUAL, check_vector
 from rag_nodes.parsers.parent_child import is_leaf
-from rag_nodes.transforms.journal import WrittenTexts
+from rag_nodes.transforms.journal import TextJournal
 from rag_nodes.transforms.written import ChunkContext, ChunkWriter, SectionSummary
 
 _WRITTEN = {"summary": SUMMARY, "context": CONTEXT}
@@ -76,7 +76,7 @@ class FurtherVectors(TransformComponent):
 def vector_steps(
     names: Iterable[str],
     llm: LLM | None = None,
-    journal: WrittenTexts | None = None,
+    journal: TextJournal | None = None,
     given: Sequence[TransformComponent] = (),
 ) -> list[TransformComponent]:
     """Transformations of an ingest that embeds chunks in further ways, with what writes for them.

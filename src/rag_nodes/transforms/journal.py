@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from abc import ABC, abstractmethod
 from contextlib import closing, contextmanager
 from functools import partial
 from hashlib import blake2b
@@ -42,20 +41,8 @@ class PromptKey(NamedTuple):
         return cls(model, digest.hexdigest())
 
 
-class WrittenTexts(ABC):
-    """What models were paid to write, by what they were asked."""
-
-    @abstractmethod
-    def get(self, key: PromptKey) -> str | None:
-        """The text of that key; None where it was never written."""
-
-    @abstractmethod
-    def add(self, key: PromptKey, text: str) -> None:
-        """Keep a text; when this returns it is as safe as it will be."""
-
-
-class TextJournal(WrittenTexts):
-    """A file of texts (SQLite), each on disk before the next.
+class TextJournal:
+    """What models were paid to write, in a file (SQLite), each text on disk before the next.
 
     Used by many threads at once, and by several processes of one machine, each of which finds what
     the others wrote: no file is held open, and a pickle is the path.

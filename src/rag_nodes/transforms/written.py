@@ -30,7 +30,7 @@ from rag_nodes.models.prices import NOTHING_SPENT, Spent, spent_on
 from rag_nodes.text.extracts import own_summary
 from rag_nodes.text.sentences import sentence_spans
 from rag_nodes.text.tokens import count_tokens
-from rag_nodes.transforms.journal import PromptKey, WrittenTexts
+from rag_nodes.transforms.journal import PromptKey, TextJournal
 from rag_nodes.transforms.neighbours import families, note
 
 _CLOSING_MARK = "TEXT>>>"
@@ -118,7 +118,7 @@ class ChunkWriter(TransformComponent):
     max_tokens: int = Field(default=150, ge=16)
     embed: bool = False
     concurrency: int = Field(default=4, ge=1, exclude=True)
-    journal: WrittenTexts | None = Field(default=None, exclude=True, repr=False)
+    journal: TextJournal | None = Field(default=None, exclude=True, repr=False)
     on_done: Callable[[], None] | None = Field(default=None, exclude=True, repr=False)
     _failures: int = PrivateAttr(default=0)
     _spent: Spent = PrivateAttr(default=NOTHING_SPENT)
