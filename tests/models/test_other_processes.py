@@ -119,36 +119,33 @@ def test_models_that_were_asked_already_say_nothing_when_they_are_pickled(
     assert "unpickle" not in caplog.text
 
 
-def test_offline_models_give_the_same_vectors_there(
-    workers: ProcessPoolExecutor, tmp_path: Path
-) -> None:
+def test_offline_models_give_the_same_vectors_there(tmp_path: Path) -> None:
     model = LexicalEmbedding(dimension=64, embed_batch_size=9)
-    vector, options, _ = workers.submit(in_worker.embed, pickled(model), "tank").result()
-    assert vector == model.get_query_embedding("tank")
-    assert options == model.to_dict()
+    arrived = unpickled(pickled(model))
+    assert arrived.get_query_embedding("tank") == model.get_query_embedding("tank")
+    assert arrived.to_dict() == model.to_dict()
     if find_spec("fastembed") and find_spec("llama_index.embeddings.fastembed"):
         from rag_nodes.models.local import LocalEmbedding
 
         local = LocalEmbedding(TINY, specific_model_path=str(write_model(tmp_path / "tiny")))
-        vector, _, _ = workers.submit(in_worker.embed, pickled(local), "tank").result()
-        assert vector == pytest.approx([0.6, 0.8])
+        arrived = unpickled(pickled(local))
+        assert arrived.get_query_embedding("tank") == pytest.approx([0.6, 0.8])
 
 
 def test_models_of_llama_index_keep_their_key(
-    workers: ProcessPoolExecutor,
     openai_server: OpenAIServer,
     access: dict[str, Any],
 ) -> None:
     own = {"api_base": access["api_base"], "api_key": KEY}
     embedding = OpenAIEmbedding(model="text-embedding-3-large", dimensions=256, **own)
-    options = workers.submit(in_worker.embed, pickled(embedding), "tank").result()[1]
-    assert options == embedding.to_dict()
-    workers.submit(in_worker.complete, pickled(OpenAI(model="gpt-4o", **own))).result()
+    arrived = unpickled(pickled(embedding))
+    arrived.get_query_embedding("tank")
+    assert arrived.to_dict() == embedding.to_dict()
+    unpickled(pickled(OpenAI(model="gpt-4o", **own))).complete("ready?")
     assert {one.authorization for one in openai_server.requests} == {f"Bearer {KEY}"}
 
 
 def test_writers_keep_their_llm_and_what_was_paid_for(
-    workers: ProcessPoolExecutor,
     openai_server: OpenAIServer,
     access: dict[str, Any],
     tmp_path: Path,
@@ -161,45 +158,46 @@ def test_writers_keep_their_llm_and_what_was_paid_for(
     context(summary(here))
     paid = len(openai_server.requests)
     steps = [summary, context, FurtherVectors("summary", "plain")]
-    found, identities = workers.submit(in_worker.transform, pickled(steps), [TEXT]).result()
+    found, identities = in_worker.transform(pickled(steps), [TEXT])
     assert len(openai_server.requests) == paid
     assert found[0]["summary"] == here[0].metadata["summary"]
     assert identities == [identity_of(step) for step in steps]
     other = "The pump is below the tank."
-    workers.submit(in_worker.transform, pickled([summary]), [other]).result()
+    in_worker.transform(pickled([summary]), [other])
     assert openai_server.requests[-1].authorization == f"Bearer {KEY}"
     summary([TextNode(text=other)])
     assert len(openai_server.requests) == paid + 1
     assert pickle.loads(pickled(summary)).spent.requests == 0
 
 
-def test_other_transformations_do_the_same_there(workers: ProcessPoolExecutor) -> None:
+def test_other_transformations_do_the_same_there() -> None:
     steps = [
         NeighbourText(tokens=3),
         EmbeddingGuard(max_tokens=64, tokenizer="o200k_base"),
         FurtherVectors("plain", keep=False),
         UserTransformations([NeighbourText(tokens=2)], tokenizer="o200k_base"),
     ]
-    texts = [TEXT, TEXT * 12]
-    found, identities = workers.submit(in_worker.transform, pickled(steps), texts).result()
-    here, own = in_worker.transform(pickled(steps), texts)
-    assert [one.keys() for one in found] == [one.keys() for one in here]
-    assert identities == own == [identity_of(step) for step in steps]
+    found, identities = in_worker.transform(pickled(steps), [TEXT, TEXT * 12])
+    nodes: Any = [TextNode(text=TEXT), TextNode(text=TEXT * 12)]
+    for step in steps:
+        nodes = step(nodes)
+    assert [one.keys() for one in found] == [node.metadata.keys() for node in nodes]
+    assert identities == [identity_of(step) for step in steps]
     assert pickle.loads(pickled(steps[2])).keep is False
 
 
 def test_the_users_own_state_and_the_key_of_their_llm_go_along(
-    workers: ProcessPoolExecutor, openai_server: OpenAIServer, access: dict[str, Any]
+    openai_server: OpenAIServer, access: dict[str, Any]
 ) -> None:
     titles = TitleExtractor(llm=OpenAIServerLLM(model="llama3", **access), num_workers=1)
     data = pickled([UserTransformations([Stamp("tea"), titles])])
-    [found], _ = workers.submit(in_worker.transform, data, [TEXT]).result()
+    [found], _ = in_worker.transform(data, [TEXT])
     assert found["stamp"] == "tea"
     assert found["document_title"] == openai_server.answer
     assert {one.authorization for one in openai_server.requests} == {f"Bearer {KEY}"}
 
 
-def test_parsers_give_the_same_nodes_there(workers: ProcessPoolExecutor) -> None:
+def test_parsers_give_the_same_nodes_there() -> None:
     text = f"# Tank\n\n{TEXT}\n\n## Pump\n\n" + TEXT * 9
     parsers = [
         get_parser("fixed"),
@@ -210,18 +208,18 @@ def test_parsers_give_the_same_nodes_there(workers: ProcessPoolExecutor) -> None
     ]
     here = [(node.node_id, node.text) for one in parsers for node in one([_document(text)])]
     assert len(here) > 10
-    assert workers.submit(in_worker.parse, pickled(parsers), text).result() == here
+    assert in_worker.parse(pickled(parsers), text) == here
 
 
 def _document(text: str) -> Document:
     return Document(text=text, id_="d")
 
 
-def test_a_splitter_of_llama_index_needs_no_download_there(workers: ProcessPoolExecutor) -> None:
+def test_a_splitter_of_llama_index_needs_no_download_there() -> None:
     parser = ForeignNodeParser(splitter=SentenceSplitter(chunk_size=32, chunk_overlap=4))
     here = [(node.node_id, node.text) for node in parser([_document(TEXT * 9)])]
     assert len(here) > 3
-    assert workers.submit(in_worker.parse, pickled([parser]), TEXT * 9).result() == here
+    assert in_worker.parse(pickled([parser]), TEXT * 9) == here
 
 
 def test_what_is_pickled_stays_as_it_was_and_what_is_shared_shared(access: dict[str, Any]) -> None:
