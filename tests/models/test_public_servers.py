@@ -140,7 +140,7 @@ def test_the_address_connected_to_is_the_one_checked_and_the_name_stays(
             raise httpx.ConnectError("made to fail")
         return httpx.Response(200)
 
-    transport = PublicTransport(httpx.MockTransport(answer), (httpx.ConnectError,))
+    transport = PublicTransport(httpx.MockTransport(answer))
     with httpx.Client(transport=transport) as client:
         reply = client.post("https://models.test:8443/v1/chat", content=b"body")
     assert [request.url.host for request in sent] == [PUBLIC, SECOND]

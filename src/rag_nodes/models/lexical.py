@@ -82,9 +82,6 @@ class LexicalEmbedding(BaseEmbedding):
     def _get_query_embedding(self, query: str) -> list[float]:
         return self._get_text_embedding(query)
 
-    async def _aget_text_embedding(self, text: str) -> list[float]:
-        return self._get_text_embedding(text)
-
     async def _aget_query_embedding(self, query: str) -> list[float]:
         return self._get_text_embedding(query)
 

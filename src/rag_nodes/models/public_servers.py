@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from typing import TYPE_CHECKING, Any, Self
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+import httpx
 
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    import httpx
 
     Resolve = Callable[..., Sequence[Any]]
     IP = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -102,30 +103,18 @@ def public_addresses(host: str, port: int, resolve: Resolve | None = None) -> li
 
 def public_client() -> httpx.Client:
     """A client that connects to nothing but servers on the public internet."""
-    import httpx
-
-    transport: Any = PublicTransport(
-        httpx.HTTPTransport(), (httpx.ConnectError, httpx.ConnectTimeout)
-    )
-    return httpx.Client(transport=transport)
+    return httpx.Client(transport=PublicTransport(httpx.HTTPTransport()))
 
 
-class PublicTransport:
+class PublicTransport(httpx.BaseTransport):
     """A transport of the client that connects to addresses it has just checked.
 
     The name stays in the Host header, and is what the server's certificate has to be for. A proxy
-    of the environment is not used: it would resolve the name once more.
-
-    Args:
-        inner: the transport that connects.
-        unreachable: what it raises where an address does not answer; the next one is tried then.
+    of the environment is not used: it would resolve the name once more. `inner` connects.
     """
 
-    def __init__(
-        self, inner: httpx.BaseTransport, unreachable: tuple[type[Exception], ...]
-    ) -> None:
+    def __init__(self, inner: httpx.BaseTransport) -> None:
         self._inner = inner
-        self._unreachable = unreachable
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request to the first address that answers.
@@ -136,23 +125,13 @@ class PublicTransport:
         name, url = request.url.raw_host.decode("ascii"), request.url
         *others, last = public_addresses(name, url.port or _PORTS[url.scheme])
         for address in others:
-            try:
+            with suppress(httpx.ConnectError, httpx.ConnectTimeout):
                 return self._inner.handle_request(_sent_to(address, name, request))
-            except self._unreachable:
-                continue
         return self._inner.handle_request(_sent_to(last, name, request))
 
     def close(self) -> None:
         """End the connections that are kept."""
         self._inner.close()
-
-    def __enter__(self) -> Self:
-        """The transport itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """End the connections that are kept."""
-        self.close()
 
 
 def _not_public(host: str) -> ConfigurationError:
@@ -175,7 +154,7 @@ def _origin(address: str) -> tuple[str, str, int]:
 
 def _sent_to(address: str, name: str, request: httpx.Request) -> httpx.Request:
     """The same request to an address instead of a name."""
-    return type(request)(
+    return httpx.Request(
         request.method,
         request.url.copy_with(host=address),
         headers=request.headers,
