@@ -62,9 +62,9 @@ def running() -> Iterator[Running]:
                 patch.delenv(name)
             for name, value in place.environment.items():
                 patch.setenv(name, value)
-            patch.setenv("RAY_OVERRIDE_RESOURCES", json.dumps({"CPU": 8, "GPU": 2}))
+            patch.setenv("RAY_OVERRIDE_RESOURCES", json.dumps({"CPU": 4, "GPU": 2}))
             patch.setattr(tempfile, "tempdir", str(place.folder / "t"))
-            ray = stack.enter_context(ray_session(7))
+            ray = stack.enter_context(ray_session(3))
         yield Running(place, ray)
         processes = place.processes()
         assert len(processes) > 3
