@@ -33,10 +33,16 @@ _BY_SUFFIX = {
 }
 _SAMPLE = 32_000
 """Characters the format is judged from."""
-_MARKDOWN = ("\n\n# ", "\n## ", "\n### ", "\n```", "](")
-_TABLE = ("|---", "| ---", "|:-", "| :-")
-_OTHER = ("\n.. ", "::\n", ":`")
-"""What begins a directive or comment, announces literal text, and names a role, in RST."""
+_MARKS = {
+    "#": {"\n\n# ": 1, "\n## ": 1, "\n### ": 1},
+    "`": {"\n```": 1, ":`": -1},
+    "]": {"](": 1},
+    "|": {"|---": 1, "| ---": 1, "|:-": 1, "| :-": 1},
+    ".": {"\n.. ": -1},
+    ":": {"::\n": -1},
+}
+"""What speaks for Markdown, and, with -1, for reStructuredText: roles, directives, literal text. By
+a character of each mark, which is looked for first: that is far quicker than counting."""
 _LINE = compiled(r"\n(([~^\"'+*.=#-])\2{3,}+)[ \t]*+(?=\n)")
 _UNDERLINES = frozenset("~^\"'+*.")
 """Marks that underline nothing in Markdown."""
@@ -59,8 +65,8 @@ def format_of(text: str, file_name: str = "") -> Format:
     sample = "\n\n" + text[:_SAMPLE]
     if "\r" in sample:
         sample = sample.replace("\r\n", "\n").replace("\r", "\n")
-    marks = _MARKDOWN + _TABLE if "|" in sample else _MARKDOWN
-    balance = sum(map(sample.count, marks)) - sum(map(sample.count, _OTHER))
+    marks = [one for character, own in _MARKS.items() if character in sample for one in own.items()]
+    balance = sum(weight * sample.count(mark) for mark, weight in marks)
     balance -= sum(_underlines(sample, line) for line in _LINE.finditer(sample))
     return Format.MARKDOWN if balance > 0 or (balance == 0 and not suffix) else Format.PLAIN
 
