@@ -15,7 +15,6 @@ from llama_index.core.schema import Document, TextNode
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError, ModelResponseError
 from rag_nodes.parsers import HeadingHierarchyNodeParser, get_parser
-from rag_nodes.parsers.heading.split import WINDOW
 from rag_nodes.text.tokens import count_tokens
 
 TOPICS = ("pump", "lamp", "roof", "door")
@@ -94,19 +93,8 @@ def test_each_sentence_of_the_long_sections_is_embedded_once() -> None:
     model = TopicEmbedding()
     text = f"# A\n\n{story(9)}\n\n# B\n\n{' '.join(sentences('lamp', 3))}\n\n# C\n\n{story(10)}"
     asyncio.run(parser_with(model).acall([Document(text=text)]))
-    (batch,) = model._batches
-    assert " ".join(batch) == f"# A {story(9)} # C {story(10)}"
-
-
-def test_sentences_are_embedded_in_windows_over_all_sections() -> None:
-    model = TopicEmbedding()
-    text = "\n\n".join(f"# Section {n}\n\n{story(70)}" for n in range(8))
-    parser = parser_with(model)
-    nodes = parse(parser, text)
-    assert list(map(len, model._batches))[:2] == [WINDOW, WINDOW]
-    assert sum(map(len, model._batches)) == 8 * (4 * 70 + 1)
-    awaited = asyncio.run(parser.acall([Document(text=text, id_="doc")]))
-    assert [node.to_dict() for node in awaited] == [node.to_dict() for node in nodes]
+    first, second = model._batches
+    assert " ".join(first + second) == f"# A {story(9)} # C {story(10)}"
 
 
 def test_parts_share_whole_sentences_and_stay_within_the_size() -> None:

@@ -209,7 +209,7 @@ class SpanNodeParser(NodeParser):
         raise NotImplementedError(f"{type(self).__name__} does not say where to cut: give it spans")
 
     async def aspans(self, source: SourceText) -> list[Cut]:
-        """Like `spans`, for strategies that wait for a model. Others run in a worker thread."""
+        """Like `spans`, for a strategy that waits for a model; others are run in a thread."""
         return await asyncio.to_thread(lambda: list(self.spans(source)))
 
     def split_text(self, text: str) -> list[str]:
@@ -263,6 +263,8 @@ class SpanNodeParser(NodeParser):
         show_progress: bool = False,  # noqa: FBT001, FBT002 -- LlamaIndex's signature
         **_kwargs: Any,
     ) -> list[BaseNode]:
+        if type(self).aspans is SpanNodeParser.aspans:
+            return await asyncio.to_thread(self._parse_nodes, nodes, show_progress)
         parsed: list[TextNode] = []
         for origin, source in self._sources(nodes, show_progress=show_progress):
             parsed += self._build(origin, source, await self.aspans(source))

@@ -125,18 +125,6 @@ class ParentChildNodeParser(SpanNodeParser):
         to_cut = counted(parents, len(parents), show_progress=show_progress)
         return self._relate([(parent, self._own(self._children([parent]))) for parent in to_cut])
 
-    async def _aparse_nodes(
-        self,
-        nodes: Sequence[BaseNode],
-        show_progress: bool = False,  # noqa: FBT001, FBT002 -- LlamaIndex's signature
-        **_kwargs: Any,
-    ) -> list[BaseNode]:
-        parents = self._own(await self._parents.acall(nodes, show_progress=show_progress))
-        to_cut = counted(parents, len(parents), show_progress=show_progress)
-        return self._relate(
-            [(parent, self._own(await self._children.acall([parent]))) for parent in to_cut]
-        )
-
     def _own(self, nodes: Iterable[BaseNode]) -> list[TextNode]:
         """The nodes of a level under ids of ours: the same preset alone makes others (L8)."""
         own = [node for node in nodes if isinstance(node, TextNode)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
@@ -217,13 +216,6 @@ class AutoNodeParser(SpanNodeParser):
         else:
             cuts = self._parsers[decision.chosen].spans(source)
         yield from _marked(cuts, decision)
-
-    async def aspans(self, source: SourceText) -> list[Cut]:
-        """The same cuts; the parser that is picked is awaited."""
-        decision = await asyncio.to_thread(self._decide, source)
-        if decision.chosen == WHOLE:
-            return list(_marked(_whole(source), decision))
-        return list(_marked(await self._parsers[decision.chosen].aspans(source), decision))
 
     def _decide(self, source: SourceText) -> Decision:
         if not source.text.strip():

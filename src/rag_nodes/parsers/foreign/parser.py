@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -130,14 +129,6 @@ class ForeignNodeParser(SpanNodeParser):
             for level, made in self._levels(origin, source).items():
                 levels.setdefault(level, []).extend(made)
         return self._numbered([levels[level] for level in sorted(levels)])
-
-    async def _aparse_nodes(
-        self,
-        nodes: Sequence[BaseNode],
-        show_progress: bool = False,  # noqa: FBT001, FBT002 -- LlamaIndex's signature
-        **_kwargs: Any,
-    ) -> list[BaseNode]:
-        return await asyncio.to_thread(self._parse_nodes, nodes, show_progress)
 
     def _levels(self, origin: Origin, source: SourceText) -> dict[int, list[TextNode]]:
         """The nodes of one document by how many parents they have above them."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import Field, model_validator
@@ -17,37 +15,15 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.embedders import model_named, name_of
 from rag_nodes.parsers.heading.sections import FutureNode, Joining, Outline, kinds_of
-from rag_nodes.parsers.heading.split import Meaning, Splitter
+from rag_nodes.parsers.heading.split import Splitter, parts_by_meaning
 from rag_nodes.parsers.sizes import MAX_BLOCK_TOKENS, MIN_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
-from rag_nodes.text.cohesion import unit_rows
-from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span
 
 _DEEPEST = 6
 _MOST_SIZES = 4
 """Sizes that code may take which is kept whole."""
 _LEXICAL = "lexical"
-
-
-class _Plan(NamedTuple):
-    """What is to be cut in one document.
-
-    Attributes:
-        packer: the text.
-        outline: its sections.
-        groups: first and last of the sections that share a node.
-        is_whole: whether all of them do because the document is short.
-        splitter: cuts groups over the size.
-        meaning: groups their sentences by meaning, if asked to.
-    """
-
-    packer: Packer
-    outline: Outline
-    groups: list[tuple[int, int]]
-    is_whole: bool
-    splitter: Splitter
-    meaning: Meaning | None
 
 
 class HeadingHierarchyNodeParser(SpanNodeParser):
@@ -169,87 +145,49 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """Sections, merged where short, cut where long."""
-        plan = self._plan(source)
-        if meaning := plan.meaning:
-            model = model_named(self.embedding, self.sentence_model)
-            for texts in meaning.texts():
-                meaning.add(unit_rows(model.get_text_embedding_batch(texts), len(texts)))
-        yield from self._cuts(plan)
-
-    async def aspans(self, source: SourceText) -> list[Cut]:
-        """The same cuts; the model is awaited, and everything else runs in a worker thread."""
-        plan = await asyncio.to_thread(self._plan, source)
-        if meaning := plan.meaning:
-            model = model_named(self.embedding, self.sentence_model)
-            for texts in meaning.texts():
-                vectors = await model.aget_text_embedding_batch(texts)
-                await asyncio.to_thread(_add, meaning, vectors, len(texts))
-        return await asyncio.to_thread(lambda: list(self._cuts(plan)))
-
-    def _plan(self, source: SourceText) -> _Plan:
-        packer = source.packer
-        outline = Outline(
-            packer, title=source.title, max_level=self.max_level, least=self.min_chunk_size
-        )
-        groups = list(outline.groups(self.chunk_size, self.min_chunk_size))
-        is_whole = packer.count(packer.start, packer.end) <= self._most_of_a_whole()
+        packer, size, least = source.packer, self.chunk_size, self.min_chunk_size
+        outline = Outline(packer, title=source.title, max_level=self.max_level, least=least)
+        groups = list(outline.groups(size, least))
+        whole = least - 1 if self.split_only_if_over is None else self.split_only_if_over
+        is_whole = packer.count(packer.start, packer.end) <= whole
         if is_whole and groups:
             groups = [(0, groups[-1][1])]
-        splitter = Splitter(packer, self.chunk_size, self.chunk_overlap, self.block_ceiling)
-        meaning = None
-        if self.long_sections == "semantic":
-            spans = (outline.span(*group) for group in groups)
-            long = [span for span in spans if packer.count(*span) > self.chunk_size]
-            stretches = list(chain.from_iterable(map(splitter.stretches, long)))
-            meaning = Meaning(
-                splitter, stretches, least=self.min_chunk_size, encoding=source.encoding
-            )
-        return _Plan(packer, outline, groups, is_whole, splitter, meaning)
-
-    def _most_of_a_whole(self) -> int:
-        """Tokens up to which a document stays one node."""
-        whole = self.split_only_if_over
-        return self.min_chunk_size - 1 if whole is None else whole
-
-    def _cuts(self, plan: _Plan) -> Iterator[Cut]:
-        joining = Joining(
-            plan.packer, plan.outline, most=self.chunk_size, least=self.min_chunk_size
-        )
-        pieces = joining.joined(self._pieces(plan))
-        whole = {keys.WHOLE_DOCUMENT: True} if plan.is_whole else {}
-        counts = Counter(piece.first for piece in pieces if piece.is_part)
+        splitter = Splitter(packer, size, self.chunk_overlap, self.block_ceiling)
+        joining = Joining(packer, outline, most=size, least=least)
+        nodes = joining.joined(self._pieces(outline, groups, splitter))
+        counts = Counter(node.first for node in nodes if node.is_part)
         numbers: Counter[int] = Counter()
-        for piece in pieces:
-            facts = _facts(plan, piece) | whole
-            if piece.is_part and (count := counts[piece.first]) > 1:
-                numbers[piece.first] += 1
-                facts |= {keys.PART: numbers[piece.first], keys.PARTS: count}
-            yield Cut(piece.start, piece.end, facts)
+        for node in nodes:
+            span = Span(node.start, node.end)
+            if node.first == node.last:
+                facts = outline.facts(*groups[node.first])
+            else:
+                facts = outline.facts_of_text(span)
+            if node.is_cut:
+                facts |= splitter.facts(span)
+            else:
+                facts |= kinds_of(packer.blocks_between(*span))
+            if is_whole:
+                facts[keys.WHOLE_DOCUMENT] = True
+            if node.is_part and (count := counts[node.first]) > 1:
+                numbers[node.first] += 1
+                facts |= {keys.PART: numbers[node.first], keys.PARTS: count}
+            yield Cut(*span, facts)
 
-    def _pieces(self, plan: _Plan) -> Iterator[FutureNode]:
+    def _pieces(
+        self, outline: Outline, groups: Sequence[tuple[int, int]], splitter: Splitter
+    ) -> Iterator[FutureNode]:
         """Groups of sections, and the parts of those over the size."""
-        cutter = plan.meaning or plan.splitter
-        for number, group in enumerate(plan.groups):
-            span = plan.outline.span(*group)
-            if plan.packer.count(*span) <= self.chunk_size:
+        by_meaning = self.long_sections == "semantic"
+        model = model_named(self.embedding, self.sentence_model) if by_meaning else None
+        for number, group in enumerate(groups):
+            span = outline.span(*group)
+            if splitter.packer.count(*span) <= self.chunk_size:
                 yield FutureNode(*span, number, number, is_cut=False)
                 continue
-            for stretch in plan.splitter.stretches(span):
-                for part in cutter.parts(stretch):
-                    yield FutureNode(*part, number, number, is_cut=True)
-
-
-def _facts(plan: _Plan, piece: FutureNode) -> dict[str, Any]:
-    """What is true of a group of sections, of a part of one, or of what was joined."""
-    span = Span(piece.start, piece.end)
-    if piece.first == piece.last:
-        headings = plan.outline.facts(*plan.groups[piece.first])
-    else:
-        headings = plan.outline.facts_of_text(span)
-    if piece.is_cut:
-        return headings | plan.splitter.facts(span)
-    return headings | kinds_of(plan.packer.blocks_between(*span))
-
-
-def _add(meaning: Meaning, vectors: Sequence[Sequence[float]], expected: int) -> None:
-    meaning.add(unit_rows(vectors, expected))
+            for stretch in splitter.stretches(span):
+                if model:
+                    parts = parts_by_meaning(splitter, stretch, model, self.min_chunk_size)
+                else:
+                    parts = splitter.parts(stretch)
+                yield from (FutureNode(*part, number, number, is_cut=True) for part in parts)

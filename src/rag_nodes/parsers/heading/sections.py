@@ -26,13 +26,8 @@ _SLACK = 4
 class Section(NamedTuple):
     """A heading and the blocks under it, up to the next heading that opens a section.
 
-    Attributes:
-        first: its first block, the heading itself where it has one.
-        last: its last block.
-        level: 1 to 6; 0 for what stands above the first heading.
-        path: the headings above it and its own, outermost first.
-        anchor: what the heading's link to itself names; "" without one.
-        has_body: whether anything but the heading is in it.
+    `first` and `last` are numbers of blocks; `level` is 0 for what stands above the first heading,
+    `path` holds its own heading too, and `anchor` is what that links to, "" without one.
     """
 
     first: int
@@ -46,14 +41,8 @@ class Section(NamedTuple):
 class Outline:
     """All sections of a text, in order; together they hold every block.
 
-    Args:
-        packer: the text.
-        title: the document's title, "" when unknown.
-        max_level: deepest level of headings that open a section.
-        least: tokens below which text above the first H1 is part of its section.
-
-    Attributes:
-        sections: the sections.
+    Headings up to `max_level` open one. Text above the first H1 with fewer than `least` tokens is
+    part of that one's section.
     """
 
     def __init__(self, packer: Packer, *, title: str, max_level: int, least: int) -> None:
@@ -77,9 +66,8 @@ class Outline:
     def groups(self, most: int, least: int) -> Iterator[tuple[int, int]]:
         """First and last of neighbouring sections that share a node.
 
-        Args:
-            most: tokens a node may hold; only a group that ends with a longer section holds more.
-            least: tokens below which a section joins a neighbour.
+        Only a group that ends with a longer section holds more than `most` tokens; a section of
+        fewer than `least` joins a neighbour.
         """
         sections = self.sections
         if not sections:
@@ -230,15 +218,7 @@ def shared_path(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...
 
 
 class FutureNode(NamedTuple):
-    """A future node: a group of sections, a part of one, or what was joined of these.
-
-    Attributes:
-        start: offset of the first character.
-        end: offset after the last one.
-        first: number of the group it starts in.
-        last: number of the group it ends in.
-        is_cut: whether it is a part of a group, or holds one.
-    """
+    """A future node: groups `first` to `last` of sections, some of which it may hold in part."""
 
     start: int
     end: int
@@ -257,12 +237,6 @@ class Joining:
 
     Of two such neighbours it is the one of the same group, else the one that stands under more of
     the same headings, else the one before.
-
-    Args:
-        packer: the text.
-        outline: its sections.
-        most: tokens a node may hold.
-        least: tokens below which a piece joins a neighbour.
     """
 
     def __init__(self, packer: Packer, outline: Outline, *, most: int, least: int) -> None:

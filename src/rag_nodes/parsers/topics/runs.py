@@ -30,15 +30,11 @@ _REPEATED = 1000
 
 
 class Grouping(ABC):
-    """Groups units by their vectors, which arrive in windows.
+    """Groups units to pieces of at most `most` tokens by their vectors, which arrive in windows.
 
-    Units for which none arrived are grouped by size alone.
-
-    Args:
-        units: what is grouped.
-        most: tokens a piece may hold.
-        least: tokens below which a piece joins a neighbour where both fit.
-        buffer: units on either side whose vectors are summed before distances are taken.
+    Units for which none arrived are grouped by size alone. A piece of fewer than `least` tokens
+    joins a neighbour where both fit. `buffer` units on either side are summed before distances are
+    taken.
     """
 
     def __init__(self, units: TopicUnits, most: int, least: int, buffer: int = 0) -> None:
@@ -91,15 +87,7 @@ class Grouping(ABC):
 
 
 class Breaks(Grouping):
-    """Cuts at the gaps over a percentile of all distances of the text.
-
-    Args:
-        units: what is grouped.
-        most: tokens a piece may hold.
-        least: tokens below which a piece joins a neighbour where both fit.
-        percentile: of the distances, 0 to 100.
-        buffer: units on either side whose vectors are summed before distances are taken.
-    """
+    """Cuts at the gaps over a percentile of all distances of the text."""
 
     def __init__(
         self, units: TopicUnits, most: int, least: int, percentile: float, buffer: int
@@ -135,11 +123,7 @@ class Breaks(Grouping):
 class Runs(Grouping):
     """The partition of highest cohesion, under the bounds, section by section.
 
-    Args:
-        units: what is grouped.
-        most: tokens a piece may hold.
-        least: tokens below which a piece joins a neighbour where both fit.
-        penalty: what one more piece has to gain, in mean distances between neighbours.
+    One more piece has to gain `penalty` mean distances between neighbours.
     """
 
     def __init__(self, units: TopicUnits, most: int, least: int, penalty: float) -> None:

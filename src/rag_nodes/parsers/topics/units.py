@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_nodes.text.markdown import Kind
+from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.sentences import Bounds
 from rag_nodes.text.spans import Span
@@ -29,23 +29,21 @@ class TopicUnits:
     """The units of a text in order; together they hold every visible character.
 
     A unit is a sentence, a line of a list, or a whole heading, table or block of code. A sentence
-    over the limit is cut into its lines, what else is over it between lines, then words.
-
-    Args:
-        packer: the text.
-        limit: tokens a unit may hold.
-        embedded: units that are embedded, from the first on; None for all.
-
-    Attributes:
-        starts: offset of each unit's first character.
-        ends: offset after each unit's last character.
-        headings: which units are headings.
-        embedded: units that are embedded.
+    over `limit` tokens is cut into its lines, what else is over it between lines, then words. Only
+    the first `embedded` units are to be embedded, all of them where that is None; `blocks` are
+    those of the text unless it is a part of them that is meant.
     """
 
-    def __init__(self, packer: Packer, limit: int, embedded: int | None = None) -> None:
+    def __init__(
+        self,
+        packer: Packer,
+        limit: int,
+        embedded: int | None = None,
+        blocks: Sequence[Block] | None = None,
+    ) -> None:
         self.packer = packer
-        units = _natural(packer)
+        blocks = packer.blocks if blocks is None else blocks
+        units = _natural(packer, blocks)
         before, through = _tokens_around(packer, units)
         over = set(np.flatnonzero(through - before > limit - _SLACK).tolist())
         if over:
@@ -53,7 +51,7 @@ class TopicUnits:
             before, through = _tokens_around(packer, units)
         self.starts: list[int] = units.starts
         self.ends: list[int] = units.ends
-        self.headings: NDArray[np.bool_] = _in_headings(packer, self.starts)
+        self.headings: NDArray[np.bool_] = _in_headings(blocks, self.starts)
         self.embedded = len(self) if embedded is None else min(embedded, len(self))
         self._before, self._through = before, through
         self._before_each: list[int] = before.tolist()
@@ -99,16 +97,9 @@ class TopicUnits:
     def firsts_within(
         self, opens: NDArray[np.int64], closes: NDArray[np.int64], limit: int
     ) -> NDArray[np.int64]:
-        """For each run of units that ends with `closes`, where it may start to be within `limit`.
+        """For each item, the first from which the tokens up to its end are within `limit`.
 
-        Args:
-            opens: unit at which each item starts, increasing.
-            closes: unit at which each item ends.
-            limit: tokens.
-
-        Returns:
-            For each item, the first item from which the tokens up to its end are within `limit`;
-            one beyond the item itself where that alone is over it.
+        One beyond the item itself where that alone is over it. Items are units `opens` to `closes`.
         """
         before, through = self._before[opens], self._through[closes]
         loose = before.searchsorted(through - limit - _USUAL)
@@ -124,9 +115,9 @@ class TopicUnits:
         return firsts
 
 
-def _natural(packer: Packer) -> Bounds:
+def _natural(packer: Packer, blocks: Sequence[Block]) -> Bounds:
     units = Bounds([], [])
-    for block in packer.blocks:
+    for block in blocks:
         if block.kind in _UNCUT:
             units.starts.append(block.start)
             units.ends.append(block.end)
@@ -157,12 +148,12 @@ def _cut(packer: Packer, span: Span, limit: int) -> Iterator[Span]:
         yield from packer.pieces(line, limit)
 
 
-def _in_headings(packer: Packer, starts: Sequence[int]) -> NDArray[np.bool_]:
-    blocks = [block for block in packer.blocks if block.kind is Kind.HEADING]
-    if not blocks:
+def _in_headings(blocks: Sequence[Block], starts: Sequence[int]) -> NDArray[np.bool_]:
+    headings = [block for block in blocks if block.kind is Kind.HEADING]
+    if not headings:
         return np.zeros(len(starts), dtype=bool)
-    opened = np.searchsorted([block.start for block in blocks], starts, side="right") - 1
-    ends = np.array([block.end for block in blocks])
+    opened = np.searchsorted([block.start for block in headings], starts, side="right") - 1
+    ends = np.array([block.end for block in headings])
     inside: NDArray[np.bool_] = (opened >= 0) & (np.asarray(starts) < ends[opened])
     return inside
 
