@@ -76,14 +76,9 @@ def billed(told: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 class Spent(NamedTuple):
-    """What some requests took.
+    """What some requests took: tokens read and written, and US dollars, None for an unknown price.
 
-    Attributes:
-        requests: that were answered.
-        tokens_in: tokens the model read.
-        tokens_out: tokens it wrote.
-        estimated: whether some were counted here, because the server did not say.
-        cost: US dollars; None where the price is unknown.
+    Some were counted here where the server did not say: then it is `estimated`.
     """
 
     requests: int

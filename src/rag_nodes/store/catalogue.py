@@ -10,16 +10,27 @@ import hashlib
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit, urlunsplit
 
-from rag_nodes.errors import CollectionMissingError
+from rag_nodes.errors import (
+    CollectionMissingError,
+    ConfigurationError,
+    StoreError,
+    StoreUnreachableError,
+)
 from rag_nodes.metadata import SOURCE_HASH, START_CHAR, TOKEN_COUNT, TOTAL_CHUNKS
+from rag_nodes.store.engine import DENSE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.store.engine import Engine, EngineCollection
+
+_ALIAS = re.compile(r"[\w.-]{1,100}", re.ASCII)
 _UNSAFE = re.compile(r"[^\w-]+", re.ASCII)
 _NAME = re.compile(r"(?P<corpus>[\w-]+)\.(?P<parser>[\w-]+)\.(?P<embedding>[\w-]+)\.[0-9a-f]{12}")
 _LONGEST_PART = 40
@@ -64,17 +75,7 @@ def collection_name(
     return ".".join((*readable, digest))
 
 
-class Fingerprinted(Protocol):
-    """What a parser has to say about itself to get a collection."""
-
-    @property
-    def fingerprint(self) -> str: ...  # noqa: D102 -- changes whenever the parser's output does
-
-    @classmethod
-    def class_name(cls) -> str: ...  # noqa: D102
-
-
-def parser_collection(corpus: str, parser: Fingerprinted, embedding_name: str) -> str:
+def parser_collection(corpus: str, parser: SpanNodeParser, embedding_name: str) -> str:
     """The collection of a parser: `collection_name` with what the parser says about itself."""
     return collection_name(corpus, parser.fingerprint, parser.class_name(), embedding_name)
 
@@ -161,3 +162,131 @@ def shown(location: str) -> str:
 def _whole(value: object) -> int:
     """A number as we write it, 0 for anything else: others may write to the collection too."""
     return value if isinstance(value, int) else 0
+
+
+class Catalogue:
+    """The collections of an engine: listed, marked, dropped, and reached by other names."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._closed = False
+        self._told: set[str] = set()
+
+    @property
+    def location(self) -> str:
+        """Where it is: ":memory:", the resolved folder, or the URL without credentials."""
+        return self.engine.location
+
+    def close(self) -> None:
+        """Give back what it holds; a folder stays open while another store of this process is."""
+        if not self._closed:
+            self._closed = True
+            self.engine.close()
+
+    def __enter__(self) -> Self:
+        """The store itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Where it is; never a key."""
+        return f"{type(self).__name__}({self.location!r})"
+
+    def drop(self, collection: str) -> None:
+        """Delete a collection with everything in it; its aliases go with it.
+
+        Raises:
+            CollectionMissingError: it does not exist.
+        """
+        with self.engine.step(collection):
+            if collection not in self.engine.names():
+                raise missing(self.location, collection)
+            self.engine.drop(collection)
+
+    def marks(self, collection: str) -> dict[str, str]:
+        """Which ledgers know a collection as it is: an epoch by writer, see `mark`.
+
+        A ledger is believed only while these are the marks that it left. Empty while the collection
+        does not exist.
+        """
+        with self._step(collection) as found:
+            return found.marks() if found else {}
+
+    def mark(self, collection: str, marks: Mapping[str, str | None]) -> bool:
+        """Add marks to those of a collection; None removes one.
+
+        Args:
+            collection: its name.
+            marks: by writer, a new epoch for each state that it gives the collection.
+
+        Returns:
+            False while the collection does not exist, so that nothing was kept.
+        """
+        with self._step(collection) as found:
+            if found:
+                found.mark(marks)
+            return found is not None
+
+    def aliases(self) -> dict[str, str]:
+        """Collection by alias: another name, under which all that reads or writes takes it too."""
+        with self.engine.step():
+            return self.engine.aliases()
+
+    def point_alias(self, alias: str, collection: str | None) -> None:
+        """Have an alias mean a collection, from one moment to the next; None removes it.
+
+        Raises:
+            ConfigurationError: the alias is no name, or that of a collection.
+            CollectionMissingError: the collection does not exist, or the alias that is removed.
+        """
+        if collection is not None and (not _ALIAS.fullmatch(alias) or described(alias, 0)):
+            raise ConfigurationError(
+                f"{alias!r} is no alias: up to 100 letters, digits, points, hyphens and "
+                "underscores, and not built as the name of a collection"
+            )
+        with self.engine.step(collection or ""):
+            names = self.engine.names()
+            if alias in names:
+                raise ConfigurationError(
+                    f"{self.engine.place(alias)} exists; an alias needs a name of its own"
+                )
+            if (collection or alias) not in (names if collection else self.engine.aliases()):
+                raise missing(self.location, collection or alias)
+            self.engine.point_alias(alias, collection)
+
+    def collections(self) -> list[CollectionInfo]:
+        """Every collection of this package in the store, by name; see `foreign` for the others."""
+        with self.engine.step():
+            known = (described(name, 0) for name in sorted(self.engine.names()))
+            return [self._counted(info) for info in known if info]
+
+    def foreign(self) -> list[str]:
+        """Names of the collections that other programs made."""
+        with self.engine.step():
+            return sorted(name for name in self.engine.names() if described(name, 0) is None)
+
+    def _counted(self, info: CollectionInfo) -> CollectionInfo:
+        """The same with its chunks; one that cannot be opened must not hide the others."""
+        try:
+            found = self.engine.collection(info.name, remembered=True)
+            return replace(info, points=found.count(DENSE) if found else 0)
+        except StoreUnreachableError:
+            raise
+        except StoreError as error:
+            return replace(info, trouble=str(error))
+
+    def _there(self, collection: str, *, remembered: bool = True) -> EngineCollection:
+        """A collection that has to exist."""
+        found = self.engine.collection(collection, remembered=remembered)
+        if found is None:
+            raise missing(self.location, collection)
+        return found
+
+    @contextmanager
+    def _step(self, collection: str) -> Iterator[EngineCollection | None]:
+        """A step with a collection; None while it does not exist."""
+        with self.engine.step(collection):
+            yield self.engine.collection(collection)

@@ -61,14 +61,11 @@ class Layout(NamedTuple):
 
 
 class Point(NamedTuple):
-    """What is stored of a node.
+    """What is stored of a node, whose id is a UUID; another program may have given a number.
 
-    Attributes:
-        node_id: its id, a UUID; a number in text form where another program gave it.
-        payload: see `rag_nodes.store.payload.payload_of`.
-        vector: its embedding; None for a parent, which is never ranked.
-        words: numbers and BM25 weights of its words.
-        named: further embeddings by name; a point need not have all that its collection has.
+    The `payload` is what `rag_nodes.store.payload.payload_of` makes. A parent, which is never
+    ranked, has no `vector`; `words` are numbers and BM25 weights; of further embeddings, `named`, a
+    point need not have all that its collection has.
     """
 
     node_id: str

@@ -57,14 +57,10 @@ class Rest(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """What each search found.
+    """What each search found by node id, None for one that was not made: cosines, BM25 scores.
 
-    Attributes:
-        dense: cosine similarity by node id; None when there was no dense search.
-        sparse: BM25 score by node id, nodes without a common word left out; None when there was
-            no sparse search.
-        rest: of two rankings that end at some depth what is behind them; None where they hold
-            everything.
+    Nodes without a common word have no BM25 score. Where two rankings end at some depth, `rest` is
+    what is behind them.
     """
 
     dense: Mapping[str, float] | None

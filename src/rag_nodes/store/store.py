@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import re
-from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import (
     ConfigurationError,
@@ -16,23 +14,17 @@ from rag_nodes.errors import (
     VectorMissingError,
 )
 from rag_nodes.metadata import USUAL, VECTORS
-from rag_nodes.store.catalogue import (
-    BOOKKEEPING,
-    CollectionInfo,
-    StoredNode,
-    described,
-    missing,
-)
+from rag_nodes.store.catalogue import BOOKKEEPING, Catalogue, StoredNode
 from rag_nodes.store.engine import DENSE, Layout, Point, agreed_length, named
 from rag_nodes.store.filters import DOCUMENT_ID, Filter
 from rag_nodes.store.queries import Query, best_hits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from llama_index.core.schema import BaseNode, TextNode
 
-    from rag_nodes.store.engine import Engine, EngineCollection
+    from rag_nodes.store.engine import EngineCollection
     from rag_nodes.store.filters import Where
     from rag_nodes.store.queries import Hit
     from rag_nodes.store.vector_store import RagNodesVectorStore
@@ -40,10 +32,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 _PAGE = 1000
 """Points read or deleted together."""
-_ALIAS = re.compile(r"[\w.-]{1,100}", re.ASCII)
 
 
-class Store:
+class Store(Catalogue):
     """Chunks with their embeddings; one collection per corpus, parser and embedding model.
 
     `open_store` makes one. Collections come into being with the first `add`. Stores are shared
@@ -53,34 +44,6 @@ class Store:
     Args:
         engine: keeps the points and ranks them; `docs/guides/custom-store.md` has one.
     """
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self._closed = False
-        self._told: set[str] = set()
-
-    @property
-    def location(self) -> str:
-        """Where it is: ":memory:", the resolved folder, or the URL without credentials."""
-        return self.engine.location
-
-    def close(self) -> None:
-        """Give back what it holds; a folder stays open while another store of this process is."""
-        if not self._closed:
-            self._closed = True
-            self.engine.close()
-
-    def __enter__(self) -> Self:
-        """The store itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close it."""
-        self.close()
-
-    def __repr__(self) -> str:
-        """Where it is; never a key."""
-        return f"{type(self).__name__}({self.location!r})"
 
     def vector_store(self, collection: str) -> RagNodesVectorStore:
         """The collection as a LlamaIndex vector store, sync and async, created on first write."""
@@ -150,89 +113,6 @@ class Store:
         for page in _pages(node_ids):
             with self.engine.step(collection):
                 self._there(collection).delete(page)
-
-    def drop(self, collection: str) -> None:
-        """Delete a collection with everything in it; its aliases go with it.
-
-        Raises:
-            CollectionMissingError: it does not exist.
-        """
-        with self.engine.step(collection):
-            if collection not in self.engine.names():
-                raise missing(self.location, collection)
-            self.engine.drop(collection)
-
-    def marks(self, collection: str) -> dict[str, str]:
-        """Which ledgers know a collection as it is: an epoch by writer, see `mark`.
-
-        A ledger is believed only while these are the marks that it left. Empty while the collection
-        does not exist.
-        """
-        with self._step(collection) as found:
-            return found.marks() if found else {}
-
-    def mark(self, collection: str, marks: Mapping[str, str | None]) -> bool:
-        """Add marks to those of a collection; None removes one.
-
-        Args:
-            collection: its name.
-            marks: by writer, a new epoch for each state that it gives the collection.
-
-        Returns:
-            False while the collection does not exist, so that nothing was kept.
-        """
-        with self._step(collection) as found:
-            if found:
-                found.mark(marks)
-            return found is not None
-
-    def aliases(self) -> dict[str, str]:
-        """Collection by alias: another name, under which all that reads or writes takes it too."""
-        with self.engine.step():
-            return self.engine.aliases()
-
-    def point_alias(self, alias: str, collection: str | None) -> None:
-        """Have an alias mean a collection, from one moment to the next; None removes it.
-
-        Raises:
-            ConfigurationError: the alias is no name, or that of a collection.
-            CollectionMissingError: the collection does not exist, or the alias that is removed.
-        """
-        if collection is not None and (not _ALIAS.fullmatch(alias) or described(alias, 0)):
-            raise ConfigurationError(
-                f"{alias!r} is no alias: up to 100 letters, digits, points, hyphens and "
-                "underscores, and not built as the name of a collection"
-            )
-        with self.engine.step(collection or ""):
-            names = self.engine.names()
-            if alias in names:
-                raise ConfigurationError(
-                    f"{self.engine.place(alias)} exists; an alias needs a name of its own"
-                )
-            if (collection or alias) not in (names if collection else self.engine.aliases()):
-                raise missing(self.location, collection or alias)
-            self.engine.point_alias(alias, collection)
-
-    def collections(self) -> list[CollectionInfo]:
-        """Every collection of this package in the store, by name; see `foreign` for the others."""
-        with self.engine.step():
-            known = (described(name, 0) for name in sorted(self.engine.names()))
-            return [self._counted(info) for info in known if info]
-
-    def foreign(self) -> list[str]:
-        """Names of the collections that other programs made."""
-        with self.engine.step():
-            return sorted(name for name in self.engine.names() if described(name, 0) is None)
-
-    def _counted(self, info: CollectionInfo) -> CollectionInfo:
-        """The same with its chunks; one that cannot be opened must not hide the others."""
-        try:
-            found = self.engine.collection(info.name, remembered=True)
-            return replace(info, points=found.count(DENSE) if found else 0)
-        except StoreUnreachableError:
-            raise
-        except StoreError as error:
-            return replace(info, trouble=str(error))
 
     def count(self, collection: str) -> int:
         """Nodes that a search can find, so no parents; 0 while the collection does not exist."""
@@ -413,19 +293,6 @@ class Store:
             self._told.add(place)
             logger.warning("%s; it is searched by meaning only, as with mode 'dense'", said)
         return replace(query, mode="dense")
-
-    def _there(self, collection: str, *, remembered: bool = True) -> EngineCollection:
-        """A collection that has to exist."""
-        found = self.engine.collection(collection, remembered=remembered)
-        if found is None:
-            raise missing(self.location, collection)
-        return found
-
-    @contextmanager
-    def _step(self, collection: str) -> Iterator[EngineCollection | None]:
-        """A step with a collection; None while it does not exist."""
-        with self.engine.step(collection):
-            yield self.engine.collection(collection)
 
 
 def _pages(node_ids: Sequence[str]) -> Iterable[list[str]]:

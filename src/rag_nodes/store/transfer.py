@@ -38,16 +38,10 @@ class CopyStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CopyReport:
-    """What became of one collection.
+    """What became of a collection, in points: of the source's, `sent` or there `unchanged`.
 
-    Attributes:
-        collection: its name.
-        points: of the source, parents too.
-        sent: how many of them were written.
-        unchanged: how many were there already.
-        deleted: points of the target that the source has replaced by others, or has no more.
-        extra: points of documents that only the target has, and that were left alone.
-        seconds: in all.
+    Of the target's, `deleted` as the source has others or none in their place, and `extra`, of
+    documents that only the target has, which were left alone.
     """
 
     collection: str
@@ -73,9 +67,9 @@ def copy_collection(
     meanwhile.
 
     Args:
-        collection: its name, one of ours, or an alias of it.
+        collection: its name, one of ours, or an alias of it; made in the target where missing.
         source: read from.
-        target: written to; the collection is made where it is missing.
+        target: written to.
         progress: called after every page.
         prune: delete the documents that only the target has.
 

@@ -21,14 +21,10 @@ _PATIENCE = 60.0
 
 
 class PromptKey(NamedTuple):
-    """Who was asked what: any other model or prompt is another text.
+    """Who was asked what, by a hash of it: any other model or prompt is another text.
 
     A document that was renamed, and a chunk that was cut by another parser, are asked about in the
     same words where they read the same.
-
-    Attributes:
-        model: name of the model that wrote it.
-        prompt: hash of everything the model read.
     """
 
     model: str

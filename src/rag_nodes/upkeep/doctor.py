@@ -58,10 +58,7 @@ _KINDS: tuple[tuple[type[Exception], FindingKind], ...] = (
 class Trouble:
     """One thing that was found: where, what is wrong with it, and what to do.
 
-    Attributes:
-        is_wrong: something has to be done; else it is only worth knowing.
-        repair: mends it without a loss; None where a person has to decide.
-        mended: it was.
+    What is not `is_wrong` is only worth knowing; without `repair` a person has to decide.
     """
 
     kind: FindingKind

@@ -51,19 +51,11 @@ class HeldCollection(NamedTuple):
 class CollectionStatus:
     """What is stored in a collection; what the store cannot tell is None where no ledger knows it.
 
-    Attributes:
-        name: as the store knows it; `aliases` are its other names.
-        parser: class name, with `fingerprint` and `options` (JSON) of its configuration.
-        model: name of the embedding model, with the `dimension` of its embeddings.
-        vectors: names of the embeddings that its chunks have, the usual one first.
-        chunks: that a search can find; `parents` are the nodes above them.
-        documents: of which something is stored. Those that are not whole, or not as they were last
-            read, are `incomplete`, of these `failed` where the ingest said why, mostly `error`,
-            since `failed_at`. Those that are due to be read again are `expired`.
-        size: bytes on disk; None for a server.
-        first_used: time of the first ingest in seconds since 1970, as `last_used` and `failed_at`.
-        mode: how a question is searched: "sparse", "dense" or "hybrid".
-        trouble: why it cannot be opened, with the remedy; numbers are then those of the ledger.
+    Of `documents` something is stored; those that are not whole, or not as they were last read, are
+    `incomplete`, of these `failed` where the ingest said why, mostly `error`, since `failed_at`;
+    those due to be read again are `expired`. `chunks` can be found, `parents` stand above them.
+    `size` is bytes on disk, None for a server; times are seconds since 1970; `mode` is how a
+    question is searched. Where `trouble` says why it cannot be opened, numbers are the ledger's.
     """
 
     name: str
@@ -94,12 +86,9 @@ class CollectionStatus:
 class ListedDocument:
     """A document and what is stored of it; None is for what nobody knows.
 
-    Attributes:
-        id: of the document; "" for a file that failed and became none.
-        path: canonical, of its file; `source` is where its text came from, path or URL.
-        chunks: stored of it, by collection, and last at `stored_at`, in seconds since 1970.
-        state: whether it is stored whole; `error` says what is wrong with it, since `failed_at`.
-        errors: what the ingest said of it, by collection.
+    `id` is "" for a file that failed and became none, `path` that of its file, `source` where its
+    text came from. `chunks` and `errors`, what the ingest said, are by collection; `error` says
+    what is wrong where the `state` is not "stored". Times are seconds since 1970.
     """
 
     id: str

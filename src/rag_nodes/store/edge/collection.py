@@ -109,7 +109,6 @@ class Collection(EngineCollection):
         self.find_by(USUAL)
 
     def add_vector(self, name: str, size: int) -> None:
-        """Let points have a further embedding."""
         distance = edge.Distance.Cosine
         self.shard.update(edge.UpdateOperation.create_dense_vector(name, size, distance))
         super().add_vector(name, size)
@@ -117,17 +116,14 @@ class Collection(EngineCollection):
             folder.describe(self._disk, self._name, self.layout)
 
     def delete(self, node_ids: Sequence[str]) -> None:
-        """Delete points; ids that are not there are fine."""
         ids: list[Any] = list(map(self._id, node_ids))
         self.shard.update(edge.UpdateOperation.delete_points(ids))
         self._wrote(len(node_ids))
 
     def count(self, vector: str | None) -> int:
-        """Points that have the embedding of that name; None counts those too that have none."""
         return self._count(self._scope(self._terms.having(vector) if vector else None))
 
     def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
-        """Points by id; unknown ones are left out."""
         found: list[Point] = []
         for first in range(0, len(node_ids), _PAGE):
             page = list(map(self._id, node_ids[first : first + _PAGE]))
@@ -209,11 +205,9 @@ class Collection(EngineCollection):
         shards.seal(self.shard)
 
     def marks(self) -> dict[str, str]:
-        """Who wrote to it last; none where that cannot be read."""
         return folder.marks_in(self._disk)
 
     def mark(self, marks: Mapping[str, str | None]) -> None:
-        """Add marks to those that it has, or remove some."""
         folder.add_marks(self._disk, marks)
 
     def disk_size(self) -> int | None:

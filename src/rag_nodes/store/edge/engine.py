@@ -88,7 +88,6 @@ class Edge(Engine):
         return None
 
     def drop(self, name: str) -> None:
-        """Delete a collection with everything in it."""
         self._keep_aliases({one: of for one, of in self._aliases.items() if of != name})
         self._remove(name)
 
@@ -97,11 +96,9 @@ class Edge(Engine):
         """Remove a collection, which may be open."""
 
     def aliases(self) -> dict[str, str]:
-        """Collection by alias."""
         return dict(self._aliases)
 
     def point_alias(self, alias: str, collection: str | None) -> None:
-        """Have an alias mean a collection; None removes it."""
         others = {one: name for one, name in self._aliases.items() if one != alias}
         self._keep_aliases(others if collection is None else {**others, alias: collection})
 
@@ -175,7 +172,6 @@ class FolderEdge(Edge):
         return Collection(shard, name, layout, self.location, place)
 
     def create(self, name: str, layout: Layout) -> None:
-        """Make a collection; fine if it is there."""
         if name in self._known:
             return
         place = self._collections / _file_name(name)

@@ -76,11 +76,9 @@ class SharedCollection(Collection):
         shards.seal(self.shard)
 
     def marks(self) -> dict[str, str]:
-        """Who wrote to it last."""
         return dict(self._marks)
 
     def mark(self, marks: Mapping[str, str | None]) -> None:
-        """Add marks to those that it has, or remove some."""
         known = {**self._marks, **marks}
         self._marks = {one: epoch for one, epoch in known.items() if epoch is not None}
 
@@ -103,11 +101,9 @@ class MemoryEdge(Edge):
         super().__init__(MEMORY, _guard)
 
     def names(self) -> list[str]:
-        """Every collection there is."""
         return list(self._opened)
 
     def create(self, name: str, layout: Layout) -> None:
-        """Make a collection; fine if it is there."""
         if name in self._opened:
             return
         key = layout.size, *sorted(layout.named.items())

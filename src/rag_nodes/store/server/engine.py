@@ -71,7 +71,6 @@ class Served(Engine):
             yield
 
     def names(self) -> list[str]:
-        """Every collection there is."""
         return [found.name for found in self.client.get_collections().collections]
 
     def collection(self, name: str, *, remembered: bool = False) -> ServedCollection | None:
@@ -91,7 +90,6 @@ class Served(Engine):
         return found
 
     def create(self, name: str, layout: Layout) -> None:
-        """Make a collection of ours."""
         try:
             self.client.create_collection(name, **new_collection(self._options, layout.sizes))
         except Exception as error:
@@ -101,15 +99,12 @@ class Served(Engine):
         self._known.pop(name, None)
 
     def drop(self, name: str) -> None:
-        """Delete a collection with everything in it."""
         self.client.delete_collection(name)
 
     def aliases(self) -> dict[str, str]:
-        """Collection by alias."""
         return {one.alias_name: one.collection_name for one in self.client.get_aliases().aliases}
 
     def point_alias(self, alias: str, collection: str | None) -> None:
-        """Have an alias mean a collection; None removes it."""
         change: rest.AliasOperations = rest.DeleteAliasOperation(
             delete_alias=rest.DeleteAlias(alias_name=alias)
         )
@@ -120,7 +115,6 @@ class Served(Engine):
         self._known.pop(alias, None)
 
     def close(self) -> None:
-        """Close the connection."""
         self.client.close()
 
 
@@ -134,7 +128,6 @@ class ServedCollection(EngineCollection):
         self._size: int | None = None
 
     def add_vector(self, name: str, size: int) -> None:
-        """Let points have a further embedding."""
         dense = rest.DenseVectorConfig(size=size, distance=rest.Distance.COSINE)
         self._client.create_vector_name(self._name, name, rest.DenseVectorNameConfig(dense=dense))
         super().add_vector(name, size)
@@ -173,17 +166,14 @@ class ServedCollection(EngineCollection):
             self._client.upsert(self._name, points=batch, wait=True)
 
     def delete(self, node_ids: Sequence[str]) -> None:
-        """Delete points by id."""
         chosen = rest.PointIdsList(points=point_ids(node_ids))
         self._client.delete(self._name, points_selector=chosen, wait=True)
 
     def count(self, vector: str | None) -> int:
-        """Points that have the embedding of that name; None for all points."""
         having = None if vector is None else TERMS.having(vector)
         return self._count(TERMS.filter(having), exact=True)
 
     def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
-        """Points by id."""
         records = self._client.retrieve(
             self._name, ids=point_ids(node_ids), with_payload=True, with_vectors=vectors
         )
