@@ -111,14 +111,6 @@ def test_a_refusal_is_final_and_names_no_address(
     assert "127.0.0.1" not in str(caught.value)
 
 
-def test_one_address_behind_the_firewall_is_enough_to_refuse_a_name(
-    names: Callable[..., None],
-) -> None:
-    names(both=[[PUBLIC, "10.0.0.7"]])
-    with pytest.raises(ConfigurationError):
-        public_addresses("both.test", 443)
-
-
 @pytest.mark.usefixtures("everything_is_public")
 def test_a_server_that_may_be_asked_answers_under_its_name(
     openai_server: OpenAIServer, names: Callable[..., None]

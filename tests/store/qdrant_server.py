@@ -154,17 +154,7 @@ def _create(double: QdrantDouble, name: str, body: Any) -> Any:
 def _change(double: QdrantDouble, name: str, body: Any) -> Any:
     rest.UpdateCollection.model_validate(body)
     known = double.wanted[double.resolved(name)]
-    for key, value in body.items():
-        if key == "params":
-            known |= value
-        elif key == "metadata":  # null removes a key
-            known[key] = {**(known.get(key) or {}), **value}
-        elif isinstance(known.get(key), dict) and key != "quantization_config":
-            for inner, given in value.items():
-                old = known[key].get(inner)
-                known[key][inner] = {**old, **given} if isinstance(old, dict) else given
-        else:
-            known[key] = value
+    known["metadata"] = {**(known.get("metadata") or {}), **body["metadata"]}  # null removes a key
     return True
 
 

@@ -11,7 +11,7 @@ from rag_nodes.metadata import FURTHER_VECTORS
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from llama_index.core.schema import TextNode
@@ -19,14 +19,6 @@ if TYPE_CHECKING:
     from rag_nodes.store import Store
 
 X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
-
-
-@pytest.fixture(params=["memory", "folder", "server"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    places = {"memory": ":memory:", "folder": tmp_path}
-    place = places.get(request.param) or request.getfixturevalue("server_url")
-    with open_store(place) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -98,17 +90,6 @@ def test_what_nodes_were_embedded_as_is_known_of_each_embedding(
     }
     ids = list(store.stored(collection, "doc-1"))
     assert store.vectors(collection, ids, "plain") == {node.node_id: ("red", Y)}
-
-
-def test_further_embeddings_are_there_when_a_folder_is_opened_again(
-    tmp_path: Path, collection: str, make: Callable[..., TextNode]
-) -> None:
-    with open_store(tmp_path) as store:
-        store.add(collection, [make("red", X), make("blue", Y)])
-        store.add(collection, [make("blue", Y, X)])
-    with open_store(tmp_path) as store:
-        assert first(store, collection, "plain", X) == "blue"
-        assert first(store, collection, "heading", X) == "red"
 
 
 def test_one_that_was_made_and_never_noted_does_no_harm(

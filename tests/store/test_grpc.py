@@ -59,23 +59,6 @@ def test_a_port_where_nobody_speaks_grpc_is_named_with_the_option(server_url: st
         open_store(server_url, options=nobody).collections()
 
 
-def test_a_new_collection_is_kept_as_the_options_say(
-    double: QdrantDouble,
-    collection: str,
-    make_node: Callable[..., TextNode],
-    serve_grpc: Callable[..., AbstractContextManager[int]],
-) -> None:
-    with serve_grpc(double.url) as port:
-        kept = {"quantization": "scalar", "hnsw_m": 16, "replicas": 2}
-        options = ServerOptions.of({"grpc": True, "grpc_port": port, **kept})
-        with open_store(double.url, options=options) as store:
-            store.add(collection, [make_node("red zebra", X)])
-    made = double.wanted[collection]
-    assert made["quantization_config"] == {"scalar": {"type": "int8", "always_ram": True}}
-    assert made["hnsw_config"]["m"] == 16
-    assert made["replication_factor"] == 2
-
-
 @pytest.mark.parametrize("fault", ["500", "503", "429"])
 def test_a_fault_that_passes_is_repeated_by_grpc_itself(
     double: QdrantDouble,
