@@ -27,6 +27,16 @@ def test_files_that_were_moved_are_known_by_their_content(corpus: FolderIngests)
     assert report.as_dict()["moved"] == list(report.moved)
 
 
+def test_what_was_renamed_and_pruned_is_not_to_be_removed_again(corpus: FolderIngests) -> None:
+    corpus.ingest()
+    (corpus.folder / "1.md").rename(corpus.folder / "4.md")
+    renamed = (str(corpus.folder / "1.md"),)
+    assert corpus.ingest().moved == renamed
+    report = corpus.ingest(prune=True)
+    assert report.pruned
+    assert (report.pruned.documents, report.moved) == (renamed, ())
+
+
 def test_copies_of_files_that_are_still_there_are_not_told(corpus: FolderIngests) -> None:
     corpus.ingest()
     other = corpus.folder.with_name("copies")

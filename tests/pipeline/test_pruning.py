@@ -55,6 +55,24 @@ def test_a_deleted_file_stays_until_it_is_pruned(corpus: FolderIngests) -> None:
     assert corpus.opened == []
 
 
+@pytest.mark.parametrize("linked", ["docs/sub/a.md", "docs/sub"])
+def test_what_is_behind_a_link_now_is_gone_as_links_out_of_a_folder_are_not_read(
+    corpus: FolderIngests, linked: str
+) -> None:
+    (corpus.folder / "sub").mkdir()
+    corpus.write("sub/a.md", "# Tea\n\nGreen tea is not black.")
+    corpus.ingest()
+    place = corpus.folder / Path(linked).relative_to("docs")
+    elsewhere = corpus.folder.with_name("elsewhere")
+    place.rename(elsewhere)
+    place.symlink_to(elsewhere)
+
+    report = corpus.ingest()
+    assert (report.gone, len(report.moved)) == (1, 0)
+    assert corpus.ingest(prune=True).pruned == Pruned((str(corpus.folder / "sub/a.md"),), 1)
+    assert stored(corpus) == {"0.md", "1.md", "2.md"}
+
+
 @pytest.fixture
 def killed(corpus: FolderIngests, monkeypatch: pytest.MonkeyPatch) -> FolderIngests:
     """Files of which the last one is stored, by a run that was killed before it said so."""
@@ -231,14 +249,14 @@ def test_a_file_that_cannot_be_asked_for_is_not_taken_for_gone(
     corpus.ingest()
     hidden = corpus.folder / "1.md"
     hidden.rename(corpus.folder / ".hidden")
-    stat = os.stat
+    stat = os.lstat
 
     def refuse(path: Any, **options: Any) -> os.stat_result:
         if str(path).endswith("1.md"):
             raise PermissionError(13, "Permission denied")
         return stat(path, **options)
 
-    monkeypatch.setattr(os, "stat", refuse)
+    monkeypatch.setattr(os, "lstat", refuse)
 
     corpus.ingest(prune=True)
 

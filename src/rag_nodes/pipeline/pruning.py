@@ -67,10 +67,11 @@ def compared(
     if prune and (lacks or any(one.error for one in report.columns)):
         return report  # of what is not stored whole the new place may be that of something gone
     corpus = report.corpus
-    report = replace(report, moved=moved_files(ledger, corpus, paths))
-    if not prune or report.dry_run:
-        return replace(report, gone=gone_documents(ledger, corpus, paths, is_shard=is_shard))
-    return replace(report, pruned=pruned(store, ledger, corpus, paths, is_shard=is_shard))
+    if prune and not report.dry_run:
+        report = replace(report, pruned=pruned(store, ledger, corpus, paths, is_shard=is_shard))
+    else:
+        report = replace(report, gone=gone_documents(ledger, corpus, paths, is_shard=is_shard))
+    return replace(report, moved=moved_files(ledger, corpus, paths))  # what pruning left of them
 
 
 def check_folders(paths: Iterable[Path], ledger: Ledger, corpus: str) -> None:
@@ -142,14 +143,15 @@ def _gone(
     def here(path: str) -> bool:
         return is_below(path) and not (is_shard and Path(path).suffix.lower() in COLLECTIONS)
 
-    lost = [path for path in filter(here, ledger.paths(corpus)) if _is_lost(path)]
+    is_lost = _loss()
+    lost = [path for path in filter(here, ledger.paths(corpus)) if is_lost(path)]
     rows = [row for row in ledger.unheld(corpus, lost) if here(row[1])]
     left = ledger.known(corpus, list({path for _, path, _ in rows}))
     gone = {}
     for one, path, source in rows:
         # A file that is there has lost a document only once it was read without it.
         was_read = path in left and left[path].file.state != "failed"
-        if was_read or _is_lost(path):
+        if was_read or is_lost(path):
             gone[one] = source or path
     return gone, lost
 
@@ -159,10 +161,10 @@ def moved_files(ledger: Ledger, corpus: str, paths: Iterable[Path]) -> tuple[str
 
     Nothing of them is removed: of a disk that is not there the files look the same.
     """
-    here = _is_below_any(paths)
+    here, is_lost = _is_below_any(paths), _loss()
     copies = ledger.copies(corpus)
-    found = {content for path, content in copies if here(path) and not _is_lost(path)}
-    lost = [path for path, content in copies if content in found and _is_lost(path)]
+    found = {content for path, content in copies if here(path) and not is_lost(path)}
+    lost = [path for path, content in copies if content in found and is_lost(path)]
     known = ledger.known(corpus, lost)
     ids = [row.id for one in known.values() for row in one.documents]
     # A page of two crawls is one document, which is to stay.
@@ -213,15 +215,26 @@ def taken_out(
     return gone
 
 
-def _is_lost(path: str) -> bool:
-    """Whether a file is not there for certain; one that cannot be asked for may well be."""
-    try:
-        found = os.stat(path)  # noqa: PTH116 - there may be a million of them, as below
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
-    return stat.S_ISDIR(found.st_mode)
+def _loss() -> Callable[[str], bool]:
+    """What says of a file whether it is not there for certain; one that cannot be asked for may be.
+
+    Files are known by paths without links, so one that is behind a link now is another file.
+    """
+    folders: dict[str, bool] = {}
+
+    def is_lost(path: str) -> bool:
+        try:
+            found = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except OSError:
+            return False
+        folder = os.path.dirname(path)  # noqa: PTH120
+        if folder not in folders:
+            folders[folder] = os.path.realpath(folder) != folder
+        return folders[folder] or stat.S_ISDIR(found.st_mode) or stat.S_ISLNK(found.st_mode)
+
+    return is_lost
 
 
 def _is_below_any(paths: Iterable[Path]) -> Callable[[str], bool]:
