@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 from terminals import shown, terminal
 
-from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation
 from rag_nodes.cli.progress import Watch
 from rag_nodes.errors import ConfigurationError, ModelResponseError
+from rag_nodes.operations import ExitCode
 from rag_nodes.operations.fields import SearchFilter, search_filter
 from rag_nodes.operations.run import QuestionAsked
 from rag_nodes.query import Delta, Failed, Filter
@@ -63,53 +63,9 @@ def test_a_score_by_words_is_not_shown_as_a_similarity(handbook: Callable[..., E
     assert "score" not in handbook(SAND, "--mode", "dense", "--retrieval-only").stdout
 
 
-@pytest.mark.parametrize(
-    ("mode", "scores"),
-    [
-        ("dense", {"similarity": True, "keyword_score": False}),
-        ("sparse", {"similarity": False, "keyword_score": True}),
-        ("hybrid", {"similarity": True, "keyword_score": True}),
-        (None, {"similarity": False, "keyword_score": True}),
-    ],
-)
-def test_the_mode_decides_which_scores_there_are(
-    handbook: Callable[..., Ended], mode: str | None, scores: dict[str, bool]
-) -> None:
-    answer = handbook(SAND, *(("--mode", mode) if mode else ()), "--json").json
-    hit = answer["hits"][0]
-    assert {name: hit[name] is not None for name in scores} == scores
-    assert answer["mode"] == (mode or "sparse")
-
-
 def test_the_terminal_says_how_was_searched(handbook: Callable[..., Ended]) -> None:
     assert "· sparse search ·" in handbook(SAND).stdout
     assert "· hybrid search ·" in handbook(SAND, "--similarity-cutoff", "0.01").stdout
-
-
-def test_a_found_chunk_has_text_file_page_and_distance(handbook: Callable[..., Ended]) -> None:
-    for hit in handbook(SAND, "--mode", "hybrid", "--json").json["hits"]:
-        assert hit["text"]
-        assert hit["metadata"]["file_name"] == "handbook.pdf"
-        assert hit["metadata"]["page_start"] >= 1
-        assert hit["distance"] == pytest.approx(1 - hit["similarity"])
-
-
-def test_an_unknown_mode_is_a_usage_error(handbook: Callable[..., Ended]) -> None:
-    assert handbook(SAND, "--mode", "psychic").code == ExitCode.USAGE
-
-
-def test_a_page_filter_finds_chunks_of_those_pages_only(handbook: Callable[..., Ended]) -> None:
-    hits = handbook(SAND, "--filter", "page=3-4", "--json").json["hits"]
-    pages = [(hit["metadata"]["page_start"], hit["metadata"]["page_end"]) for hit in hits]
-    assert pages
-    assert all(first <= 4 and last >= 3 for first, last in pages)
-
-
-def test_a_filter_that_nothing_passes_answers_that_nothing_was_found(
-    handbook: Callable[..., Ended],
-) -> None:
-    ended = handbook(SAND, "-f", "file=other.pdf", "--json")
-    assert (ended.code, ended.json["kind"], ended.json["hits"]) == (0, "nothing", [])
 
 
 @pytest.mark.parametrize(
@@ -145,15 +101,6 @@ def test_a_similarity_cutoff_leaves_out_what_is_less_similar(
     assert all(hit["similarity"] >= 0.1 for hit in kept)
     monkeypatch.setenv("RAG_NODES_SIMILARITY_CUTOFF", "0.99")
     assert handbook(SAND, "--json").json["kind"] == "nothing"
-
-
-@pytest.mark.parametrize("value", ["nan", "1.5", "-2", "inf"])
-def test_a_cutoff_that_is_no_similarity_is_refused(
-    handbook: Callable[..., Ended], value: str
-) -> None:
-    ended = handbook(SAND, "--similarity-cutoff", value, "-q")
-    assert (ended.code, ended.stdout) == (ExitCode.USAGE, "")
-    assert "--similarity-cutoff" in ended.stderr
 
 
 def test_a_preset_answers_as_its_source_document_says(
@@ -277,36 +224,6 @@ def test_no_control_character_reaches_the_terminal_however_it_is_split(size: int
             watch(("heading", Delta(text[start : start + size])))
     assert not set("\x1b\x9b\x07\x08\x00\r\u202e") & set(shown(console))
     assert "nine litres" in shown(console) or size < 1000
-
-
-def test_what_is_read_around_what_is_found_can_be_chosen(
-    command: Callable[..., Ended], manual: Path
-) -> None:
-    stored = ("-p", "sentence-window", "--store", "kept")
-    assert command("ingest", manual, *stored, "-q").code == 0
-    question = "How much water does the tank hold?"
-    whole = (*stored, "--granularity", "chunks", "--json")
-    usual = command("ask", question, *whole).json["hits"][0]
-    assert usual["text"] == "The tank holds nine litres of water."
-    assert "before the first cup" in usual["read"]["text"]
-    alone = command("ask", question, *whole, "--expand", "none").json["hits"][0]
-    assert alone["read"] is None
-
-
-def test_sentences_are_read_unless_whole_chunks_are_asked_for(
-    command: Callable[..., Ended], manual: Path
-) -> None:
-    stored = ("-p", "fixed", "--store", "kept")
-    assert command("ingest", manual, *stored, "-q").code == 0
-    asked = ("ask", "How much water does the tank hold?", *stored, "--budget", "12", "--json")
-    text = manual.read_text(encoding="utf-8")
-    first = command(*asked).json["hits"][0]
-    assert first["read"]["text"] == text[first["read"]["start"] : first["read"]["end"]]
-    assert "The tank holds nine litres of water." in first["read"]["text"]
-    assert command(*asked, "--granularity", "chunks").json["hits"][0]["read"] is None
-    wrong = command("ask", "Why?", *stored, "--top-k", "2", "--granularity", "sentences")
-    assert wrong.code == 2
-    assert "set a budget, or granularity to chunks" in wrong.stderr
 
 
 def test_what_was_found_and_what_was_read_are_both_shown(

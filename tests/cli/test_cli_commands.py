@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from crawls import write_crawl
 
-from rag_nodes.cli.failures import ExitCode
 from rag_nodes.errors import ModelResponseError
+from rag_nodes.operations import ExitCode
 from rag_nodes.query import RagNodesQueryEngine
 
 if TYPE_CHECKING:
@@ -117,12 +117,6 @@ def test_full_shows_every_character_and_the_table_only_the_beginning(
     assert "0-" in table.stdout
 
 
-def test_pages_are_shown_where_there_are_some(command: Callable[..., Ended]) -> None:
-    ended = command("chunk", HANDBOOK, "-p", "heading", "--json")
-    assert {chunk["page_start"] for chunk in ended.json["chunks"]} >= {1, 2, 3}
-    assert "6 pages" in command("chunk", HANDBOOK, "-p", "heading").stdout
-
-
 def test_a_file_that_cannot_be_read_is_one_line(
     command: Callable[..., Ended], corrupt: Path
 ) -> None:
@@ -168,44 +162,12 @@ def test_quiet_leaves_stderr_empty(command: Callable[..., Ended], manual: Path) 
     assert (ended.code, ended.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(("columns", "side_by_side"), [("200", True), ("60", False)])
-def test_parsers_stand_side_by_side_where_there_is_room(
-    command: Callable[..., Ended],
-    manual: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    columns: str,
-    side_by_side: bool,
-) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    lines = command("compare", manual, "--ask", QUESTION, "--chunks", "1").stdout.splitlines()
-    together = [line for line in lines if "Fixed size" in line and "Semantic" in line]
-    assert bool(together) is side_by_side
-    assert max(map(len, lines)) <= int(columns)
-
-
-def test_one_strategy_appears_twice_with_its_options_as_title(
-    command: Callable[..., Ended], manual: Path
-) -> None:
-    ended = command("compare", manual, "-a", QUESTION, "-p", "fixed", "-p", "fixed:chunk_size=300")
-    assert "fixed:chunk_size=300" in ended.stdout
-    assert "chunk_size 1000" in ended.stdout
-
-
 def test_no_chunks_are_shown_when_none_are_asked_for(
     command: Callable[..., Ended], manual: Path
 ) -> None:
     arguments = ("compare", manual, "-a", QUESTION, "-p", "fixed")
     assert "similarity" in command(*arguments).stdout
     assert "similarity" not in command(*arguments, "--chunks", "0").stdout
-
-
-def test_top_k_limits_the_chunks_of_every_parser(
-    command: Callable[..., Ended], manual: Path
-) -> None:
-    ended = command("compare", manual, "-a", QUESTION, "-p", "fixed:chunk_size=60,chunk_overlap=0",
-                    "--top-k", "2", "--mode", "hybrid", "--json")  # fmt: skip
-    (column,) = ended.json["columns"]
-    assert len(column["answer"]["hits"]) == 2
 
 
 def test_a_bad_file_makes_a_comparison_partial(

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
-from rag_nodes.cli.failures import ExitCode
+from rag_nodes.operations import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,13 +29,6 @@ def test_mode_and_filter_hold_for_every_column(command: Callable[..., Ended]) ->
         assert all(hit["metadata"]["page_end"] >= 3 for hit in hits)
 
 
-def test_columns_are_given_one_size_where_that_is_asked_for(command: Callable[..., Ended]) -> None:
-    ended = command("compare", HANDBOOK, "-a", SAND, *TWO, "--equal-size", "90", "--json", "-q")
-    assert ended.json["equal_size"] == 90
-    for column in ended.json["columns"]:
-        assert column["statistics"]["mean_tokens"] == pytest.approx(90, rel=0.1)
-
-
 def test_a_column_that_cannot_have_the_size_says_so(command: Callable[..., Ended]) -> None:
     ended = command("compare", HANDBOOK, "-a", SAND, "-p", "sentence-window", "--equal-size", "90")
     assert ended.code == 0
@@ -59,22 +50,3 @@ def test_a_filter_that_makes_no_sense_is_refused_before_anything_is_read(
     ended = command("compare", manual, "-a", QUESTION, "--filter", "page=few")
     assert (ended.code, ended.stdout) == (ExitCode.USAGE, "")
     assert "page=3-9" in ended.stderr
-
-
-def test_off_a_terminal_nothing_moves(command: Callable[..., Ended], manual: Path) -> None:
-    ended = command("compare", manual, "-a", QUESTION, *TWO)
-    assert not {"\r", "\x1b", "\x08"} & set(ended.stdout + ended.stderr)
-
-
-@pytest.mark.parametrize(("width", "side_by_side"), [(120, True), (60, False)])
-def test_columns_stand_side_by_side_where_there_is_room(
-    command: Callable[..., Ended],
-    manual: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    width: int,
-    side_by_side: bool,
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    lines = command("compare", manual, "-a", QUESTION, *TWO).stdout.splitlines()
-    assert sum("nine litres" in line for line in lines) >= 2
-    assert any("Fixed size" in one and "Heading hierarchy" in one for one in lines) is side_by_side

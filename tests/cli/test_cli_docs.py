@@ -12,11 +12,10 @@ from crawls import LONG, SHORT, SITE, page, write_crawl
 from fake_time import FakeTime
 from openai_server import FAILING, UNAUTHORIZED, Fault
 
-from rag_nodes.cli.failures import ExitCode
 from rag_nodes.documentation import FORMATS, MEASURES
 from rag_nodes.models import pacing
 from rag_nodes.models.openai import client
-from rag_nodes.operations import crawls
+from rag_nodes.operations import ExitCode, crawls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,25 +93,6 @@ def test_json_is_the_whole_report(command: Callable[..., Ended], crawl: Path, ou
     assert report["output"] == str(output)
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_every_format_is_written(
-    name: str, command: Callable[..., Ended], crawl: Path, output: Path
-) -> None:
-    assert command("docs", crawl, output, "--format", name).code == ExitCode.DONE
-    text = output.read_text(encoding="utf-8")
-    rows = [json.loads(line) for line in text.splitlines()] if name == "jsonl" else json.loads(text)
-    assert {"summary"} <= set(rows[0]) | set(rows[0].get("metadata", ()))
-
-
-def test_the_settings_say_what_reading_a_crawl_may_cost(
-    command: Callable[..., Ended], crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RAG_NODES_READ_CHARACTERS", str(len(SHORT)))
-    ended = command("docs", crawl, output, "--json")
-    assert ended.code == ExitCode.PARTIAL
-    assert f"over the limit of {len(SHORT)} characters" in ended.json["failed_pages"][0]
-
-
 def test_failed_pages_are_named_and_give_code_3(
     command: Callable[..., Ended], tmp_path: Path, output: Path
 ) -> None:
@@ -187,12 +167,6 @@ def test_names_in_help_texts_are_those_of_the_library() -> None:
     assert f": {', '.join(MEASURES)}." in (fields["fail_on"].description or "").replace("\n", " ")
 
 
-def test_help_teaches_the_thresholds(command: Callable[..., Ended]) -> None:
-    shown = " ".join(command("docs", "--help").stdout.split())
-    assert "NAME[=NUMBER]" in shown
-    assert "lost-headings" in shown
-
-
 # --- with a model -------------------------------------------------------------------------------
 
 
@@ -217,14 +191,6 @@ def test_the_model_writes_summaries_of_the_length_asked_for(
     assert len(asked) == len(set(asked)) > 5  # the first asks whether the model is there
     assert {(body["max_tokens"], body["temperature"]) for body in bodies} == {(77, 0.0)}
     assert all("Tea machines" in prompt for prompt in asked[1:])
-    assert openai_server.asked("embeddings") == []
-
-
-def test_an_embedding_model_is_not_asked_even_where_one_is_configured(
-    served: Callable[..., Ended], openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RAG_NODES_EMBEDDING", "openai")
-    assert served().code == ExitCode.DONE
     assert openai_server.asked("embeddings") == []
 
 

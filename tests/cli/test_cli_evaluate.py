@@ -48,18 +48,6 @@ def test_the_verdict_on_the_shipped_manual_is_that_the_gap_is_size(
     assert "asking" in ended.stderr
 
 
-def test_a_stock_splitter_is_a_column_like_any_other(
-    command: Callable[..., Ended], manual: Path, sheet: Path
-) -> None:
-    splitter = "llama_index.core.node_parser:SentenceSplitter(chunk_size=32,chunk_overlap=0)"
-    columns = ("-p", "heading", "-p", splitter)
-    ended = command("evaluate", manual, "--questions", sheet, *columns, *QUICK, "--json")
-    assert ended.code == 0, ended.stderr
-    names = [row["column"] for row in ended.json["rows"]]
-    assert names == ["heading", "SentenceSplitter(chunk_size=32,chunk_overlap=0)"]
-    assert ended.json["rows"][1]["cost"]["recovery"] == 1.0
-
-
 def test_every_column_can_be_read_by_chunks_and_by_sentences(
     command: Callable[..., Ended], manual: Path, sheet: Path
 ) -> None:
@@ -98,13 +86,6 @@ def test_kinds_have_their_own_numbers_and_sizes_that_cannot_be_had_are_said(
     words = " ".join(ended.stdout.split())
     assert "sentence-window was not measured at 50: " in words
     assert "no size to change" in words
-
-
-def test_the_same_command_twice_prints_the_same_json(
-    command: Callable[..., Ended], manual: Path, sheet: Path
-) -> None:
-    asked = ("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK, "--json")
-    assert command(*asked).stdout == command(*asked).stdout
 
 
 def test_two_processes_print_the_json_of_one(
@@ -178,17 +159,6 @@ def test_questions_whose_answers_have_no_place_are_named_and_the_rest_is_measure
     said = " ".join(ended.stderr.split())
     assert "1 question left out, as their answers have no place: q3; the first one: it is" in said
     assert "2 questions about one document" in " ".join(ended.stdout.split())
-
-
-def test_questions_about_another_file_say_which_one_it_is(
-    command: Callable[..., Ended], manual: Path, sheet: Path
-) -> None:
-    sheet.write_text(sheet.read_text().replace("manual.md", "handbook.md"))
-    ended = command("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK)
-    assert ended.code == 1
-    said = " ".join(ended.stderr.split())
-    assert "no question has a place in the documents; the first one: " in said
-    assert "called 'handbook.md'; name the file as it is" in said
 
 
 @pytest.mark.parametrize(
@@ -279,16 +249,6 @@ def test_a_document_that_cannot_be_read_makes_the_run_partial(
     assert command("questions", "check", sheet, manual, broken).code == 3
 
 
-def test_names_of_rows_stay_whole_on_a_terminal_of_80_characters(
-    command: Callable[..., Ended], manual: Path, sheet: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    asked = ("evaluate", manual, "--questions", sheet, "-p", "heading", "--sizes", "0")
-    lines = [line.rstrip() for line in command(*asked, "-q").stdout.splitlines()]
-    assert any(line.startswith(" heading ") for line in lines)
-    assert any(line.startswith("   at equal size ") for line in lines)
-
-
 def test_the_shipped_questions_are_sound(command: Callable[..., Ended]) -> None:
     ended = command("questions", "check", QUESTIONS, FERRY, "--json")
     assert ended.code == 0, ended.stderr
@@ -319,12 +279,6 @@ def test_a_changed_document_gets_its_questions_back_with_new_offsets(
     )
     assert after["text"] == before["text"]
     assert after["start"] == before["start"] + len("# New first section\n\nAdded later.\n\n")
-
-
-def test_the_help_of_questions_names_its_commands(command: Callable[..., Ended]) -> None:
-    ended = command("questions", "--help")
-    assert "check" in ended.stdout
-    assert "convert" in ended.stdout
 
 
 def test_without_questions_columns_are_ranked_by_passages_as_long_as_answers(
@@ -384,12 +338,6 @@ def test_drafts_pass_no_gate_until_somebody_accepts_them(
     assert "5 drafts that nobody has accepted were left out." in said
 
 
-def test_neither_documents_nor_questions_is_refused(command: Callable[..., Ended]) -> None:
-    ended = command("evaluate", *QUICK)
-    assert ended.code == 2
-    assert "name documents, or --questions" in " ".join(ended.stderr.split())
-
-
 def test_drafts_are_written_as_our_own_json_and_are_sound(
     command: Callable[..., Ended], tmp_path: Path
 ) -> None:
@@ -405,21 +353,6 @@ def test_drafts_are_written_as_our_own_json_and_are_sound(
     assert command(*asked, "--json").json["drafts"] == 15
     assert drafts.read_bytes() == before
     assert command("questions", "check", drafts, FERRY).code == 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--kinds", "poem"), "choose among asked, howto, definition, number, table, phrase"),
-        (("--kinds", "table,poem"), "poem"),
-    ],
-)
-def test_kinds_that_do_not_exist_are_refused(
-    command: Callable[..., Ended], tmp_path: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    ended = command("questions", "draft", FERRY, "-o", tmp_path / "x.json", *arguments)
-    assert ended.code == 2
-    assert message in " ".join(ended.stderr.split())
 
 
 def test_a_model_is_asked_only_where_it_is_named(

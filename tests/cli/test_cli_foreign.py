@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.cli.failures import ExitCode
+from rag_nodes.operations import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.cli.failures import ExitCode
+from rag_nodes.operations import ExitCode
 from rag_nodes.transforms import WRITTEN_FILE
 
 if TYPE_CHECKING:

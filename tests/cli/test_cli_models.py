@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.cli.derive import settings_of
-from rag_nodes.cli.failures import ExitCode
-from rag_nodes.operations import named
+from rag_nodes.operations import ExitCode, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable

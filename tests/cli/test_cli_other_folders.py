@@ -14,7 +14,7 @@ from qdrant_client.http import models as rest
 from store import qdrant_server as _server
 
 from rag_nodes import HeadingHierarchyNodeParser, get_embedding, read
-from rag_nodes.cli.failures import ExitCode
+from rag_nodes.operations import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable

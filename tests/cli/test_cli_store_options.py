@@ -10,8 +10,7 @@ import pytest
 from store import qdrant_server as _server
 
 from rag_nodes.cli.derive import settings_of
-from rag_nodes.cli.failures import ExitCode
-from rag_nodes.operations import named
+from rag_nodes.operations import ExitCode, named
 from rag_nodes.store.server import connection
 
 if TYPE_CHECKING:

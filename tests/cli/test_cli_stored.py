@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.cli.failures import ExitCode
 from rag_nodes.errors import CredentialsError
 from rag_nodes.models.lexical import LexicalEmbedding
+from rag_nodes.operations import ExitCode
 from rag_nodes.store.edge import shards
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from rag_nodes.evaluation.gates import against_baseline, under
 from rag_nodes.evaluation.page import html_of
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
-from rag_nodes.operations.reports import summary_of
+from rag_nodes.operations.replies import summary_of
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 

@@ -15,9 +15,9 @@ from typer.models import CommandInfo
 
 from rag_nodes.cli.derive import command_of
 from rag_nodes.errors import CancelledError, CollectionMissingError, ConfigurationError
-from rag_nodes.operations import GROUPS, OPERATIONS, Operation, named
+from rag_nodes.operations import GROUPS, OPERATIONS, ExitCode, Operation, named
 from rag_nodes.operations.asking import AskRequest
-from rag_nodes.operations.base import ExitStatus, Flag, Only, Reply, has, model_for
+from rag_nodes.operations.base import Flag, Only, Reply, has, model_for
 from rag_nodes.operations.chunking import ChunkRequest, ChunksReply, chunk
 from rag_nodes.operations.copying import PushRequest, push
 from rag_nodes.operations.run import Run, Said
@@ -163,7 +163,7 @@ def test_a_stranger_gets_a_typed_reply_without_open_tables(
     assert reply is not None
     assert issubclass(reply, Reply)
     schema = model_for(reply, surface).model_json_schema()
-    if operation.result.reply == "reports:EvaluationReply":
+    if operation.result.reply == "replies:EvaluationReply":
         return  # its settings are as a run was asked for, and its paths are cleaned as text
     for one in schemas(schema):
         assert one.get("additionalProperties") is not True, one
@@ -261,7 +261,7 @@ def test_bounds_hold_for_strangers_and_not_for_the_owner() -> None:
 
 def test_a_result_is_told_by_its_fields_and_times_in_utc() -> None:
     found = Listed(
-        outcome=ExitStatus.PARTLY,
+        outcome=ExitCode.PARTIAL,
         corpus="tea",
         documents=[ListedDocument("a", "tea", "a.md", stored_at=1_600_000_000.5, pages=3)],
         total=2,

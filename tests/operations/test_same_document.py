@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +17,14 @@ from rag_nodes.server.served import ServedOperations, request_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rag_nodes.operations.base import Surface
+
 TEXT = "# Colour\n\nThe machine is red.\n\n# Size\n\nThe machine is two metres high.\n"
+QUESTIONS = [
+    {"question": "How is it painted?", "gold": [{"text": "The machine is red."}]},
+    {"question": "How tall is it?", "gold": [{"text": "two metres high"}]},
+    {"id": "lost", "question": "Who?", "gold": [{"text": "nobody wrote this sentence"}]},
+]
 OWN = {"seconds", "id", "node_id", "file", "file_name", "title"}
 """What a file has by its path, and times."""
 
@@ -41,8 +49,15 @@ def differing(reply: Any, document: Any, where: str = "") -> list[str]:
     ("name", "told"),
     [
         ("chunk", {"parser": "fixed:chunk_size=40,chunk_overlap=5"}),
+        ("ask", {"question": "What colour is it?", "parser": "fixed", "retrieval_only": True}),
         ("compare", {"question": "What colour is it?", "parsers": ["fixed", "heading"]}),
         ("compare", {"question": "How high?", "parsers": ["heading"], "retrieval_only": True}),
+        ("compare", {"question": "How high?", "budget": 8, "granularity": "sentences"}),
+        ("compare", {"question": "How high?", "parsers": ["fixed"], "equal_size": 20}),
+        ("evaluate", {"budgets": [4], "sizes": [30], "equal_size": 20, "seed": 7}),
+        ("evaluate", {"parsers": ["heading"], "sizes": [], "vector": ["plain", "summary"]}),
+        ("recommend", {"parsers": ["fixed"], "budgets": [4], "sizes": [30, 60]}),
+        ("questions check", {}),
     ],
 )
 def test_the_same_request_gives_the_same_document(
@@ -50,14 +65,26 @@ def test_the_same_request_gives_the_same_document(
 ) -> None:
     path, operation = no_configuration / "text.md", named(name)
     path.write_text(TEXT, "utf-8")
+    (no_configuration / "q.json").write_text(json.dumps({"questions": QUESTIONS}), "utf-8")
     settings = offline_settings().model_copy(update={"store": ":memory:"})
-    where = {"file": path} if "file" in operation.request.model_fields else {"paths": [path]}
-    run = Run(settings)
-    document = operation.function(operation.request.model_validate(told | where), run).as_dict()
-    run.close()
+    fields = operation.request.model_fields
+    sent = {"text": TEXT} | ({"questions": QUESTIONS} if "questions" in fields else {})
     served = ServedOperations.of(settings, offered(), ServerLimits())
-    for surface in ("rest", "mcp"):
-        asked = request_of(operation, surface, told | {"text": TEXT})
-        reply = served.perform(operation, surface, asked, lambda _: None)
+
+    def replied(surface: Surface) -> Any:
+        asked = request_of(operation, surface, told | sent)
+        return served.perform(operation, surface, asked, lambda _: None)
+
+    if name == "ask":  # of a store on the command line
+        document = compared = replied("rest")
+    else:
+        where = {"file": path} if name == "chunk" else {"paths": [path]}
+        where |= {"file": no_configuration / "q.json"} if "questions" in fields else {}
+        run = Run(settings)
+        found = operation.function(operation.request.model_validate(told | where), run)
+        run.close()
+        document, compared = found.as_dict(), found.brief()
+    for surface, own in (("rest", document), ("mcp", compared)):
+        reply = replied(surface)
         assert reply
-        assert differing(reply, document) == []
+        assert differing(reply, own) == []

@@ -135,7 +135,9 @@ def test_the_marks_of_an_answer_are_in_plain_data_rest_and_terminal() -> None:
     for engine in engines(DOCUMENTS["report"], models_with(None)):
         answer = engine.answer(QUESTION)
         said = answer.as_dict()["marks"]
-        assert said == [one.model_dump() for one in AnswerReply(**answer.as_dict()).marks]
+        assert said == [
+            one.model_dump(mode="json") for one in AnswerReply(**answer.as_dict()).marks
+        ]
         assert [answer.text[one["start"] : one["end"]] for one in said] == ["[Source 1]"]
         shown = answer_in_terminal(answer)
         bold = [shown.plain[one.start : one.end] for one in shown.spans if one.style == "bold"]

@@ -100,22 +100,6 @@ def test_a_page_of_a_crawl_is_chosen_by_its_url(client: httpx.Client, tmp_path: 
     assert found["elsewhere"] == set()
 
 
-def test_several_parsers_answer_side_by_side_each_with_its_options(
-    client: httpx.Client, manual: dict[str, str]
-) -> None:
-    fixed = {"name": "fixed", "options": {"chunk_size": 300, "chunk_overlap": 0}}
-    body = {**QUESTION, "parsers": ["heading", fixed, "fixed:chunk_size=600"]}
-    columns = client.post("/compare", json=body, headers=manual).json()["columns"]
-    assert [one["name"] for one in columns] == [
-        "heading",
-        "fixed:chunk_size=300,chunk_overlap=0",
-        "fixed:chunk_size=600",
-    ]
-    _, small, large = (one["statistics"]["mean_tokens"] for one in columns)
-    assert small < large
-    assert all("2.4 bar" in column["answer"]["text"] for column in columns)
-
-
 def test_columns_have_one_size_where_that_is_asked_for_and_keep_it(
     client: httpx.Client, manual: dict[str, str]
 ) -> None:

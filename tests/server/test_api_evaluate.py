@@ -15,7 +15,7 @@ from hostile_parsers import HangingNodeParser, is_running, wait_for
 
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.operations import run
-from rag_nodes.operations.reports import EvaluationReply
+from rag_nodes.operations.replies import EvaluationReply
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.workers import Workers
 from rag_nodes.workspace import limits as bounds
@@ -109,26 +109,6 @@ def test_the_documented_request_prints_the_documented_reply(client: httpx.Client
     assert said == json.loads(shown)
 
 
-def test_what_is_measured_is_what_was_asked_for(client: httpx.Client) -> None:
-    asked = {
-        **SMALL,
-        "parsers": ["fixed:chunk_size=70,chunk_overlap=0"],
-        "sizes": [40, 60],
-        "equal_size": 50,
-        "mode": "sparse",
-        "seed": 7,
-        "own_document": True,
-    }
-    report = client.post("/evaluate", json=asked).json()
-    assert "error" not in report, report
-    settings = report["settings"]
-    assert (settings["budgets"], settings["sizes"], settings["target"]) == ([10, 20], [40, 60], 50)
-    assert (settings["mode"], settings["seed"]) == ("sparse", 7)
-    own, *others = report["rows"]
-    assert own["parser"]["chunk_size"] == 70
-    assert [row["role"] for row in others] == ["size", "size", "matched", "reference"]
-
-
 def test_every_column_is_searched_by_each_embedding_that_is_named(client: httpx.Client) -> None:
     one = {**SMALL, "parsers": ["heading"]}
     report = client.post("/evaluate", json={**one, "vector": ["plain", "summary"]}).json()
@@ -196,25 +176,6 @@ def test_texts_that_come_with_questions_are_the_documents_of_a_new_session(
     assert [one["name"] for one in report["documents"]] == ["Manual"]
 
 
-def test_what_is_wrong_with_questions_is_listed_before_anything_is_measured(
-    client: httpx.Client,
-) -> None:
-    lost = {"id": "lost", "question": "Who?", "gold": [{"text": "nowhere in this whole document"}]}
-    again = {**QUESTIONS[0], "id": "again"}
-    body = {"questions": [*QUESTIONS, again, lost]}
-    check = client.post("/questions/check", json=body).json()
-    assert not check["sound"]
-    problems = {one["question"]: one["problem"] for one in check["concerns"]}
-    assert (problems["lost"], problems["again"]) == ("not placed", "duplicate")
-
-
-def test_answers_without_a_place_are_left_out_and_named(client: httpx.Client) -> None:
-    lost = {"id": "lost", "question": "Who?", "gold": [{"text": "nowhere in this whole document"}]}
-    report = client.post("/evaluate", json={**SMALL, "questions": [*QUESTIONS, lost]}).json()
-    assert [one["id"] for one in report["dataset"]["unplaced"]] == ["lost"]
-    _refused(client.post("/evaluate", json={**SMALL, "questions": [lost]}), 422, "no question has")
-
-
 @pytest.mark.parametrize("headers", [{}, EVENTS])
 @pytest.mark.parametrize(
     ("changed", "words"),
@@ -225,6 +186,7 @@ def test_answers_without_a_place_are_left_out_and_named(client: httpx.Client) ->
         ({"parsers": [{"name": "fixed", "options": {"embed_model": "x"}}]}, "embed_model"),
         ({"parsers": ["fixed:chunk_size=50,chunk_overlap=50"]}, "overlap"),
         ({"questions": [{"question": "Who?", "gold": []}]}, "gold"),
+        ({"questions": [{"question": "Who?", "gold": [{"text": "nobody"}]}]}, "no question has"),
         ({"questions": [{"question": "Who?", "gold": [{"start": 1}]}]}, "start and end"),
         ({"questions": [{**one, "id": "same"} for one in QUESTIONS]}, "same"),
         ({"budgets": []}, "budgets"),
@@ -295,10 +257,10 @@ def test_without_documents_or_a_session_there_is_nothing_to_evaluate(client: htt
     _refused(reply, 422, "upload one first")
 
 
-@pytest.mark.parametrize("path", ["/questions", "/questions/check", "/evaluate"])
-def test_bodies_that_are_too_large_are_refused(path: str, settings: Settings) -> None:
+def test_bodies_that_are_too_large_are_refused(settings: Settings) -> None:
     with Api(settings, ServerLimits(body_bytes=10_000)).opened() as client:
-        _refused(client.post(path, content=b" " * 10_001), 413, "10,000 bytes")
+        for path in ("/questions", "/questions/check", "/evaluate"):
+            _refused(client.post(path, content=b" " * 10_001), 413, "10,000 bytes")
 
 
 @pytest.mark.parametrize("headers", [{}, EVENTS])
@@ -320,9 +282,7 @@ def test_a_client_that_left_ends_the_process_that_cuts_for_its_evaluation(
     assert client.get("/status").json()["documents"]
 
 
-@pytest.mark.parametrize("headers", [{}, EVENTS])
 def test_clearing_ends_an_evaluation_which_says_that_the_session_has_ended(
-    headers: dict[str, str],
     client: httpx.Client,
     api: Api,
     tmp_path: Path,
@@ -332,9 +292,7 @@ def test_clearing_ends_an_evaluation_which_says_that_the_session_has_ended(
     parser = HangingNodeParser(note=str(note))
     monkeypatch.setattr(run, "make_offered", lambda *_: {"fixed": parser})
     replies = list[httpx.Response]()
-    asking = threading.Thread(
-        target=lambda: replies.append(client.post("/evaluate", json=SMALL, headers=headers))
-    )
+    asking = threading.Thread(target=lambda: replies.append(client.post("/evaluate", json=SMALL)))
     asking.start()
     process = wait_for(note)
     assert client.post("/clear").status_code == 200

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 from app_server import hanging_up, listening
-from crawls import SHORT, SITE, write_crawl
 from hostile_parsers import HangingNodeParser, is_running, wait_for, wait_until_gone
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
@@ -114,46 +113,6 @@ async def test_an_agent_cuts_asks_and_compares_a_text_of_its_own(address: str) -
     assert [column["name"] for column in compared["columns"]] == ["fixed", "heading"]
 
 
-async def test_an_agent_gets_sentences_to_a_question_and_chunks_where_it_compares(
-    address: str,
-) -> None:
-    question = {"question": "What colour is the machine?", "text": TEXT}
-    column = {**question, "parsers": ["fixed"]}
-    async with _connected(address) as session:
-
-        async def asked(tool: str, **given: object) -> dict[str, Any]:
-            sent = {**(question if tool == "ask" else column), **given}
-            reply = _data(await session.call_tool(tool, sent))
-            return reply if tool == "ask" else reply["columns"][0]["answer"]
-
-        sentences = [
-            await asked("ask", budget=8),
-            await asked("compare", budget=8, granularity="sentences"),
-        ]
-        chunks = [
-            await asked("ask", budget=8, granularity="chunks"),
-            await asked("compare", budget=8),
-        ]
-    assert {answer["mode"] for answer in (*sentences, *chunks)} == {"sparse"}
-    for answer in sentences:
-        read = answer["hits"][0]["read"]
-        assert TEXT[read["start"] : read["end"]] == read["text"]
-        assert len(read["text"]) < len(answer["hits"][0]["text"])
-    assert all(answer["hits"][0]["read"] is None for answer in chunks)
-
-
-async def test_an_agent_compares_at_one_mean_size_where_it_sends_a_text(address: str) -> None:
-    text = "\n\n".join(f"The machine of hall {number} is red and old. " * 9 for number in range(12))
-    given = {"question": "Which colour?", "parsers": ["fixed", "recursive"], "equal_size": 60}
-    async with _connected(address) as session:
-        compared = _data(await session.call_tool("compare", {**given, "text": text}))
-        refused = await session.call_tool("compare", given)
-    means = [column["statistics"]["mean_tokens"] for column in compared["columns"]]
-    assert means == pytest.approx([60, 60], rel=0.15)
-    assert refused.isError
-    assert "send a text" in str(refused.content)
-
-
 async def test_an_agent_asks_by_an_embedding_that_is_stored_and_hears_of_those_that_are(
     address: str, offline: Settings, tmp_path: Path
 ) -> None:
@@ -199,18 +158,6 @@ async def test_an_agent_asks_the_stored_documents_and_changes_nothing(
     assert str(tmp_path) not in json.dumps([asked.model_dump(), missing.model_dump()])
     with open_store(offline.store) as store:
         assert store.collections() == before
-
-
-async def test_an_agent_chooses_a_page_of_a_crawl_by_its_url(
-    address: str, offline: Settings, tmp_path: Path
-) -> None:
-    with open_store(offline.store) as store:
-        parsers = {"auto": get_parser("auto")}
-        ingest([write_crawl(tmp_path / "c.json")], parsers, store, models=choose_models(offline))
-    question = {"question": "What page is short?", "filter": {"source": f"{SITE}/copy"}}
-    async with _connected(address) as session:
-        asked = _data(await session.call_tool("ask", question))
-    assert [chunk["text"] for chunk in asked["hits"]] == [SHORT]
 
 
 async def test_asking_where_nothing_is_stored_says_so_and_makes_no_folder(
@@ -286,43 +233,14 @@ async def test_an_agent_hears_how_far_its_evaluation_is_and_gets_a_verdict_with_
     assert len(json.dumps(found)) < 5_000
 
 
-async def test_an_agent_has_its_questions_checked(address: str) -> None:
-    lost = {"id": "lost", "question": "Who?", "gold": [{"text": "nobody wrote this sentence here"}]}
-    arguments = {"text": TEXT, "questions": [*QUESTIONS, lost]}
-    async with _connected(address) as session:
-        check = _data(await session.call_tool("questions_check", arguments))
-    assert (check["sound"], check["questions"]) == (False, 2)
-    assert "lost" in [one["question"] for one in check["concerns"]]
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"parsers": ["nonsense"]}, "unknown parser"),
-        ({"sizes": [1]}, "size 1 is out of range; choose 20"),
-        ({"questions": []}, "questions"),
-        ({"questions": [{"question": "Who?", "gold": [{"text": "nobody wrote this"}]}]}, "place"),
-    ],
-)
-async def test_an_agent_reads_why_its_evaluation_was_refused(
-    changed: dict[str, Any], words: str, address: str
-) -> None:
-    arguments = {"text": TEXT, "questions": QUESTIONS, **changed}
-    async with _connected(address) as session:
-        reply = await session.call_tool("evaluate", arguments)
-    assert reply.isError
-    assert words in str(reply.content)
-    assert "Traceback" not in str(reply.content)
-
-
-@pytest.mark.parametrize("tool", ["chunk", "ask", "compare", "evaluate"])
+@pytest.mark.parametrize("tool", ["ask", "evaluate"])
 def test_an_agent_that_left_ends_the_process_that_cuts_for_it(
     tool: str, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note = tmp_path / "process"
     parser = HangingNodeParser(note=str(note))
     monkeypatch.setattr(run, "make_offered", lambda *_: {"fixed": parser})
-    others = {"chunk": {}, "evaluate": {"questions": QUESTIONS}}
+    others = {"evaluate": {"questions": QUESTIONS}}
     arguments = {"text": TEXT, **others.get(tool, {"question": "What colour?"})}
     call = {
         "jsonrpc": "2.0",

@@ -72,22 +72,15 @@ def _done(
 
 
 @every_served
-def test_the_text_of_a_stranger_is_written_nowhere(
+def test_the_text_of_a_stranger_is_written_nowhere_and_no_reply_holds_a_path(
     operation: Operation, surface: Surface, served: ServedOperations, tmp_path: Path
 ) -> None:
     before = sorted(tmp_path.rglob("*"))
     reply, _ = _done(served, operation, surface)
     assert reply
+    said = json.dumps(reply)
     assert not Path(served.settings.store).exists()
     assert sorted(tmp_path.rglob("*")) == before
-
-
-@every_served
-def test_no_reply_holds_a_path_of_the_server(
-    operation: Operation, surface: Surface, served: ServedOperations, tmp_path: Path
-) -> None:
-    reply, _ = _done(served, operation, surface)
-    said = json.dumps(reply)
     assert str(tmp_path) not in said
     assert str(Path.home()) not in said
     assert re.findall(r'"(?:/|[A-Z]:\\\\)[^"]*"', said) == []

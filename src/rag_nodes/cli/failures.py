@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import traceback
-from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -18,34 +17,12 @@ from rag_nodes.errors import (
     StoreLockedError,
     StoreUnreachableError,
 )
+from rag_nodes.operations import ExitCode
 
 if TYPE_CHECKING:
     from rag_nodes.cli.invocation import Invocation
-    from rag_nodes.operations.base import ExitStatus
 
 
-class ExitCode(IntEnum):
-    """How the process ends (design §11)."""
-
-    DONE = 0
-    FAILURE = 1
-    USAGE = 2
-    PARTIAL = 3
-    GATE = 4
-    UNAVAILABLE = 5
-    UNTOLD = UNAVAILABLE
-    INTERRUPTED = 130
-
-
-_OUTCOMES = {
-    "DONE": ExitCode.DONE,
-    "PARTLY": ExitCode.PARTIAL,
-    "FAILED": ExitCode.FAILURE,
-    "UNAVAILABLE": ExitCode.UNAVAILABLE,
-    "FELL": ExitCode.GATE,
-    "CANNOT_TELL": ExitCode.UNTOLD,
-    "UNCONFIRMED": ExitCode.USAGE,
-}
 _CODES: tuple[tuple[type[RagNodesError], ExitCode], ...] = (
     # A missing or refused key is a CredentialsError, thus a matter of configuration: code 2.
     (ConfigurationError, ExitCode.USAGE),
@@ -56,11 +33,6 @@ _CODES: tuple[tuple[type[RagNodesError], ExitCode], ...] = (
     (StoreUnreachableError, ExitCode.UNAVAILABLE),
 )
 """First match wins; every other error is a failure."""
-
-
-def code_of(outcome: ExitStatus) -> int:
-    """The exit code of an operation that ended so."""
-    return int(_OUTCOMES[outcome.name])
 
 
 def exit_code_of(error: BaseException) -> ExitCode:

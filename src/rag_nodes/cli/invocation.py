@@ -114,9 +114,7 @@ class Invocation:
             self.emit(shown)
         else:
             self.show(*shown)
-        from rag_nodes.cli.failures import code_of
-
-        raise typer.Exit(code_of(result.outcome))
+        raise typer.Exit(int(result.outcome))
 
     def review(self, dataset: Dataset, keep: Callable[[Dataset], None]) -> None:
         """Ask about one question after the other, on stderr."""

@@ -34,8 +34,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     from rag_nodes.cli.commands import command
-    from rag_nodes.cli.failures import ExitCode, report_failure, report_interruption
+    from rag_nodes.cli.failures import report_failure, report_interruption
     from rag_nodes.cli.invocation import Invocation
+    from rag_nodes.operations import ExitCode
 
     cli = Invocation()
     try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from enum import IntEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from rag_nodes.operations.base import Reply, Request, Result, Surface
     from rag_nodes.operations.run import Run
 
-__all__ = ["GROUPS", "OPERATIONS", "Operation", "named"]
+__all__ = ["GROUPS", "OPERATIONS", "ExitCode", "Operation", "named"]
 
 MODELS = (
     "embedding",
@@ -40,6 +41,19 @@ GROUPS = {
     "store": "Copy a store to or from a Qdrant server, import a folder, manage aliases.",
 }
 """First words that several operations share, and what these are about."""
+
+
+class ExitCode(IntEnum):
+    """How an operation ended, and the process with it; 5 is also for gates that cannot be told."""
+
+    DONE = 0
+    FAILURE = 1
+    USAGE = 2
+    PARTIAL = 3
+    GATE = 4
+    UNAVAILABLE = 5
+    UNTOLD = UNAVAILABLE
+    INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)

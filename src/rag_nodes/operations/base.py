@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from enum import Enum
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 
 from rag_nodes.ledger import utc_time
+from rag_nodes.operations import ExitCode
 
 Surface = Literal["cli", "rest", "mcp"]
 """Where an operation can be asked for; all but the command line are open to strangers."""
@@ -42,18 +42,6 @@ class Reply(BaseModel):
     model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True)
 
 
-class ExitStatus(Enum):
-    """How an operation ended that raised no error."""
-
-    DONE = "done"
-    PARTLY = "partly done"
-    FAILED = "nothing of it could be done"
-    UNAVAILABLE = "nothing could be done, as a dependency is missing"
-    FELL = "a threshold was crossed, or a check failed"
-    CANNOT_TELL = "the data cannot tell whether a threshold was crossed"
-    UNCONFIRMED = "it was said what would be done, and nothing was"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """What an operation found: the library's own objects, for views of this process.
@@ -67,7 +55,7 @@ class Result:
     ask for."""
     short: ClassVar[str] = ""
     """What agents get instead, likewise; "" for the same."""
-    outcome: ExitStatus = ExitStatus.DONE
+    outcome: ExitCode = ExitCode.DONE
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for programs: all fields but the outcome, see `as_plain`."""

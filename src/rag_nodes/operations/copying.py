@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Never
 from pydantic import Field
 
 from rag_nodes.errors import CollectionMissingError, ConfigurationError
-from rag_nodes.operations.base import OWNER, ExitStatus, Flag, Request, Result
+from rag_nodes.operations import ExitCode
+from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.run import Doing, Run
 from rag_nodes.operations.stored import OfParser
 from rag_nodes.operations.stores import foreign_words, inventory, must_exist, of_parser, opened
@@ -193,7 +194,7 @@ def _concluded(
         count = f"{len(failed)} of {len(outcomes)} collections"
         run.warn(f"Not {done}: {count}; mend the cause and run this again")
     return Copied(
-        outcome=ExitStatus.PARTLY if failed else ExitStatus.DONE,
+        outcome=ExitCode.PARTIAL if failed else ExitCode.DONE,
         source=source,
         target=target,
         collections=whole,

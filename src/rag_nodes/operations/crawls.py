@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.operations.base import OWNER, ExitStatus, Flag, Request, Result
+from rag_nodes.operations import ExitCode
+from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.fields import AS_PARSER, PARSER_NAMES, Changes, Parser, ParserSpec
 from rag_nodes.operations.files import check_there
 from rag_nodes.operations.parsers import plain_options, preset_of
@@ -120,9 +121,9 @@ def docs(request: DocsRequest, run: Run) -> Documented:
     )
     for message in (*report.failed_pages, *report.crossed):
         run.detail(message)
-    whole = ExitStatus.DONE if report.complete else ExitStatus.PARTLY
+    whole = ExitCode.DONE if report.complete else ExitCode.PARTIAL
     return Documented(
-        outcome=ExitStatus.FELL if report.crossed else whole,
+        outcome=ExitCode.GATE if report.crossed else whole,
         report=report,
         label=label,
         parser=made,

@@ -8,7 +8,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from rag_nodes.errors import ConfigurationError, FileMissingError
 from rag_nodes.metadata import FILE_NAME
-from rag_nodes.operations.base import ExitStatus
+from rag_nodes.operations import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -73,7 +73,7 @@ def concluded(
     *,
     some_done: bool = False,
     omitted: int = 0,
-) -> ExitStatus:
+) -> ExitCode:
     """How work on many files with many parsers ended; what failed is said.
 
     Args:
@@ -88,7 +88,7 @@ def concluded(
     incomplete = [file for file in files if file.status == "incomplete"]
     errors = {name: error for name, error in parsers.items() if error}
     if not lost and not errors:
-        return ExitStatus.DONE
+        return ExitCode.DONE
     for message in (*(file.error for file in lost), *errors.values()):
         run.detail(message or "unknown reason")
     counts = (_share(len(lost), total, "file"), _share(len(errors), len(parsers), "parser"))
@@ -101,8 +101,8 @@ def concluded(
     all_parsers = len(errors) == len(parsers) and not some_done
     nothing_left = (lost and len(lost) == total) or all_parsers
     if nothing_left and any(file.missing_extra for file in lost):
-        return ExitStatus.UNAVAILABLE
-    return ExitStatus.FAILED if nothing_left else ExitStatus.PARTLY
+        return ExitCode.UNAVAILABLE
+    return ExitCode.FAILURE if nothing_left else ExitCode.PARTIAL
 
 
 def _share(failed: int, total: int, thing: str) -> str:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.operations import ExitCode
 from rag_nodes.operations.asked import Documents, Questions, counted, dataset_of, labels_of
-from rag_nodes.operations.base import OWNER, ExitStatus, Flag, Reply, Request, Result
+from rag_nodes.operations.base import OWNER, Flag, Reply, Request, Result
 from rag_nodes.operations.fields import OfText
 from rag_nodes.operations.files import check_writable, write_text
 from rag_nodes.operations.run import Doing, Run
@@ -220,10 +221,8 @@ def check(request: CheckRequest, run: Run) -> Checked:
         check_documents(run.documents)
         dataset = run.workspace.dataset(labels_of(request.questions))  # type: ignore[attr-defined]
     found = check_dataset(dataset)
-    whole = ExitStatus.PARTLY if run.unread else ExitStatus.DONE
-    return Checked(
-        outcome=whole if found.is_sound else ExitStatus.FELL, check=found, dataset=dataset
-    )
+    whole = ExitCode.PARTIAL if run.unread else ExitCode.DONE
+    return Checked(outcome=whole if found.is_sound else ExitCode.GATE, check=found, dataset=dataset)
 
 
 def review(request: ReviewRequest, run: Run) -> Checked:
@@ -253,7 +252,7 @@ def review(request: ReviewRequest, run: Run) -> Checked:
     accepted = found.questions - found.drafts
     run.note(f"{counted(accepted)} accepted, {found.drafts} drafts left in {kept}")
     return Checked(
-        outcome=ExitStatus.PARTLY if run.unread else ExitStatus.DONE, check=found, dataset=decided
+        outcome=ExitCode.PARTIAL if run.unread else ExitCode.DONE, check=found, dataset=decided
     )
 
 
@@ -266,7 +265,7 @@ def convert(request: ConvertRequest, run: Run) -> WrittenDrafts:
         run.warn(f"left out {one.id}: {one.reason}")
     partly = dataset.unplaced or run.unread
     return WrittenDrafts(
-        outcome=ExitStatus.PARTLY if partly else ExitStatus.DONE,
+        outcome=ExitCode.PARTIAL if partly else ExitCode.DONE,
         output=request.output,
         questions=len(dataset.questions),
         left_out={one.id: one.reason for one in dataset.unplaced},
@@ -297,7 +296,7 @@ def draft(request: DraftRequest, run: Run) -> Checked:
     count = len(dataset.questions)
     run.note(f"Wrote {count:,} draft{'' if count == 1 else 's'} to {request.output}")
     return Checked(
-        outcome=ExitStatus.PARTLY if run.unread else ExitStatus.DONE,
+        outcome=ExitCode.PARTIAL if run.unread else ExitCode.DONE,
         check=check_dataset(dataset),
         dataset=dataset,
     )

@@ -12,8 +12,9 @@ from pydantic import BeforeValidator, Field
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import USUAL
+from rag_nodes.operations import ExitCode
 from rag_nodes.operations.asked import LabelledQuestions, asked_of
-from rag_nodes.operations.base import OWNER, ExitStatus, Flag, Result, visitors
+from rag_nodes.operations.base import OWNER, Flag, Result, visitors
 from rag_nodes.operations.columns import (
     Gated,
     Gates,
@@ -160,8 +161,8 @@ class Evaluated(Result):
         is_written: what is to be taken was written to a file, or was to be.
     """
 
-    reply: ClassVar[str] = "reports:EvaluationReply"
-    short: ClassVar[str] = "reports:SummaryReply"
+    reply: ClassVar[str] = "replies:EvaluationReply"
+    short: ClassVar[str] = "replies:SummaryReply"
     report: EvaluationReport
     gates: Sequence[GateResult] = field(default=())
     is_written: bool = False
@@ -172,7 +173,7 @@ class Evaluated(Result):
 
     def brief(self) -> dict[str, Any]:
         """The same in few words."""
-        from rag_nodes.operations.reports import summary_of
+        from rag_nodes.operations.replies import summary_of
 
         return summary_of(self.report)
 
@@ -322,15 +323,15 @@ def _told(
     )
 
 
-def _outcome(run: Run, report: EvaluationReport, gates: Sequence[GateResult]) -> ExitStatus:
+def _outcome(run: Run, report: EvaluationReport, gates: Sequence[GateResult]) -> ExitCode:
     outcomes = {one.outcome for one in gates}
     if "fell" in outcomes:
-        return ExitStatus.FELL
+        return ExitCode.GATE
     if "cannot tell" in outcomes:
-        return ExitStatus.CANNOT_TELL
+        return ExitCode.UNTOLD
     failed = sum(bool(row.error) for row in report.rows)
     if failed:
-        return ExitStatus.FAILED if failed == len(report.rows) else ExitStatus.PARTLY
+        return ExitCode.FAILURE if failed == len(report.rows) else ExitCode.PARTIAL
     not_judged = report.judgement.error if report.judgement else None
     partly = report.dataset["unplaced"] or not_judged or run.unread
-    return ExitStatus.PARTLY if partly else ExitStatus.DONE
+    return ExitCode.PARTIAL if partly else ExitCode.DONE

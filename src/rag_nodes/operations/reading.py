@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from rag_nodes import metadata as keys
-from rag_nodes.operations.base import ExitStatus, Flag, Request, Result
+from rag_nodes.operations import ExitCode
+from rag_nodes.operations.base import Flag, Request, Result
 from rag_nodes.operations.files import check_there
 from rag_nodes.operations.run import Doing, Run
 
@@ -88,8 +89,8 @@ def read(request: ReadRequest, run: Run) -> Readings:
     lost = [one.error for one in documents if one.error is not None]
     for error in lost:
         run.warn(error)
-    some = ExitStatus.PARTLY if len(lost) < len(documents) else ExitStatus.FAILED
-    return Readings(outcome=some if lost else ExitStatus.DONE, documents=documents)
+    some = ExitCode.PARTIAL if len(lost) < len(documents) else ExitCode.FAILURE
+    return Readings(outcome=some if lost else ExitCode.DONE, documents=documents)
 
 
 def _understood(result: ReadResult, *, with_text: bool) -> Understood:

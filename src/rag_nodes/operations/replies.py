@@ -1,8 +1,20 @@
-"""What strangers get of answers and comparisons: the library's names, and no path of this place."""
+"""What strangers get of results: the library's names, with what it says of each, and no path."""
 
 from __future__ import annotations
 
+import types
+from dataclasses import fields, is_dataclass
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from pydantic import Field, create_model
+
+from rag_nodes.compare import Column, ComparisonReport
+from rag_nodes.evaluation.diagnosis import REMEDIES
+from rag_nodes.evaluation.report import SCHEMA, EvaluationReport, ReportDecision, Row
 from rag_nodes.operations.base import Reply
+from rag_nodes.parsers.offer import entries_of
+from rag_nodes.query import Answer, Citation, Hit
+from rag_nodes.query.types import Mark
 
 
 class ChunkOrigin(Reply):
@@ -24,26 +36,20 @@ class ReadReply(Reply):
     """What is read in the place of a chunk: its window of sentences, or its parent."""
 
     text: str
-    """Exactly as in the document."""
+    """Exactly as in the document; of a splitter of another package as it gave it."""
     start: int | None
     """Offset of its first character."""
     end: int | None
     """Offset after its last character."""
 
 
-class HitReply(Reply):
+class HitReply(ReadReply):
     """A chunk that was found."""
 
     rank: int
     """From 1, the best first."""
     node_id: str
     """The same for the same document, parser and options."""
-    text: str
-    """Exactly as in the document; of a splitter of another package as it gave it."""
-    start: int | None
-    """Offset of its first character."""
-    end: int | None
-    """Offset after its last character."""
     score: float
     """From 0 to 1, in rank order."""
     similarity: float | None
@@ -54,103 +60,6 @@ class HitReply(Reply):
     """Where it is from."""
     read: ReadReply | None
     """What is read in its place; null where it is read itself."""
-
-
-class CitationReply(Reply):
-    """A passage that the answer names."""
-
-    number: int
-    """The n of [Source n] in the answer."""
-    node_id: str
-    """Of the cited chunk."""
-    file_name: str
-    """Of its document."""
-    page: int | None
-    """Page of the passage, from 1."""
-    page_end: int | None
-    """Its last page."""
-    heading_path: list[str]
-    """Headings above it, outermost first."""
-    start: int | None
-    """Offset of its first character."""
-    end: int | None
-    """Offset after its last character."""
-    quote: str
-    """The passage, exactly as in the document."""
-
-
-class MarkReply(Reply):
-    """Where an answer names sources."""
-
-    start: int
-    """Offset of the opening bracket in the text."""
-    end: int
-    """Offset after the closing one."""
-    numbers: list[int]
-    """Numbers of the sources."""
-
-
-class AnswerReply(Reply):
-    """An answer with its evidence."""
-
-    question: str
-    """As asked."""
-    text: str
-    """The answer; sources appear as [Source n], see marks."""
-    marks: list[MarkReply]
-    """Where the text names sources; other brackets are the documents' own."""
-    kind: str
-    """generated, extract, retrieval or nothing."""
-    citations: list[CitationReply]
-    """The named sources, in order."""
-    unknown_sources: list[int]
-    """Numbers it names that do not exist."""
-    hits: list[HitReply]
-    """Everything found, best first."""
-    context_tokens: int
-    """Tokens of the documents' text that was read, at most the budget."""
-    left_out: int
-    """Chunks asked for that did not fit the budget."""
-    cut: bool
-    """The last chunk that was read is cut at the budget."""
-    mode: str
-    """How was searched: sparse (by words), dense (by an embedding) or hybrid; empty where another
-    engine answered."""
-    widened: bool
-    """The question asks for steps, so more was read."""
-    widening: str
-    """How much more, and why; empty for no more."""
-    tokens_in: int
-    """Tokens of the prompt."""
-    tokens_out: int
-    """Tokens of the answer."""
-    tokens_estimated: bool
-    """Both were counted here."""
-    cost: float | None
-    """US dollars; null when the price is unknown."""
-    cached: bool
-    """The question was embedded before."""
-    embedding_tokens: int
-    """Tokens of the question that a model embedded; once for all columns."""
-    embedding_cost: float | None
-    """US dollars for them; null when unknown."""
-    embedding_model: str
-    """What embedded the question."""
-    answer_model: str
-    """What wrote the answer."""
-    seconds: dict[str, float]
-    """Per stage."""
-
-
-class AskedReply(AnswerReply):
-    """An answer with its evidence, and what was asked."""
-
-    parser: str
-    """How the documents are cut."""
-    models: str
-    """What ran, and where."""
-    incomplete: str | None
-    """Why some of the documents could not be searched; null where all were."""
 
 
 class StatisticsReply(Reply):
@@ -174,33 +83,163 @@ class StatisticsReply(Reply):
     """Why some of the documents are left out; null where none is."""
 
 
-class ColumnReply(Reply):
-    """What one parser contributes."""
-
-    name: str
-    """Its name."""
-    title: str
-    """For display."""
-    statistics: StatisticsReply
-    """Of its chunks."""
-    answer: AnswerReply | None
-    """Null when it failed."""
-    error: str | None
-    """Why it failed."""
-    seconds: dict[str, float]
-    """Per stage."""
+_HIDDEN = {
+    Answer: {"sources", "left_out_tokens", "budget"},
+    Citation: {"source"},
+    Column: {"parser"},
+    ComparisonReport: {"corpus", "files", "schema_version"},
+    ReportDecision: {"search_ms"},
+}
+"""Fields that strangers do not see: paths, corpora, and what a view or one run alone needs."""
+_MODELS: dict[Any, Any] = {Hit: HitReply}
+"""Replies by what they are of; a dataclass that is not here gets one that has its docstring."""
+_OUTSIDE = {"Answer": Answer, "ParserOutcome": StatisticsReply, "FileOutcome": object}
+"""What hints name that their module imports for type checkers alone."""
 
 
-class ComparedReply(Reply):
-    """One question, answered by every parser."""
+def _model(source: Any, **more: Any) -> type[Reply]:
+    """A dataclass or named tuple as a reply, described by its docstring."""
+    said, hints = entries_of(source), get_type_hints(source, localns=_OUTSIDE)
+    summary = (source.__doc__ or "").partition("\n")[0]
+    names = [one.name for one in fields(source)] if is_dataclass(source) else source._fields
+    described: dict[str, Any] = {
+        name: (_plain(hints[name]), Field(description=said.get(name, summary)))
+        for name in names
+        if name not in _HIDDEN.get(source, ())
+    }
+    name = f"{source.__name__}Reply"
+    made: type[Reply] = create_model(name, __base__=Reply, __doc__=summary, **(described | more))
+    return made
 
-    question: str
-    """As asked."""
+
+def _plain(hint: Any) -> Any:
+    """A type with replies in place of dataclasses."""
+    if hint in _MODELS or is_dataclass(hint) or hint is Mark:
+        if hint not in _MODELS:
+            _MODELS[hint] = _model(hint)
+        return _MODELS[hint]
+    parts = tuple(_plain(one) for one in get_args(hint))
+    if get_origin(hint) is types.UnionType:
+        return Union[parts]  # noqa: UP007 -- made at run time
+    return get_origin(hint)[parts] if parts else hint
+
+
+AnswerReply: Any = _model(
+    Answer, widened=(bool, Field(description="The question asks for steps, so more was read."))
+)
+"""An answer with its evidence."""
+_MODELS[Answer] = AnswerReply
+ComparedReply = _model(ComparisonReport)
+"""One question, answered by every parser."""
+EvaluationReply = _model(
+    EvaluationReport, schema_version=(int, Field(description=f"Of this format; {SCHEMA} now."))
+)
+"""The report as JSON."""
+
+
+class AskedReply(AnswerReply):  # type: ignore[misc] # made at run time
+    """An answer with its evidence, and what was asked."""
+
+    parser: str
+    """How the documents are cut."""
     models: str
     """What ran, and where."""
-    equal_size: int | None
-    """Tokens of a chunk on average that were asked for."""
-    columns: list[ColumnReply]
-    """In the order of the request."""
-    seconds: float
-    """Wall-clock time."""
+    incomplete: str | None
+    """Why some of the documents could not be searched; null where all were."""
+
+
+class FoundReply(Reply):
+    """One parser with one configuration."""
+
+    name: str
+    """Of the parser, and at which size."""
+    mean_tokens: float | None
+    """Of its chunks; null where it failed."""
+    recall: dict[str, float]
+    """Points of 100 of the answers read, by budget."""
+    low: float | None
+    """Where the main measure may begin, in these texts."""
+    high: float | None
+    """Where it may end."""
+    error: str | None = None
+    """Why it failed."""
+
+
+class MissedReply(Reply):
+    """One reason why answers were missed."""
+
+    reason: str
+    """In few words."""
+    remedy: str
+    """What it means and what helps; empty for drafts."""
+    questions: dict[str, int]
+    """How many, by parser at its own options."""
+
+
+class LostReply(Reply):
+    """A question without a place in the documents."""
+
+    id: str
+    """Of the question."""
+    reason: str
+    """Why."""
+
+
+class SummaryReply(Reply):
+    """Which parser finds the answers, by how much, and whether it is the size or the strategy."""
+
+    decision: str
+    """What to take, in a sentence or two."""
+    verdict: list[str]
+    """The answer, the most important first."""
+    sizes: list[str]
+    """How much of each gap is one of size."""
+    measure: str
+    """The main measure."""
+    rows: list[FoundReply]
+    """The numbers behind it."""
+    missed: list[MissedReply]
+    """Why answers were missed."""
+    left_out: list[LostReply]
+    """Questions without a place."""
+
+
+def summary_of(report: EvaluationReport) -> dict[str, Any]:
+    """A report in so few words that an agent can read them."""
+    own = [row for row in report.of_role("own") if row.reasons]
+    missed = [
+        {
+            "reason": reason,
+            # Drafts show what is lost, and are no ground to change anything.
+            "remedy": "" if report.by_drafts else remedy,
+            "questions": {row.name: row.reasons[reason] for row in own if reason in row.reasons},
+        }
+        for reason, remedy in REMEDIES.items()
+        if any(reason in row.reasons for row in own)
+    ]
+    return {
+        "decision": report.decision.words if report.decision else "",
+        "verdict": list(report.said),
+        "sizes": [one.words for one in report.sizes],
+        "measure": report.measure,
+        "rows": [_found(report, row) for row in report.rows],
+        "missed": missed,
+        "left_out": report.dataset["unplaced"],
+    }
+
+
+def _found(report: EvaluationReport, row: Row) -> dict[str, Any]:
+    budgets = [] if row.error else [f"recall@{one}" for one in report.settings["budgets"]]
+    interval = row.interval
+    return {
+        "name": row.name,
+        "mean_tokens": None if row.error else round(row.chunks["mean"], 1),
+        "recall": {name: _points(row.means[name]) for name in budgets},
+        "low": _points(interval.low) if interval else None,
+        "high": _points(interval.high) if interval else None,
+        "error": row.error,
+    }
+
+
+def _points(share: float) -> float:
+    return round(100 * share, 1)

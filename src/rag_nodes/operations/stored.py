@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator
 
-from rag_nodes.operations.base import OWNER, ExitStatus, Flag, Request, Result
+from rag_nodes.operations import ExitCode
+from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.fields import PARSER_WORDS, words
 from rag_nodes.operations.run import Doing, Run
 from rag_nodes.operations.stores import inventory, ledger_of, must_exist, of_parser, opened
@@ -232,7 +233,7 @@ def clear(request: ClearRequest, run: Run) -> Gone:
     if not request.yes:
         run.warn("Nothing was deleted; say --yes to do it.")
     return Gone(
-        outcome=ExitStatus.DONE if request.yes else ExitStatus.UNCONFIRMED,
+        outcome=ExitCode.DONE if request.yes else ExitCode.USAGE,
         title=f"{'Cleared' if request.yes else 'Would clear'} corpus {corpus!r}",
         aliases={} if request.yes else held.store.aliases(),
         collections=cleared(held, chosen) if request.yes else list(map(held.size_of, chosen)),
@@ -250,11 +251,11 @@ def doctor(request: DoctorRequest, run: Run) -> Examined:
         examined(store, lambda: opened(run), partial(ledger_of, run), repair=request.repair)
     )
     sound = not any(one.is_wrong and not one.mended for one in findings)
-    outcome = ExitStatus.DONE if sound else ExitStatus.FELL
+    outcome = ExitCode.DONE if sound else ExitCode.GATE
     return Examined(outcome=outcome, store=store, sound=sound, findings=findings)
 
 
-def _opened(collections: Sequence[HeldCollection]) -> ExitStatus:
+def _opened(collections: Sequence[HeldCollection]) -> ExitCode:
     """Tell programs that not all could be looked at."""
     troubled = any(one.info.trouble for one in collections)
-    return ExitStatus.PARTLY if troubled else ExitStatus.DONE
+    return ExitCode.PARTIAL if troubled else ExitCode.DONE

@@ -1,15 +1,12 @@
-"""A comparison for people: side by side where there is room, one after another elsewhere."""
+"""A comparison for people: one parser after another, then their numbers side by side."""
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Any
+from itertools import cycle
+from typing import TYPE_CHECKING
 
-from rich import box
-from rich.console import Group
 from rich.padding import Padding
 from rich.rule import Rule
-from rich.table import Table
 from rich.text import Text
 
 from rag_nodes.cli.views.answer import (
@@ -37,16 +34,12 @@ from rag_nodes.parsers.recovery import recovery_in_words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
+    from rich.table import Table
 
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.compare import Column
     from rag_nodes.operations.comparing import Compared, CompareRequest
-
-LEAST_WIDTH = 46
-"""Characters a column needs to be read with ease."""
-_FRAME = 3
-"""Characters a column loses to its border and padding."""
 
 
 def compared_view(
@@ -57,154 +50,72 @@ def compared_view(
     if report is None:
         yield from files_view(tuple(found.files))
         return
-    options, console, shown = found.options, cli.output, request.chunks
-    yield header_view(report.question, report.models, budget=options.budget, top_k=options.top_k)
+    limits = {"token": found.options.budget, "chunk": found.options.top_k}
+    context = " and ".join(counted(number, thing) for thing, number in limits.items() if number)
+    yield facts(
+        [
+            ("Question", report.question),
+            ("Models", report.models),
+            ("Context", f"{context or 'no limit'} per parser"),
+        ]
+    )
     yield from files_view(report.files)
-    styled = list(zip(report.columns, _colours(len(report.columns)), strict=True))
-    across = columns_across(len(styled), console)
-    if across > 1:
-        for first in range(0, len(styled), across):
-            yield _row(styled[first : first + across], console.width // across - _FRAME, shown)
-    else:
-        for column, colour in styled:
-            yield from _section(column, colour, console.width, shown)
+    colours = cycle(COLOURS)
+    styled = [(column, next(colours)) for column in report.columns]
+    for column, colour in styled:
+        yield from _section(column, colour, cli.output.width, request.chunks)
     yield _statistics(styled)
     if found.ingested:
-        yield times_view(found.ingested.seconds, report.seconds)
+        took = [seconds(one.seconds) for one in (found.ingested, report)]
+        words = "parsers answer at the same time, so their times overlap"
+        yield plain(f"Ingested in {took[0]}, answered in {took[1]}; {words}.", "dim")
         if spent := embedding_spent(found.ingested):
             yield plain(spent, "dim")
 
 
-def header_view(
-    question: str, models: str, *, budget: int | None, top_k: int | None
-) -> RenderableType:
-    """What is asked and what will run."""
-    limits = [
-        f"{counted(budget, 'token')}" if budget else "",
-        counted(top_k, "chunk") if top_k else "",
-    ]
-    context = " and ".join(limit for limit in limits if limit) or "no limit"
-    return facts([("Question", question), ("Models", models), ("Context", f"{context} per parser")])
-
-
-def times_view(ingesting: float, answering: float) -> RenderableType:
-    """How long it took."""
-    return plain(
-        f"Ingested in {seconds(ingesting)}, answered in {seconds(answering)}; parsers answer at "
-        "the same time, so their times overlap.",
-        "dim",
-    )
-
-
-def columns_across(count: int, console: Console) -> int:
-    """How many columns stand side by side; rows are kept equally full.
-
-    A file or pipe gets one, unless COLUMNS says how wide it will be shown.
-    """
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        return 1
-    room = max(1, console.width // LEAST_WIDTH)
-    rows = -(-count // room)
-    return -(-count // rows)
-
-
-def _colours(count: int) -> list[str]:
-    return [COLOURS[index % len(COLOURS)] for index in range(count)]
-
-
-def _row(styled: Sequence[tuple[Column, str]], width: int, shown: int) -> Table:
-    """Parsers as columns, whose answers, sources and chunks start on the same line."""
-    made = _empty_row(len(styled))
-    made.add_row(*(_title(column, colour) for column, colour in styled), end_section=True)
-    contents = [_contents(column, width, shown) for column, _ in styled]
-    made.add_row(*(Group(*parts["answer"]) for parts in contents), end_section=True)
-    made.add_row(*(Group(*parts["sources"]) for parts in contents), end_section=True)
-    made.add_row(*(Group(*parts["chunks"]) for parts in contents))
-    return made
-
-
-def _empty_row(columns: int) -> Table:
-    made = Table(box=box.ROUNDED, border_style="dim", expand=True, show_header=False)
-    for _ in range(columns):
-        made.add_column(ratio=1, overflow="fold")
-    return made
-
-
 def _section(column: Column, colour: str, width: int, shown: int) -> Iterator[RenderableType]:
-    """One parser on its own, for narrow terminals and pipes."""
+    """One parser: what it is, and indented what it found."""
     yield Text("")
     yield Rule(Text(one_line(column.title), style=f"bold {colour}"), align="left", style="dim")
     yield plain(configuration(column.parser), "dim")
-    for part in _contents(column, width, shown).values():
-        yield Text("")
-        yield from (Padding(piece, (0, 0, 0, 2)) for piece in part)
+    yield Text("")
+    yield from (Padding(one, (0, 0, 0, 2)) for one in _found(column, width, shown))
 
 
-def _title(column: Column, colour: str) -> Text:
-    title = Text(one_line(column.title), style=f"bold {colour}")
-    return title.append(f"\n{configuration(column.parser)}", style="not bold dim")
-
-
-def _contents(column: Column, width: int, shown: int) -> dict[str, list[RenderableType]]:
-    """Answer, sources and chunks of a parser, or why it has none."""
-    problems: list[RenderableType] = [
-        _problem(text) for text in dict.fromkeys((column.error, column.statistics.error)) if text
-    ]
-    lost = recovery_in_words(column.statistics.unplaced, column.statistics.chunks)
-    if lost:
-        problems.append(plain(lost, "yellow"))
-    if column.statistics.size_remark:
-        problems.append(plain(one_line(column.statistics.size_remark), "yellow"))
-    answer = column.answer
+def _found(column: Column, width: int, shown: int) -> Iterator[RenderableType]:
+    """Answer, sources and chunks, or why there are none."""
+    statistics, answer = column.statistics, column.answer
+    for error in dict.fromkeys((column.error, statistics.error)):
+        if error:
+            yield Text.assemble(("Failed: ", "bold red"), plain(error))
+    lost = recovery_in_words(statistics.unplaced, statistics.chunks)
+    yield from (plain(one_line(one), "yellow") for one in (lost, statistics.size_remark) if one)
     if answer is None:
-        return {"answer": problems, "sources": [], "chunks": []}
-    written = answer.kind != "retrieval"
-    return {
-        "answer": [
-            *problems,
-            label("Answer", answer_kind(answer)),
-            *([answer_text(answer)] if written else []),
-            *remarks(answer),
-        ],
-        "sources": [label("Sources"), citations(answer)] if written else [],
-        "chunks": [
-            label("Chunks", CHUNK_FACTS),
-            chunks(answer, shown, width),
-        ]
-        if shown
-        else [],
-    }
-
-
-def _problem(message: str) -> Text:
-    return Text.assemble(("Failed: ", "bold red"), plain(message))
+        return
+    yield label("Answer", answer_kind(answer))
+    if answer.kind != "retrieval":
+        yield answer_text(answer)
+    yield from remarks(answer)
+    if answer.kind != "retrieval":
+        yield from (Text(""), label("Sources"), citations(answer))
+    if shown:
+        yield from (Text(""), label("Chunks", CHUNK_FACTS), chunks(answer, shown, width))
 
 
 def _statistics(styled: Sequence[tuple[Column, str]]) -> Table:
-    numbers = (
-        "Chunks",
-        "Tokens mean",
-        "max",
-        "Context tokens",
-        "Parse",
-        "Embed",
-        "Store",
-        "Answer",
-    )
-    made = table("Parser", *numbers, right=numbers)
-    for column, colour in styled:
-        made.add_row(Text(one_line(column.title), style=colour), *_numbers(column))
-    return made
+    sizes = ("Chunks", "Tokens mean", "max", "Context tokens")
+    numbers = (*sizes, "Parse", "Embed", "Store", "Answer")
+    return table("Parser", *numbers, right=numbers, rows=(_row(*one) for one in styled))
 
 
-def _numbers(column: Column) -> list[str]:
-    statistics = column.statistics
-    times: dict[str, Any] = statistics.seconds
-    return [
-        f"{statistics.chunks:,}",
-        f"{statistics.mean_tokens:,.0f}" if statistics.tokens else "-",
-        f"{statistics.max_tokens:,}" if statistics.tokens else "-",
-        f"{column.answer.context_tokens:,}" if column.answer else "-",
-        *(seconds(times.get(stage)) for stage in ("parse", "embed", "store")),
+def _row(column: Column, colour: str) -> tuple[object, ...]:
+    found = column.statistics
+    return (
+        Text(one_line(column.title), style=colour),
+        found.chunks,
+        round(found.mean_tokens) if found.tokens else None,
+        found.max_tokens if found.tokens else None,
+        column.answer.context_tokens if column.answer else None,
+        *(seconds(found.seconds.get(stage)) for stage in ("parse", "embed", "store")),
         seconds(column.seconds.get("total")),
-    ]
+    )
