@@ -43,19 +43,6 @@ def test_unknown_embeddings_are_refused(command: Callable[..., Ended], manual: P
     assert "of what an LLM writes, and there is none" in without.stderr
 
 
-def test_parsers_are_compared_and_evaluated_by_another_embedding(
-    command: Callable[..., Ended], manual: Path, tmp_path: Path
-) -> None:
-    labels = tmp_path / "labels.csv"
-    labels.write_text("question,quote\nHow much water?,nine litres of water\n", "utf-8")
-    for way in ("heading", "plain"):
-        compared = command("compare", manual, "--ask", "Water?", *CUT, "--vector", way, "--json")
-        assert compared.json["columns"][0]["error"] is None
-        asked = ("--questions", labels, "--sizes", 0, "--vector", way, "--json")
-        measured = command("evaluate", manual, *CUT, *asked)
-        assert measured.json["rows"][0]["error"] is None
-
-
 @pytest.mark.parametrize("way", ["context", "summary"])
 def test_what_a_model_wrote_is_priced_and_asked_for_once(
     command: Callable[..., Ended],

@@ -78,31 +78,6 @@ def test_pruning_names_what_went(command: Callable[..., Ended], folder: Path) ->
     assert [one["name"] for one in listed] == ["black.md"]
 
 
-def test_a_missing_folder_prunes_nothing_and_says_so(
-    command: Callable[..., Ended], folder: Path
-) -> None:
-    command("ingest", folder, *KEPT)
-    folder.rename(folder.with_name("elsewhere"))
-
-    ended = command("ingest", folder, *KEPT, "--prune")
-
-    assert ended.code == ExitCode.USAGE
-    assert "nothing was removed" in ended.stderr
-    assert len(command("list", "--store", "kept", "--json").json["documents"]) == 2
-
-
-def test_the_ledger_lies_where_it_is_told_to(
-    command: Callable[..., Ended], folder: Path, tmp_path: Path
-) -> None:
-    place = tmp_path / "memory" / "tea.sqlite"
-
-    command("ingest", folder, *KEPT, "--ledger", place)
-
-    assert place.is_file()
-    status = command("status", "--store", "kept", "--ledger", place, "--json").json
-    assert _UTC.fullmatch(status["collections"][0]["last_used"])
-
-
 def test_programs_are_given_times_in_utc_and_null_where_none_is_known(
     command: Callable[..., Ended], folder: Path, tmp_path: Path
 ) -> None:

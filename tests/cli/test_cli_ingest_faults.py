@@ -77,28 +77,6 @@ def test_six_changed_files_keep_their_chunks_when_the_model_refuses(
     assert [file["status"] for file in ingest("--json").json["files"]] == ["unchanged"] * 6
 
 
-def test_files_that_a_stopped_parser_did_not_reach_say_what_is_kept_of_them(
-    ingest: Callable[..., Ended],
-    folder: Path,
-    openai_server: OpenAIServer,
-) -> None:
-    [before] = ingest("--json").json["columns"]
-    same = (folder / "5.md").read_text()
-    write(folder, "latter")
-    (folder / "5.md").write_text(same)
-    openai_server.faults.extend([PROBE, *[UNKNOWN_MODEL] * 999])
-    ended = ingest("--json")
-    *changed, unchanged = [file["columns"].popitem()[1] for file in ended.json["files"]]
-    assert [row["status"] for row in changed] == ["incomplete"] * 5
-    assert [row["former"] for row in changed] == [before["chunks"] // 6] * 5
-    openai_server.faults.clear()
-    openai_server.faults.extend([PROBE, *[UNKNOWN_MODEL] * 999])
-    shown = " ".join(ingest().stdout.split())
-    assert f"nothing stored, the {before['chunks'] // 6} former ones are kept" in shown
-    assert (unchanged["status"], unchanged["error"]) == ("unchanged", None)
-    assert unchanged["stored"] == before["chunks"] // 6
-
-
 def test_one_refused_chunk_is_a_partial_success_that_the_table_shows(
     ingest: Callable[..., Ended], folder: Path, openai_server: OpenAIServer
 ) -> None:

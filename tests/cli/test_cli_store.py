@@ -42,16 +42,6 @@ def test_a_pushed_corpus_is_asked_on_the_server(
     assert "nine litres" in asked.stdout
 
 
-def test_a_push_is_repeated_without_sending_anything(
-    command: Callable[..., Ended], store: Path, url: str
-) -> None:
-    first = command("store", "push", url, "--store", store, "--json").json
-    again = command("store", "push", url, "--store", store, "--json").json
-    assert len(first["collections"]) == 2
-    assert all(one["sent"] == one["points"] > 0 for one in first["collections"])
-    assert all(one["sent"] == 0 for one in again["collections"])
-
-
 def test_a_damaged_collection_is_named_and_the_others_are_pushed_until_it_is_mended(
     command: Callable[..., Ended], store: Path, tmp_path: Path
 ) -> None:
@@ -73,17 +63,6 @@ def test_a_damaged_collection_is_named_and_the_others_are_pushed_until_it_is_men
     assert mended.code == ExitCode.DONE
     assert mended.json["failed"] == []
     assert sorted(one["sent"] > 0 for one in mended.json["collections"]) == [False, True]
-
-
-def test_what_was_pushed_is_pulled_into_another_folder(
-    command: Callable[..., Ended], store: Path, url: str, tmp_path: Path
-) -> None:
-    command("store", "push", url, "--store", store)
-    pulled = command("store", "pull", url, "--store", tmp_path / "copy", "--json")
-    assert pulled.code == 0
-    assert sum(one["sent"] for one in pulled.json["collections"]) > 0
-    asked = command("ask", "How much does the tank hold?", *HEADING, "--store", tmp_path / "copy")
-    assert "nine litres" in asked.stdout
 
 
 def test_one_collection_alone_is_pushed(
@@ -110,15 +89,6 @@ def test_a_corpus_that_is_not_there_names_those_that_are(
     ended = command("store", "push", url, "--store", store, "--corpus", "contracts")
     assert ended.code == 1
     assert "there are: default" in ended.stderr
-
-
-def test_a_folder_that_is_not_there_is_not_made(
-    command: Callable[..., Ended], url: str, tmp_path: Path
-) -> None:
-    ended = command("store", "push", url, "--store", tmp_path / "none")
-    assert ended.code == ExitCode.USAGE
-    assert "there is no store here; check --store" in ended.stderr
-    assert not (tmp_path / "none").exists()
 
 
 def test_a_server_that_is_away_ends_with_its_own_code(

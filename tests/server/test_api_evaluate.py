@@ -257,12 +257,6 @@ def test_without_documents_or_a_session_there_is_nothing_to_evaluate(client: htt
     _refused(reply, 422, "upload one first")
 
 
-def test_bodies_that_are_too_large_are_refused(settings: Settings) -> None:
-    with Api(settings, ServerLimits(body_bytes=10_000)).opened() as client:
-        for path in ("/questions", "/questions/check", "/evaluate"):
-            _refused(client.post(path, content=b" " * 10_001), 413, "10,000 bytes")
-
-
 @pytest.mark.parametrize("headers", [{}, EVENTS])
 def test_a_client_that_left_ends_the_process_that_cuts_for_its_evaluation(
     headers: dict[str, str],
@@ -280,27 +274,6 @@ def test_a_client_that_left_ends_the_process_that_cuts_for_its_evaluation(
     _free(api.workers)
     assert not is_running(process)
     assert client.get("/status").json()["documents"]
-
-
-def test_clearing_ends_an_evaluation_which_says_that_the_session_has_ended(
-    client: httpx.Client,
-    api: Api,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    note = tmp_path / "process"
-    parser = HangingNodeParser(note=str(note))
-    monkeypatch.setattr(run, "make_offered", lambda *_: {"fixed": parser})
-    replies = list[httpx.Response]()
-    asking = threading.Thread(target=lambda: replies.append(client.post("/evaluate", json=SMALL)))
-    asking.start()
-    process = wait_for(note)
-    assert client.post("/clear").status_code == 200
-    asking.join(PATIENCE)
-    _free(api.workers)
-    assert not is_running(process)
-    (reply,) = replies
-    assert "has ended" in reply.text
 
 
 def test_an_evaluation_takes_a_place_of_its_session(settings: Settings) -> None:

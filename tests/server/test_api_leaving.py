@@ -101,7 +101,7 @@ def test_a_client_that_left_keeps_no_model_busy(
         assert client.post("/ask", json=QUESTION).status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/chunk", "/ask", "/compare"])
+@pytest.mark.parametrize("path", ["/chunk", "/compare"])
 def test_a_client_that_left_ends_the_process_that_cuts_its_document(
     path: str, address: str, workers: Workers, process: Callable[[], int]
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import logging
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -132,52 +131,6 @@ def test_no_way_to_write_a_folder_up_reads_a_file(client: httpx.Client, tmp_path
         assert "midnight" not in reply.text
 
 
-def test_no_event_takes_a_path_on_the_server_for_an_upload(
-    client: httpx.Client, tmp_path: Path, gradio_folder: Path
-) -> None:
-    canary = tmp_path / "server-canary.txt"
-    canary.write_text("midnight", encoding="utf-8")
-    file = {"path": str(canary), "meta": {"_type": "gradio.FileData"}}
-    config = client.get("/config").json()
-    kinds = {one["id"]: one["type"] for one in config["components"]}
-    tried = 0
-    for index, event in enumerate(config["dependencies"]):
-        places = [position for position, one in enumerate(event["inputs"]) if kinds[one] == "file"]
-        if not places or not event["backend_fn"]:
-            continue
-        tried += 1
-        data: list[Any] = [None] * len(event["inputs"])
-        for position in places:
-            data[position] = [file]
-        body = {"data": data, "fn_index": index, "session_hash": f"probe{index}"}
-        client.post("/gradio_api/queue/join", json=body)
-        messages = client.get(f"/gradio_api/queue/data?session_hash=probe{index}").text
-        assert "midnight" not in messages
-    assert tried
-    assert not list(gradio_folder.rglob(canary.name))
-
-
-@pytest.mark.parametrize("announced", [True, False])
-@pytest.mark.parametrize("address", ["/gradio_api/upload", "/api/upload", "/api/ask", "/mcp"])
-def test_a_body_of_twice_the_limit_is_refused_on_every_route(
-    address: str, announced: bool, client: httpx.Client, gradio_folder: Path
-) -> None:
-    limit = LIMITS.upload_bytes if address.endswith("upload") else LIMITS.body_bytes
-    form = b'--cut\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
-    body = form + b"x" * 2 * limit + b"\r\n--cut--\r\n"
-    pieces = (body[start : start + 4096] for start in range(0, len(body), 4096))
-    is_upload = address.endswith("upload")
-    kind = "multipart/form-data; boundary=cut" if is_upload else "application/json"
-    accept = "application/json, text/event-stream"
-    reply = client.post(
-        address,
-        content=body if announced else pieces,
-        headers={"Content-Type": kind, "Accept": accept},
-    )
-    assert reply.status_code == 413
-    assert sum(path.stat().st_size for path in gradio_folder.rglob("*.txt")) <= limit
-
-
 def test_nothing_counts_the_visitors(client: httpx.Client) -> None:
     assert client.get("/config").json()["analytics_enabled"] is False
 
@@ -239,10 +192,3 @@ def test_an_app_that_everyone_can_reach_without_a_password_says_so(
     launch(settings, host=host, port=0, access=access, announce=announced.append)
     assert announced
     assert ("Warning" in capsys.readouterr().err) is warns
-
-
-def test_what_the_page_needs_from_the_server_fits_the_limits(client: httpx.Client) -> None:
-    """An ordinary upload on the page still goes through."""
-    reply = client.post("/gradio_api/upload", files=[("files", ("a.md", b"# A"))])
-    assert reply.status_code == 200
-    assert json.loads(reply.text)[0].startswith(os.environ["GRADIO_TEMP_DIR"])

@@ -88,16 +88,6 @@ def test_an_ordinary_name_stays_as_it_is() -> None:
     assert safe_name("Größe der Pumpe (2).pdf") == "Größe der Pumpe (2).pdf"
 
 
-@pytest.mark.parametrize("size", [LIMITS.upload_bytes, 2 * LIMITS.upload_bytes])
-def test_an_upload_over_the_limit_is_refused_with_a_length(
-    size: int, client: httpx.Client, folder: Path
-) -> None:
-    reply = client.post("/upload", files=[("files", ("a.txt", b"x" * size))])
-    assert reply.status_code == 413
-    assert set(reply.json()) == {"error", "remedy"}
-    assert not list(folder.rglob("*"))
-
-
 @pytest.mark.parametrize("path", ["/upload", "/ask"])
 def test_a_body_over_the_limit_is_refused_without_a_length(
     path: str, client: httpx.Client, folder: Path
