@@ -20,7 +20,7 @@ from rag_nodes.query.locations import document_of, span_of
 from rag_nodes.query.reading import passage_of
 from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.query.sentences import Sentences
-from rag_nodes.store import Store, parser_collection
+from rag_nodes.store import Layout, Store, parser_collection
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.transforms import vector_steps
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rag_nodes.store import Hit
     from rag_nodes.text.filling import Ranked
 
-_CORPUS = "evaluation"
+_CORPUS, _HELD = "evaluation", "held"
 _FLOAT = 4
 """Bytes of a number in a vector."""
 _SPARE = 1.5
@@ -154,6 +154,8 @@ class Index:
         nodes = [node for made in cut.values() for node in made]
         if not nodes:
             raise RagNodesError("it cut no chunk out of the documents; check its options")
+        # Beside an empty one: the store in memory is unmade with its last collection.
+        self._store.engine.create(_HELD, Layout(recipe.dimension()))
         outcome = ingest_documents(
             documents,
             {name: parser},
