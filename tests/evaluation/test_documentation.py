@@ -7,33 +7,40 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from llama_index.core import Document
 
 from rag_nodes.evaluation import load_dataset
 from rag_nodes.evaluation.diagnosis import REMEDIES, Reason
 from rag_nodes.readers import read
 
 ROOT = Path(__file__).parents[2]
+CORPUS = ROOT / "examples" / "corpus"
 QUESTIONS = (ROOT / "docs" / "guides" / "questions.md").read_text(encoding="utf-8")
 CONCEPT = (ROOT / "docs" / "concepts" / "evaluation.md").read_text(encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def documents() -> list[Document]:
+    return [read(CORPUS / name) for name in ("ferry.pdf", "handbook.pdf", "manual.md")]
+
+
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_the_examples_of_questions_are_found_in_the_example_document(
-    form: str, tmp_path: Path
+    form: str, documents: list[Document], tmp_path: Path
 ) -> None:
     (example,) = re.findall(rf"```{form}\n(.*?)```", QUESTIONS, re.DOTALL)
     path = tmp_path / f"questions.{form}"
     path.write_text(example, encoding="utf-8")
-    dataset = load_dataset(path, [read(ROOT / "examples" / "corpus" / "ferry.pdf")])
+    dataset = load_dataset(path, documents[:1])
     assert dataset.unplaced == ()
     assert len(dataset.questions) == 2
     assert all(question.confidence == 1 for question in dataset.questions)
 
 
-def test_the_questions_of_the_example_corpus_are_found_in_its_documents() -> None:
-    corpus = ROOT / "examples" / "corpus"
-    documents = [read(corpus / name) for name in ("ferry.pdf", "handbook.pdf", "manual.md")]
-    dataset = load_dataset(corpus / "questions.json", documents)
+def test_the_questions_of_the_example_corpus_are_found_in_its_documents(
+    documents: list[Document],
+) -> None:
+    dataset = load_dataset(CORPUS / "questions.json", documents)
     assert dataset.unplaced == ()
     assert len(dataset.questions) == 19
 

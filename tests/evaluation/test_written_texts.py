@@ -1,20 +1,23 @@
-"""Evaluations by what an LLM writes about chunks: each text is paid for once, whoever asks."""
+"""What an LLM writes about chunks, and vectors: each is paid for once, whoever asks."""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import pytest
+from llama_index.core import MockEmbedding
 from llama_index.core.llms import CompletionResponse
 from own_models import ParrotLLM
 from tests.evaluation.in_process import InProcess
 from tests.evaluation.labelled import corpus
 
 from rag_nodes.evaluation import EvaluationPlan, Searched, evaluate
+from rag_nodes.evaluation.cache import cached
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.query import QueryOptions
@@ -90,3 +93,23 @@ def test_rows_for_which_an_llm_writes_that_workers_cannot_make_are_measured_here
     found = evaluate(corpus(1), columns(), plan=BARE, models=models, executor=executor)
     assert executor.units == []
     assert found.to_json() == evaluate(corpus(1), columns(), plan=BARE, models=models).to_json()
+
+
+class Steady(MockEmbedding):
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return [float(len(text)), 1.0]
+
+
+class Edited(Steady):
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return [1.0, float(len(text))]
+
+
+def test_vectors_of_a_model_that_was_edited_are_made_anew(tmp_path: Path) -> None:
+    Edited.__name__ = Edited.__qualname__ = "Steady"
+    kept: list[list[float]] = []
+    for kind in (Steady, Steady, Edited):
+        with ExitStack() as opened:
+            models = cached(Models.of(embed_model=kind(embed_dim=2)), tmp_path, opened)
+            kept.append(models.embedding.get_text_embedding("tea"))
+    assert kept == [[3.0, 1.0], [3.0, 1.0], [1.0, 3.0]]

@@ -7,19 +7,25 @@ of each question that is accepted; before that, `rag_nodes.evaluation.drafts.pro
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError, DatasetError
-from rag_nodes.evaluation.dataset import Dataset
-from rag_nodes.evaluation.drafts.choose import merged, spread
+from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.drafts.kinds import DRAFT_KINDS, QUESTIONS, DraftKind, drafts_of
+from rag_nodes.evaluation.drafts.passages import MOST_PLACES, Place, copies, drafted, evenly
 from rag_nodes.evaluation.drafts.sections import Page
 from rag_nodes.evaluation.drafts.written import write_questions
+from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.text.languages import content_words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from llama_index.core.schema import Document
+
+    from rag_nodes.evaluation.drafts.kinds import Draft
 
 __all__ = [
     "COUNT",
@@ -33,6 +39,10 @@ __all__ = [
 
 COUNT = 40
 """Questions that are drafted unless told otherwise."""
+_MANY = 3
+"""Documents with all words of a heading, from which it says too little of which is meant."""
+_OF_A_TABLE = 5
+"""Rows asked about of one table."""
 _REMEDY = (
     "take headings as search phrases (kind phrase), label passages, about a minute each, or let an "
     "LLM draft"
@@ -89,13 +99,13 @@ def draft_questions(
         for number, document in enumerate(documents)
         for one in drafts_of(Page(document), wanted)
     ]
-    questions = merged(found, documents)
+    questions = _merged(found, documents)
     if not questions:
         raise DatasetError(
             f"nothing in {len(documents)} document(s) could be asked about without a model, as "
             f"they have few headings that say what is done and few definitions: {_REMEDY}"
         )
-    chosen = set(spread(questions, count, seed))
+    chosen = set(_spread(questions, count, seed))
     return Dataset("drafts", tuple(documents), tuple(one for one in questions if one in chosen))
 
 
@@ -107,3 +117,47 @@ def fewer(drafts: Dataset, count: int) -> str:
         f"Only {len(drafts.questions)} places can be asked about without a model, as few headings "
         f"say what is done and few sentences define something: {_REMEDY}."
     )
+
+
+def _merged(found: Sequence[tuple[int, Draft]], documents: Sequence[Document]) -> list[Question]:
+    """Each question once, where one thing answers it; copies of the answer are alternatives.
+
+    Each draft comes with the number of its document.
+    """
+    texts = [document.text for document in documents]
+    said = [set(content_words(text)) for text in texts] if len(texts) >= _MANY else []
+    groups: dict[str, list[tuple[int, Draft]]] = defaultdict(list)
+    for number, one in found:
+        groups[(one.label or one.text).casefold()].append((number, one))
+    kept, taken, rows = list[tuple[Place, Question]](), set[Place](), Counter[tuple[int, int]]()
+    for group in groups.values():
+        number, first = group[0]
+        quotes = {
+            " ".join(one.span.of(texts[at]).split()): Place(at, one.span) for at, one in group
+        }
+        own = set(content_words(first.text)) if first.kind in ("asked", "howto") else set()
+        is_vague = own and sum(own <= one for one in said) >= _MANY
+        if is_vague or (len(quotes) > 1 and first.kind != "definition"):
+            continue  # which one is meant?
+        if first.table is not None:
+            rows[number, first.table] += 1
+            if rows[number, first.table] > _OF_A_TABLE:
+                continue
+        places = [one for place in quotes.values() for one in copies(place, texts)]
+        if places and len(places) <= MOST_PLACES and taken.isdisjoint(places):
+            taken.update(places)
+            gold = tuple((Passage(documents[at].id_, span),) for at, span in places)
+            quote = first.span.of(texts[number])
+            kept.append((places[0], drafted(first.text, quote, gold, first.kind)))
+    return [one for _, one in sorted(kept, key=lambda one: (one[0], one[1].id))]
+
+
+def _spread(questions: Iterable[Question], count: int, seed: int) -> list[Question]:
+    """At most so many; kinds take turns, and of each those that lie far apart go first."""
+    by_kind: dict[str, list[Question]] = {kind: [] for kind in DRAFT_KINDS}
+    for one in questions:
+        by_kind[one.kind].append(one)
+    turns = zip_longest(
+        *([each[at] for at in evenly(len(each), seed)] for each in by_kind.values())
+    )
+    return [one for turn in turns for one in turn if one is not None][:count]

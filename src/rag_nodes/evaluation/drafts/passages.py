@@ -6,15 +6,19 @@ import random
 import re
 from bisect import bisect_right
 from collections import defaultdict
+from hashlib import blake2b
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
+from rag_nodes.evaluation.dataset import Question
 from rag_nodes.text.sentences import sentence_spans
 from rag_nodes.text.spans import Span
 from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from rag_nodes.evaluation.dataset import Answer
 
 LEAST_WORDS = 4
 """Words of a quote that can answer."""
@@ -109,3 +113,9 @@ def copies(place: Place, texts: Sequence[str]) -> list[Place]:
     }
     others = sorted(one for one in found if one != place)
     return [place, *others] if len(others) < MOST_PLACES else []
+
+
+def drafted(text: str, quote: str, gold: tuple[Answer, ...], kind: str) -> Question:
+    """A draft, with an id that follows from what is asked and what answers it."""
+    digest = blake2b(f"{text}\n{quote}".encode("utf-8", "surrogatepass"), digest_size=5)
+    return Question(f"draft-{digest.hexdigest()}", text, gold, kind=kind, draft=True)

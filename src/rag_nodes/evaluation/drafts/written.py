@@ -13,13 +13,13 @@ from pydantic import BaseModel, Field, StrictInt, ValidationError, field_validat
 
 from rag_nodes.errors import ConfigurationError, DatasetError, ModelError
 from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced
-from rag_nodes.evaluation.drafts.choose import drafted
 from rag_nodes.evaluation.drafts.passages import (
     LEAST_WORDS,
     Place,
     Rarity,
     SentenceText,
     copies,
+    drafted,
     evenly,
     quoted,
 )
