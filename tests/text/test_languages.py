@@ -28,7 +28,7 @@ def test_forms_of_a_word_share_a_stem_in_their_language(
     assert stemmed(word, language) == stemmed(other, language)
 
 
-@pytest.mark.parametrize("language", languages._ALGORITHMS)
+@pytest.mark.parametrize("language", sorted(languages._STEMMED))
 def test_every_language_has_the_algorithm_it_names(language: str) -> None:
     assert stemmed("1250", language) == "1250"
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag_nodes.text.passages.speakers import Speakers
-from rag_nodes.text.passages.units import TextRun, units_of
+from rag_nodes.text.passages.units import Speakers, TextRun, units_of
 
 MEETING = "Ann: We met. The pump is old.\nBob: Is it? Ann said so.\nAnn: It is. Buy one.\nBob: Yes."
 

@@ -66,25 +66,18 @@ __all__ = [
 ]
 
 _HOMES = {
-    "auto": ("AutoNodeParser", "Decision"),
-    "base": ("SpanNodeParser",),
-    "chunks": ("EnrichedChunk", "to_chunks"),
-    "fixed": ("FixedSizeNodeParser",),
-    "foreign": ("ForeignNodeParser", "as_parser"),
-    "heading": ("HeadingHierarchyNodeParser",),
-    "offer": ("offered",),
-    "overlap": ("TokenOverlapNodeParser",),
-    "page": ("PageNodeParser",),
-    "parent_child": ("ParentChildNodeParser", "leaf_nodes"),
-    "preset_files": ("load_parser", "load_preset", "preset_for", "save_preset"),
-    "presets": ("COMPARED", "DEFAULT_PARSER", "PRESETS", "OptionRange", "Preset", "get_parser"),
-    "recursive": ("RecursiveNodeParser",),
-    "semantic": ("SemanticNodeParser",),
-    "sentence": ("SentenceNodeParser",),
-    "source": ("Cut", "SourceText"),
+    **dict.fromkeys(("as_parser", "ForeignNodeParser"), "foreign"),
+    **dict.fromkeys(("COMPARED", "DEFAULT_PARSER", "PRESETS", "OptionRange", "Preset"), "presets"),
+    **dict.fromkeys(("load_parser", "load_preset", "preset_for", "save_preset"), "preset_files"),
+    **dict.fromkeys(("Cut", "SourceText"), "source"),
+    **dict.fromkeys(("EnrichedChunk", "to_chunks"), "chunks"),
+    "Decision": "auto",
+    "SpanNodeParser": "base",
+    "get_parser": "presets",
+    "leaf_nodes": "parent_child",
+    "offered": "offer",
 }
-"""Where a name is defined."""
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+"""Where a name is defined; the classes of presets are told by their presets."""
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
 
@@ -96,7 +89,7 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one o
         """
         from importlib import import_module
 
-        home = f"{__name__}.{_HOME_OF[name]}" if name in _HOME_OF else ""
+        home = f"{__name__}.{_HOMES[name]}" if name in _HOMES else ""
         home = home or import_module(f"{__name__}.presets").home_of(name)
         if not home:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -27,7 +27,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
 from rag_nodes.parsers.sizes import check_sizes
 from rag_nodes.parsers.source import Cut, Origin, SourceText, origins_of
-from rag_nodes.text.formats import Format, format_in
+from rag_nodes.text.formats import format_in
 from rag_nodes.text.sentences import AUTO
 from rag_nodes.text.tokens import DEFAULT_ENCODING, check_tokenizer
 
@@ -228,23 +228,8 @@ class SpanNodeParser(NodeParser):
         """The chunks of several texts, see `split_text_metadata_aware`."""
         return self.split_texts(texts)
 
-    def _source(
-        self,
-        text: str,
-        title: str = "",
-        text_format: Format | None = None,
-        address: str = "",
-        page_breaks: Sequence[int] = (),
-    ) -> SourceText:
-        return SourceText(
-            text,
-            title=title,
-            encoding=self.tokenizer,
-            language=self.language,
-            text_format=text_format,
-            address=address,
-            page_breaks=page_breaks,
-        )
+    def _source(self, text: str, **known: Any) -> SourceText:
+        return SourceText(text, encoding=self.tokenizer, language=self.language, **known)
 
     def _parse_nodes(
         self,
@@ -273,7 +258,6 @@ class SpanNodeParser(NodeParser):
     def _sources(
         self, nodes: Sequence[BaseNode], *, show_progress: bool
     ) -> Iterator[tuple[Origin, SourceText]]:
-        """What is to be cut, one after the other."""
         for origin in counted(origins_of(nodes), len(nodes), show_progress=show_progress):
             yield origin, self._source_of(origin)
 
@@ -282,10 +266,10 @@ class SpanNodeParser(NodeParser):
         text = node.get_content(metadata_mode=MetadataMode.NONE)
         return self._source(
             text,
-            str(node.metadata.get(keys.TITLE) or ""),
-            format_in(node.metadata, text),
-            keys.web_address(node.metadata),
-            origin.breaks_within(0, len(text)),
+            title=str(node.metadata.get(keys.TITLE) or ""),
+            text_format=format_in(node.metadata, text),
+            address=keys.web_address(node.metadata),
+            page_breaks=origin.breaks_within(0, len(text)),
         )
 
     def _build(self, origin: Origin, source: SourceText, cuts: Iterable[Cut]) -> list[TextNode]:

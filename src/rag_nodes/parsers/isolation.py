@@ -49,8 +49,7 @@ _BATCH = 500
 class IsolatedCutting:
     """Child processes that cut documents; may be used by many threads.
 
-    Args:
-        module: what a child runs: a module whose `main` does as the one here.
+    A child runs `module`, whose `main` does as the one here.
     """
 
     def __init__(self, module: str = __name__) -> None:

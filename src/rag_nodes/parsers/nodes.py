@@ -84,7 +84,7 @@ class _NodeMaker:
         if self.address and metadata.get(keys.LINK, "").startswith("#"):
             metadata[keys.LINK] = self.address + metadata[keys.LINK]
         base = self.origin.base
-        embedding, llm = self._hidden_keys(metadata)
+        present, node = tuple(metadata), self.origin.node
         return copied(
             _NODE,
             id_=self._id(cut, text),
@@ -92,8 +92,8 @@ class _NodeMaker:
             start_char_idx=None if base is None else base + cut.start,
             end_char_idx=None if base is None else base + cut.end,
             metadata=metadata,
-            excluded_embed_metadata_keys=embedding,
-            excluded_llm_metadata_keys=llm,
+            excluded_embed_metadata_keys=_hidden(present, node.excluded_embed_metadata_keys),
+            excluded_llm_metadata_keys=_hidden(present, node.excluded_llm_metadata_keys),
             **self.form,
             relationships={NodeRelationship.SOURCE: self.root},
         )
@@ -155,17 +155,8 @@ class _NodeMaker:
     def _under(
         self, root: list[str], found: Iterable[tuple[int, Sequence[str]]]
     ) -> list[list[Any]]:
-        """Headings by their place in the document, each under its title."""
         base = self.origin.base or 0
         return [[base + offset, _below(root, path)] for offset, path in found]
-
-    def _hidden_keys(self, metadata: dict[str, Any]) -> tuple[list[str], list[str]]:
-        """Keys of these metadata that the embedding model and the LLM do not see."""
-        present, node = tuple(metadata), self.origin.node
-        return (
-            list(_hidden(present, tuple(node.excluded_embed_metadata_keys))),
-            list(_hidden(present, tuple(node.excluded_llm_metadata_keys))),
-        )
 
     def _id(self, cut: Cut, text: str) -> str:
         """UUIDv5 of the document, the parser, the span and the text (L8).
@@ -207,9 +198,13 @@ def _below(root: list[str], path: Sequence[str]) -> list[str]:
     return list(path) if list(path[:1]) == root else [*root, *path]
 
 
-@lru_cache(maxsize=256)
-def _hidden(present: tuple[str, ...], excluded: tuple[str, ...]) -> tuple[str, ...]:
-    """What a document hides of its nodes and what is bookkeeping; few documents differ in it."""
+def _hidden(present: tuple[str, ...], excluded: Sequence[str]) -> list[str]:
+    """What a document hides of its nodes from a model, and what is bookkeeping."""
+    return list(_all_hidden(present, tuple(excluded)))
+
+
+@lru_cache(maxsize=256)  # few documents differ in it
+def _all_hidden(present: tuple[str, ...], excluded: tuple[str, ...]) -> tuple[str, ...]:
     own = {*present, keys.CHUNK_INDEX, keys.TOTAL_CHUNKS}.intersection(keys.BOOKKEEPING)
     return tuple(sorted(own.union(excluded)))
 
@@ -259,10 +254,6 @@ def copied(checked: _Model, **changes: Any) -> _Model:
     What `model_copy` does in twice the time, and making a node anew in four times: checking
     thousands of equal nodes costs more than cutting them. For models without private attributes;
     values that are not changed are shared with the other model.
-
-    Args:
-        checked: a model that was made the usual way.
-        changes: values by field.
     """
     twin: _Model = object.__new__(type(checked))
     adopt = object.__setattr__

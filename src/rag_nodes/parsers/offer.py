@@ -73,7 +73,6 @@ def offered(foreign: Mapping[str, Any] | Iterable[str] = ()) -> dict[str, Preset
 
 
 def _named(foreign: Mapping[str, Any] | Iterable[str]) -> Iterator[tuple[str, Any]]:
-    """What was given besides the presets, by name."""
     if isinstance(foreign, Mapping):
         yield from foreign.items()
         return
@@ -86,7 +85,6 @@ def _named(foreign: Mapping[str, Any] | Iterable[str]) -> Iterator[tuple[str, An
 
 
 def _as_preset(name: str, given: Any) -> Preset:
-    """What was given, made once to see that it can be."""
     from rag_nodes.parsers.foreign import ForeignNodeParser, as_parser
 
     parser: SpanNodeParser
@@ -163,8 +161,7 @@ def entries_of(source: type) -> dict[str, str]:
 def in_few_words(configuration: Mapping[str, object]) -> str:
     """The options of a parser by name, for one whose preset says nothing about them.
 
-    Args:
-        configuration: its fields; of a foreign one, those that were found out, under "options".
+    Of a foreign one those that were found out, under "options".
     """
     found = configuration.get("options", configuration)
     named = found.items() if isinstance(found, Mapping) else ()

@@ -84,7 +84,6 @@ class ParentChildNodeParser(SpanNodeParser):
         self._children = self._level("child", self.child, self.child_options)
 
     def _level(self, level: str, preset: str, options: dict[str, Any]) -> SpanNodeParser:
-        """The parser of one level."""
         try:
             json.dumps(options)
         except (TypeError, ValueError) as error:

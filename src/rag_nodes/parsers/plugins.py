@@ -25,12 +25,7 @@ GROUP = "rag_nodes.parsers"
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A parser of another package; nothing of it has been imported.
-
-    Attributes:
-        name: what `get_parser` takes.
-        entry: where its class is.
-    """
+    """The parser of another package by the name `get_parser` takes; nothing of it was imported."""
 
     name: str
     entry: EntryPoint
@@ -73,10 +68,7 @@ def load_plugin(
     """The parser class a plugin offers under `name`; None where no plugin does.
 
     Only the plugin asked for is imported, so one that is broken does not stop the others.
-
-    Args:
-        name: what the user asked for.
-        built_in: our own parsers by preset name.
+    `built_in` are our own parsers by the names of their presets.
 
     Raises:
         ConfigurationError: the name is taken (by us or by another package), or the plugin cannot

@@ -223,7 +223,6 @@ def _check_options(base: Preset, options: Mapping[str, Any]) -> None:
 
 
 def _names(options: Mapping[str, Any]) -> Iterator[str]:
-    """All keys, also of tables inside."""
     for name, value in options.items():
         yield name
         if isinstance(value, Mapping):
@@ -269,7 +268,6 @@ def _plain(preset: Preset) -> dict[str, Any]:
 
 
 def _toml(plain: Mapping[str, Any]) -> str:
-    """Plain values, then a table for each mapping."""
     lines = [f"{name} = {_value(one)}" for name, one in plain.items() if not isinstance(one, dict)]
     for name, table in plain.items():
         if isinstance(table, dict):
@@ -324,7 +322,6 @@ def load_parser(data: Mapping[str, Any] | NodeParser | Path, **overrides: Any) -
 
 
 def _built_in() -> dict[str, type[SpanNodeParser]]:
-    """Our own classes by name."""
     return {preset.parser.class_name(): preset.parser for preset in PRESETS.values()}
 
 

@@ -6,10 +6,7 @@ from __future__ import annotations
 def recovery_in_words(lost: int, chunks: int, *, always: bool = False) -> str:
     """`37 of 40 chunks found in their document (92.5 %)`; never 100 % by rounding.
 
-    Args:
-        lost: chunks whose place is not known.
-        chunks: all of them.
-        always: say so too where none is lost; else "" is given then.
+    Nothing where none is lost, unless that is to be said `always`.
     """
     if not chunks or not (lost or always):
         return ""

@@ -157,7 +157,6 @@ class _Cutter:
                 yield from self.cuts(following, stop, level + 1)
 
     def _anywhere(self, low: int, high: int) -> Iterator[Cut]:
-        """Nodes that end between any two grapheme clusters."""
         text, fits = self.text, self.measure.fits
         after = low
         while (following := self._visible_from(after, high)) < high:

@@ -84,12 +84,7 @@ class SentenceNodeParser(SpanNodeParser):
 
 
 class _Groups:
-    """The sentences of a text, and which of them share a node.
-
-    Attributes:
-        starts: where each sentence starts.
-        ends: where each ends.
-    """
+    """The sentences of a text by their starts and ends, and which of them share a node."""
 
     def __init__(self, source: SourceText, parser: SentenceNodeParser) -> None:
         self.text, self.packer = source.text, source.packer

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
@@ -40,9 +40,6 @@ _SLACK = 4
 def check_sizes(options: Any) -> None:
     """Refuse sizes that contradict each other; options a parser does not have are passed over.
 
-    Args:
-        options: the parser, with any of `chunk_size`, `chunk_overlap`, `min_chunk_size`, `unit`.
-
     Raises:
         ConfigurationError: a number is beyond all sense, the overlap is not smaller than the size,
             the least size is over it, or a size in tokens is too small to hold one character.
@@ -65,27 +62,6 @@ def check_sizes(options: Any) -> None:
         raise ConfigurationError(f"chunk_size must be at least {MIN_TOKENS} tokens")
 
 
-class ChunkSizer(Protocol):
-    """How large a span is, in one unit."""
-
-    def fits(self, start: int, end: int, limit: int) -> bool:
-        """Whether `start:end`, counted on its own, is within `limit`."""
-        ...
-
-    def reach(self, start: int, limit: int, stop: int) -> int:
-        """About the furthest offset up to `stop` whose text from `start` fits; never too far."""
-        ...
-
-    def back(self, floor: int, end: int, limit: int) -> int:
-        """An offset from `floor` on; whatever starts before it does not fit up to `end`."""
-        ...
-
-
-def sizer_of(source: SourceText, unit: Literal["characters", "tokens"]) -> ChunkSizer:
-    """The measure of a text in `unit`."""
-    return _Tokens(source.packer) if unit == "tokens" else _Characters()
-
-
 class _Characters:
     def fits(self, start: int, end: int, limit: int) -> bool:
         return end - start <= limit
@@ -98,20 +74,33 @@ class _Characters:
 
 
 class _Tokens:
+    """How large a span is, in tokens; `_Characters` says the same in characters."""
+
     def __init__(self, packer: Packer) -> None:
         self._packer = packer
         self._most = _most_tokens_of_a_character(packer)
 
     def fits(self, start: int, end: int, limit: int) -> bool:
+        """Whether `start:end`, counted on its own, is within `limit`."""
         return (end - start) * self._most <= limit or self._packer.count(start, end) <= limit
 
     def reach(self, start: int, limit: int, stop: int) -> int:
+        """About the furthest offset up to `stop` whose text from `start` fits; never too far."""
         return self._packer.tokens.fit(start, limit, stop)
 
     def back(self, floor: int, end: int, limit: int) -> int:
+        """An offset from `floor` on; whatever starts before it does not fit up to `end`."""
         tokens = self._packer.tokens
         beyond = tokens.estimate(floor, end) - limit - _SLACK
         return tokens.fit(floor, beyond, end) if beyond > 0 else floor
+
+
+ChunkSizer = _Characters | _Tokens
+
+
+def sizer_of(source: SourceText, unit: Literal["characters", "tokens"]) -> ChunkSizer:
+    """The measure of a text in `unit`."""
+    return _Tokens(source.packer) if unit == "tokens" else _Characters()
 
 
 def _most_tokens_of_a_character(packer: Packer) -> float:
@@ -136,13 +125,8 @@ _MOST_CLUSTERS = 16
 def starts_within(packer: Packer, start: int, end: int, overlap: int) -> Sequence[int]:
     """Starts after `start` whose text up to `end` is within the overlap, farthest first.
 
-    Of sentences where one fits; else of lines, else of words.
-
-    Args:
-        packer: the text.
-        start: where the node that ends at `end` starts.
-        end: where it ends.
-        overlap: tokens it may share with the next one.
+    Of sentences where one fits; else of lines, else of words. The node that ends at `end` starts at
+    `start`.
     """
     if not overlap:
         return []
@@ -177,15 +161,9 @@ def finer_starts(packer: Packer, low: int, end: int) -> Iterator[list[int]]:
 
 
 def best_start(packer: Packer, candidates: Sequence[int], end: int, size: int) -> int:
-    """Where the node after `end` starts: as many sentences back as the candidates allow.
+    """Where the node after `end` starts: as many sentences back as `starts_within` allows.
 
-    Fewer, but at least one, where that keeps the next paragraph or sentence whole.
-
-    Args:
-        packer: the text.
-        candidates: what `starts_within` found.
-        end: where the node before ends.
-        size: tokens the next node may hold.
+    Fewer, but at least one, where that keeps the next paragraph or sentence whole within `size`.
     """
     following = packer.visible_from(end)
     if not candidates:
@@ -221,12 +199,8 @@ _MORE_LATIN = range(0x1E00, 0x1F00)
 def scaled(parser: SpanNodeParser, source: SourceText) -> Iterator[Cut]:
     """The cuts at a size that holds about as many tokens as it would of Latin text.
 
-    Args:
-        parser: one with a size and an overlap in characters of Latin text, and `scale_by_script`.
-        source: the text.
-
-    Returns:
-        Cuts, which say the size they were made at where it is another one than the parser's.
+    The size and overlap of the parser are in characters of that. A cut says the size it was made at
+    where it is another one than the parser's.
     """
     options = parser.to_dict()
     factor = min(1.0, characters_per_token(source) / CHARACTERS_PER_TOKEN)

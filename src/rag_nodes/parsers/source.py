@@ -37,24 +37,18 @@ class Cut(NamedTuple):
 class SourceText:
     """One text to cut, with what strategies ask of it computed at most once.
 
-    Args:
-        text: the text.
-        title: the document's title, "" when unknown.
-        encoding: name of the tokenizer.
-        language: ISO 639-1 code for sentence rules, or "auto".
-        text_format: what marks its structure; None to judge by the text.
-        address: URL of the page of a website that it is, "" for any other document.
-        page_breaks: sorted offsets at which its pages after the first start; none where it has
-            no pages.
+    Its title and, of a page of a website, its address are "" when there is none; a format of None
+    is judged by the text. `page_breaks` are the sorted offsets at which pages after the first
+    start.
     """
 
     def __init__(
         self,
         text: str,
         *,
-        title: str,
         encoding: str,
         language: str,
+        title: str = "",
         text_format: Format | None = None,
         address: str = "",
         page_breaks: Sequence[int] = (),
@@ -93,10 +87,8 @@ _OF_BLOCKS = frozenset({keys.BLOCKS, keys.TABLE_HEADER, keys.CODE_LANGUAGE})
 class Origin:
     """The document or node that is being cut.
 
-    Attributes:
-        node: what was handed to the parser.
-        base: document offset of its first character; None where it is not known for certain.
-        pages: pages of the document, as far as the node knows them; None where there are none.
+    `base` is the document offset of its first character, None where that is not known for certain;
+    `pages` are those of the document, as far as the node knows them.
     """
 
     node: BaseNode
@@ -129,13 +121,9 @@ class Origin:
         return {k: v for k, v in found.items() if k not in _HEADINGS | section}
 
     def headings_above(self, start: int) -> tuple[list[str], str]:
-        """Headings above a place in a fragment, and the link of that section if it is known.
+        """Headings above an offset in a fragment, and the link of that section.
 
-        Args:
-            start: offset in the fragment's own text.
-
-        Returns:
-            The path, empty where there is none or none is known for certain, and the link or "".
+        The path is empty where there is none or none is known for certain; so is the link.
         """
         found = self.node.metadata
         path, link = list(found.get(keys.HEADING_PATH) or ()), str(found.get(keys.LINK) or "")
@@ -201,7 +189,6 @@ def _base_of(node: BaseNode, *, relative: bool | None) -> int | None:
 
 
 def _claim_of(node: BaseNode) -> tuple[int, int] | None:
-    """The span a node names, if it is as long as its text."""
     start = getattr(node, "start_char_idx", None)
     end = getattr(node, "end_char_idx", None)
     if start is None or end is None or end - start != len(node.get_content()):

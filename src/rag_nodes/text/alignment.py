@@ -41,14 +41,11 @@ class _Token(NamedTuple):
 def align(text: str, shown: str, lines: Sequence[int]) -> list[int]:
     """Find the characters of a text among those that are shown.
 
-    Args:
-        text: what a document says, as Markdown.
-        shown: the characters that show it, in any order of pieces.
-        lines: number of the line of each of these.
+    The text is what a document says, as Markdown; what is shown may be in any order of pieces, each
+    character on one of `lines`.
 
-    Returns:
-        For each character of the text the position of the one that shows it; -1 for none, as for
-        blanks.
+    For each character of the text the position of the one that shows it; -1 for none, as for
+    blanks.
     """
     wanted = _tokens(_TARGET.sub(lambda one: "]" + " " * (len(one[0]) - 1), text))
     offered = _rejoined(_tokens_by_line(shown, lines), lines, {one.word for one in wanted})
@@ -86,7 +83,6 @@ def _folded(word: str) -> str:
 
 
 def _tokens_by_line(shown: str, lines: Sequence[int]) -> list[_Token]:
-    """Tokens of which none goes on in another line."""
     turns = (at for at in range(1, len(lines)) if lines[at] != lines[at - 1])
     return [
         token
@@ -115,10 +111,8 @@ def _rejoined(tokens: list[_Token], lines: Sequence[int], known: set[str]) -> li
 class _Moved:
     """Matches runs of words that stand in another order: the longest first, of equals the nearest.
 
-    Args:
-        words: that are looked for.
-        others: that are offered.
-        partner: which of these each word has, -1 for none; what is found is put into it.
+    What is found is put into `partner`, the place of each word's equal among the others, -1 for
+    none.
     """
 
     def __init__(self, words: Sequence[str], others: Sequence[str], partner: list[int]) -> None:
@@ -143,7 +137,6 @@ class _Moved:
                 self._take(*heapq.heappop(self._heap))
 
     def _fits(self, one: int, other: int) -> bool:
-        """Whether two words are the same, and both free."""
         return (
             self._partner[one] < 0
             and other not in self._taken
@@ -167,7 +160,6 @@ class _Moved:
 
 
 def _expected(partner: Sequence[int]) -> list[int]:
-    """Where each word would stand if it followed the one before it."""
     expected, last = [], -1
     for other in partner:
         last = other if other >= 0 else last + 1
@@ -197,7 +189,6 @@ def _fill_gaps(
 
 
 def _gaps(partner: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Runs of words without a partner."""
     low = None
     for at, other in enumerate([*partner, 0]):
         if other < 0 and low is None:

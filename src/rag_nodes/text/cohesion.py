@@ -30,11 +30,7 @@ time in waiting for each other than they save."""
 
 
 def unit_rows(vectors: Sequence[Sequence[float]], expected: int) -> NDArray[np.float64]:
-    """Vectors as rows of length 1; a vector of zeros stays as it is.
-
-    Args:
-        vectors: what an embedding model answered.
-        expected: how many texts it was asked for.
+    """Vectors that a model gave for `expected` texts, as rows of length 1; zeros stay zeros.
 
     Raises:
         DimensionError: vectors of different lengths, or what are no vectors of numbers.
@@ -79,9 +75,6 @@ class Distances:
 
     With a buffer, each vector is replaced by the sum of its neighbourhood first: `buffer` vectors
     on either side, fewer at the ends. Only that neighbourhood is remembered between windows.
-
-    Args:
-        buffer: vectors on either side that are summed with each one.
     """
 
     def __init__(self, buffer: int = 0) -> None:
@@ -137,10 +130,8 @@ class RunScores:
     squared distance between the parts' means, weighted by their sizes (Ward's criterion). All runs
     that end in a few dozen items are scored together from one product of matrices.
 
-    Args:
-        weights: number of unit vectors summed in each item.
-        firsts: for each item, the first item of the longest run that may end with it.
-        short_from: for each item, the first item from which a run ending with it is too short.
+    An item is the sum of `weights` unit vectors. The longest run that ends with it starts at
+    `firsts`; from `short_from` on a run that ends with it is too short.
     """
 
     def __init__(
@@ -202,14 +193,10 @@ class RunScores:
         self._scores[items[0] : items[-1] + 1, self._reach - reach :] = scores
 
     def best(self, price: float) -> list[tuple[int, int]]:
-        """First and last item of each run of the best partition.
+        """First and last item of each run of the best partition into admissible runs.
 
-        It has the highest sum of cohesion less `price` per run among all partitions into
-        admissible runs; runs under the least size only where nothing else is admissible. Of
-        equal ones, the one whose last runs are longer.
-
-        Args:
-            price: what one more run has to bring in cohesion.
+        It has the highest sum of cohesion less `price` per run; runs under the least size only
+        where nothing else is admissible. Of equal ones, the one whose last runs are longer.
         """
         toll = round(price * _SCALE)
         total = np.zeros(len(self._scores) + 1, dtype=np.int64)
@@ -224,7 +211,6 @@ class RunScores:
 
 
 def _products(rows: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each row times each of the others, a few at a time."""
     found = np.empty((len(rows), len(others)))
     step = max(1, _PRODUCT // max(1, rows.size))
     for first in range(0, len(others), step):

@@ -27,12 +27,7 @@ _ROW = regex.compile(r"[ \t]*\|")
 
 
 class Edges(NamedTuple):
-    """What a piece of a text cuts in two; None where it cuts nothing.
-
-    Attributes:
-        start: by where it begins.
-        end: by where it ends.
-    """
+    """What a piece of a text cuts in two where it begins and where it ends; None for nothing."""
 
     start: Inside | None = None
     end: Inside | None = None
@@ -49,10 +44,6 @@ class EdgeFinder:
 
     The text is scanned for code once; each piece then takes the work of two paragraphs, however
     long the text is.
-
-    Args:
-        text: of the whole document.
-        text_format: what marks its structure.
     """
 
     def __init__(self, text: str, text_format: Format) -> None:
@@ -74,7 +65,6 @@ class EdgeFinder:
         return [span.end for span in self._code]
 
     def _cut_at(self, at: int) -> Inside | None:
-        """What a cut at an offset is inside of."""
         text = self._text
         if not 0 < at < len(text):
             return None
@@ -87,7 +77,6 @@ class EdgeFinder:
         return "sentence" if _in_sentence(text, at) else None
 
     def _in_code(self, line: Span) -> bool:
-        """Whether a line is one of a block of code."""
         block = bisect_left(self._code_ends, line.start + 1)
         return block < len(self._code) and self._code[block].start < line.end
 

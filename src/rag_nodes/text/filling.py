@@ -23,13 +23,9 @@ _WORD = re.compile(r"(?<!\S)\S")
 
 
 class Ranked(NamedTuple):
-    """A passage that was found.
+    """A passage that was found; passages of the same document share characters.
 
-    Attributes:
-        document: where it is; passages of the same document share characters.
-        span: which characters of that.
-        text: the characters themselves.
-        core: those of them that matched, which are kept where not all of it fits.
+    `text` is that of `span`. Its `core` is what matched, kept where not all of it fits.
     """
 
     document: str
@@ -39,13 +35,11 @@ class Ranked(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """What is read.
+    """What is read: for each passage in rank order the parts read because of it.
 
-    Attributes:
-        parts: for each passage in rank order what is read because of it: disjoint from all other
-            parts, empty where passages before it hold it. Passages that came too late have none.
-        tokens: tokens of the parts, each counted on its own.
-        cut: the last of these passages is read in part only.
+    Parts are disjoint from all others, and empty where passages before it hold it; passages that
+    came too late have none. `tokens` is the sum of the parts' own; `cut` says that the last passage
+    is read in part only.
     """
 
     parts: tuple[tuple[Span, ...], ...]
@@ -67,11 +61,8 @@ def fill(
     word, else after a token, never inside what a reader sees as one character. It is cut at its
     end; at its beginning only where its core would be lost.
 
-    Args:
-        ranked: best first.
-        budget: tokens of all parts together, at least 1; None for everything.
-        exact: leave nothing empty: the last passage is cut at the last character that fits.
-        encoding: tokenizer that measures them.
+    A budget of None is for everything. With `exact`, nothing is left empty: the last passage is cut
+    at the last character that fits.
     """
     read: dict[str, list[Span]] = {}
     parts: list[tuple[Span, ...]] = []
@@ -115,15 +106,7 @@ def _text(passage: Ranked, span: Span) -> str:
 
 
 def _cut(passage: Ranked, span: Span, limit: int, lost: int | None, encoding: str) -> Span:
-    """The best part of a span with at most `limit` tokens; empty where no character fits.
-
-    Args:
-        passage: the span is of.
-        span: that does not fit.
-        limit: tokens there is room for.
-        lost: tokens that may stay empty for a better end; None to take all that fits.
-        encoding: tokenizer that measures them.
-    """
+    """The best part of a span with at most `limit` tokens, of which `lost` may stay empty."""
     packer = Packer(_text(passage, span), encoding=encoding)
     length, core = span.length, passage.core
     start, end = 0, _end(packer, 0, limit, lost)

@@ -49,15 +49,11 @@ _UNDERLINES = frozenset("~^\"'+*.")
 
 
 def format_of(text: str, file_name: str = "") -> Format:
-    """The format of a text of which nobody says it.
+    """The format of a text of which nobody says it, by its beginning and the name of its file.
 
     The suffix decides where it can. Else the marks of Markdown are counted against those of
     reStructuredText; where neither prevail, a file is plain text, and a text without a file is
     Markdown, in which what has no mark is read the same.
-
-    Args:
-        text: the text; no more than its beginning is looked at.
-        file_name: name of the file it came from; "" where there is none.
     """
     suffix = PurePath(file_name).suffix.lower()
     if suffix in _BY_SUFFIX:
@@ -104,13 +100,7 @@ _RULER = compiled(r"([!-/:-@\[-`{-~])\1*+[ \t]*+(?=\n|\Z)")
 
 
 class _Title(NamedTuple):
-    """A title with its lines.
-
-    Attributes:
-        style: its mark, twice where it is above the title too.
-        title: its words.
-        end: offset after the underline.
-    """
+    """A title up to its underline; its style is its mark, twice where that is above it too."""
 
     style: str
     title: Span
@@ -181,12 +171,10 @@ _ANCHOR = re.compile(r" ?\[(?:\\?#|¶|§|\u200b)?\]\([^()#\s]*(#[^)\s]*)[^)]*\)\
 
 
 class Heading(NamedTuple):
-    """One heading with its place in the tree.
+    """A heading with its place in the tree.
 
-    Attributes:
-        block: where it stands.
-        path: the headings above it and itself, outermost first; skipped levels leave no gap.
-        anchor: what its link to itself names, such as `#install`; "" without one.
+    `path` has the headings above it and itself, outermost first; skipped levels leave no gap.
+    `anchor` is what its link to itself names, such as `#install`; "" without one.
     """
 
     block: Block
@@ -195,12 +183,7 @@ class Heading(NamedTuple):
 
 
 class HeadingTree:
-    """All headings of a text, in order.
-
-    Args:
-        text: the text.
-        blocks: its Markdown blocks.
-    """
+    """All headings of a text among its blocks, in order."""
 
     def __init__(self, text: str, blocks: Sequence[Block]) -> None:
         self.headings: list[Heading] = list(_headings(text, blocks))
@@ -242,7 +225,6 @@ def _headings(text: str, blocks: Sequence[Block]) -> Iterator[Heading]:
 
 
 def _name_of(text: str, block: Block) -> tuple[str, str]:
-    """A heading's text on one line, and the anchor its link names."""
     name = " ".join(text[block.title.start : block.title.end].split())
     link = _ANCHOR.search(name) if name.endswith(")") else None
     return (name[: link.start()], link.group(1)) if link else (name, "")

@@ -44,9 +44,6 @@ class Flags:
 
     Which two letters are one flag is counted from there. Whoever looks for many boundaries from one
     floor would otherwise walk back to it each time.
-
-    Args:
-        text: that is looked at.
     """
 
     def __init__(self, text: str) -> None:

@@ -128,48 +128,15 @@ def content_words(text: str) -> list[str]:
     return [word for word in found if word not in FUNCTION_WORDS] or found
 
 
-_ALGORITHMS = {
-    "ar": "arabic",
-    "ca": "catalan",
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "et": "estonian",
-    "eu": "basque",
-    "fa": "persian",
-    "fi": "finnish",
-    "fr": "french",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "ne": "nepali",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pl": "polish",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-}
+_CODES = "ar ca cs da de el en es et eu fa fi fr hi hu id it lt ne nl no pl pt ro ru sr sv ta tr"
+_STEMMED = frozenset(_CODES.split())
+"""Languages with an algorithm."""
 _LONGEST_WORD = 100
 """Letters of the longest word that is stemmed; what is longer is none."""
 
 
 def stemmed(word: str, language: str) -> str:
-    """The stem of a word; the word itself in a language without an algorithm.
-
-    Args:
-        word: as `rag_nodes.text.words.words` returns it.
-        language: ISO 639-1 code.
-    """
+    """The stem of a word of `words`; the word itself in a language without an algorithm."""
     stemmer = _stemmer(language)
     if stemmer is None or len(word) > _LONGEST_WORD:
         return word
@@ -185,23 +152,18 @@ def stem_of(word: str, language: str) -> str | None:
 
     Those are pairs of letters, and no words. A language without an algorithm takes that of English,
     so that `iPhones` in a Chinese text meets `iPhone`, and weighs as it does in an English one.
-
-    Args:
-        word: as `rag_nodes.text.words.words` returns it.
-        language: ISO 639-1 code.
     """
     if not word.isascii() and _UNSPACED.match(word):
         return None
-    return stemmed(word, language if language in _ALGORITHMS else "en")
+    return stemmed(word, language if language in _STEMMED else "en")
 
 
-@lru_cache(maxsize=2 * len(_ALGORITHMS))
+@lru_cache(maxsize=2 * len(_STEMMED))
 def _stemmer(language: str) -> Any:
     """What stems a language, without a cache of its own, which would make it slower."""
     import Stemmer
 
-    algorithm = _ALGORITHMS.get(language)
-    return Stemmer.Stemmer(algorithm, 0) if algorithm else None
+    return Stemmer.Stemmer(language, 0) if language in _STEMMED else None
 
 
 _SAMPLE = 8_000
@@ -240,12 +202,6 @@ _SCRIPTS = {
 }
 
 
-_FOREIGN = re.compile(
-    "[\u0370-\u03ff\u0600-\u06ff\u0900-\u097f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
-)
-"""A letter of any of these scripts."""
-
-
 @lru_cache(maxsize=1)
 def _languages_of_words() -> dict[str, tuple[str, ...]]:
     languages: dict[str, tuple[str, ...]] = {}
@@ -264,11 +220,9 @@ def guess_language(text: str) -> str:
     sample = text[:_SAMPLE]
     # Each of the letters looked for takes more than one byte.
     if len(sample.encode("utf-8", "surrogatepass")) * 5 > len(sample) * 6:
-        letters = _FOREIGN.findall(sample)
-        if len(letters) * 5 > len(sample):
-            for language, letter in _SCRIPTS.items():
-                if len(letter.findall(sample)) * 5 > len(sample):
-                    return language
+        for language, letter in _SCRIPTS.items():
+            if len(letter.findall(sample)) * 5 > len(sample):
+                return language
     seen = _small_words(sample[:_GLANCE])
     most = max(seen.values())
     if most < _LEAST_EVIDENCE + 2 * sorted(seen.values())[-2]:
@@ -285,9 +239,6 @@ def question_languages(question: str) -> tuple[str, ...]:
     Questions are too short for `guess_language`. The language whose function words it has most of
     is taken, all of them where several have as many; where it has none, every language that a text
     can be told as and that has stems.
-
-    Args:
-        question: anything, the empty text included.
     """
     asked = set(words(question))
     seen = {language: len(asked & known) for language, known in _told_by().items()}
@@ -300,11 +251,10 @@ def _told_by() -> dict[str, frozenset[str]]:
     """Function words of each language with stems; where none are listed its smallest words."""
     known = {one: frozenset(words(text)) for one, text in _FUNCTION_WORDS.items()}
     small = {one: frozenset(words(text)) for one, text in _SMALL_WORDS.items()}
-    return {one: own for one, own in (small | known).items() if one in _ALGORITHMS}
+    return {one: own for one, own in (small | known).items() if one in _STEMMED}
 
 
 def _small_words(sample: str) -> dict[str, int]:
-    """How many small words of each language there are."""
     seen = dict.fromkeys(_SMALL_WORDS, 0)
     languages = _languages_of_words()
     # Small words hardly ever touch a mark, and splitting at blanks is ten times as fast.

@@ -28,15 +28,8 @@ _MOST_CHECKS = 10_000
 class Packer:
     """Chooses the ends of pieces: block, then sentence, then line, then word, then grapheme.
 
-    Args:
-        text: the text to cut.
-        encoding: tokenizer that measures it.
-        language: ISO 639-1 code for sentence rules, or "auto".
-        text_format: what marks its structure; None to judge by the text.
-        blocks: its blocks, where they are known.
-
-    Attributes:
-        text_format: what is taken to mark its structure.
+    Measured by the tokenizer `encoding`. The language of sentence rules is guessed where it is
+    "auto", the format judged by the text where it is None.
     """
 
     def __init__(
@@ -130,14 +123,8 @@ class Packer:
     def end_of_piece(self, start: int, after: int, stop: int, limit: int) -> int:
         """The best end for a piece from `start` that must hold something beyond `after`.
 
-        Args:
-            start: where the piece starts.
-            after: where the piece before it ended; `start` itself without overlap.
-            stop: the piece may not go further; the end of a block.
-            limit: tokens the piece may hold.
-
-        Returns:
-            An end with at most `limit` tokens; `after` when nothing fits.
+        At most `limit` tokens, and not beyond `stop`, the end of a block; `after` when nothing
+        fits. Without overlap `after` is `start`, else where the piece before it ended.
         """
         reach = self.tokens.reach(start, limit, stop)
         if reach >= stop and self.count(start, stop) <= limit:
@@ -326,7 +313,6 @@ def _last_space(text: str, low: int, high: int) -> int:
 
 
 def _lines(text: str, start: int, end: int) -> Bounds:
-    """Visible lines, trimmed at the end only."""
     lines = Bounds([], [])
     position = start
     for line in text[start:end].splitlines(keepends=True):

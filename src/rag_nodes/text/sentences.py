@@ -36,13 +36,7 @@ _OWN_PARENTHESIS = compiled(r"\([^()]*+(?<=[.!?…])\)\s++(?=[^\W\d_])")
 
 
 def corrected(body: str, starts: list[int], language: str) -> list[int]:
-    """Better starts of the sentences of one paragraph.
-
-    Args:
-        body: the paragraph.
-        starts: offsets at which its sentences are said to start, the first of them 0.
-        language: ISO 639-1 code.
-    """
+    """Better starts of the sentences of a paragraph, of which the first is 0."""
     kept = starts[:1]
     for start in starts[1:]:
         if body[start] in "*_" and (closing := _CLOSING.match(body, start)):
@@ -118,24 +112,15 @@ _INITIAL_APART = compiled(r"(?<=[A-Z])(\s*)[^\S\x00-\x7f](?=\.)")
 def sentence_spans(text: str, language: str = AUTO) -> list[Span]:
     """Sentences in order, each trimmed of blank space; together they hold every visible character.
 
-    A blank line always ends a sentence; list items and headings are sentences of their own. No
-    data files and no downloads; rules and abbreviations are those of the sentencex library, with
-    what it gets wrong put right.
-
-    Args:
-        text: any string.
-        language: ISO 639-1 code, or "auto" to guess.
+    A blank line always ends a sentence; list items and headings are sentences of their own. No data
+    files and no downloads; rules and abbreviations are those of the sentencex library, with what it
+    gets wrong put right. The language is an ISO 639-1 code, or "auto" to guess.
     """
     return list(map(Span, *sentence_bounds(text, 0, len(text), language)))
 
 
 class Bounds(NamedTuple):
-    """Where pieces of a text start and end, in order.
-
-    Attributes:
-        starts: offset of the first character of each.
-        ends: offset after the last one of each.
-    """
+    """Offsets at which pieces of a text start, and those after their last characters."""
 
     starts: list[int]
     ends: list[int]
@@ -216,21 +201,14 @@ def _starts(body: str, language: str) -> list[int]:
 
 def _starts_in(window: str, language: str) -> list[int]:
     try:
-        return _asked(window, language)
+        starts = [0, *accumulate(map(len, sentencex.segment(language, window)))]
+        if starts.pop() == len(window):
+            return starts
+        # Some blank space was dropped between sentences: ask for offsets instead.
+        found = sentencex.get_sentence_boundaries(language, window)
     except BaseException as error:
         # Rust code that panics is not caught by `Exception`, and no document is worth losing to it.
         if type(error).__name__ != "PanicException":
             raise
         return [0]
-
-
-def _asked(window: str, language: str) -> list[int]:
-    pieces = sentencex.segment(language, window)
-    if len(pieces) == 1 and len(pieces[0]) == len(window):
-        return [0]
-    starts = [0, *accumulate(map(len, pieces))]
-    if starts.pop() == len(window):
-        return starts
-    # Some blank space was dropped between sentences: ask for offsets instead.
-    found = sentencex.get_sentence_boundaries(language, window)
     return sorted({int(boundary["start_index"]) for boundary in found})

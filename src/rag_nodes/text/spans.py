@@ -66,11 +66,10 @@ def merge(spans: list[Span]) -> list[Span]:
 
 
 class PageMap:
-    """Pages of a text, from the offsets at which they start.
+    """Pages of a text, from the sorted offsets at which they start.
 
-    Args:
-        starts: sorted offsets, one per page; an empty page repeats the offset of the next one.
-        before: pages that start before the first of these.
+    An empty page repeats the offset of the next one; `before` pages start before the first of
+    these.
 
     Raises:
         ValueError: `starts` is not sorted.
@@ -104,12 +103,9 @@ class PageMap:
         return max(1, self.before + bisect_right(self.starts, offset))
 
     def span(self, first: int, last: int, length: int) -> Span | None:
-        """The text of pages `first` to `last`; None where there is no page `first`.
+        """The text of pages `first` to `last`, counted from 1; None where there is no page `first`.
 
-        Args:
-            first: counted from 1.
-            last: not before `first`; the last page there is, where it is beyond.
-            length: of the text.
+        A `last` beyond the last page stands for that.
         """
         first, last = first - self.before, last - self.before
         if not 0 < first <= len(self.starts):

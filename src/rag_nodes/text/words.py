@@ -58,16 +58,10 @@ _LETTER = regex.compile(r"\P{M}\p{M}*|\p{M}+")
 def words(text: str) -> list[str]:
     """The words of a text in reading order, repeats included, folded so that equal words match.
 
-    Compatibility forms and case are folded (NFKC, casefold), thousands separators dropped
-    (`1,250` is `1250`), decimals kept (`3.5`); everything else that is neither letter nor digit
-    separates. Scripts without spaces (Chinese, Japanese, Thai and their like) and Korean give
-    overlapping pairs of letters, which match any word inside them without a dictionary.
-
-    Args:
-        text: anything, the empty text included.
-
-    Returns:
-        Folded words; `[]` where the text holds neither letters nor digits.
+    Compatibility forms and case are folded (NFKC, casefold), thousands separators dropped (`1,250`
+    is `1250`), decimals kept (`3.5`); everything else that is neither letter nor digit separates.
+    Scripts without spaces (Chinese, Japanese, Thai and their like) and Korean give overlapping
+    pairs of letters, which match any word inside them without a dictionary.
     """
     if text.isascii():
         plain = _GROUPED_DIGITS.sub("", text) if "," in text else text
@@ -90,26 +84,15 @@ def words(text: str) -> list[str]:
 def term_id(word: str) -> int:
     """A number for a word that never changes: the same in every process, release and machine.
 
-    Args:
-        word: as `words` returns it.
-
-    Returns:
-        31 bits of a cryptographic hash, from 0 up, so it fits every sparse index. Two words of a
-        vocabulary of 100,000 share a number about twice.
+    31 bits of a cryptographic hash, from 0 up, so it fits every sparse index. Two words of a
+    vocabulary of 100,000 share a number about twice.
     """
     digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=4).digest()
     return int.from_bytes(digest, "big") >> 1
 
 
 def stem_id(stem: str) -> int:
-    """A number for the stem of a word: as lasting as `term_id`, and never that of a word.
-
-    Args:
-        stem: as `rag_nodes.text.languages.stem_of` returns it.
-
-    Returns:
-        32 bits, of which the first is set.
-    """
+    """A number of 32 bits for a stem: as lasting as `term_id`, and never that of a word."""
     return term_id(stem) | 1 << 31
 
 
@@ -137,13 +120,10 @@ _METADATA = re.compile(r"(?:\w+: .+\n?)+")
 
 
 class WordCounts(NamedTuple):
-    """The words of a run of texts.
+    """The words of a run of texts, one text after the other; in a text, by first occurrence.
 
-    Attributes:
-        vocabulary: every word of any of the texts, once.
-        words: places in the vocabulary, one text after the other; in a text, by first occurrence.
-        counts: how often each of `words` stands in its text.
-        different: of each text how many different words it has.
+    `words` are places in the vocabulary, `counts` how often each stands in its text, and
+    `different` how many different words each text has.
     """
 
     vocabulary: list[str]
@@ -183,11 +163,7 @@ def in_runs(texts: Iterable[Mapping[str, int]]) -> Iterator[WordCounts]:
 
 
 def counted(text: str) -> Mapping[str, int]:
-    """How often each word stands in a text, by first occurrence; not to be changed.
-
-    Args:
-        text: see `rag_nodes.text.words.words`.
-    """
+    """How often each word stands in a text, by first occurrence; not to be changed."""
     return _remembered(text) if len(text) <= _LONGEST else Counter(words(text))
 
 

@@ -155,7 +155,6 @@ class AutoNodeParser(SpanNodeParser):
         return strategy(**{**own, **options})
 
     def _sizes(self, name: str) -> dict[str, int]:
-        """The sizes of a candidate."""
         size = _SIZES.get(name, _SIZE)
         if not self.choose_size or size >= self.chunk_size:
             return {"split_only_if_over": self.chunk_size} if name == WEB else {}

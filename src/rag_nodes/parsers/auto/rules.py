@@ -32,21 +32,15 @@ what was found out, and windows would be found out beside it."""
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """Facts of one document, from its windows; shares are of their characters, 0 to 1.
+    """What was seen of a text.
 
-    Attributes:
-        headings: number of headings seen.
-        levels: number of different heading levels.
-        section_tokens: median tokens from one heading to the next; 0 without headings.
-        under_headings: share of the text that stands under a heading.
-        table_share: share in tables.
-        records: number of records seen: blocks of fields, each under its name.
-        record_share: share of the lines that are fields of a record or cells between delimiters.
-        paragraph_tokens: tokens of the paragraph the middle of all prose stands in.
-        sentence_tokens: the same of sentences.
-        speaker_share: share of lines that begin with a name and a colon.
+    Of headings their number and levels, the median tokens from one to the next, and the share of
+    the text under them. The share of tables; the number of records, which are blocks of fields
+    under the same names, and the share of lines that are their fields or cells between delimiters.
 
-    The last three are 0 where the others decide, since nothing is looked for without need.
+    Tokens of the paragraph and of the sentence that the middle of all prose stands in, and the
+    share of lines that begin with a speaker, are 0 where the others decide: nothing is looked for
+    without need.
     """
 
     headings: int
@@ -139,7 +133,6 @@ def _records(text: str) -> tuple[int, float]:
 
 
 def _labels(block: str) -> list[str]:
-    """The names before the colons of a block's lines."""
     return [match[1] for line in block.splitlines() if (match := _LABEL.match(line))]
 
 
@@ -205,14 +198,8 @@ _LONG_SENTENCE = 150
 def rule_of_structure(signals: Signals, sizes: Mapping[str, int]) -> tuple[str, str]:
     """The candidate of the first rule that applies, and the reason, a sentence without its stop.
 
-    These rules go by headings, records and tables alone.
-
-    Args:
-        signals: what was seen.
-        sizes: tokens a node of each candidate may hold; a rule for another one is passed over.
-
-    Returns:
-        Name and reason; both "" where no rule applies.
+    These rules go by headings, records and tables alone. Only a candidate with a size is taken;
+    both are "" where no rule applies.
     """
     return _first(
         sizes,

@@ -26,13 +26,10 @@ _DISJOINT = (MarkdownNodeParser, SemanticSplitterNodeParser, SentenceWindowNodeP
 
 @dataclass(frozen=True, slots=True)
 class ForeignChunk:
-    """One chunk as a foreign splitter gave it.
+    """One chunk as a foreign splitter gave it; its text need not be in the document.
 
-    Attributes:
-        text: its text, which need not be in the document.
-        claim: where the splitter itself says it is; None where it says nothing.
-        window: what is to be read where the chunk is found; "" for the chunk alone.
-        parent: position of the piece it was cut from; None where it was cut from the document.
+    A `claim` is where the splitter itself says it is, a `window` what is to be read in its place,
+    and `parent` the position of the piece it was cut from, None where that is the document.
     """
 
     text: str
@@ -63,9 +60,7 @@ def check_splitter(splitter: Any) -> None:
 def pieces_of(splitter: Any, text: str) -> list[ForeignChunk]:
     """The chunks that a splitter makes of a text, in its order, without blank ones.
 
-    Args:
-        splitter: one that `check_splitter` lets pass.
-        text: of one document. The splitter sees the text alone, no metadata of ours.
+    It sees the text alone, no metadata of ours.
 
     Raises:
         ParseError: it fails, ends the program, or answers with something that has no text.
@@ -129,7 +124,6 @@ def _nodes(nodes: list[BaseNode]) -> list[ForeignChunk]:
 
 
 def _piece(splitter: Any, given: Any) -> ForeignChunk:
-    """A text, a document of LangChain or a chunk of chonkie."""
     if isinstance(given, str):
         return ForeignChunk(given)
     text = getattr(given, "text", getattr(given, "page_content", None))

@@ -168,7 +168,7 @@ class ForeignNodeParser(SpanNodeParser):
             cuts.append(Cut(start, start + len(piece.text)))
             start += len(piece.text) + 1
         text = "\n".join(piece.text for piece in pieces)
-        own = self._source(text, source.title, source.text_format)
+        own = self._source(text, title=source.title, text_format=source.text_format)
         nodes = self._build(replace(origin, base=None, pages=None), own, cuts)
         for node in nodes:
             node.id_ = _id("unplaced", node)

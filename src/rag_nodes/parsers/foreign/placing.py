@@ -30,13 +30,9 @@ _LAST_BLANK = 0x3000
 def place(text: Visible, pieces: Sequence[ForeignChunk], overlap: int | None) -> list[Span | None]:
     """The span of each piece; None where it has no place that is certain.
 
-    Pieces of the same parent are placed within it, in order: none starts or ends before the one
-    before it does.
-
-    Args:
-        text: the document.
-        pieces: none of them blank; parents before their children.
-        overlap: characters that neighbours share at most; None where it is not known.
+    Pieces of the same parent, which come after it, are placed within it, in order: none starts or
+    ends before the one before it does. Neighbours share at most `overlap` characters, if that is
+    known.
     """
     families: dict[int | None, list[int]] = {}
     for number, piece in enumerate(pieces):
@@ -56,13 +52,7 @@ def place(text: Visible, pieces: Sequence[ForeignChunk], overlap: int | None) ->
 
 
 def place_window(text: Visible, own: Span, window: str) -> Span | None:
-    """The span of a window around a node; None where it has no place that is certain.
-
-    Args:
-        text: the document.
-        own: the node's span.
-        window: as the splitter gave it.
-    """
+    """The span of a window around a node; None where it has no place that is certain."""
     letters, inner = _visible(window), text.within(own)
     low = max(0, inner.end - len(letters))
     found = _occurrences(text.letters, letters, low, inner.start + len(letters))
@@ -71,14 +61,7 @@ def place_window(text: Visible, own: Span, window: str) -> Span | None:
 
 
 class Visible:
-    """The visible characters of a text, and where each of them is.
-
-    Args:
-        text: the text.
-
-    Attributes:
-        letters: all characters but blank space.
-    """
+    """The visible characters of a text, its letters, and where each of them is."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -119,14 +102,7 @@ class Visible:
 
 
 class _Walk:
-    """One pass over pieces that were cut from the same text, in their order.
-
-    Args:
-        text: the document.
-        region: the visible characters they were cut from.
-        overlap: characters that neighbours share at most; None where it is not known.
-        pieces: how many.
-    """
+    """One pass over pieces that were cut from the same region of visible characters, in order."""
 
     def __init__(self, text: Visible, region: Span, overlap: int | None, pieces: int) -> None:
         self._text = text

@@ -177,7 +177,6 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
     def _pieces(
         self, outline: Outline, groups: Sequence[tuple[int, int]], splitter: Splitter
     ) -> Iterator[FutureNode]:
-        """Groups of sections, and the parts of those over the size."""
         by_meaning = self.long_sections == "semantic"
         model = model_named(self.embedding, self.sentence_model) if by_meaning else None
         for number, group in enumerate(groups):

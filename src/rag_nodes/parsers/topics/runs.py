@@ -182,7 +182,6 @@ class Runs(Grouping):
 
 
 def _measured(gaps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The gaps whose distance was measured and counts."""
     return gaps[(gaps >= 0) & (gaps < _AUTHORS_BREAK)]
 
 

@@ -61,16 +61,10 @@ _NOWHERE = Span(0, 0)
 
 
 class Block(NamedTuple):
-    """One block.
+    """One block, from its first line to its last visible character.
 
-    Attributes:
-        kind: what it is.
-        start: offset of the first character of its first line.
-        end: offset after its last visible character.
-        level: 1 to 6 for headings, else 0.
-        title: offsets of a heading's text, markers and closing hashes stripped.
-        info: info string of fenced code.
-        header_end: for tables, offset after the delimiter row.
+    `level` is 1 to 6 for headings, else 0, and `title` the heading's text without its marks. `info`
+    is the info string of fenced code, `header_end` the offset after a table's delimiter row.
     """
 
     kind: Kind
@@ -309,7 +303,6 @@ class _Scanner:
         return end
 
     def _setext(self, start: int, first: int, end: int, below: int) -> bool:
-        """A heading of all lines so far, link definitions apart."""
         text = self.text
         underline = SETEXT.match(text, below)
         if not underline or first == self._no_title:

@@ -69,12 +69,7 @@ def container_end(text: str, start: int) -> int:
 
 
 class _Container:
-    """The quotes and items that are open, outermost first, and the leaf inside the innermost.
-
-    Args:
-        text: lines that end with line feeds.
-        start: offset of the line whose first visible character opens the outermost.
-    """
+    """The quotes and items that are open, outermost first, and the leaf inside the innermost."""
 
     def __init__(self, text: str, start: int) -> None:
         self.text = text
@@ -153,7 +148,6 @@ class _Container:
         return min(column, len(line)), len(self.open)
 
     def _continue_verbatim(self, line: str, column: int) -> None:
-        """Look for the end of the fence or HTML block that is open."""
         if self.leaf is _Leaf.FENCE:
             first = _first(line, column)
             closing = _CLOSES.match(line, first)
@@ -180,9 +174,8 @@ class _Container:
     ) -> tuple[int, int, int]:
         """Open the quotes and items that a line starts.
 
-        Returns:
-            Number of containers the line is in (-1 if it belongs to none of them), the column
-            after their marks, and that of the first character there.
+        How many containers the line is in then (-1 if it belongs to none of them), the column after
+        their marks, and that of the first character there.
         """
         while first - column < CODE_INDENT and depth < _DEEPEST and line[first] in _OPENERS:
             in_paragraph = self.leaf is _Leaf.PARAGRAPH and depth == len(self.open)

@@ -81,11 +81,8 @@ def html_end(text: str, at: int, *, in_paragraph: bool) -> re.Pattern[str] | Non
 def interrupts(text: str, at: int, *, paragraph: bool = True) -> bool:
     """Whether the line whose first visible character is at `at` ends the block above it.
 
-    Args:
-        text: the text.
-        at: offset of a character indented by fewer than 4 columns.
-        paragraph: whether that block is a paragraph, which an empty list item or one with a number
-            other than 1 does not interrupt; anything else they do.
+    That is indented by fewer than 4 columns. An empty list item, or one with a number other than 1,
+    interrupts no paragraph; anything else it does.
     """
     mark = text[at]
     if mark == "#":
@@ -185,8 +182,7 @@ _MARKS = frozenset("#`~><=*_+|:-0123456789")
 def plain_heading(text: str, at: int, end: int) -> tuple[int, int] | None:
     """Level and start of the title of the heading on the line `at:end`.
 
-    Returns:
-        None where the line is anything but hashes, blanks and a title without a closing hash.
+    None where the line is anything but hashes, blanks and a title without a closing hash.
     """
     line = text[at:end] if end > 0 else ""
     rest = line.lstrip("#")
@@ -292,11 +288,7 @@ _PROSE = compiled(r"\n[^\S\n]*+\n(?:[^\W\d_]++(?:['\u2019-][^\W\d_]++)*+[,;:]?+ 
 
 
 class EndMarks:
-    """Finds the ends of fences, HTML blocks and code spans of one text, from its start to its end.
-
-    Args:
-        text: lines that end with line feeds.
-    """
+    """Finds the ends of fences, HTML blocks and code spans of a text, from its start on."""
 
     def __init__(self, text: str) -> None:
         self._text = text

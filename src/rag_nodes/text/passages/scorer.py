@@ -71,7 +71,6 @@ class MultiWidthScorer:
 
 
 def _sums(values: Floats) -> Floats:
-    """What stands before each row, and all."""
     before = np.zeros((len(values) + 1, values.shape[1]))
     np.cumsum(values, axis=0, out=before[1:])
     return before
@@ -98,13 +97,9 @@ GROWTH = 0.85
 
 
 class Read(NamedTuple):
-    """A passage that is worth reading.
+    """A passage of a run that is worth reading, by its characters in the run's document.
 
-    Attributes:
-        run: number of its run.
-        span: its characters in the run's document.
-        score: of its best sentence.
-        best: the characters of that sentence.
+    The score is that of its best sentence, and `best` the characters of that.
     """
 
     run: int
@@ -116,11 +111,9 @@ class Read(NamedTuple):
 class PassageRanker:
     """Retrieved text whose sentences are scored once, for any number of budgets.
 
-    Args:
-        question: in the user's words.
-        runs: what was retrieved, without gaps within and without overlap between them.
-        near: how near in meaning to the question the text is that begins at an offset of the
-            document of a run, such as the cosine of its chunk; None to go by words alone.
+    The runs have no gaps within and no overlap between them. `near` says how near in meaning to the
+    question the text is that begins at an offset of a run's document, such as the cosine of its
+    chunk; without it words decide alone.
     """
 
     def __init__(

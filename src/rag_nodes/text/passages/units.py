@@ -5,6 +5,7 @@ Units are sentences, rows and lines, and parts of what goes on for longer.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,6 @@ from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.languages import content_words, guess_language, stemmed
 from rag_nodes.text.markdown import Kind
 from rag_nodes.text.packing import BY_LINE, Packer
-from rag_nodes.text.passages.speakers import Speakers
 from rag_nodes.text.spans import Span, trimmed
 from rag_nodes.text.words import words
 
@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 
 
 class TextRun(NamedTuple):
-    """Retrieved text without a gap.
-
-    Attributes:
-        document: where it is from.
-        start: its first character there.
-        text: the characters themselves.
-    """
+    """Retrieved text without a gap, from `start` of its document on."""
 
     document: str
     start: int
@@ -85,12 +79,7 @@ _ENDS = (
 
 
 class ReadingUnit(NamedTuple):
-    """What is read as a whole.
-
-    Attributes:
-        span: which characters.
-        headings: under which it stands, outermost first, as far as the text shows them.
-    """
+    """What is read as a whole, and the headings above it, as far as the text shows them."""
 
     span: Span
     headings: tuple[str, ...]
@@ -99,11 +88,8 @@ class ReadingUnit(NamedTuple):
 def units_in(text: str, language: str) -> Iterator[ReadingUnit]:
     """The units of a text in order, disjoint, each trimmed of blank space.
 
-    A heading is no unit of its own: it belongs to what follows it.
-
-    Args:
-        text: any string.
-        language: ISO 639-1 code, for the rules of sentences.
+    A heading is no unit of its own: it belongs to what follows it. The language is for the rules of
+    sentences.
     """
     packer = Packer(text, language=language)
     above = packer.headings
@@ -151,7 +137,6 @@ def _grouped(lines: Iterable[Span]) -> Iterator[Span]:
 
 
 def _parts(text: str, unit: Span) -> Iterator[Span]:
-    """The unit, or about equal parts of it where it is too long."""
     size = letters(unit.of(text))
     if size <= LONGEST:
         yield unit
@@ -186,15 +171,34 @@ _SAMPLE = 8_000
 """Characters of a document its language is guessed from."""
 
 
-class Units(NamedTuple):
-    """The units of all runs, one after another.
+_LABEL = regex.compile(r"(?m)^([^\s:][^:\n]{0,40}):[ \t]")
+"""A name, a colon and a blank at the beginning of a line."""
+_FEWEST = 3
+"""Labels that a transcript has at least: a line that happens to begin like one is no turn."""
 
-    Attributes:
-        runs: number of the run of each.
-        spans: characters of each in its run.
-        letters: of each.
-        counts: how often each has each word of the question.
+
+class Speakers:
+    """Who speaks in a text, if it is a transcript: the label before a turn counts for all of it.
+
+    It is one where three lines or more begin with a label, and each name labels two of them on
+    average: the terms of a list or the keys of a file stand there once each.
     """
+
+    def __init__(self, text: str) -> None:
+        labels = list(_LABEL.finditer(text))
+        names = {label.group(1) for label in labels}
+        self._labels = labels if len(labels) >= max(_FEWEST, 2 * len(names)) else []
+        self._starts = [label.start() for label in self._labels]
+
+    def at(self, offset: int) -> str | None:
+        """Who speaks at an offset; None before the first label, and within one, which says it."""
+        turn = bisect_right(self._starts, offset)
+        label = self._labels[turn - 1] if turn else None
+        return label.group(1) if label and label.end() <= offset else None
+
+
+class Units(NamedTuple):
+    """The units of all runs: number of the run, characters, letters, count of each word asked."""
 
     runs: NDArray[np.intp]
     spans: list[Span]

@@ -2,7 +2,7 @@
 
 Two libraries give the same tokens. gigatoken (extra `fast`) takes a tenth of tiktoken's time on a
 megabyte it sees first and a thirtieth on words it knows (`benchmarks/encoding_speed.py`). It knows
-the encodings named in `_SCHEMES` and reads the same vocabulary files. tiktoken does the rest: other
+the encodings named in `_SHA256` and reads the same vocabulary files. tiktoken does the rest: other
 encodings, vocabularies that have to be fetched, and where gigatoken is not installed.
 """
 
@@ -12,12 +12,12 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock, RLock
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,54 +53,13 @@ def encodable(text: str) -> str:
     return text
 
 
-class _Scheme(NamedTuple):
-    """What gigatoken has to know of an encoding.
-
-    Attributes:
-        name: how gigatoken calls the way it takes words apart.
-        url: where the vocabulary comes from; tiktoken names its copy after it.
-        sha256: of the vocabulary's file.
-    """
-
-    name: str
-    url: str
-    sha256: str
-
-
 _ORIGIN = "https://openaipublic.blob.core.windows.net/encodings/"
-_SCHEMES = {
-    "cl100k_base": _Scheme(
-        "cl100k",
-        f"{_ORIGIN}cl100k_base.tiktoken",
-        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-    ),
-    "o200k_base": _Scheme(
-        "o200k",
-        f"{_ORIGIN}o200k_base.tiktoken",
-        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-    ),
+"""Where vocabularies come from; tiktoken names its copies after that."""
+_SHA256 = {
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 }
-
-
-class Encoder(Protocol):
-    """One encoding, ready for use from any thread. Special tokens in a text are plain text."""
-
-    def encode(self, text: str) -> NDArray[np.uint32]:
-        """The tokens of a text without lone surrogates."""
-        ...
-
-    @property
-    def characters(self) -> NDArray[np.uint16]:
-        """How many characters begin in each token, indexed by token.
-
-        A token may hold parts of characters: what it begins counts, what it goes on with does not.
-        """
-        ...
-
-    @property
-    def quick(self) -> int:
-        """Characters that are encoded anew in less time than it takes to look up their count."""
-        ...
+"""Of the vocabularies of the encodings that gigatoken knows."""
 
 
 @lru_cache(maxsize=8)
@@ -111,11 +70,10 @@ def load_encoder(name: str) -> Encoder:
         ConfigurationError: no such encoding, or its vocabulary is not on this machine and cannot
             be fetched.
     """
-    scheme = _SCHEMES.get(name)
-    path = _vocabulary(scheme) if scheme and find_spec("gigatoken") else None
-    if scheme is None or path is None:
+    path = _vocabulary(name) if find_spec("gigatoken") else None
+    if path is None:
         return TiktokenEncoder(load_encoding(name))
-    return GigatokenEncoder(path, scheme.name)
+    return GigatokenEncoder(path, name.removesuffix("_base"))
 
 
 @lru_cache(maxsize=8)
@@ -143,10 +101,11 @@ def load_encoding(name: str) -> tiktoken.Encoding:
 
 
 class TiktokenEncoder:
-    """Any encoding, by tiktoken.
+    """Any encoding, by tiktoken; for any number of threads. Special tokens are plain text.
 
-    Args:
-        encoding: the encoding.
+    `characters` says how many begin in each token: of those that a token holds in part, what it
+    begins counts, what it goes on with does not. Texts up to `quick` characters are encoded anew in
+    less time than it takes to look up their count.
     """
 
     quick = 0
@@ -162,18 +121,13 @@ class TiktokenEncoder:
 
 
 class GigatokenEncoder:
-    """An encoding by gigatoken, which remembers the words it has seen; for any number of threads.
-
-    Args:
-        vocabulary: file of the tokens, in tiktoken's form.
-        scheme: how words are taken apart, by gigatoken's name for it.
-    """
+    """The same by gigatoken, which remembers words it has seen, from tiktoken's vocabularies."""
 
     quick = 1000
 
     def __init__(self, vocabulary: Path, scheme: str) -> None:
         self._vocabulary = vocabulary
-        self._scheme = scheme
+        self._scheme = scheme  # how words are taken apart
         # What remembers is changed by every call, and refuses a second one at the same time.
         self._alone = RLock()
         self.characters = _characters(self._renew().vocab)
@@ -196,8 +150,10 @@ class GigatokenEncoder:
         return tokenizer
 
 
+Encoder = TiktokenEncoder | GigatokenEncoder
+
+
 def _characters(tokens: dict[int, bytes]) -> NDArray[np.uint16]:
-    """How many characters begin in each token, by its bytes."""
     everything = np.frombuffer(b"".join(tokens.values()), dtype=np.uint8)
     begun = np.concatenate([[0], np.cumsum((everything & 0xC0) != _CONTINUATION)])
     ends = np.cumsum([0, *map(len, tokens.values())])
@@ -209,9 +165,8 @@ def _characters(tokens: dict[int, bytes]) -> NDArray[np.uint16]:
 @contextmanager
 def _vocabulary_within_reach(name: str) -> Iterator[None]:
     """Point tiktoken at the vocabulary of an encoding, if it is on this machine."""
-    scheme = _SCHEMES.get(name)
     with _LOADING:
-        path = _vocabulary(scheme) if scheme else None
+        path = _vocabulary(name)
         before = os.environ.get(_FOLDER)
         if path:
             os.environ[_FOLDER] = str(path.parent)
@@ -224,27 +179,20 @@ def _vocabulary_within_reach(name: str) -> Iterator[None]:
                 del os.environ[_FOLDER]
 
 
-def _vocabulary(scheme: _Scheme) -> Path | None:
+def _vocabulary(name: str) -> Path | None:
     """The file of an encoding's tokens, if it is on this machine and whole."""
-    name = hashlib.sha1(scheme.url.encode(), usedforsecurity=False).hexdigest()
-    for folder in (_own_folder(), _bundled_folder()):
-        if folder and _is_whole(folder / name, scheme.sha256):
-            return folder / name
+    url = f"{_ORIGIN}{name}.tiktoken"
+    file = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
+    own = os.environ.get(_FOLDER)
+    for folder in (Path(own) if own else None, _bundled_folder()):
+        with suppress(OSError):
+            if folder and name in _SHA256 and _digest(folder / file) == _SHA256[name]:
+                return folder / file
     return None
 
 
-def _is_whole(path: Path, sha256: str) -> bool:
-    """Whether there is such a file, it can be read, and it holds what it should."""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest() == sha256
-    except OSError:
-        return False
-
-
-def _own_folder() -> Path | None:
-    """The user's folder of vocabularies."""
-    folder = os.environ.get(_FOLDER)
-    return Path(folder) if folder else None
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _bundled_folder() -> Path | None:

@@ -25,11 +25,7 @@ _REMEMBERED = 256
 
 
 class TokenEnds:
-    """Where the tokens of a text end, which is about where those of its parts do.
-
-    Args:
-        ends: offset at which each token's last character ends, never decreasing.
-    """
+    """Where the tokens of a text end, never decreasing; about where those of its parts do."""
 
     __slots__ = ("_view", "ends")
 
@@ -72,11 +68,7 @@ class TokenIndex(TokenEnds):
     The count of a span is exact: what the encoding gives for the slice on its own. Inside a text,
     tokens start afresh at certain places (before a space, after a line's end), on either side of
     which the encoding does not look; only the few characters between the ends of a span and the
-    nearest such place are encoded again.
-
-    Args:
-        text: any string; lone surrogates count as U+FFFD.
-        encoding: name of a tiktoken encoding.
+    nearest such place are encoded again. Lone surrogates count as U+FFFD.
     """
 
     __slots__ = ("_counted", "_encoder", "encoding", "text")
@@ -196,4 +188,5 @@ def _ends_cleanly(text: str, offset: int) -> bool:
 
 def _character_ends(text: str, encoder: Encoder) -> NDArray[np.int64]:
     """Offset at which each token's last character ends; a token may end inside a character."""
-    return np.cumsum(encoder.characters[encoder.encode(text)], dtype=np.int64)
+    begun = encoder.characters[encoder.encode(text)]
+    return begun.cumsum(dtype=np.int64)

@@ -104,12 +104,7 @@ def is_estimate(name: str) -> bool:
 
 
 class LengthIndex(TokenEnds):
-    """Counts spans by their length alone.
-
-    Args:
-        text: any string.
-        per_token: characters to a token; a rest counts as one more.
-    """
+    """Counts spans by their length alone; a rest of characters counts as one more token."""
 
     __slots__ = ("_length", "_per_token")
 
@@ -133,10 +128,6 @@ class SliceIndex(TokenEnds):
 
     Where tokens end in the text as a whole only guides the search; every answer but `estimate` is
     counted on the span itself.
-
-    Args:
-        text: any string.
-        tokenizer: what counts it.
     """
 
     __slots__ = ("_text", "_tokenizer")
@@ -193,9 +184,7 @@ def _ends_by_block(text: str, tokenizer: Tokenizer) -> NDArray[np.int64]:
 class HuggingFaceTokenizer:
     """A tokenizer of the `tokenizers` library, without what a model would add or cut off.
 
-    Args:
-        tokenizer: changed in place: it no longer truncates or pads, and takes special tokens in
-            a text for plain text.
+    It is changed in place: it no longer truncates or pads, and special tokens are plain text.
     """
 
     def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
