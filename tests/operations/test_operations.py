@@ -221,7 +221,7 @@ def test_an_operation_that_is_ended_leaves_nothing_behind(
 
 def test_what_a_stranger_sends_is_never_given_to_a_store_that_is_kept(settings: Settings) -> None:
     with pytest.raises(ConfigurationError, match="must not be stored"):
-        Run.for_visitor(
+        Run(
             settings, print, workspace=Workspace(settings, store=settings.store), documents=(),
             offer={},
         )  # fmt: skip
@@ -236,7 +236,7 @@ def test_a_stranger_gets_what_the_json_of_the_command_has_without_its_paths(
     own = chunk(ChunkRequest(file=path), Run(settings)).as_dict()
     memory = Workspace(settings)
     offer = {"retrieval": preset_named("retrieval")}
-    run = Run.for_visitor(settings, print, workspace=memory, documents=(), offer=offer)
+    run = Run(settings, print, workspace=memory, documents=(), offer=offer)
     sent = chunk(ChunkRequest(text=text), run).as_dict()
     model = model_for(ChunksReply, "rest")
     replies = [model.model_validate(one).model_dump() for one in (own, sent)]

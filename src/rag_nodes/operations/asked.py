@@ -13,15 +13,12 @@ from rag_nodes.operations.base import OWNER, Flag, Only
 from rag_nodes.operations.fields import MOST_QUESTION, OfText
 from rag_nodes.operations.files import check_there
 from rag_nodes.operations.run import Doing, Run
+from rag_nodes.workspace.limits import MOST_PASSAGES, MOST_QUESTIONS
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.importers.labels import Labels
 
-MOST_PASSAGES = 20
-"""Passages of an answer, and answers to a question, of a stranger."""
-MOST_QUESTIONS = 1000
-"""Questions of a stranger."""
 _SHOWN = 12
 """Words that are shown of the beginning and of the end of an example."""
 _NAMED = 5

@@ -196,17 +196,9 @@ class ParsersRequest(Request):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsers(Result):
-    """What can be named as a parser.
+    """What can be named as a parser: name, title, summary, class, options, sizes worth a try."""
 
-    Attributes:
-        listed: name, title, summary, class, options and sizes worth a try of each.
-    """
-
-    listed: Sequence[dict[str, Any]]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for programs."""
-        return {"parsers": self.listed}
+    parsers: Sequence[dict[str, Any]]
 
 
 def parsers(request: ParsersRequest, run: Run) -> Parsers:  # noqa: ARG001 - as all are called
@@ -215,7 +207,7 @@ def parsers(request: ParsersRequest, run: Run) -> Parsers:  # noqa: ARG001 - as 
     from rag_nodes.parsers import offered
 
     return Parsers(
-        listed=[
+        parsers=[
             {
                 "name": preset.name,
                 "title": preset.title,

@@ -13,7 +13,6 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations.base import OWNER, Flag, Result, visitors
 from rag_nodes.operations.fields import (
     AS_PARSERS,
-    LARGEST,
     MOST_COLUMNS,
     MOST_QUESTION,
     Changes,
@@ -26,6 +25,7 @@ from rag_nodes.operations.fields import (
 from rag_nodes.operations.files import check_there, concluded
 from rag_nodes.operations.run import MEMORY, Doing, Run
 from rag_nodes.parsers.presets import COMPARED, LEAST_CHUNK
+from rag_nodes.workspace.limits import LARGEST
 
 if TYPE_CHECKING:
     from rag_nodes.compare import Comparison, ComparisonReport

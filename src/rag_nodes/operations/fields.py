@@ -12,6 +12,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import is_path, label_of
 from rag_nodes.operations.base import OWNER, Flag, Only, Request, visitors
 from rag_nodes.parsers.presets import PRESETS, is_preset_file, parser_names
+from rag_nodes.workspace.limits import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,8 +25,6 @@ MOST_QUESTION = 4_000
 """Characters of a question that a stranger sends."""
 MOST_COLUMNS = 4
 """Parsers that are compared for a stranger."""
-LARGEST = 100_000
-"""The most that a number of tokens or characters may be that a stranger sends."""
 PARSER_WORDS = "NAME[:OPTION=VALUE]"
 """How a parser is typed."""
 ASSIGNMENT = "OPTION=VALUE"

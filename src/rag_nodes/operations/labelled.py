@@ -170,12 +170,7 @@ class CheckReply(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked(Result):
-    """What is to be known of questions.
-
-    Attributes:
-        check: what was found.
-        dataset: the questions.
-    """
+    """What is to be known of questions."""
 
     reply: ClassVar[str] = "labelled:CheckReply"
     check: Check
@@ -188,25 +183,11 @@ class Checked(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenDrafts(Result):
-    """A file of questions.
+    """A file, how many questions it has, and ids of those left out, each with the reason."""
 
-    Attributes:
-        output: the file.
-        questions: how many are in it.
-        left_out: ids of those without a place, each with the reason.
-    """
-
-    output: Path
+    output: str
     questions: int
     left_out: dict[str, str]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for programs."""
-        return {
-            "output": str(self.output),
-            "questions": self.questions,
-            "left_out": self.left_out,
-        }
 
 
 def check(request: CheckRequest, run: Run) -> Checked:
@@ -266,7 +247,7 @@ def convert(request: ConvertRequest, run: Run) -> WrittenDrafts:
     partly = dataset.unplaced or run.unread
     return WrittenDrafts(
         outcome=ExitCode.PARTIAL if partly else ExitCode.DONE,
-        output=request.output,
+        output=str(request.output),
         questions=len(dataset.questions),
         left_out={one.id: one.reason for one in dataset.unplaced},
     )

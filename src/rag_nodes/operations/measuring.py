@@ -26,7 +26,6 @@ from rag_nodes.operations.columns import (
 )
 from rag_nodes.operations.fields import (
     AS_PARSERS,
-    LARGEST,
     MOST_COLUMNS,
     Changes,
     Finding,
@@ -40,7 +39,7 @@ from rag_nodes.operations.saving import Saved, check_files, written_files
 from rag_nodes.operations.workers import Working, executor_of
 from rag_nodes.parsers.presets import COMPARED, SWEPT
 from rag_nodes.processes import Leases
-from rag_nodes.workspace.limits import MOST_NUMBERS, check_amount, check_plan
+from rag_nodes.workspace.limits import LARGEST, MOST_NUMBERS, check_amount, check_plan
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset

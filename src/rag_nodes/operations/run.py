@@ -87,6 +87,9 @@ class Run:
         documents: that a stranger has sent.
         offer: parsers that a stranger may name; None where the owner of the computer asks.
         reads_store: a stranger without documents is answered from the store of the settings.
+
+    Raises:
+        ConfigurationError: a stranger, who leaves nothing behind, has a store that is kept.
     """
 
     def __init__(
@@ -100,6 +103,8 @@ class Run:
         offer: Mapping[str, Preset] | None = None,
         reads_store: bool = False,
     ) -> None:
+        if offer is not None and (workspace is None or workspace.location != MEMORY):
+            raise ConfigurationError("what strangers send must not be stored; give it to memory")
         self.settings = settings
         self._emit = emit
         self._interrupt = current_interrupt()
@@ -110,35 +115,6 @@ class Run:
         self.unread = 0
         self.cleanup = ExitStack()
         self._workspace = workspace
-
-    @classmethod
-    def for_visitor(
-        cls,
-        settings: Settings,
-        emit: Callable[[object], None],
-        *,
-        workspace: Workspace,
-        documents: Sequence[Document],
-        offer: Mapping[str, Preset],
-        streams: bool = False,
-        reads_store: bool = False,
-    ) -> Run:
-        """The run of a stranger, who leaves nothing behind.
-
-        Raises:
-            ConfigurationError: the workspace has a store that is kept.
-        """
-        if workspace.location != MEMORY:
-            raise ConfigurationError("what strangers send must not be stored; give it to memory")
-        return cls(
-            settings,
-            emit,
-            streams=streams,
-            workspace=workspace,
-            documents=documents,
-            offer=offer,
-            reads_store=reads_store,
-        )
 
     @property
     def is_trusted(self) -> bool:

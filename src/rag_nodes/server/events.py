@@ -141,25 +141,20 @@ def described(event: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _of_an_answer(event: Any) -> tuple[str, dict[str, Any]]:
-    data: dict[str, Any] = {}
     match event:
         case Retrieved(hits=hits):
-            name, data = "retrieved", {"found": len(hits)}
-        case Delta(text=text):
-            name, data = "delta", {"text": text}
+            return "retrieved", {"found": len(hits)}
         case CitationSeen(citation=citation):
-            name, data = "citation", {one: getattr(citation, one) for one in _PASSAGE}
+            return "citation", {one: getattr(citation, one) for one in _PASSAGE}
         case UnknownSource(number=number):
-            name, data = "unknown_source", {"number": number}
-        case Finished():
-            name = "finished"
+            return "unknown_source", {"number": number}
         case Failed(error=error, text=text):
-            name, data = "failed", {**_problem(error), "text": text}
-        case Cancelled(text=text):
-            name, data = "cancelled", {"text": text}
-        case _:
-            raise TypeError(f"an answer has no event {type(event).__name__}")
-    return name, data
+            return "failed", {**_problem(error), "text": text}
+        case Delta(text=text) | Cancelled(text=text):
+            return type(event).__name__.lower(), {"text": text}
+        case Finished():
+            return "finished", {}
+    raise TypeError(f"an answer has no event {type(event).__name__}")
 
 
 def _problem(error: Exception) -> dict[str, Any]:

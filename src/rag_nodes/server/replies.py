@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from rag_nodes.metadata import READ_WARNINGS, TOTAL_PAGES, display_name
+from rag_nodes.metadata import TOTAL_PAGES, display_name
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document
-
-    from rag_nodes.server.uploads import Received
 
 
 class _Reply(BaseModel):
@@ -46,22 +44,6 @@ class UploadedFile(_Reply):
     """Why it failed."""
     remedy: str | None = None
     """What helps."""
-
-    @classmethod
-    def of(cls, received: Received) -> UploadedFile:
-        """What was received, as a row."""
-        one = received.document
-        if one is None:
-            error, remedy = received.error, received.remedy
-            return cls(name=received.name, status="failed", error=error, remedy=remedy)
-        return cls(
-            name=received.name,
-            status="read",
-            document=one.doc_id,
-            pages=one.metadata.get(TOTAL_PAGES),
-            characters=len(one.text),
-            warnings=[str(word) for word in one.metadata.get(READ_WARNINGS) or ()],
-        )
 
 
 class Uploaded(_Reply):

@@ -36,12 +36,14 @@ from rag_nodes.server.replies import (
 )
 from rag_nodes.server.schemas import named_parsers
 from rag_nodes.server.served import reply_of, request_of
-from rag_nodes.server.uploads import Received, received_of, save
+from rag_nodes.server.uploads import received_of, save
 from rag_nodes.server.workers import ended_by_leaving
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import BinaryIO
+
+    from llama_index.core.schema import Document
 
     from rag_nodes.server.gate import Access
     from rag_nodes.server.served import ServedOperations
@@ -300,14 +302,14 @@ class _SessionRoutes:
         self, session: Session, files: Sequence[tuple[str | None, BinaryIO]]
     ) -> list[UploadedFile]:
         """Read files into the session; nothing of them stays on the disk."""
-        received: list[Received] = []
+        received: list[tuple[UploadedFile, Document | None]] = []
         with tempfile.TemporaryDirectory(prefix="rag_nodes_") as folder:
             for position, (name, stream) in enumerate(files):
                 path = save(stream, name, Path(folder, str(position)))
                 received += received_of(path, session.read)
-        documents = [one.document for one in received if one.document is not None]
+        documents = [one for _, one in received if one is not None]
         session.take(documents, most=self._served.limits.documents)
-        return [UploadedFile.of(one) for one in received]
+        return [row for row, _ in received]
 
     def _check_number(self, files: int) -> None:
         most = self._served.limits.upload_files

@@ -87,7 +87,7 @@ class ServedOperations:
                 session = held.enter_context(Session(self.settings))
                 session.take([text_document(text)] if text is not None else [], most=1)
             held.enter_context(session.turn())
-            run = Run.for_visitor(
+            run = Run(
                 self.settings,
                 emit,
                 workspace=session,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shutil
 import unicodedata
-from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import EmptyFileError, MisnamedFileError, ReadError, UnsupportedFileError
+from rag_nodes.metadata import READ_WARNINGS, TOTAL_PAGES
 from rag_nodes.readers import COLLECTIONS, SUFFIXES
 from rag_nodes.readers.sniff import HEAD, is_pdf, kind_of
 from rag_nodes.server.failures import without_paths
+from rag_nodes.server.replies import UploadedFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,23 +64,6 @@ def save(stream: BinaryIO, name: str | None, folder: Path) -> Path:
     return path
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
-    """What became of one file.
-
-    Attributes:
-        name: its safe name.
-        document: what was read; None where it failed.
-        error: why it failed.
-        remedy: what helps.
-    """
-
-    name: str
-    document: Document | None = None
-    error: str | None = None
-    remedy: str | None = None
-
-
 def check_content(path: Path) -> None:
     """Compare the first bytes of a file with what its name promises.
 
@@ -106,24 +90,36 @@ def _mismatch(suffix: str, head: bytes) -> type[ReadError] | None:
     return MisnamedFileError if kind_of(head) else None
 
 
-def received_of(path: Path, read: Callable[[Path], Iterator[ReadResult]]) -> Iterator[Received]:
-    """The documents of one file, or why there are none; a crawl has many.
+def received_of(
+    path: Path, read: Callable[[Path], Iterator[ReadResult]]
+) -> Iterator[tuple[UploadedFile, Document | None]]:
+    """The documents of one file, as rows and as they are, or why there are none.
 
     Args:
-        path: the file, as `save` left it.
+        path: the file, as `save` left it; a crawl has many documents.
         read: reads it.
     """
     try:
         check_content(path)
     except ReadError as error:
-        yield _failed(path.name, error)
+        yield _failed(path.name, error), None
         return
     for result in read(path):
+        one = result.document
         if result.error is not None:
-            yield _failed(path.name, result.error)
-        elif result.document is not None:
-            yield Received(path.name, result.document)
+            yield _failed(path.name, result.error), None
+        elif one is not None:
+            row = UploadedFile(
+                name=path.name,
+                status="read",
+                document=one.doc_id,
+                pages=one.metadata.get(TOTAL_PAGES),
+                characters=len(one.text),
+                warnings=[str(word) for word in one.metadata.get(READ_WARNINGS) or ()],
+            )
+            yield row, one
 
 
-def _failed(name: str, error: ReadError) -> Received:
-    return Received(name, None, without_paths(error.reason), error.remedy)
+def _failed(name: str, error: ReadError) -> UploadedFile:
+    why = without_paths(error.reason)
+    return UploadedFile(name=name, status="failed", error=why, remedy=error.remedy)

@@ -185,7 +185,7 @@ def _heading(node: TextNode) -> str:
 
 def parsers_view(found: Parsers, _: ParsersRequest, __: Invocation) -> Iterator[RenderableType]:
     """Each parser with its options."""
-    for preset in found.listed:
+    for preset in found.parsers:
         options = ", ".join(f"{name}={value}" for name, value in preset["options"].items())
         rows = [("  Cuts", preset["summary"]), ("  Class", preset["class"]), ("  Options", options)]
         if preset["sizes"]:
