@@ -182,8 +182,9 @@ def model_for(model: type[BaseModel], surface: Surface) -> type[BaseModel]:
             FieldInfo(**described),
         )
     config = ConfigDict(**{**model.model_config, "use_attribute_docstrings": False})
-    made: type[BaseModel] = create_model(
-        model.__name__, __config__=config, __doc__=model.__doc__, **shown
-    )
+    said = model.__doc__ or ""
+    if surface != "cli":  # what follows is of commands and their options
+        said = said.partition("\n\n")[0]
+    made: type[BaseModel] = create_model(model.__name__, __config__=config, __doc__=said, **shown)
     made.__module__ = model.__module__
     return made

@@ -63,10 +63,10 @@ class CompareRequest(Searching, OfText):
     vector: Annotated[
         list[Literal["heading", "plain", "summary", "context"]],
         visitors(max_length=1),
-        Flag(metavar="NAME"),
+        Flag(metavar="NAME", more="Repeatable."),
     ] = Field(default_factory=list)
-    """Named vector to search: heading (the default), plain, summary or context.
-    Repeatable: every column is then asked by each."""
+    """Named vectors to search: heading (the default), plain, summary or context. Every column is
+    asked by each."""
     chunks: Annotated[int, OWNER, Field(ge=0)] = 3
     """Chunks to show of each parser."""
 

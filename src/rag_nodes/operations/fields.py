@@ -232,7 +232,7 @@ def search_filter(given: object) -> object:
 
 # Flags stand on the field itself: pydantic drops the metadata of an `Annotated` inside another.
 AS_PARSER = Flag(short="-p", metavar=PARSER_WORDS, more=FOREIGN)
-AS_PARSERS = Flag("--parser", short="-p", metavar=PARSER_WORDS, more=FOREIGN)
+AS_PARSERS = Flag("--parser", short="-p", metavar=PARSER_WORDS, more=f"Repeatable. {FOREIGN}")
 ReadParser = BeforeValidator(
     parser_spec, json_schema_input_type=Annotated[str, Field(max_length=2000)] | ParserSpec
 )
@@ -254,7 +254,7 @@ def described_parsers(used: str, default: Iterable[str]) -> str:
     """
     *others, last = default
     names = f"{', '.join(others)} and {last}" if others else last
-    return f"Parser to {used}, repeatable: {PARSER_NAMES}; {names} by default."
+    return f"Parsers to {used}: {PARSER_NAMES}; {names} by default."
 
 
 class Finding(Request):

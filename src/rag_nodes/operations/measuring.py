@@ -59,7 +59,7 @@ def _numbers(option: str) -> BeforeValidator:
 Vectors = Annotated[
     list[Literal["heading", "plain", "summary", "context"]],
     visitors(max_length=4),
-    Flag(metavar="NAME"),
+    Flag(metavar="NAME", more="Repeatable."),
 ]
 
 
@@ -86,8 +86,8 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
     ] = (100, 200, 400, 800)
     """Chunk sizes of the size curve, in tokens; 0 for none."""
     vector: Vectors = Field(default_factory=list)
-    """Named vector to search: heading (the default), plain, summary or context.
-    Repeatable: every column is then asked by each."""
+    """Named vectors to search: heading (the default), plain, summary or context. Every column is
+    asked by each."""
     own_document: bool = False
     """Search only the document that a question belongs to."""
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 0
