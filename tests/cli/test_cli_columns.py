@@ -58,6 +58,19 @@ def test_an_engine_is_a_column_by_the_name_it_gets(evaluate: Callable[..., Ended
     assert row["means"]["recall@1000"] == 1.0
 
 
+@pytest.mark.usefixtures("evaluate")
+def test_an_engine_answers_beside_a_parser_or_alone(command: Callable[..., Ended]) -> None:
+    asked = ("compare", "manual.md", "--ask", "What starts the generator?", "--json")
+    mine = ("--column", "mine=my_engines:engine")
+    beside = command(*asked, *mine, "-p", "heading")
+    assert beside.code == 0, beside.stderr
+    for ended, names in ((beside, ["heading", "mine"]), (command(*asked, *mine), ["mine"])):
+        assert [one["name"] for one in ended.json["columns"]] == names
+        assert QUOTE in ended.json["columns"][-1]["answer"]["hits"][0]["text"]
+    twice = command(*asked, "--column", "heading=my_engines:engine", "-p", "heading")
+    assert "are called 'heading'" in " ".join(twice.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("column", "why"),
     [

@@ -58,7 +58,17 @@ class Gated(Request):
     """Exit with 4 where a column does not reach it, as recall@1000=0.85; repeatable."""
 
 
-def column_of(given: str) -> tuple[str, str]:
+class Found(Request):
+    """What finds as it stands, beside parsers."""
+
+    column: Annotated[list[str], OWNER, Flag(metavar="NAME=MODULE:OBJECT", more="Repeatable.")] = (
+        Field(default_factory=list)
+    )
+    """A query engine, retriever, index or vector store of LlamaIndex, or a function that makes one,
+    as it stands, as one more column."""
+
+
+def _named(given: str) -> tuple[str, str]:
     """The name of a column, and the import path of what finds for it."""
     name, equals, path = (part.strip() for part in given.partition("="))
     if not (name and equals and path):
@@ -68,9 +78,12 @@ def column_of(given: str) -> tuple[str, str]:
     return name, path
 
 
-def check_names(parsers: set[str], names: Sequence[str], *, changes: bool) -> None:
+def check_names(
+    parsers: set[str], collections: Sequence[str], columns: Sequence[str], *, changes: bool
+) -> None:
     """Refuse collections and columns without a name of their own, and `--set` for no parser."""
     taken = set(parsers)
+    names = [*collections, *(_named(one)[0] for one in columns)]
     for name in names:
         if not name.strip():
             raise ConfigurationError("--collection is blank; name one of --store")
@@ -87,18 +100,21 @@ def check_names(parsers: set[str], names: Sequence[str], *, changes: bool) -> No
         )
 
 
-def found_at(name: str, path: str) -> object:
-    """What finds for a column."""
+def finders(columns: Sequence[str]) -> dict[str, object]:
+    """What finds for each column, by name."""
     from rag_nodes.columns import finds
     from rag_nodes.import_paths import load_object
 
-    found = load_object(path)
-    if not finds(found):
-        raise ConfigurationError(
-            f"--column {name}={path}: {type(found).__name__} finds nothing; name a query engine, "
-            "retriever, index or vector store of LlamaIndex, or give a splitter with --parser"
-        )
-    return found
+    made = {}
+    for name, path in map(_named, columns):
+        made[name] = found = load_object(path)
+        if not finds(found):
+            raise ConfigurationError(
+                f"--column {name}={path}: {type(found).__name__} finds nothing; name a query "
+                "engine, retriever, index or vector store of LlamaIndex, or give a splitter with "
+                "--parser"
+            )
+    return made
 
 
 def judging_of(request: Judged, run: Run) -> Judging | None:

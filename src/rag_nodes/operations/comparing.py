@@ -11,6 +11,7 @@ from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations.base import OWNER, Flag, Result, visitors
+from rag_nodes.operations.columns import Found, check_names, finders
 from rag_nodes.operations.fields import (
     AS_PARSERS,
     MOST_COLUMNS,
@@ -36,7 +37,7 @@ NO_DOCUMENT = "no document yet; upload one first, or send a text"
 Question = Annotated[str, Field(min_length=1), visitors(max_length=MOST_QUESTION, pattern=r"\S")]
 
 
-class CompareRequest(Searching, OfText):
+class CompareRequest(Searching, Found, OfText):
     """Compare the answers of several parsers to one question.
 
     Nothing is kept, unless --store, the environment or rag_nodes.toml names a store.
@@ -110,20 +111,28 @@ def compare(request: CompareRequest, run: Run) -> Compared:
         )
         return Compared(files=report.files, report=report, options=options)
     check_there(request.paths)
+    typed = "parsers" in request.model_fields_set or not request.column
+    labels = {one.label for one in request.parsers} if typed else set()
+    check_names(labels, (), request.column, changes=bool(request.set))
     run.emit(Doing("Loading parsers and models"))
     options, settings = run.options(request), run.settings
+    found = finders(request.column)
     models = run.models()
-    parsers = run.parsers(request.parsers, request.set, models)
+    parsers = run.parsers(request.parsers, request.set, models) if typed else {}
     run.note(models.describe())
     made = run.workspace.compared(
-        parsers, models, options, equal_size=request.equal_size, vectors=request.vector
+        {**parsers, **found},
+        models,
+        options,
+        equal_size=request.equal_size,
+        vectors=request.vector,
     )
     with made as comparison:
         ingested = comparison.ingest(
             request.paths, limits=run.limits(), progress=run.emit, ledger=settings.ledger
         )
         files = ingested.files
-        if len(ingested.failed) == len(files):
+        if parsers and len(ingested.failed) == len(files):
             outcome = concluded(run, files, {})
             return Compared(outcome=outcome, files=files, report=None, options=options)
         own = [file.document_id for file in files if file.document_id]

@@ -16,12 +16,12 @@ from rag_nodes.operations import ExitCode
 from rag_nodes.operations.asked import LabelledQuestions, asked_of
 from rag_nodes.operations.base import OWNER, Flag, Result, visitors
 from rag_nodes.operations.columns import (
+    Found,
     Gated,
     Gates,
     Judged,
     check_names,
-    column_of,
-    found_at,
+    finders,
     judging_of,
 )
 from rag_nodes.operations.fields import (
@@ -96,7 +96,7 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
     """Folder that keeps what a paid model made: a run that was ended pays for none of it again."""
 
 
-class EvaluateRequest(Measuring, Judged, Gated):
+class EvaluateRequest(Measuring, Found, Judged, Gated):
     """Measure which chunking strategy finds the answers to your questions, and by how much.
 
     Every column gets the same token budget. Columns are compared at their default settings,
@@ -115,11 +115,6 @@ class EvaluateRequest(Measuring, Judged, Gated):
     ] = Field(default_factory=lambda: [ParserSpec(name=one) for one in COMPARED])
     collection: Annotated[list[str], OWNER, Flag(metavar="NAME")] = Field(default_factory=list)
     """Existing collection of --store as one more column; repeatable."""
-    column: Annotated[list[str], OWNER, Flag(metavar="NAME=MODULE:OBJECT")] = Field(
-        default_factory=list
-    )
-    """A query engine, retriever, index or vector store of LlamaIndex, or a function that makes one,
-    as it stands, as one more column; repeatable."""
     equal_size: Annotated[int, Field(ge=0), visitors(le=LARGEST), Flag(metavar="TOKENS")] = 200
     """Mean chunk size of the size-matched comparison, in tokens; 0 for none."""
     granularity: Literal["chunks", "sentences", "both"] | None = None
@@ -182,11 +177,9 @@ def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
     from rag_nodes.evaluation.columns import StoredCollection, by_vectors, in_both_ways
     from rag_nodes.evaluation.run import evaluate as measured
 
-    found = [column_of(given) for given in request.column]
     typed = "parsers" in request.model_fields_set
     labels = {one.label for one in request.parsers} if typed else set()
-    names = [*request.collection, *(name for name, _ in found)]
-    check_names(labels, names, changes=bool(request.set))
+    check_names(labels, request.collection, request.column, changes=bool(request.set))
     plan = _plan(request, run, target=request.equal_size or None)
     gates = Gates(plan, request)
     check_files(request)
@@ -195,7 +188,7 @@ def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
     stored: dict[str, object] = {
         name: StoredCollection(run.workspace.store, name) for name in request.collection
     }
-    stored |= {name: found_at(name, path) for name, path in found}
+    stored |= finders(request.column)
     dataset = asked_of(request, run, request.seed)
     models = run.models(answers=bool(judging))
     parsers = {} if stored and not typed else run.parsers(request.parsers, request.set, models)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document, TransformComponent
 
     from rag_nodes.compare import Comparison
-    from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import IngestReport, Progress
     from rag_nodes.query import QueryOptions
     from rag_nodes.readers import Limits, ReadResult
@@ -169,7 +168,7 @@ class Workspace:
 
     def compared(
         self,
-        parsers: Mapping[str, SpanNodeParser],
+        columns: Mapping[str, object],
         models: Models,
         options: QueryOptions,
         *,
@@ -178,10 +177,10 @@ class Workspace:
         transformations: Sequence[TransformComponent] = (),
         vectors: Sequence[str] = (),
     ) -> Comparison:
-        """Parsers over the corpus of the settings.
+        """Parsers, and what finds as it stands, over the corpus of the settings.
 
         Args:
-            parsers: by label.
+            columns: by label.
             models: for all of them.
             options: how questions are answered.
             store: None for that of the workspace, which is opened.
@@ -192,7 +191,7 @@ class Workspace:
         from rag_nodes.compare import Comparison
 
         return Comparison(
-            parsers,
+            columns,
             store=store or self.store,
             models=models,
             corpus=self._settings.corpus,
