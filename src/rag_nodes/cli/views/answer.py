@@ -39,9 +39,6 @@ KINDS = {
 }
 """What kind of answer it is, in words."""
 
-CHUNK_FACTS = "similarity (distance) · file · page · tokens"
-"""What the numbers on a chunk's line are."""
-
 _STAGES = ("embed", "retrieve", "answer")
 """Stages whose times add up; others are parts of them."""
 _NAME = 32
@@ -93,7 +90,7 @@ def evidence_view(answer: Answer, width: int, *, shown: int) -> Iterator[Rendera
         yield citations(answer)
     if shown:
         yield Text("")
-        yield label("Chunks", CHUNK_FACTS)
+        yield label("Chunks", chunk_facts(answer))
         yield chunks(answer, shown, width)
 
 
@@ -158,6 +155,12 @@ def place(citation: Citation) -> str:
         heading(citation.heading_path),
     )
     return ", ".join(part for part in parts if part)
+
+
+def chunk_facts(answer: Answer) -> str:
+    """What stands on a chunk's line: words alone give scores, and embeddings similarities."""
+    has_similarity = any(hit.similarity is not None for hit in answer.hits)
+    return f"{'similarity (distance)' if has_similarity else 'score'} · file · page · tokens"
 
 
 def chunks(answer: Answer, shown: int, width: int) -> RenderableType:

@@ -10,9 +10,9 @@ from rich.rule import Rule
 from rich.text import Text
 
 from rag_nodes.cli.views.answer import (
-    CHUNK_FACTS,
     answer_kind,
     answer_text,
+    chunk_facts,
     chunks,
     citations,
     label,
@@ -99,7 +99,7 @@ def _found(column: Column, width: int, shown: int) -> Iterator[RenderableType]:
     if answer.kind != "retrieval":
         yield from (Text(""), label("Sources"), citations(answer))
     if shown:
-        yield from (Text(""), label("Chunks", CHUNK_FACTS), chunks(answer, shown, width))
+        yield from (Text(""), label("Chunks", chunk_facts(answer)), chunks(answer, shown, width))
 
 
 def _statistics(styled: Sequence[tuple[Column, str]]) -> Table:
