@@ -1,8 +1,6 @@
 # ruff: noqa: RUF001 -- letters of other alphabets are meant
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,16 +13,6 @@ from rag_nodes.text.words import stem_id, term_id, words
 def weight(text: str, word: str) -> float:
     indices, values = document_vectors([text])
     return dict(zip(indices[0], values[0], strict=True))[term_id(word)]
-
-
-def test_repeats_of_a_word_count_less_and_less() -> None:
-    once, twice, thrice = (weight("zebra " * n + "other " * (9 - n), "zebra") for n in (1, 2, 3))
-    assert once < twice < thrice
-    assert thrice - twice < twice - once
-
-
-def test_a_word_weighs_less_in_a_longer_text() -> None:
-    assert weight("zebra", "zebra") > weight("zebra " + "other " * 500, "zebra")
 
 
 @pytest.mark.parametrize(
@@ -159,13 +147,3 @@ def test_a_text_weighs_the_same_alone_and_among_others(texts: list[str]) -> None
     indices, values = document_vectors(texts)
     alone = [document_vectors([text]) for text in texts]
     assert list(zip(indices, values, strict=True)) == [(i[0], v[0]) for i, v in alone]
-
-
-def test_every_word_has_the_weight_that_its_own_formula_gives() -> None:
-    text = "the pump, the valve of the pump 天气很好"
-    found = words(text)
-    damping = 1.2 * (1 - 0.75 + 0.75 * len(found) / 150)
-    expected = {term_id(w): n * (1.2 + 1) / (n + damping) for w, n in Counter(found).items()}
-    indices, values = document_vectors([text])
-    weights = dict(zip(indices[0], values[0], strict=True))
-    assert {one: weights[one] for one in words_among(indices[0])} == expected

@@ -40,6 +40,7 @@ def test_what_is_stored_says_its_version(make_node: Callable[..., TextNode]) -> 
     assert payload_of(make_node("zebra", X))[VERSION] == PAYLOAD_VERSION
 
 
+@pytest.mark.parametrize("store", ["folder"], indirect=True)
 @pytest.mark.parametrize("way", ["search", "fetch", "vectors", "stored", "stock"])
 def test_a_store_that_a_newer_release_wrote_is_refused_whichever_way_it_is_read(
     store: Store, collection: str, by_a_newer_release: str, way: str

@@ -44,8 +44,7 @@ class ServerOptions(BaseModel):
     retries: int = Field(default=5, ge=0, le=20)
     """How often a request is repeated that met a refused or broken connection, a full server
     (HTTP 429) or a fault of its own (HTTP 5xx), after 0.25, 0.5, 1, 2 … seconds, each shortened at
-    random by up to half. Every request of ours may be repeated: points are written by id. gRPC
-    repeats four times at most."""
+    random by up to half. Every request of ours may be repeated: points are written by id."""
     trusted_network: bool = False
     """The API key may cross the network unencrypted, by http:// to another machine."""
     quantization: Literal["scalar", "product", "binary"] | None = None

@@ -11,7 +11,7 @@ import math
 import random
 import warnings
 from contextlib import closing, contextmanager
-from functools import cache
+from functools import cache, partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -20,7 +20,7 @@ from grpc import RpcError, StatusCode
 from httpx import ConnectError, TimeoutException, create_ssl_context
 from pydantic import ValidationError
 from qdrant_client import QdrantClient
-from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
+from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from rag_nodes.errors import (
@@ -36,8 +36,6 @@ from rag_nodes.store.catalogue import missing, shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from ssl import SSLContext
-
-    from httpx import Request, Response
 
     from rag_nodes.store.opening import ServerOptions
 
@@ -64,10 +62,6 @@ _OF_GRPC = {
     StatusCode.UNAVAILABLE: 503,
     StatusCode.DEADLINE_EXCEEDED: _LATE,
 }
-_GRPC_TRIES = 5
-"""As many as gRPC makes of one call, whatever it is told."""
-_GRPC_BUFFER = 64 * 1024 * 1024
-"""Bytes of a call that gRPC keeps for a repetition; it does not repeat larger ones."""
 _INDEX_REMEDY = (
     "; in strict mode it filters by indexed keys only: those of `Filter` are indexed by the first "
     "write, others by its own interface"
@@ -77,27 +71,27 @@ _INDEX_REMEDY = (
 def connected(url: str, api_key: str | None, options: ServerOptions) -> QdrantClient:
     """What asks a server that answered within `PROBE_SECONDS`; errors are those of `Served`."""
     _check_key(url, api_key, options)
-    given: dict[str, Any] = {
-        "url": url,
-        "api_key": api_key,
-        "check_compatibility": False,
-        "prefer_grpc": options.grpc,
-        "grpc_port": options.grpc_port,
-    }
-    given["verify"] = options.certificates() or _usual_certificates()
+    certificates = options.certificates() or _usual_certificates()
+
+    def made(seconds: float) -> QdrantClient:
+        return QdrantClient(
+            url=url,
+            api_key=api_key,
+            check_compatibility=False,
+            prefer_grpc=options.grpc,
+            grpc_port=options.grpc_port,
+            grpc_options={"grpc.enable_retries": 0},  # there is but one way to repeat, `Repeating`
+            verify=certificates,
+            timeout=math.ceil(seconds),
+        )
+
     # `_check_key` has said what is to be said about it.
     warnings.filterwarnings("ignore", message="Api key is used with an insecure connection")
     with translated(url):
         # Where nobody listens, whoever mistyped the URL is told at once.
-        probe = QdrantClient(**given, grpc_options=_grpc_retries(0), timeout=PROBE_SECONDS)
-        probe.http.client.add_middleware(_retrying(options.retries, TimeoutException, ConnectError))
-        with closing(probe):
-            probe.get_collections()
-        given["timeout"] = math.ceil(options.timeout)
-        client = QdrantClient(**given, grpc_options=_grpc_retries(options.retries))
-        # A request that was slow would be slow again; a server that was there restarts.
-        client.http.client.add_middleware(_retrying(options.retries, TimeoutException))
-    return client
+        with closing(made(PROBE_SECONDS)) as probe:
+            Repeating(probe, options.retries, TimeoutException, ConnectError).get_collections()
+        return made(options.timeout)
 
 
 @cache
@@ -128,50 +122,45 @@ def _is_this_machine(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _retrying(times: int, *final: type[Exception]) -> Callable[..., Response]:
-    """What sends a request as often as it takes, but after `final` errors.
+class Repeating:
+    """A client of a server whose calls are made again where that may help.
 
     Whoever asks may be ended while it waits.
+
+    Args:
+        client: by HTTP or gRPC.
+        times: how often a call is repeated.
+        final: errors on the way to the server that are not waited out.
     """
 
-    def middleware(request: Request, send: Callable[[Request], Response]) -> Response:
-        for turn in range(times):
+    def __init__(self, client: QdrantClient, times: int, *final: type[Exception]) -> None:
+        self._client, self._times, self._final = client, times, final
+
+    def __getattr__(self, name: str) -> Any:
+        return partial(self._call, getattr(self._client, name))
+
+    def _call(self, method: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        for turn in range(self._times):
             # Shortened at random, so that many clients do not come back as one.
             wait = min(LONGEST_WAIT, FIRST_WAIT * 2.0**turn) * random.uniform(0.5, 1)  # noqa: S311 -- no secret
             try:
-                answer = send(request)
-            except ResponseHandlingException as error:
-                if isinstance(error.source, final):
+                return method(*given, **named)
+            except Exception as error:
+                if not self._passes(error):
                     raise
-            else:
-                if answer.status_code not in {_FULL, *_FAULTS}:
-                    return answer
-                asked = answer.headers.get("Retry-After", "")
-                if answer.status_code == _FULL and asked.isdecimal():
-                    wait = min(float(asked), LONGEST_ASKED)
+                if isinstance(error, ResourceExhaustedResponse):
+                    wait = min(float(error.retry_after_s), LONGEST_ASKED)
             pause(wait)
-        return send(request)
+        return method(*given, **named)
 
-    return middleware
-
-
-def _grpc_retries(times: int) -> dict[str, Any]:
-    """The same for calls by gRPC, which repeats by itself once it is told."""
-    policy = {
-        "maxAttempts": min(times + 1, _GRPC_TRIES),
-        "initialBackoff": f"{FIRST_WAIT}s",
-        "maxBackoff": f"{LONGEST_WAIT}s",
-        "backoffMultiplier": 2,
-        "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED", "INTERNAL"],
-    }
-    config = {"methodConfig": [{"name": [{}], "retryPolicy": policy}]}
-    if not times:
-        return {"grpc.enable_retries": 0}
-    return {
-        "grpc.enable_retries": 1,
-        "grpc.service_config": json.dumps(config),
-        "grpc.per_rpc_retry_buffer_size": _GRPC_BUFFER,
-    }
+    def _passes(self, error: Exception) -> bool:
+        """Whether another try may help."""
+        if isinstance(error, ResponseHandlingException):
+            return not isinstance(error.source, (*self._final, ValidationError))
+        if isinstance(error, RpcError) and error.code() == StatusCode.UNAVAILABLE:
+            return ConnectError not in self._final
+        late = isinstance(error, RpcError) and error.code() == StatusCode.DEADLINE_EXCEEDED
+        return not late and status_of(error) in {_FULL, *_FAULTS}
 
 
 @contextmanager
@@ -202,7 +191,7 @@ def status_of(error: Exception) -> int | None:
     """The HTTP status that an error stands for; None where it is none of a server's."""
     if isinstance(error, UnexpectedResponse):
         return error.status_code
-    if isinstance(error, ResourceExhaustedResponse):
+    if isinstance(error, QdrantException):  # with a pause that it asks for, or one nobody can read
         return _FULL
     return _OF_GRPC.get(error.code(), 400) if isinstance(error, RpcError) else None
 

@@ -6,6 +6,7 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from httpx import TimeoutException
 from qdrant_client.http import models as rest
 
 from rag_nodes.store.catalogue import shown
@@ -15,6 +16,7 @@ from rag_nodes.store.fusion import DEPTH, TIES
 from rag_nodes.store.server.connection import (
     NOT_FOUND,
     REFUSED,
+    Repeating,
     connected,
     status_of,
     translated,
@@ -31,8 +33,6 @@ from rag_nodes.store.terms import scores_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from qdrant_client import QdrantClient
 
     from rag_nodes.store.filters import Where
     from rag_nodes.store.fusion import Scores
@@ -61,7 +61,11 @@ class Served(Engine):
 
     def __init__(self, url: str, api_key: str | None, options: ServerOptions) -> None:
         self.location, self.client = shown(url), connected(url, api_key, options)
-        self._options = options
+        # A request that was slow would be slow again; a server that was there restarts.
+        self._asked, self._options = (
+            Repeating(self.client, options.retries, TimeoutException),
+            options,
+        )
         self._known: dict[str, ServedCollection] = {}
 
     @contextmanager
@@ -71,27 +75,27 @@ class Served(Engine):
             yield
 
     def names(self) -> list[str]:
-        return [found.name for found in self.client.get_collections().collections]
+        return [found.name for found in self._asked.get_collections().collections]
 
     def collection(self, name: str, *, remembered: bool = False) -> ServedCollection | None:
         """A collection by its name or an alias; it takes a request where it is not remembered."""
         if remembered and name in self._known:
             return self._known[name]
         try:
-            info = self.client.get_collection(name)
+            info = self._asked.get_collection(name)
         except Exception as error:
             if status_of(error) != NOT_FOUND:
                 raise
             self._known.pop(name, None)
             return None
         where = f"{self.location}: collection {name!r}"
-        found = ServedCollection(self.client, name, where, info)
+        found = ServedCollection(self._asked, name, where, info)
         self._known[name] = found
         return found
 
     def create(self, name: str, layout: Layout) -> None:
         try:
-            self.client.create_collection(name, **new_collection(self._options, layout.sizes))
+            self._asked.create_collection(name, **new_collection(self._options, layout.sizes))
         except Exception as error:
             # Whoever came first made the same.
             if "already exists" not in str(error):
@@ -99,10 +103,10 @@ class Served(Engine):
         self._known.pop(name, None)
 
     def drop(self, name: str) -> None:
-        self.client.delete_collection(name)
+        self._asked.delete_collection(name)
 
     def aliases(self) -> dict[str, str]:
-        return {one.alias_name: one.collection_name for one in self.client.get_aliases().aliases}
+        return {one.alias_name: one.collection_name for one in self._asked.get_aliases().aliases}
 
     def point_alias(self, alias: str, collection: str | None) -> None:
         change: rest.AliasOperations = rest.DeleteAliasOperation(
@@ -111,7 +115,7 @@ class Served(Engine):
         if collection is not None:
             made = rest.CreateAlias(alias_name=alias, collection_name=collection)
             change = rest.CreateAliasOperation(create_alias=made)
-        self.client.update_collection_aliases([change])
+        self._asked.update_collection_aliases([change])
         self._known.pop(alias, None)
 
     def close(self) -> None:
@@ -121,7 +125,7 @@ class Served(Engine):
 class ServedCollection(EngineCollection):
     """A collection on a server, by its name or an alias; `info` is what the server says of it."""
 
-    def __init__(self, client: QdrantClient, name: str, where: str, info: Any) -> None:
+    def __init__(self, client: Repeating, name: str, where: str, info: Any) -> None:
         self._client, self._name, self._where = client, name, where
         self.layout = layout_of(info.config.params, where)
         self._lacks = [key for key in INDEXES if key not in info.payload_schema]

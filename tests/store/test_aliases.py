@@ -15,20 +15,12 @@ from rag_nodes.store import Filter, Store, open_store
 from rag_nodes.store.engine import DENSE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from stored_nodes import MakeNode
 
 X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
 ALIAS = "docs-of-tests"
-
-
-@pytest.fixture(params=["memory", "folder", "server"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    place = {"memory": ":memory:", "folder": str(tmp_path / "store")}.get(request.param)
-    with open_store(place or request.getfixturevalue("server_url")) as opened:
-        yield opened
 
 
 @pytest.fixture
