@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 
@@ -18,6 +18,7 @@ from rag_nodes.columns import (
 from rag_nodes.compare.report import Column, ComparisonReport
 from rag_nodes.compare.sizing import EqualSize
 from rag_nodes.errors import ConfigurationError, RagNodesError, StoreError
+from rag_nodes.evaluation.columns import plain_parser
 from rag_nodes.metadata import PARSER
 from rag_nodes.models import settled
 from rag_nodes.parsers import PRESETS, as_parser, get_parser
@@ -182,7 +183,7 @@ class ColumnEngines:
         return Column(
             name=name,
             title=f"{preset.title}{by}" if preset else name,
-            parser=_configuration(self.parsers[parser]),
+            parser=plain_parser(self.parsers[parser]),
             statistics=self._statistics_of(parser),
             answer=answer,
             error=error,
@@ -258,14 +259,3 @@ def as_failure(name: str, error: Exception) -> RagNodesError:
     )
     logger.warning("%s: %s", name, failure)
     return failure
-
-
-def _configuration(parser: SpanNodeParser) -> dict[str, Any]:
-    """The parser's plain options, also those of its levels; what could hold a key is left out."""
-    options = {
-        field: getattr(parser, field)
-        for field in type(parser).model_fields
-        if field != "path"  # of a machine's user, who may have typed anything into it
-        and isinstance(getattr(parser, field), str | int | float | bool | dict)
-    }
-    return {"class": parser.class_name(), "fingerprint": parser.fingerprint, **options}

@@ -27,6 +27,7 @@ it comes, to look at beside the curves."""
 REFERENCE = "LlamaIndex SentenceSplitter"
 """Name of the row of that splitter: 1,024 tokens, 200 of them shared."""
 _REFERENCE_PATH = "llama_index.core.node_parser:SentenceSplitter"
+_PLAIN = (str, int, float, bool, dict)
 _SEARCHING = ("granularity", "mode", "fusion", "vector", "expand", "similarity_cutoff")
 """Options of a search that are plain values."""
 
@@ -188,21 +189,24 @@ def _reference(variants: Sequence[Variant], plan: EvaluationPlan) -> list[Varian
 
 
 def configuration_of(variant: Variant) -> dict[str, Any]:
-    """The class and the plain options of a parser; what could hold a key is left out."""
+    """The class and the plain options of a parser, or what a collection is."""
     parser, searched = variant.parser, _searched(variant.options)
+    if isinstance(parser, SpanNodeParser):
+        return {**plain_parser(parser), **searched}
     if isinstance(parser, bytes):
         return searched
-    if isinstance(parser, StoredCollection):
-        kind = "as it stands" if isinstance(parser.store, FoundStore) else "collection"
-        place = {"class": kind, "name": parser.name, "store": parser.store.location}
-        return {**place, **searched}
-    plain = (str, int, float, bool, dict)
+    kind = "as it stands" if isinstance(parser.store, FoundStore) else "collection"
+    return {"class": kind, "name": parser.name, "store": parser.store.location, **searched}
+
+
+def plain_parser(parser: SpanNodeParser) -> dict[str, Any]:
+    """Class, fingerprint and plain options; what could hold a key or a path is left out."""
     options = {
         name: value
         for name in type(parser).model_fields
-        if isinstance(value := getattr(parser, name), plain)
+        if name != "path" and isinstance(value := getattr(parser, name), _PLAIN)
     }
-    return {"class": parser.class_name(), "fingerprint": parser.fingerprint, **options, **searched}
+    return {"class": parser.class_name(), "fingerprint": parser.fingerprint, **options}
 
 
 def _searched(options: QueryOptions | None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.diagnosis import diagnose
 from rag_nodes.evaluation.indexing import Index
 from rag_nodes.evaluation.plan import EvaluationPlan, of_probes
-from rag_nodes.evaluation.report import Outcome, Row
+from rag_nodes.evaluation.report import LeftOut, Outcome, Row
 from rag_nodes.evaluation.scoring import FOUND, ContextRead, score
 from rag_nodes.evaluation.sizes import matched
 from rag_nodes.models import Models
@@ -53,17 +53,14 @@ class Unit(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A row, and what was read at the main budget for the questions that are judged, by id."""
+    """A row, or why there can be none of that size, and what was read at the main budget.
 
-    row: Row
+    `read` has it by id of the questions that are judged.
+    """
+
+    row: Row | None
     read: dict[str, list[str]]
-
-
-class Refused(NamedTuple):
-    """Why there is no row; whether that is because the parser has no such size."""
-
-    reason: str
-    has_no_size: bool = False
+    left_out: LeftOut | None = None
 
 
 @dataclass(eq=False)
@@ -124,23 +121,25 @@ class Recipe:
         return len(self.vectors.get(self.known, self.dataset.questions[0].text).vector or ())
 
 
-def measure(recipe: Recipe, unit: Unit) -> Measured | Refused:
-    """The row of a variant; `Refused` where there can be none."""
-    has_no_size = False
+def measure(recipe: Recipe, unit: Unit) -> Measured:
+    """What comes of a variant; one that fails is a row with its error."""
+    variant, is_sized = unit.variant, False
     try:
-        variant = unit.variant
         if isinstance(variant.parser, bytes):
             parser = unpickled(variant.parser, known=[recipe.models.embedding])
             variant = replace(variant, parser=parser)
-        if variant.role == "matched":
-            has_no_size = True
+        if is_sized := variant.role == "matched":
             variant = _matched(recipe, variant)
-            has_no_size = False
+            is_sized = False
         return _measured(recipe, variant)
     except (CancelledError, EngineError):
         raise
     except Exception as error:  # noqa: BLE001 -- one row must never take the others down
-        return Refused(str(error) or type(error).__name__, has_no_size)
+        why = str(error) or type(error).__name__
+        if not is_sized:
+            return Measured(row_of(variant, error=why), {})
+        size = f"a mean of {recipe.plan.target}"
+        return Measured(None, {}, LeftOut(variant.column, (size,), why))
 
 
 def _matched(recipe: Recipe, variant: Variant) -> Variant:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.errors import CancelledError, ConfigurationError, EngineError
 from rag_nodes.evaluation.columns import StoredCollection, Variant
-from rag_nodes.evaluation.measuring import Measured, Recipe, Refused, Unit, measure, row_of
+from rag_nodes.evaluation.measuring import Measured, Recipe, Unit, measure, row_of
 from rag_nodes.evaluation.plan import Step
 from rag_nodes.evaluation.report import LeftOut, Row
 from rag_nodes.executors import Inline, LostUnit, Pool, usable_cores
@@ -71,31 +71,31 @@ def rows_of(
     asked = len(recipe.dataset.questions)
     pace = _Pace(len(variants) * asked, progress or (lambda _: None))
     recipe.told = pace.told
-    found: dict[int, Measured | Refused] = {}
+    found: dict[int, Measured] = {}
     for unit, result in _results(variants, recipe, executor, pace):
         if isinstance(result, LostUnit):
-            result = Refused(f"the worker died twice measuring it ({result.reason})")  # noqa: PLW2901
+            why = f"the worker died twice measuring it ({result.reason})"
+            result = Measured(row_of(variants[unit.number], error=why), {})  # noqa: PLW2901
         found[unit.number] = result
         pace.told(unit.variant.name, asked)
     kept = Rows([], [], {})
     for number, variant in enumerate(variants):
-        result = found[number]
-        if isinstance(result, Measured):
-            kept.rows.append(result.row)
-            if result.read:
-                kept.read[variant.name] = result.read
-        elif result.has_no_size:
-            size = f"a mean of {recipe.plan.target}"
-            kept.left_out.append(LeftOut(variant.column, (size,), result.reason))
-        else:
-            logger.warning("%s: %s", variant.name, result.reason)
-            kept.rows.append(row_of(variant, error=result.reason))
+        row, read, left_out = found[number]
+        if row and row.error:
+            logger.warning("%s: %s", variant.name, row.error)
+            row = row_of(variant, error=row.error)  # whose parser may be a pickle to a worker
+        if row:
+            kept.rows.append(row)
+        if left_out:
+            kept.left_out.append(left_out)
+        if read:
+            kept.read[variant.name] = read
     return kept
 
 
 def _results(
     variants: Sequence[Variant], recipe: Recipe, executor: Executor | None, pace: _Pace
-) -> Iterator[tuple[Unit, Measured | Refused | LostUnit]]:
+) -> Iterator[tuple[Unit, Measured | LostUnit]]:
     """What came of each variant: of those that can be sent first, then of the others here."""
     here, sent = [Unit(*one) for one in enumerate(variants)], list[Unit]()
     if executor and (shared := _shared(recipe, executor)):
