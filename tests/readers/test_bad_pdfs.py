@@ -161,23 +161,6 @@ def test_two_hundred_damaged_files_are_text_or_typed_errors(tmp_path: Path) -> N
 # --- bombs --------------------------------------------------------------------------------------
 
 
-def test_a_small_file_that_becomes_a_gigabyte_is_ended_in_time(tmp_path: Path) -> None:
-    path = tmp_path / "a.pdf"
-    path.write_bytes(bomb(b" " * 1024**2, 1024))
-    assert path.stat().st_size < 2 * 1024**2
-    with pytest.raises(errors.ReadTimeoutError):
-        read(path, limits=Limits(seconds=0.5))
-
-
-@linux
-def test_text_operators_that_eat_memory_are_ended(tmp_path: Path) -> None:
-    path = tmp_path / "a.pdf"
-    path.write_bytes(bomb(SHOWN * 20_000, 100))
-    assert path.stat().st_size < 1024**2
-    with pytest.raises(errors.ReadMemoryError):
-        read(path, limits=Limits(memory_bytes=128 * 1024**2))
-
-
 def test_text_over_the_limit_of_characters_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(bomb(SHOWN, 1000))
@@ -195,3 +178,20 @@ def test_fonts_without_unicode_values_are_told_of_above_a_twentieth_of_the_text(
     warnings = [*extract._warnings(SimpleNamespace(is_repaired=False), pages, {}, [])]
     expected = f"{unmapped}% of the characters have no Unicode value in this file's fonts"
     assert warnings == ([expected] if warned else [])
+
+
+def test_a_small_file_that_becomes_a_gigabyte_is_ended_in_time(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(bomb(b" " * 1024**2, 1024))
+    assert path.stat().st_size < 2 * 1024**2
+    with pytest.raises(errors.ReadTimeoutError):
+        read(path, limits=Limits(seconds=0.5))
+
+
+@linux
+def test_text_operators_that_eat_memory_are_ended(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(bomb(SHOWN * 20_000, 100))
+    assert path.stat().st_size < 1024**2
+    with pytest.raises(errors.ReadMemoryError):
+        read(path, limits=Limits(memory_bytes=128 * 1024**2))

@@ -311,7 +311,7 @@ def test_memory_does_not_grow_with_the_number_of_pages(tmp_path: Path) -> None:
         return most
 
     peak(5)  # imports
-    assert peak(250) < peak(130) + 120 * 600  # 2 MB more of pages, 600 bytes of ids for each
+    assert peak(140) < peak(90) + 50 * 600  # half a MB more of pages, 600 bytes of ids for each
 
 
 def test_every_page_becomes_a_document_of_its_own(crawl: Path) -> None:

@@ -183,7 +183,7 @@ def test_two_threads_are_never_inside_the_fast_library_at_once(
 
     def encode(text: str) -> str:
         with suppress(threading.BrokenBarrierError):
-            met.append(inside.wait(timeout=2))
+            met.append(inside.wait(timeout=0.3))
         return text
 
     monkeypatch.setattr(encoder, "_encode", encode)
