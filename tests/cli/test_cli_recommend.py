@@ -117,7 +117,7 @@ def test_a_number_of_chunks_that_is_typed_wins_over_the_sentences_of_a_preset_fi
 def test_a_preset_file_is_a_column_beside_others(
     command: Callable[..., Ended], tmp_path: Path
 ) -> None:
-    saved = tmp_path / "small.json"
+    saved = tmp_path / "small.toml"
     save_preset(saved, preset_for(get_parser("recursive", chunk_size=300), "small"))
     ended = command("chunk", FERRY, "-p", saved, "--json")
     assert ended.code == 0, ended.stderr

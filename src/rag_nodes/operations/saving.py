@@ -24,7 +24,7 @@ class Saved(Request):
     output: Annotated[Path | None, OWNER, Flag(short="-o", metavar="FILE")] = None
     """Write the report as JSON, for --baseline later."""
     save: Annotated[Path | None, OWNER, Flag(metavar="FILE")] = None
-    """Write what to take as a preset file (.toml, .json) for --parser and `load_preset`."""
+    """Write what to take as a preset file (.toml) for --parser and `load_preset`."""
     export: Annotated[Path | None, OWNER, Flag(metavar="FILE")] = None
     """Write a script that ingests and answers with what to take."""
 

@@ -14,7 +14,7 @@
 
 A file names a preset of ours or the parser of an installed package, never a module, and no model:
 it may come from anybody, and whoever loads it runs nothing that is not installed, and sends no
-text anywhere. TOML or JSON, by its suffix.
+text anywhere.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from llama_index.core.node_parser.node_utils import default_id_func
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.plugins import plugin_of
-from rag_nodes.parsers.presets import FILE_SUFFIXES, PRESETS, Preset, preset_named
+from rag_nodes.parsers.presets import FILE_SUFFIX, PRESETS, Preset, preset_named
 
 SCHEMA = 1
 """Version of the file; raised when a key changes its meaning."""
@@ -102,25 +102,28 @@ def name_of_preset(path: Path) -> str:
     """What a preset in such a file is called.
 
     Raises:
-        ConfigurationError: the suffix is neither .toml nor .json, or the name is taken.
+        ConfigurationError: the suffix is not .toml, or the name is taken.
     """
-    if path.suffix.lower() not in FILE_SUFFIXES:
-        raise ConfigurationError(f"{path}: name a file that ends in .toml or .json")
+    _check_suffix(path)
     _check_name(path.stem)
     return path.stem
+
+
+def _check_suffix(path: Path) -> None:
+    if path.suffix.lower() != FILE_SUFFIX:
+        raise ConfigurationError(f"{path}: name a file that ends in {FILE_SUFFIX}")
 
 
 def save_preset(path: Path | str, preset: Preset) -> None:
     """Write a preset as a file that `load_preset` reads.
 
     Raises:
-        ConfigurationError: the suffix is neither .toml nor .json, the name is that of a preset of
-            ours, or it cannot be written.
+        ConfigurationError: the suffix is not .toml, the name is that of a preset of ours, or it
+            cannot be written.
     """
     path = Path(path)
-    if path.suffix.lower() not in FILE_SUFFIXES:
-        raise ConfigurationError(f"{path}: name a file that ends in .toml or .json")
-    text = preset_text(preset, path.suffix.lower())
+    _check_suffix(path)
+    text = preset_text(preset)
     try:
         path.write_text(text, "utf-8")
     except OSError as error:
@@ -129,19 +132,19 @@ def save_preset(path: Path | str, preset: Preset) -> None:
         ) from error
 
 
-def preset_text(preset: Preset, suffix: str = ".toml") -> str:
-    """What `save_preset` writes to a file with this suffix.
+def preset_text(preset: Preset) -> str:
+    """What `save_preset` writes, as TOML.
 
     Raises:
         ConfigurationError: the name is that of a preset of ours.
     """
     plain = _plain(preset)
     _check_keys(plain)
-    return _toml(plain) if suffix == ".toml" else json.dumps(plain, indent=1) + "\n"
+    return _toml(plain)
 
 
 def preset_in(text: str) -> Preset:
-    """The preset that `preset_text` wrote, as TOML.
+    """The preset that `preset_text` wrote.
 
     Raises:
         ConfigurationError: as `load_preset`.
@@ -155,15 +158,11 @@ def _read(path: Path) -> dict[str, Any]:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
             raise ConfigurationError(f"over {LARGEST:,} bytes, which is no preset; name another")
-        text = content.decode("utf-8")
-        found = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+        return tomllib.loads(content.decode("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigurationError(
             f"cannot be read as a preset ({error}); `rag-nodes recommend --save` writes one"
         ) from error
-    if not isinstance(found, dict):
-        raise ConfigurationError("holds no preset; `rag-nodes recommend --save` writes one")
-    return found
 
 
 def _preset(plain: Mapping[str, Any]) -> Preset:

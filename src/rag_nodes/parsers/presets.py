@@ -287,8 +287,8 @@ COMPARED = ("fixed", "heading", "token-overlap", "semantic")
 """Presets a comparison runs unless it is told which."""
 LEAST_CHUNK = 20
 """Smallest size of chunks that a server cuts for anyone."""
-FILE_SUFFIXES = (".toml", ".json")
-"""Ends of the names of preset files."""
+FILE_SUFFIX = ".toml"
+"""End of the names of preset files."""
 
 
 def home_of(class_name: str) -> str:
@@ -330,7 +330,7 @@ def is_preset_file(text: str) -> bool:
     >>> is_preset_file("manuals.toml"), is_preset_file("fixed:chunk_size=500")
     (True, False)
     """
-    return text.strip().lower().endswith(FILE_SUFFIXES)
+    return text.strip().lower().endswith(FILE_SUFFIX)
 
 
 def get_parser(name: str, **overrides: Any) -> SpanNodeParser:
