@@ -170,3 +170,8 @@ def test_what_is_offered_is_below_the_folder_of_uploads(
     assert offered.read_bytes() == b"text"
     assert offered.name == "chunks-fixed.csv"
     assert tmp_path in offered.parents
+
+
+def test_an_idle_app_wakes_less_than_fifty_times_a_second(queue: Queue) -> None:
+    pauses = [queue.sleep_when_free, queue.progress_update_sleep_when_free]
+    assert sum(1 / pause for pause in pauses) < 50

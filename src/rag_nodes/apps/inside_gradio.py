@@ -6,7 +6,8 @@ a test for each assumption, named after it:
 - the data of a click is in `EventData._data` alone (`data_of`);
 - `Blocks.process_api` and `Blocks.preprocess_data` see every input of an event (`GuardedBlocks`);
 - `Blocks._queue` is made by `queue`, and `Queue.push` takes in every event (`share_fairly`);
-- the queue looks for events every `Queue.sleep_when_free` seconds (`GuardedBlocks.queue`);
+- the queue looks for events every `Queue.sleep_when_free` seconds, and for news of `gr.Progress`,
+  which the page does not use, every `progress_update_sleep_when_free` (`GuardedBlocks.queue`);
 - events that wait are in `Queue.event_queue_per_concurrency_id`;
 - `Context.root_block` is the outermost of the blocks that are open (`outermost`);
 - while `Blocks.has_launched` is false, any path is taken for an upload (`take_uploads_only`);
@@ -41,8 +42,10 @@ MOST_WAITING = 20
 """Events of one visitor that may wait; a page has a few at most, a script as many as it likes."""
 TOO_MANY = "Too much of yours is waiting already: wait for the answers."
 NO_EVENT = "There is no such event: reload the page."
-_PAUSE = 0.03
+_PAUSE = 0.04
 """Seconds between two looks for events; at Gradio's own 0.001 an idle app takes 4 % of a core."""
+_NEVER = 60.0
+"""Seconds between two looks for what there is none of; Gradio's own 0.01 take 2 % of a core."""
 _LONGEST = 200
 """Characters of a refusal; Gradio repeats what was sent."""
 
@@ -68,6 +71,7 @@ class GuardedBlocks(gr.Blocks):
         """Let events wait, but not too many of one visitor."""
         super().queue(*args, **options)
         self._queue.sleep_when_free = _PAUSE
+        self._queue.progress_update_sleep_when_free = _NEVER
         share_fairly(self._queue)
         return self
 
