@@ -25,6 +25,8 @@ FORMAT = 1
 DAYS = 30
 """Days after which what nobody opened is deleted."""
 _MAIN = "workspace.json"
+_ABOUT = "about.json"
+"""What a list shows of it; the other file holds whole documents."""
 _MARK = "@"
 """Key of an object in JSON that says what it was."""
 
@@ -63,18 +65,22 @@ class Kept:
     def write(self, plain: Mapping[str, Any]) -> None:
         """Replace what was written before, in one step.
 
+        Args:
+            plain: as JSON; "name" is what a list shows of it.
+
         Raises:
             OSError: the disk is full or may not be written to.
         """
         _replace(self.folder / _MAIN, {"format": FORMAT, **plain})
+        _replace(self.folder / _ABOUT, {"format": FORMAT, "name": plain.get("name", "")})
 
-    def read(self) -> dict[str, Any]:
-        """What was written last.
+    def read(self, part: str = _MAIN) -> dict[str, Any]:
+        """What was written last; of all of it or of a part.
 
         Raises:
             StoreError: a newer program wrote it, or it is damaged.
         """
-        path = self.folder / _MAIN
+        path = self.folder / part
         try:
             plain = json.loads(path.read_text(encoding="utf-8"))
             version = plain["format"]
@@ -124,7 +130,7 @@ def listed(data: Path) -> list[KeptWork]:
             Kept(path.parent).delete()
             continue
         try:
-            name = str(Kept(path.parent).read().get("name", ""))
+            name = str(Kept(path.parent).read(_ABOUT).get("name", ""))
         except StoreError as error:
             name = f"cannot be opened: {error.__class__.__name__}"
             logger.warning("%s", error)

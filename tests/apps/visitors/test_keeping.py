@@ -168,6 +168,8 @@ def test_it_is_deleted_when_asked_to_or_when_nobody_opened_it_for_thirty_days(
     assert not (data / new.key).exists()
     with pytest.raises(ConfigurationError, match="not there"):
         sessions.discard("../" + new.key)
+    (data / old.key / "workspace.json").write_text("{")  # whole documents: a list reads none
+    assert [one.name for one in sessions.kept()] == ["blue.md"]
     month = time.time() - 31 * 24 * 3600
     os.utime(data / old.key / "workspace.json", (month, month))
     assert sessions.kept() == []

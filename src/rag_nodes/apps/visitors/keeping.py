@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.scores import SimilarityScale
@@ -72,7 +73,7 @@ class Keeper:
         self._data = data
         self._sessions = sessions
         self._lock = threading.Lock()
-        self._written: dict[str, list[Any]] = {}
+        self._written: WeakKeyDictionary[PageSession, list[Any]] = WeakKeyDictionary()
         self._closing = threading.Event()
         threading.Thread(target=self._watch, name="keep", daemon=True).start()
 
@@ -119,7 +120,6 @@ class Keeper:
         """Write a session, if it has documents and was not written as it is."""
         if not session.paths or session.kept is None:
             return
-        key = session.kept.folder.name
         state = [
             session.history.all,
             session.questions.revision,
@@ -129,7 +129,7 @@ class Keeper:
             session.name,
             json.dumps(session.shown),
         ]
-        if state == self._written.get(key):
+        if state == self._written.get(session):
             return
         nodes: dict[str, Any] = {}
         dataset = session.questions.dataset
@@ -147,7 +147,7 @@ class Keeper:
         }
         session.kept.write(content)
         session.kept.drop_files(session.paths)
-        self._written[key] = state
+        self._written[session] = state
 
     def tab_of(self, key: str) -> str | None:
         """The tab that has what is kept under a key; None where none has."""
@@ -175,7 +175,6 @@ class Keeper:
         """
         self._check(key)
         with self._lock:
-            self._written.pop(key, None)
             Kept(self._data / key).delete()
 
     def close(self) -> None:
