@@ -216,3 +216,12 @@ def test_a_text_is_rendered_with_rails_beside_its_blocks(
         assert "rn-rail rn-c1" in shown["drawing"]
         assert 'data-at="' in shown["drawing"]
         assert shown["drawing"].count('class="rn-piece') <= LISTED
+
+
+def test_a_page_that_is_loaded_again_shows_the_place_before(
+    events: DocumentEvents, session: PageSession
+) -> None:
+    document = document_of(session)
+    events.jump("heading", document, 3, REQUEST)
+    again = events.refresh("", None, None, 1, REQUEST)
+    assert (named(again)["strategy"].value, shown_page(again)) == ("heading", 3)

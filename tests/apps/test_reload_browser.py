@@ -121,6 +121,10 @@ def test_what_is_kept_outlives_the_server_and_is_opened_in_another_tab(
         page.reload()
         page.wait_for_selector(".rn-turn")
         page.wait_for_selector("#rn-status :text('red.md')")
+        page.get_by_role("tab", name="Document").click()
+        page.wait_for_selector(".rn-sheet")
+        page.reload()
+        page.wait_for_selector(".rn-sheet")  # the tab that was open
 
         other = visitor.new_page()
         other.goto(app.address)

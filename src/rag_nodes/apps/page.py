@@ -160,12 +160,17 @@ def _build_page(
     compare.ask_with(loading)
     compare.open_chunks_in(document)
     views = [(comparing, compare.view), (deciding, decide), (showing, document.view)]
-    _follow(loads, comparing, views)
+    _follow(sessions, loads, comparing, views)
 
     def lead(request: gr.Request) -> Any:
         is_new = ends_in_decide(session_of(sessions, request))
         return gr.Tabs(selected=deciding.id) if is_new else gr.skip()
 
+    def back(request: gr.Request) -> Any:
+        opened = session_of(sessions, request).shown.get("tab")
+        return gr.Tabs(selected=opened) if opened else gr.skip()
+
+    loads[-1].then(back, None, tabs, show_progress="hidden", api_visibility="private")
     for upload in loads[:-1]:  # the last one is a page that was only loaded again
         upload.then(lead, None, tabs, show_progress="hidden", api_visibility="private")
 
@@ -178,7 +183,10 @@ def ends_in_decide(session: PageSession) -> bool:
 
 
 def _follow(
-    loads: Sequence[Dependency], comparing: gr.Tab, views: Sequence[tuple[gr.Tab, TabView]]
+    sessions: PageSessions,
+    loads: Sequence[Dependency],
+    comparing: gr.Tab,
+    views: Sequence[tuple[gr.Tab, TabView]],
 ) -> None:
     """Bring a view up to date when it opens, and while it is open when documents are loaded.
 
@@ -186,8 +194,16 @@ def _follow(
     """
     opened = gr.State(comparing.id)
     common: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
+
+    def opens(tab: Any) -> Callable[[gr.Request], Any]:
+        def note(request: gr.Request) -> Any:
+            session_of(sessions, request).shown["tab"] = tab
+            return tab
+
+        return note
+
     for tab, view in views:
-        tab.select(_always(tab.id), outputs=opened, queue=False, **common)
+        tab.select(opens(tab.id), outputs=opened, queue=False, **common)
         work = {"outputs": view.outputs, "concurrency_limit": AT_ONCE, **common}
         tab.select(view.refresh, view.inputs, concurrency_id="views", **work)
         for load in loads:
@@ -198,7 +214,3 @@ def _follow(
                 concurrency_id="views",
                 **work,
             )
-
-
-def _always(name: Any) -> Callable[[], Any]:
-    return lambda: name

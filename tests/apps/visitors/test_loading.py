@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
 
 from rag_nodes.apps.header.loading import Follower, LoadingEvents
+from rag_nodes.apps.page import ends_in_decide
 from rag_nodes.apps.visitors import session as session_module
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
@@ -196,6 +197,29 @@ def test_loading_goes_on_when_nobody_looks_and_is_looked_at_again(
     openai_server.release()
     assert "Ready" in [panel for panel, *_ in looking][-1]
     assert sessions.of("a").ready
+    sessions.close()
+
+
+def test_a_question_sent_while_documents_are_loaded_waits_for_them_and_leads_nobody_away(
+    settings: Settings, red: Path, openai_server: OpenAIServer
+) -> None:
+    sessions = PageSessions(settings, local_models=True)
+    choice = _served(openai_server, "fixed")
+    controls = SimpleNamespace(choice=lambda _: choice, inputs=[])
+    header: Any = SimpleNamespace(controls=controls, status=None, process=None, cancel=None)
+    nobody: Any = Follower([], None, tuple, lambda _: ())
+    request: Any = SimpleNamespace(session_hash="a")
+    openai_server.fail(Fault(body="slow"))
+    events = LoadingEvents(sessions, header, nobody, red)
+    session = sessions.of("a")
+    session.start_loading([red], choice)
+    openai_server.wait_for("embeddings")
+    before_it_is_asked = events.apply(request)
+    assert "Processing" in next(before_it_is_asked)[0]
+    openai_server.release()
+    list(before_it_is_asked)
+    assert session.ready
+    assert not ends_in_decide(session)
     sessions.close()
 
 

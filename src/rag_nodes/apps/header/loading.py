@@ -234,11 +234,17 @@ class LoadingEvents:
         yield from self._look(session_of(self._sessions, request))
 
     def apply(self, request: gr.Request, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """Load again where something was changed since, so that a question is answered with it.
+        """What goes before a question: wait for documents, and load again where that is due.
 
         Raises:
             gr.Error: that failed; nothing is to be asked then.
         """
+        session = session_of(self._sessions, request)
+        if session.loading:
+            failure = yield from self._look(session)
+            session.shown["led"] = True  # whoever asks is not led away
+            if failure is not None:
+                raise gr.Error(f"Your question was not asked: {failure}", print_exception=False)
         if not self._pending(request, values):
             yield (gr.skip(),) * len(self.outputs)
             return

@@ -84,9 +84,10 @@ class DocumentEvents:
         if shown == _key(session):
             return (gr.skip(),) * OUTPUTS
         is_known = session.cuts is not None and document in session.cuts.documents
-        return self._draw(
-            session, ChunkLocation(strategy, document, int(page or 1) * is_known or 1)
-        )
+        place = ChunkLocation(strategy, document, int(page or 1) * is_known or 1)
+        if not shown and isinstance(kept := session.shown.get("place"), list):
+            place = ChunkLocation(*kept)  # the page was loaded again
+        return self._draw(session, place)
 
     def choose_document(self, strategy: str, document: str, request: gr.Request) -> tuple[Any, ...]:
         """Another document, from its beginning."""
@@ -217,6 +218,7 @@ class DocumentEvents:
             chunks = len(cuts.nodes(strategy, document))
             first = next((one.number for one in shown.here(strategy)), 0)
             chunk = 1 + (first if shown.chosen is None else shown.chosen)
+            session.shown["place"] = [strategy, document, page]
         except RagNodesError as error:
             drawing = render("document_empty", failed=[{"name": "", "why": str(error)}])
             summary = whole = where = Markup()
