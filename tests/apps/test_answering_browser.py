@@ -69,6 +69,7 @@ def test_on_a_phone_growing_answers_come_into_view_and_one_button_ends_them(
 ) -> None:
     page = browser.new_page(viewport=PHONE)
     _loaded(page, address, tmp_path / "red.md")
+    assert page.locator("#rn-header").bounding_box()["height"] < PHONE["height"] / 3
     openai_server.fail(Fault(body="slow"), times=4)
     _ask(page)
     page.locator(".rn-pending").wait_for()

@@ -34,6 +34,7 @@ _TITLE = tag(
     cls="rn-title",
 )
 _OPEN_DRAWER = "() => document.querySelector('.sidebar .toggle-button').click()"
+_MORE = "() => document.querySelector('#rn-header').classList.toggle('rn-open')"
 _DRAWER = tag("h2", "Models and options")
 
 
@@ -85,8 +86,13 @@ def build_header(
                 height=110,
                 elem_id="rn-files",
             )
-            tried = gr.Button("Try the example document", size="md", visible=example is not None)
-        with gr.Column(scale=3, min_width=320):
+            tried = gr.Button(
+                "Try the example document",
+                size="md",
+                visible=example is not None,
+                elem_id="rn-example",
+            )
+        with gr.Column(scale=3, min_width=320, elem_id="rn-choice"):
             columns = build_columns(offer, own)
             process = gr.Button(
                 "Apply changes",
@@ -97,7 +103,9 @@ def build_header(
             )
         with gr.Column(scale=2, min_width=260):
             panel = gr.HTML(status.idle(), apply_default_css=False, elem_id="rn-status")
-            drawer = gr.Button("Models and options", size="sm")
+            with gr.Row():
+                more = gr.Button("Parsers", size="sm", min_width=80, elem_id="rn-more")
+                drawer = gr.Button("Models and options", size="sm", min_width=140)
             cancel = gr.Button(
                 "Cancel", visible=False, size="sm", variant="stop", elem_id="rn-cancel"
             )
@@ -110,4 +118,5 @@ def build_header(
     controls = Controls(offer, columns, groups, sliders, answering)
     controls.wire()
     drawer.click(None, js=_OPEN_DRAWER, api_visibility="private")
+    more.click(None, js=_MORE, api_visibility="private")
     return Header(files, tried, panel, cancel, controls, process)
