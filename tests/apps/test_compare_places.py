@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from visits import DIARY, Click, Request, ignore, visiting
 
-from rag_nodes.apps.tabs.compare.events import GONE, CompareEvents
+from rag_nodes.apps.tabs.compare.events import GONE, NOT_HERE, CompareEvents
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.apps.visitors.turns import Turn
@@ -115,3 +115,22 @@ def test_chunks_that_were_cut_anew_are_said_to_be_gone(
     for column in (1, 2):
         assert events.location(Request(), Click(turn=1, column=column, rank=1)) is None
     assert warnings == [GONE, GONE]
+
+
+@pytest.mark.parametrize(("cut_from", "opens"), [(0, True), (1, False)])
+def test_what_another_index_found_opens_where_its_text_stands_and_is_never_said_to_be_cut_anew(
+    events: CompareEvents, session: PageSession, warnings: list[str], cut_from: int, *, opens: bool
+) -> None:
+    turn = session.ask("Did it rain on day 23?")
+    assert turn.report is not None
+    one = turn.report.columns[0]
+    assert one.answer is not None
+    hit = one.answer.hits[0]
+    node = hit.node.model_copy(update={"id_": "theirs", "text": hit.node.text[cut_from:]})
+    answer = replace(one.answer, hits=(replace(hit, node=node),))
+    found = replace(one, name="theirs", parser={"found_by": "BM25Retriever"}, answer=answer)
+    session.history.add(Turn(2, "Why?", replace(turn.report, columns=(found,)), None, None))
+    place = events.location(Request(), Click(turn=2, column=1, rank=hit.rank))
+    assert warnings == ([] if opens else [NOT_HERE])
+    [document] = session.documents
+    assert [span.of(document.text) for span in place.gold] == [node.text] if place else not opens

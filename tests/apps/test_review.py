@@ -213,3 +213,18 @@ def test_what_changed_elsewhere_is_drawn_when_the_tab_opens_and_nothing_else(
     _, current, _, card, *_ = events.refresh(shown, "", REQUEST)
     assert current == "a"
     assert "found only nearly: 90 % alike" in _text(card)
+
+
+def test_drafts_are_as_long_as_what_is_looked_for(settings: Settings, tmp_path: Path) -> None:
+    manual = Path(__file__).parents[2] / "examples" / "corpus" / "manual.md"
+    lengths = {}
+    with visiting(settings, tmp_path / "a.md", manual.read_text(), Choice(("fixed",))) as sessions:
+        session = sessions.of(VISITOR)
+        for length in ("sentence", "page"):
+            session.questions.clear()
+            session.shown["length"] = length
+            _events(sessions).draft(REQUEST)
+            drafts = session.questions.dataset.questions
+            lengths[length] = [one.gold[0][0].span.length for one in drafts]
+    assert all(long >= short for short, long in zip(*lengths.values(), strict=True))
+    assert lengths["page"] != lengths["sentence"]

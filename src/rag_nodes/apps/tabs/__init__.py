@@ -6,8 +6,7 @@ for; what is drawn stands beside them. `page.py` puts the tabs beside each other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from inspect import isgeneratorfunction
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import gradio as gr
@@ -19,8 +18,8 @@ class TabView(NamedTuple):
     """How the page brings a tab up to date when it opens, or when documents were loaded meanwhile.
 
     Attributes:
-        refresh: takes the values of `inputs` and the request, gives those of `outputs`; a generator
-            gives them in steps. It skips what is on the page already.
+        refresh: takes the values of `inputs` and the request, gives those of `outputs`. It skips
+            what is on the page already.
         inputs: components that say what is on the page.
         outputs: components that it changes.
     """
@@ -41,9 +40,4 @@ class TabView(NamedTuple):
         def refresh_if_open(request: gr.Request, opened: Any, *values: Any) -> Any:
             return self.refresh(*values, request) if opened == tab else unchanged
 
-        def refresh_in_steps(request: gr.Request, opened: Any, *values: Any) -> Iterator[Any]:
-            yield from self.refresh(*values, request) if opened == tab else [unchanged]
-
-        # Gradio sends the last values of an event in steps a second time, over what was chosen
-        # since.
-        return refresh_in_steps if isgeneratorfunction(self.refresh) else refresh_if_open
+        return refresh_if_open

@@ -15,7 +15,7 @@ from rag_nodes.apps.tabs import TabView, evidence
 from rag_nodes.apps.tabs.review import build_review
 from rag_nodes.apps.templates import render
 from rag_nodes.apps.view.html import tag
-from rag_nodes.apps.view.parts import count, empty, title_of
+from rag_nodes.apps.view.parts import count, empty, in_a_line, title_of
 from rag_nodes.apps.visitors.requests import session_of
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, examples
@@ -273,7 +273,7 @@ def _lengths(session: PageSession) -> Markup | str:
     shown = []
     for name in ANSWER_LENGTHS:
         text = found[name].span.of(texts[found[name].document]) if name in found else ""
-        words, chosen = text.split(), name == session.decider.length
+        words, chosen = in_a_line(text).split(), name == session.decider.length
         short = [*words[:_FIRST], _MORE, *words[-_LAST:]] if len(words) > _FIRST + _LAST else words
         shown.append({"name": name, "title": _TITLES[name], "words": f"{rounded(len(words)):,}",
                       "example": " ".join(short), "chosen": chosen})  # fmt: skip
@@ -309,7 +309,7 @@ def _state(session: PageSession) -> tuple[Any, ...]:
 def _progress(decider: Decider) -> tuple[str, float]:
     step = decider.step
     if decider.resting:
-        return "Rests until your question is answered", 0.0
+        return "Rests while a question is answered or documents are loaded", 0.0
     if step is None or not step.total:
         return "Settings are going to be tried on your documents", 0.0
     said, left = f"Trying settings on your documents: {step.name}", ceil(step.seconds_left or 0)

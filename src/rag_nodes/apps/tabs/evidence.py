@@ -9,7 +9,7 @@ import gradio as gr
 from rag_nodes.apps.tabs.document import ChunkLocation
 from rag_nodes.apps.templates import render
 from rag_nodes.apps.view.html import tag
-from rag_nodes.apps.view.parts import count
+from rag_nodes.apps.view.parts import count, in_a_line
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.page import line_colour, matrix, size_curve
 from rag_nodes.evaluation.wording import ends
@@ -76,7 +76,7 @@ def _asked(report: EvaluationReport, line: MatrixLine) -> str:
     text = line.question["text"]
     if report.dataset["probed"]:
         text = line.question["gold"][0][0]["text"]
-    text = " ".join(text.split())
+    text = in_a_line(text)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

@@ -22,6 +22,7 @@ from rag_nodes.apps.visitors.questions import read_questions
 from rag_nodes.apps.visitors.requests import session_of
 from rag_nodes.errors import DatasetError, RagNodesError
 from rag_nodes.evaluation.drafts import COUNT, draft_questions, fewer
+from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, CHARACTERS
 from rag_nodes.evaluation.drafts.review import (
     TO_ASK,
     following,
@@ -33,9 +34,10 @@ from rag_nodes.evaluation.importers import plain_of
 from rag_nodes.evaluation.importers.files import SUFFIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gradio.events import Dependency
+    from llama_index.core.schema import Document
 
     from rag_nodes.apps.tabs.document_tab import DocumentTab
     from rag_nodes.apps.visitors.session import PageSession
@@ -110,6 +112,9 @@ class ReviewEvents:
         new = [one for one in drafts.questions if one.id not in known]
         if not new:
             return self._elsewhere(session, "There are no further drafts.")
+        if (length := session.decider.length) != ANSWER_LENGTHS[0]:
+            documents = {one.id_: one for one in session.documents}
+            new = [_as_long(one, documents, CHARACTERS[length]) for one in new]
         _add(session, new)
         return _drawn(session, new[0].id, taken(fewer(drafts, COUNT)))
 
@@ -302,6 +307,18 @@ def _add(session: PageSession, questions: Sequence[Question]) -> None:
         session.questions.add(questions, session.documents)
     except RagNodesError as error:
         raise gr.Error(str(error), print_exception=False) from error
+
+
+def _as_long(question: Question, documents: Mapping[str, Document], characters: int) -> Question:
+    """A draft whose answer is as long as what the visitor looks for, so far as the text has it."""
+
+    def off(one: Question) -> int:
+        return abs(one.gold[0][0].span.length - characters)
+
+    longer = lengthened(question, documents, 1)
+    while off(longer) < off(question):
+        question, longer = longer, lengthened(longer, documents, 1)
+    return question
 
 
 def _key(session: PageSession) -> str:

@@ -12,7 +12,7 @@ from markupsafe import Markup as Html
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Html", "drawn", "escape", "exactly", "join", "name_of", "tag", "visible"]
+__all__ = ["Html", "drawn", "escape", "join", "name_of", "tag", "visible"]
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Control characters, and half characters no encoder takes."""
@@ -24,12 +24,6 @@ _VOID = frozenset({"br", "hr"})
 def escape(text: str) -> Html:
     """Any text as HTML that shows it and does nothing else."""
     return Html(html.escape(visible(text), quote=True).translate(_TEMPLATE))
-
-
-def exactly(text: str) -> Html:
-    """The same with one character on the page for each of the text, as browsers count."""
-    # HTML makes one of a carriage return and the end of line behind it, unless it is named.
-    return Html(str(escape(text)).replace("\r\n", "&#13;\n"))
 
 
 def visible(text: str) -> str:

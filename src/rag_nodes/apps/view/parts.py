@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
-from rag_nodes.apps.view.html import Html, join, name_of, tag
+from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.parsers.presets import PRESETS, parser_names
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+_HEADING_MARK = re.compile(r"^#{1,6}\s+", re.MULTILINE)
 _COLOURS = 6
 """Colours in the style sheet."""
 
@@ -41,15 +39,9 @@ def place(page: int | None, page_end: int | None) -> str | None:
     return f"p. {page}" if page_end in (None, page) else f"pp. {page}\N{EN DASH}{page_end}"
 
 
-def path_of(headings: Sequence[str]) -> Html | None:
-    """Headings from outside to inside; None without any."""
-    if not headings:
-        return None
-    arrow = tag("span", " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} ", aria_hidden="true")
-    pieces: list[str] = []
-    for heading in headings:
-        pieces += [arrow, name_of(heading)] if pieces else [name_of(heading)]
-    return join(pieces)
+def in_a_line(text: str) -> str:
+    """A text without line ends and marks of headings, such as for its first words."""
+    return " ".join(_HEADING_MARK.sub("", text).split())
 
 
 def file_name(path: str) -> str:
@@ -79,38 +71,9 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def button(
-    act: str, label: str, spoken: str, cls: str = "", **attributes: str | int | None
-) -> Html:
-    """A small button.
-
-    Args:
-        act: what the server is told.
-        label: what it says.
-        spoken: the same for those who do not see what it stands beside.
-        cls: further classes.
-        attributes: further ones.
-    """
-    return tag(
-        "button",
-        label,
-        type="button",
-        data_act=act,
-        aria_label=spoken,
-        cls=f"rn-act {cls}".strip(),
-        **attributes,
-    )
-
-
 def empty(title: str, *children: str | None) -> Html:
     """What stands in a tab before there is anything to show."""
     return tag("div", tag("h2", title), *children, cls="rn-empty")
-
-
-def bones() -> Html:
-    """Grey lines where text will be."""
-    line = tag("span", cls="rn-bone")
-    return tag("div", line, line, line, cls="rn-bones", aria_hidden="true")
 
 
 def notice(kind: str, *children: str | None) -> Html:

@@ -21,6 +21,7 @@ from rag_nodes.apps.tabs.document import ChunkLocation
 from rag_nodes.apps.templates import render
 from rag_nodes.apps.view.parts import count
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
+from rag_nodes.apps.visitors.cuts import span_of
 from rag_nodes.apps.visitors.requests import session_of
 from rag_nodes.apps.visitors.turns import AT_FIRST, MOST_TURNS
 from rag_nodes.errors import ConfigurationError, DatasetError, RagNodesError
@@ -45,6 +46,7 @@ FRAME = 0.15
 SUGGESTED = 4
 """Questions that are suggested."""
 GONE = "These chunks are gone: the documents were cut anew since."
+NOT_HERE = "This column searches an index of its own: its chunks are not among those cut here."
 _FAULT = (
     "The question could not be answered, by a fault of the app ({}); you can ask on. Whoever runs "
     "the app finds the reason in its log."
@@ -145,7 +147,7 @@ class CompareEvents:
             return None
         place = _location(session.cuts, one, sent)
         if place is None:
-            gr.Warning(GONE)
+            gr.Warning(NOT_HERE if "found_by" in one.parser else GONE)
         return place
 
 
@@ -278,7 +280,7 @@ def _page(session: PageSession) -> str:
 
 def while_loading() -> tuple[Any, ...]:
     """What becomes of the comparison while documents are loaded; see `CompareTab.follow`."""
-    waiting = gr.Textbox(placeholder="Processing", interactive=False)
+    waiting = gr.Textbox(placeholder=PLACEHOLDER, interactive=True)
     return gr.skip(), waiting, gr.skip(), render("processing")
 
 
@@ -316,7 +318,10 @@ def _location(cuts: Cuts | None, column: Column, sent: Sent) -> ChunkLocation | 
         return None
     chosen = _chunk(cuts, column, hit, document)
     if chosen is None and not gold:
-        return None
+        span, text = span_of(hit.node), cuts.text_of(document)
+        if "found_by" not in column.parser or span.of(text) != hit.node.text:
+            return None
+        gold = (span,)  # of an index of its own, whose chunks nobody cut here
     strategy = column.name if chosen is not None else None
     # A chunk may begin on an earlier page than what is cited of it.
     return ChunkLocation(strategy, document, chosen=None if gold else chosen, gold=gold)

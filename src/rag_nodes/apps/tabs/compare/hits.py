@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.apps.view.parts import count, place, title_of
+from rag_nodes.apps.view.parts import count, in_a_line, place, title_of
 from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT, display_name
 from rag_nodes.text.edges import Edges
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from rag_nodes.apps.visitors.turns import Turn
     from rag_nodes.query import Answer, Citation, Hit
 
-_HEADING_MARK = re.compile(r"^#{1,6}\s+", re.MULTILINE)
 _PREVIEW = 150
 """Characters of a chunk that show while it is closed."""
 _RANKED = {False: "the rank uses both", True: "it decides the rank"}
@@ -85,7 +83,7 @@ def hit_view(
     labels = [("rn-cited", "cited")] if cited else []
     labels += [] if packed else [("rn-left", "no room")]
     level, score, explained = _score(turn, hit, best)
-    flat = " ".join(_HEADING_MARK.sub("", hit.found.text[: 4 * _PREVIEW]).split())
+    flat = in_a_line(hit.found.text[: 4 * _PREVIEW])
     return HitView(
         rank=hit.rank,
         anchor=f"{anchor(turn, position)}-{hit.rank}",

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 GONE = "This place is gone: other documents were loaded since."
 WHOLE = (
     "Added as a draft: it cites a whole chunk, which favours the parser that made it. Mark the "
-    "exact words in Chunks, or accept it in Questions as it is."
+    "exact words in Document, or accept it in Decide as it is."
 )
 TORN = (
-    "Added as a draft: it ends where its chunk does, inside a word. Mark all of it in Chunks, or "
-    "accept it in Questions as it is."
+    "Added as a draft: it ends where its chunk does, inside a word. Mark all of it in Document, or "
+    "accept it in Decide as it is."
 )
 ADDED = "Added to your questions."
 TAKEN_BACK = "Taken out of your questions."
