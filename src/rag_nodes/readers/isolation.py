@@ -50,11 +50,7 @@ DEFAULT_OPTIONS = ReadOptions()
 
 
 class ReaderPool:
-    """Child processes that read files; may be used by many threads.
-
-    Args:
-        module: what a child runs: a module whose `main` does as the one here.
-    """
+    """Child processes that read files as a module's `main` does; for any number of threads."""
 
     def __init__(self, module: str = __name__) -> None:
         self._children = Children(module, kept=KEPT)
@@ -68,13 +64,9 @@ class ReaderPool:
         *,
         started: Callable[[], None] = lambda: None,
     ) -> list[Reading | ReadError]:
-        """Read a file that is one document.
+        """Read a file that is one document; `started` is called when a child begins with it.
 
-        Args:
-            path: an existing file.
-            limits: of which the child's time and memory are held here, the others in the reader.
-            options: as far as they are for this kind of file.
-            started: called when a child is ready and begins with the file.
+        Of the limits the child's time and memory are held here, the others in the reader.
 
         Raises:
             ReadTimeoutError: it took longer than `limits.seconds_for` its size.
@@ -104,14 +96,9 @@ class ReaderPool:
         return self._results(path, limits, seconds, asked, unpack, started)
 
     def draw(self, path: Path, number: int, text: str, limits: Limits, dpi: int) -> PagePicture:
-        """Draw a page of a PDF and find the characters of its text on it.
+        """Draw a page of a PDF, counted from 1, and find the characters of its text on it.
 
-        Args:
-            path: an existing file.
-            number: of the page, counted from 1.
-            text: what the document says there; see `rag_nodes.readers.pdf.picture.draw_page`.
-            limits: of memory; of time `PAGE_SECONDS`.
-            dpi: pixels per inch.
+        See `rag_nodes.readers.pdf.picture.draw_page`; of time it has `PAGE_SECONDS`.
 
         Raises:
             ReadError: of the same kinds as of `read`.

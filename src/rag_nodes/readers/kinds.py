@@ -57,12 +57,7 @@ _SHIPPED: Mapping[str, Callable[..., Any]] = {**SUFFIXES, **COLLECTIONS}
 
 
 class ReadOptions(NamedTuple):
-    """What a caller may want of one kind of file.
-
-    Attributes:
-        layout: of a PDF, see `read_pdf`; other files have none.
-        keep_duplicates: of a crawl, see `read_firecrawl`; other files have none.
-    """
+    """What a caller may want of a PDF, see `read_pdf`, and of a crawl, see `read_firecrawl`."""
 
     layout: Layout | None = None
     keep_duplicates: bool = False
@@ -93,15 +88,10 @@ def needs_child(path: Path, size: int) -> bool:
 
 
 def read_here(path: Path, limits: Limits, options: ReadOptions) -> Outcomes:
-    """Read a file in this process, by the reader of its suffix.
+    """Read a file in this process, by the reader of its suffix: one reading per document, lazily.
 
-    Args:
-        path: an existing file within `limits.file_bytes`.
-        limits: of time and memory none is held here.
-        options: as far as they are for this kind of file.
-
-    Yields:
-        One reading per document, lazily; an error in place of a document that is bad by itself.
+    An error stands in place of a document that is bad by itself. No limit of time and memory is
+    held here.
 
     Raises:
         ReadError: the file, or what is left of it, cannot be read.

@@ -107,17 +107,11 @@ NOT_READ = "the front matter was not taken into the metadata: "
 
 
 def plain_values(front_matter: str) -> tuple[dict[str, Any], str | None]:
-    """Take the scalars and lists of scalars at the top level of front matter.
+    """The scalars and lists of scalars at the top level of front matter, or why there are none.
 
     Nested mappings are left out; like all of the front matter they are still in the text. Aliases
     are refused, because a few lines of them can stand for gigabytes. Dates become ISO text, as
     metadata has to go through JSON.
-
-    Args:
-        front_matter: the lines between the rules.
-
-    Returns:
-        The values by name, and why there are none where the front matter cannot be read.
     """
     if len(front_matter) > LONGEST:
         return {}, f"{NOT_READ}it has over {LONGEST:,} characters"

@@ -78,10 +78,9 @@ def _has_an_open_backtick(line: str) -> bool:
 def link(text: str, address: str | None) -> str:
     """Make a Markdown link, or leave it at the text where the address is none to be followed.
 
-    Args:
-        text: what the link shows; a link that shows its own address stays plain text.
-        address: a web, mail, file transfer or phone address, or one relative to the document.
-            Anything else (`javascript:`, `data:`, `file:`) is dropped.
+    A link that shows its own address stays plain text. An address may be of the web, of mail, of
+    file transfer or a phone's, or relative to the document; anything else (`javascript:`, `data:`,
+    `file:`) is dropped.
     """
     target = _FORBIDDEN.sub("", address or "").strip()
     scheme = _SCHEME.match(target)
@@ -115,19 +114,12 @@ def table_cell(text: str) -> str:
 
 
 def markdown_table(rows: Sequence[list[str]], *, part: int = 0) -> str:
-    """Write rows as a Markdown table; the first becomes its header, as Markdown has no other.
+    """Write rows of `table_cell` texts as a Markdown table; the first becomes its header.
 
-    Rows and columns without any text are left out. Rows that are too short stay so, which
-    Markdown fills up: a table as wide as its widest row and as long as it is long would let a
-    small file grow without bounds.
-
-    Args:
-        rows: texts that went through `table_cell`.
-        part: number of this part of a longer table, from 1: all its columns stay, and further
-            parts have no header; 0 for a whole table.
-
-    Returns:
-        The lines of the table; "" where no cell holds anything.
+    Rows and columns without any text are left out. Rows that are too short stay so, which Markdown
+    fills up: a table as wide as its widest row and as long as it is long would let a small file
+    grow without bounds. Of a longer table all columns of a `part` stay, counted from 1, and further
+    parts have no header.
     """
     used = sorted({at for row in rows for at, cell in enumerate(row) if cell or part})
     if not used:

@@ -72,10 +72,8 @@ def decode_file(
 ) -> tuple[str, tuple[str, ...]]:
     """Give the characters of a text file and what had to be guessed for it.
 
-    Args:
-        path: an existing file.
-        declared: finds the encoding that the text states about itself, where its format lets it;
-            a byte order mark and valid UTF-8 say more than that.
+    A byte order mark and valid UTF-8 say more than the encoding that the text states about itself,
+    which `declared` finds.
 
     Raises:
         EmptyFileError: nothing but blank space.
@@ -94,13 +92,10 @@ def decode_file(
 
 
 def open_text(path: Path) -> tuple[TextIO, tuple[str, ...]]:
-    """Open a text file to be read in pieces, line ends as they are.
+    """Open a text file to be read in pieces, line ends as they are, and say what was guessed.
 
     UTF-8 is checked first and then streamed; any other encoding is decoded at once, as only the
-    whole file tells which one it is.
-
-    Returns:
-        A seekable file, which the caller closes, and what had to be guessed for it.
+    whole file tells which one it is. The caller closes the file.
 
     Raises:
         EmptyFileError: nothing but blank space.

@@ -150,13 +150,9 @@ _TIME_LETTERS = str.maketrans("", "", "TZtz")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a table is written.
+    """How a table is written: delimiter, columns, and rows before the data, blank ones apart.
 
-    Attributes:
-        delimiter: what parts the cells.
-        names: names of the columns, each used once; empty where there is no header row.
-        width: cells of an ordinary row.
-        rows_before_data: rows that are not blank before the first row of data.
+    Names are used once each; there are none where there is no header row.
     """
 
     delimiter: str
@@ -170,14 +166,10 @@ class Form:
 
 
 def form_of(sample: str, *, complete: bool) -> Form:
-    """Find out how a table is written.
+    """Find out how a table is written, from the start of its file.
 
-    Args:
-        sample: the start of the file.
-        complete: the sample is the whole file; otherwise its last row may be cut and is ignored.
-
-    Returns:
-        The form. A first line `sep=;`, as Excel writes it, is believed.
+    Unless that is `complete`, its last row may be cut and is ignored. A first line `sep=;`, as
+    Excel writes it, is believed.
     """
     declared = _DECLARED.match(sample)
     if declared:

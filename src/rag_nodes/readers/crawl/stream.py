@@ -41,12 +41,7 @@ _REMEDY = "check that it is the whole result of a Firecrawl crawl, as UTF-8"
 
 
 class RawPage(NamedTuple):
-    """One element of the list of pages, of any JSON type.
-
-    Attributes:
-        where: its place in the file, such as `data[3]` or `line 4`.
-        value: what stands there; a `ValueError` for a line that is no JSON.
-    """
+    """One element of the list of pages, of any type; a `ValueError` for what is no JSON."""
 
     where: str
     value: Any
@@ -55,10 +50,8 @@ class RawPage(NamedTuple):
 def raw_pages(path: Path, about: dict[str, Any] | None = None) -> Iterator[RawPage]:
     """The pages of a crawl: `{"data": [...]}`, a bare list, or one JSON object per line.
 
-    Args:
-        path: an existing file.
-        about: takes what the file says of the crawl as a whole, texts and numbers by name, as far
-            as it has been read.
+    What the file says of the crawl as a whole, texts and numbers by name, goes into `about`, as far
+    as it has been read.
 
     Raises:
         CorruptFileError: not JSON, or broken off; the pages before that were given already.

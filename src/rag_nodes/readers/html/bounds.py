@@ -73,16 +73,10 @@ _VOID = frozenset(
 def bounded(html: str, deepest: int) -> tuple[str, tuple[str, ...]]:
     """A page without comments, scripts, styles and broken tags, and of bounded depth.
 
-    What a browser would not show is left out, and a `<` that opens nothing is written `&lt;`. Time
-    is linear in the length of the page.
-
-    Args:
-        html: the page.
-        deepest: levels of elements that need an end tag; the tags of further ones are left out,
-            their text is kept.
-
-    Returns:
-        The page, and warnings where elements were too deep or the page breaks off.
+    What a browser would not show is left out, and a `<` that opens nothing is written `&lt;`. Of
+    elements that need an end tag and are nested over `deepest` levels the text alone is kept. Time
+    is linear in the length of the page. Warnings say where elements were too deep or the page
+    breaks off.
     """
     page = _Simplifier(html, deepest)
     return "".join(page.pieces()), tuple(page.warnings())

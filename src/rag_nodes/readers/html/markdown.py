@@ -36,12 +36,7 @@ _PERMALINKS = frozenset({"", "#", "¶", "§", "🔗"})
 
 
 def markdown_of(content: Tag, base: str | None = None) -> str:
-    """Write a page as Markdown.
-
-    Args:
-        content: of the page.
-        base: its URL, to which its links are relative; without one, those keep their text alone.
-    """
+    """A page as Markdown; without a URL as its base, relative links keep their text alone."""
     dissolve_layout_tables(content)
     number_items(content)
     converter = _Converter(

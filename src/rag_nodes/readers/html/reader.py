@@ -74,10 +74,7 @@ def read_html(path: Path, limits: Limits, *, main_content: bool = True) -> Readi
 def reading_of_html(html: str, *, main_content: bool = True, base: str | None = None) -> Reading:
     """Turn a page that is already text into Markdown, as `read_html` does; may be empty.
 
-    Args:
-        html: the page.
-        main_content: see `read_html`.
-        base: URL of the page, to which its links are relative; None where it is not known.
+    Links are relative to `base`, the page's URL, None where it is not known.
 
     Raises:
         MissingExtraError: markdownify is not installed.

@@ -63,13 +63,6 @@ def extract(path: Path, limits: Limits) -> Extracted:
 
     A page that fails becomes an empty page and a warning; the others are read.
 
-    Args:
-        path: an existing file with a PDF header.
-        limits: `pages` and `characters` are checked, the latter while reading.
-
-    Returns:
-        All pages in order.
-
     Raises:
         MissingExtraError: PyMuPDF is not installed.
         CorruptFileError: it cannot be opened, or no page can be read.

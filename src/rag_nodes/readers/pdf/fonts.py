@@ -53,17 +53,10 @@ class _HeadingCandidate:
 
 
 def font_headings(pages: Sequence[PdfPage], measures: Measures) -> list[tuple[PageHeading, ...]]:
-    """Take large lines, and bold lines that stand alone or are numbered, for headings.
+    """Take large lines, and bold lines that stand alone or are numbered, for headings, by page.
 
-    The largest style is level 1, the next one level 2, and so on; within one style, numbers such
-    as 2.1 and 2.1.3 tell the depth.
-
-    Args:
-        pages: all pages, furniture removed and rows merged.
-        measures: what is usual in the document.
-
-    Returns:
-        Headings per page in order.
+    The largest style is level 1, the next one level 2, and so on; within one style, numbers such as
+    2.1 and 2.1.3 tell the depth.
     """
     candidates = [
         candidate

@@ -48,14 +48,7 @@ Slot = tuple[int, float]
 
 @dataclass(frozen=True, slots=True)
 class _EdgeLine:
-    """A line near the edge of a page.
-
-    Attributes:
-        page: index of the page.
-        index: index of the line on the page.
-        line: the line.
-        height: baseline in points from the top, or negative from the bottom.
-    """
+    """A line near the edge of a page; its height is negative where it is from the bottom."""
 
     page: int
     index: int
@@ -73,13 +66,8 @@ def without_furniture(
 ) -> tuple[PdfPage, ...]:
     """Remove what repeats at the edges of the pages.
 
-    Args:
-        pages: all pages of a document, in order.
-        outline: the bookmarks; a title stays on the page that its bookmark leads to, even where
-            the following pages repeat it.
-
-    Returns:
-        The same number of pages; lines keep their order.
+    A title of the outline stays on the page that its bookmark leads to, even where the following
+    pages repeat it.
     """
     marks = [mark for number, page in enumerate(pages) for mark in _edge_lines(number, page)]
     repeated = _repeated(marks, len(pages), LARGEST * measure(pages).size)

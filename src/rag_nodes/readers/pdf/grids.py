@@ -30,14 +30,7 @@ MOST = 200
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Where the borders of a table may be.
-
-    Attributes:
-        columns: x of the vertical borders, left to right.
-        rows: y of the horizontal borders, top to bottom.
-        horizontal: the rulings it is made of, left to right.
-        vertical: the rulings it is made of, top to bottom.
-    """
+    """Where the borders of a table may be, left to right and top to bottom, and its rulings."""
 
     columns: tuple[float, ...]
     rows: tuple[float, ...]
@@ -62,13 +55,9 @@ class Grid:
 
 
 def find_grids(drawings: Iterable[dict[str, Any]]) -> list[Grid]:
-    """Find rulings that cross each other.
+    """Find rulings that cross each other in the vector graphics of `get_cdrawings`.
 
-    Args:
-        drawings: the vector graphics of a page, as PyMuPDF's `get_cdrawings` gives them.
-
-    Returns:
-        Grids of at least two rows and two columns, open sides included, top to bottom.
+    Grids of at least two rows and two columns, open sides included, top to bottom.
     """
     horizontal, vertical = _rulings(drawings)
     if not (0 < len(horizontal) <= MOST and 0 < len(vertical) <= MOST):

@@ -38,12 +38,7 @@ _CJK = re.compile(
 
 
 class Joint(NamedTuple):
-    """How two lines become one text.
-
-    Attributes:
-        drop: characters to take off the end of the first.
-        glue: what goes between.
-    """
+    """How two lines become one text: characters to take off the end of the first, and the glue."""
 
     drop: int
     glue: str
@@ -57,9 +52,7 @@ UNHYPHENATED = Joint(1, "")
 class Vocabulary:
     """The words a document uses inside its lines: evidence for what a broken word was.
 
-    Args:
-        lines: texts of all lines, in reading order. Words broken between two lines are not
-            counted, neither half of them.
+    Words broken between two lines are not counted, neither half of them.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -89,13 +82,9 @@ class Vocabulary:
     def is_compound(self, left: str, right: str) -> bool:
         """Decide whether the hyphen between two halves belongs to the word.
 
-        What the document says elsewhere decides: the word with or without hyphen, whichever is
-        more frequent. Unseen words keep the hyphen where both halves are words of their own, or
-        one of them is known to form compounds; else the hyphen was only the line's.
-
-        Args:
-            left: letters before the hyphen, earlier hyphens included.
-            right: word after it.
+        What the document says elsewhere decides: the word with or without hyphen, whichever is more
+        frequent. Unseen words keep the hyphen where both halves are words of their own, or one of
+        them is known to form compounds; else the hyphen was only the line's.
         """
         compound = self._folded[f"{left}-{right}".casefold().replace("\u2010", "-")]
         last = re.split(f"[{HYPHENS}]", left)[-1]
@@ -119,13 +108,7 @@ class Vocabulary:
 
 
 def joint(before: str, after: str, vocabulary: Vocabulary) -> Joint:
-    """Decide how a line continues on the next one.
-
-    Args:
-        before: the text so far, not empty.
-        after: the next line, not empty.
-        vocabulary: words of the document.
-    """
+    """Decide how a line continues on the next one; neither is empty."""
     if before.endswith(SOFT_HYPHEN):
         return UNHYPHENATED
     if before[-1] in HYPHENS and before[-2:-1].strip():
@@ -168,16 +151,10 @@ _MARKER = re.compile(r"[\[(]?\w{1,3}[.)\]]|[^\w\s]")
 def merge_rows(lines: Sequence[Line]) -> tuple[Line, ...]:
     """Join neighbours in reading order that share a baseline and run from left to right.
 
-    Pieces of one block are joined, and pieces of different blocks where each block is a single
-    row, as PDF libraries make of tables. The last line of one column and the first line of the
-    next are never joined, even at equal height.
-
-    Args:
-        lines: lines of one page in reading order.
-
-    Returns:
-        The lines; joined ones carry the block of their first piece, and `row` where a gap
-        between pieces is wide.
+    Pieces of one block are joined, and pieces of different blocks where each block is a single row,
+    as PDF libraries make of tables. The last line of one column and the first line of the next are
+    never joined, even at equal height. Joined lines carry the block of their first piece, and `row`
+    where a gap between pieces is wide.
     """
     single = _single_row_blocks(lines)
     merged: list[Line] = []

@@ -18,24 +18,13 @@ DEFAULT_PITCH = 1.2
 class Line:
     """One line of a page, or one cell of a row. Lengths are in points, y grows downwards.
 
-    Attributes:
-        text: the characters, without blank space at the ends.
-        left: x of the first character.
-        top: y of the upper edge.
-        right: x of the last character's end.
-        bottom: y of the lower edge.
-        baseline: y the characters stand on.
-        size: font size of most of the characters.
-        bold: most of the characters are bold.
-        mono: all characters are of fixed width.
-        upright: the text runs from left to right, not up or down the page.
-        block: number of the text block on the page, as the PDF library groups lines.
-        row: several cells with clear gaps between them, as in a table.
-        links: start and end in the text, and the address, of each link to somewhere else.
-        cells: this stands for a ruled table; its rows, of which all have the same columns. Lines
-            within a cell are parted by line ends.
-        part: number of this part of a table that runs over page breaks, counted from 1; 0 for a
-            table on one page.
+    `size` is the font's of most of its characters; `upright` text runs from left to right, not up
+    or down the page. `block` is the number the PDF library gives its group, and `row` tells several
+    cells with clear gaps between them. Each of `links` has its start and end in the text, and the
+    address.
+
+    `cells` are the rows of a ruled table that it stands for, all of the same columns, and `part`
+    counts the parts of one that runs over page breaks from 1; 0 for a table on one page.
     """
 
     text: str
@@ -57,12 +46,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PdfPage:
-    """One page.
+    """One page and its lines in reading order, as the file gives them.
 
-    Attributes:
-        height: in points.
-        lines: in reading order, as the file gives them; never sorted, because sorting by
-            position shuffles columns.
+    They are never sorted, because sorting by position shuffles columns.
     """
 
     height: float
@@ -71,13 +57,7 @@ class PdfPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One line of the outline (the bookmarks).
-
-    Attributes:
-        level: depth, counted from 1.
-        title: as in the outline.
-        page: index of the page it leads to, counted from 0; -1 where it leads nowhere.
-    """
+    """One line of the outline; its page is counted from 0, -1 where it leads nowhere."""
 
     level: int
     title: str
@@ -86,14 +66,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracted:
-    """What was taken from a file.
-
-    Attributes:
-        pages: all pages, also empty ones and those that failed.
-        outline: the bookmarks in order.
-        title: title in the file's properties; "" where there is none.
-        warnings: what could not be taken over.
-    """
+    """What was taken from a file: all pages, also empty ones and those that failed."""
 
     pages: tuple[PdfPage, ...]
     outline: tuple[Entry, ...] = ()
@@ -103,13 +76,7 @@ class Extracted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageHeading:
-    """Consecutive lines of one page that are one heading.
-
-    Attributes:
-        start: index of its first line on the page.
-        stop: index one past its last line.
-        level: 1 to 6.
-    """
+    """Lines `start` to `stop` of one page that are one heading of level 1 to 6."""
 
     start: int
     stop: int
@@ -120,10 +87,8 @@ class PageHeading:
 class Measures:
     """What is usual in a document.
 
-    Attributes:
-        size: font size of most of the characters.
-        pitch: distance of two baselines within a paragraph, in font sizes.
-        mono: most of the text is of fixed width, so that this says nothing.
+    The font size of most characters, the distance of baselines within a paragraph in font sizes,
+    and whether most of it is of fixed width, so that this says nothing.
     """
 
     size: float

@@ -26,13 +26,7 @@ _LABEL = re.compile(r"\[((?:[^\]\\]|\\.)+)\]\((\S+?)\)")
 def with_links(
     lines: Sequence[Line], areas: Sequence[Area], words: Sequence[Word]
 ) -> tuple[Line, ...]:
-    """Mark on each line the words that a link covers.
-
-    Args:
-        lines: of the page.
-        areas: its links to other places than this document.
-        words: of the page, in reading order.
-    """
+    """Mark on each line the words that a link to somewhere else covers."""
     marked = list(lines)
     for left, top, right, bottom, address in areas:
         covered = [word for word in words if _holds((left, top, right, bottom), word)]

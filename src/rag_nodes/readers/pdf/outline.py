@@ -45,15 +45,10 @@ _NOT_WORDS = re.compile(r"[\W_]+")
 def outline_headings(
     pages: Sequence[PdfPage], outline: Sequence[Entry]
 ) -> list[tuple[PageHeading, ...]] | None:
-    """Find the titles of the outline on the pages they lead to.
+    """Find the titles of the outline on the pages they lead to: headings per page in order.
 
-    Args:
-        pages: all pages, furniture removed and rows merged.
-        outline: the bookmarks.
-
-    Returns:
-        Headings per page in order, or None where the outline says too little: no entries, or
-        fewer than half of its titles are on their pages.
+    None where the outline says too little: no entries, or fewer than half of its titles are on
+    their pages.
     """
     entries = [entry for entry in outline if 0 <= entry.page < len(pages) and _key(entry.title)]
     levels = _levels(entries)

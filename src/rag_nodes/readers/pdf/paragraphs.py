@@ -47,15 +47,10 @@ _CJK_START = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff、。]")
 
 @dataclass(slots=True, kw_only=True)
 class PageBlock:
-    """Text between two blank lines, or one list item.
+    """Text between two blank lines, or one list item, its bullet included.
 
-    Attributes:
-        kind: "heading", "text", "item", "rows" (lines that keep their ends) or "table".
-        text: the content; lines joined, Markdown bullet included.
-        left: x of its first line.
-        level: 1 to 6 for headings, else 0.
-        last: its last line.
-        full: the last line runs to the right edge of its block, so that it may continue.
+    "rows" are lines that keep their ends. A block is `full` where its last line runs to the right
+    edge, so that it may continue.
     """
 
     kind: PageBlockKind
@@ -80,12 +75,7 @@ def may_follow(block: PageBlock, text: str) -> bool:
 
 @dataclass(slots=True)
 class Composer:
-    """Makes blocks of the lines of one page after another; numbering of lists goes on.
-
-    Attributes:
-        measures: what is usual in the document.
-        vocabulary: its words.
-    """
+    """Makes blocks of the lines of one page after another; numbering of lists goes on."""
 
     measures: Measures
     vocabulary: Vocabulary
@@ -93,12 +83,7 @@ class Composer:
     _edges: dict[int, tuple[float, float]] = field(default_factory=dict, init=False)
 
     def compose(self, lines: Sequence[Line], headings: Sequence[PageHeading]) -> list[PageBlock]:
-        """Make the blocks of one page.
-
-        Args:
-            lines: in reading order, furniture removed and rows merged.
-            headings: which of them are headings.
-        """
+        """Make the blocks of one page, of lines in reading order."""
         self._edges = _block_edges(lines)
         starts = {heading.start: heading for heading in headings}
         blocks: list[PageBlock] = []
@@ -264,20 +249,15 @@ _MARKUP = re.compile(
 def assemble(
     pages: Iterable[Sequence[PageBlock]], vocabulary: Vocabulary
 ) -> tuple[str, tuple[int, ...]]:
-    """Join the pages into one text.
+    """Join the blocks of the pages into one text, and say at which offset each page starts.
 
     Headings become ATX headings between blank lines. Other lines that Markdown would take for a
     heading, a heading's underline, a fence or an HTML block get a backslash, as Markdown has it:
-    the one character that the text has and the page has not. A paragraph that clearly runs
-    across a page break is joined there, even inside a word.
+    the one character that the text has and the page has not. A paragraph that clearly runs across a
+    page break is joined there, even inside a word.
 
-    Args:
-        pages: the blocks of each page, in order.
-        vocabulary: words of the document, for words broken by a page break.
-
-    Returns:
-        The text, and the offset at which each page starts: `text[starts[i]:starts[i + 1]]` is
-        what page i + 1 says. A page without text repeats the start of the next one.
+    `text[starts[i]:starts[i + 1]]` is what page i + 1 says. A page without text repeats the start
+    of the next one.
     """
     parts: list[str] = []
     length = 0

@@ -31,14 +31,9 @@ KEPT = 8
 
 
 class PagePicture(NamedTuple):
-    """A page as it is printed.
+    """A page as it is printed, with its size in points.
 
-    Attributes:
-        png: the picture.
-        width: of the page, in points.
-        height: likewise.
-        glyphs: its characters.
-        places: for each character of the page's text the position of its glyph, -1 for none.
+    For each character of the page's text, `places` has the position of its glyph, -1 for none.
     """
 
     png: bytes
@@ -78,14 +73,9 @@ class PagePicture(NamedTuple):
 
 
 def draw_page(path: Path, *, number: int, text: str, dpi: int, limits: Limits) -> PagePicture:
-    """Draw a page in this process.
+    """Draw a page, counted from 1, in this process, and find the characters of its text on it.
 
-    Args:
-        path: an existing file.
-        number: of the page, counted from 1.
-        text: what the document says there, from the start of this page to that of the next.
-        dpi: pixels per inch; less where the longer side would have more than `MOST_PIXELS`.
-        limits: see `extract`.
+    There are fewer pixels per inch where the longer side would have more than `MOST_PIXELS`.
 
     Raises:
         ReadError: the file cannot be opened, has no such page, or MuPDF cannot draw it.
@@ -109,11 +99,7 @@ def draw_page(path: Path, *, number: int, text: str, dpi: int, limits: Limits) -
 
 
 class KeptPages:
-    """The last pages of one visitor; may be used by many threads.
-
-    Args:
-        draw: as `ReaderPool.draw`.
-    """
+    """The last pages of one visitor, drawn as by `ReaderPool.draw`; for any number of threads."""
 
     def __init__(self, draw: Callable[..., PagePicture]) -> None:
         self._draw = draw

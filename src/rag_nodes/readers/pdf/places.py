@@ -24,13 +24,7 @@ _NOTHING = re.compile("[\x00-\x1f\x7f-\x9f\ue000-\uf8ff\ufffd]")
 
 
 class Glyphs(NamedTuple):
-    """The characters of a page, in the order in which `extract` takes them.
-
-    Attributes:
-        text: them, each as the reader writes it.
-        boxes: what each covers.
-        lines: number of the line of each.
-    """
+    """The characters of a page as `extract` orders them, their boxes, and the line of each."""
 
     text: str
     boxes: list[Box]
@@ -60,12 +54,7 @@ def page_glyphs(page: Any) -> Glyphs:
 
 
 def boxes_of(places: Sequence[int], glyphs: Glyphs) -> list[Box]:
-    """What the characters at some positions of a page cover, joined along each line.
-
-    Args:
-        places: positions, as `align` gives them; -1 is passed over.
-        glyphs: of the page.
-    """
+    """What the characters at some positions cover, joined along each line; -1 is passed over."""
     boxes: list[Box] = []
     last = -1
     for at in sorted({one for one in places if one >= 0}):

@@ -155,13 +155,6 @@ _STYLES = re.compile(r"\*\*|<sup>.*?</sup>")
 def read_with_layout_model(path: Path, limits: Limits) -> Reading:
     """Read a short PDF by the layout model; scanned pages are not recognised.
 
-    Args:
-        path: an existing file with a PDF header.
-        limits: pages and characters are checked.
-
-    Returns:
-        Markdown text, page starts, and the title in the file's properties or the first heading.
-
     Raises:
         MissingExtraError: PyMuPDF 2, which brings the model, is not installed.
         FileTooLargeError: over `MOST_PAGES`, or over the limits.

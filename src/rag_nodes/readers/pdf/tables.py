@@ -33,11 +33,7 @@ def with_tables(
 ) -> tuple[Line, ...]:
     """Put one line with `cells` in the place of the lines in each grid that is a table.
 
-    Args:
-        lines: of the page, in reading order.
-        grids: of the page.
-        words: of the page, in reading order.
-        clean: what is done to the text of lines.
+    The text of lines is what `clean` leaves of it.
     """
     for number, grid in enumerate(grids):
         for tried in _readings(grid, words):
@@ -176,14 +172,8 @@ def with_continued_tables(pages: Sequence[PdfPage]) -> tuple[PdfPage, ...]:
     """Mark the tables that go on from the end of the page before, and drop their repeated header.
 
     A table goes on where nothing but furniture stands between the two parts, both have the same
-    edges and number of columns, and the first reaches far down its page.
-
-    Args:
-        pages: without running headers and footers.
-
-    Returns:
-        The pages; the parts of a table are numbered from 1, and all have the same columns, those
-        in which any part has text.
+    edges and number of columns, and the first reaches far down its page. Parts are numbered from 1,
+    and all have the same columns, those in which any part has text.
     """
     done = list(pages)
     chain: list[int] = []

@@ -199,14 +199,10 @@ REPEATED_LENGTH = 200
 
 
 def table_rows(table: Element, text_of: Callable[[Element], str]) -> list[list[str]]:
-    """Give the rows of a table without those that a tracked change deletes.
+    """Give the rows of a `w:tbl` without those that a tracked change deletes.
 
-    A cell that spans rows is repeated in each, so that a row says all it says when the table is
-    cut between rows; a cell that spans columns is followed by empty ones.
-
-    Args:
-        table: a `w:tbl`.
-        text_of: gives the text of a cell.
+    A cell that spans rows is repeated in each, so that a row says all it says when the table is cut
+    between rows; a cell that spans columns is followed by empty ones.
     """
     above: dict[int, str] = {}
     return [
