@@ -162,17 +162,15 @@ class Store(Catalogue):
         """The stored nodes with these ids, without embeddings; unknown ids are left out."""
         from llama_index.core.schema import TextNode
 
+        from rag_nodes.store.payload import node_in
+
         if not node_ids:
             return {}
         with self.engine.step(collection):
             points = self._there(collection).read(node_ids)
-        nodes = {point.node_id: self._node(collection, point) for point in points}
+        place = self.engine.place(collection)
+        nodes = {one.node_id: node_in(one.payload, one.node_id, place) for one in points}
         return {one: node for one, node in nodes.items() if isinstance(node, TextNode)}
-
-    def _node(self, collection: str, point: Point) -> BaseNode:
-        from rag_nodes.store.payload import node_in
-
-        return node_in(point.payload, point.node_id, self.engine.place(collection))
 
     def vectors(
         self, collection: str, node_ids: Sequence[str], using: str = USUAL
@@ -181,15 +179,17 @@ class Store(Catalogue):
 
         Unknown ids are left out. Vectors have unit length, as Qdrant keeps them for cosine.
         """
+        from rag_nodes.store.payload import node_in
         from rag_nodes.transforms.further import further_text
 
+        place = self.engine.place(collection)
         found: dict[str, tuple[str, list[float]]] = {}
         for page in _pages(node_ids):
             with self.engine.step(collection):
                 points = self._there(collection).read(page, vectors=True)
             for point in points:
                 vector = point.vector if using == USUAL else point.named.get(named(using))
-                text = further_text(self._node(collection, point), using)
+                text = further_text(node_in(point.payload, point.node_id, place), using)
                 if vector is not None and text is not None:
                     found[point.node_id] = text, list(vector)
         return found
