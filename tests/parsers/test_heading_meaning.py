@@ -8,52 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.schema import Document, TextNode
+from topics import TOPICS, ForgetfulEmbedding, TopicEmbedding
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError, ModelResponseError
 from rag_nodes.parsers import HeadingHierarchyNodeParser, get_parser
 from rag_nodes.text.tokens import count_tokens
-
-TOPICS = ("pump", "lamp", "roof", "door")
-
-
-class TopicEmbedding(BaseEmbedding):
-    """One axis per topic word; remembers the batches it was asked for."""
-
-    model_name: str = "topics"
-    missing: int = 0
-    _batches: list[list[str]] = PrivateAttr(default_factory=list)
-
-    def get_text_embedding_batch(
-        self,
-        texts: list[str],
-        show_progress: bool = False,
-        **_kwargs: Any,
-    ) -> list[list[float]]:
-        del show_progress
-        self._batches.append(texts)
-        return [self._get_text_embedding(text) for text in texts[self.missing :]]
-
-    async def aget_text_embedding_batch(
-        self,
-        texts: list[str],
-        show_progress: bool = False,
-        **_kwargs: Any,
-    ) -> list[list[float]]:
-        del show_progress
-        return self.get_text_embedding_batch(texts)
-
-    def _get_text_embedding(self, text: str) -> list[float]:
-        return [float(text.count(topic)) + 0.01 for topic in TOPICS]
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        return self._get_text_embedding(query)
-
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return self._get_text_embedding(query)
 
 
 def sentences(topic: str, count: int) -> Iterator[str]:
@@ -86,14 +47,14 @@ def test_a_long_section_is_cut_where_its_subject_changes() -> None:
 def test_sections_that_fit_are_not_embedded_and_need_no_model() -> None:
     model = TopicEmbedding()
     parse(parser_with(model), f"# A\n\n{' '.join(sentences('pump', 5))}")
-    assert model._batches == []
+    assert model._calls == []
 
 
 def test_each_sentence_of_the_long_sections_is_embedded_once() -> None:
     model = TopicEmbedding()
     text = f"# A\n\n{story(9)}\n\n# B\n\n{' '.join(sentences('lamp', 3))}\n\n# C\n\n{story(10)}"
     asyncio.run(parser_with(model).acall([Document(text=text)]))
-    first, second = model._batches
+    first, second = model._calls
     assert " ".join(first + second) == f"# A {story(9)} # C {story(10)}"
 
 
@@ -112,7 +73,7 @@ def test_code_over_the_size_is_never_embedded(oversize: str) -> None:
     model = TopicEmbedding()
     code = "```py\n" + "pump = lamp(roof)\n" * 60 + "```"
     nodes = parse(parser_with(model, oversize=oversize), f"# A\n\n{story(5)}\n\n{code}\n\nEnd.")
-    assert not [text for batch in model._batches for text in batch if "pump =" in text]
+    assert not [text for batch in model._calls for text in batch if "pump =" in text]
     holding = [node for node in nodes if "pump =" in node.text]
     assert len(holding) > 1 if oversize == "split" else [n.text for n in holding] == [code]
 
@@ -136,4 +97,4 @@ def test_a_model_that_nothing_would_use_is_refused() -> None:
 
 def test_a_model_that_answers_for_too_few_sentences_is_an_error() -> None:
     with pytest.raises(ModelResponseError, match="vectors for 33 texts"):
-        parse(parser_with(TopicEmbedding(missing=1)), f"# A\n\n{story(8)}")
+        parse(parser_with(ForgetfulEmbedding()), f"# A\n\n{story(8)}")

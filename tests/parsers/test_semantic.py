@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core import MockEmbedding
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.schema import Document, MetadataMode
 from parser_laws import SMALL, assert_slices_in_order_that_cover, parse
 from strategies import TEXTS
+from topics import TOPICS, ForgetfulEmbedding, TopicEmbedding
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError, DimensionError, ModelResponseError
@@ -29,7 +29,6 @@ from rag_nodes.parsers import SemanticNodeParser
 from rag_nodes.text.cohesion import Distances, RunScores, unit_rows
 from rag_nodes.text.tokens import count_tokens
 
-TOPICS = ("pump", "lamp", "roof", "door")
 METHODS: list[dict[str, Any]] = [
     {},
     {"buffer_size": 1},
@@ -38,44 +37,6 @@ METHODS: list[dict[str, Any]] = [
 ]
 EVERY = pytest.mark.parametrize("options", METHODS, ids=str)
 optimal = partial(SemanticNodeParser, method="optimal")
-
-
-class TopicEmbedding(BaseEmbedding):
-    """One axis per topic word; remembers the texts of every call."""
-
-    model_name: str = "topics"
-    _calls: list[list[str]] = PrivateAttr(default_factory=list)
-
-    @classmethod
-    def class_name(cls) -> str:
-        return "TopicEmbedding"
-
-    @property
-    def seen(self) -> list[str]:
-        return [text for call in self._calls for text in call]
-
-    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        self._calls.append(texts)
-        return [self._get_text_embedding(text) for text in texts]
-
-    async def _aget_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        return self._get_text_embeddings(texts)
-
-    def _get_text_embedding(self, text: str) -> list[float]:
-        return [float(text.count(topic)) + 0.01 for topic in TOPICS]
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        return self._get_text_embedding(query)
-
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return self._get_query_embedding(query)
-
-
-class ForgetfulEmbedding(TopicEmbedding):
-    """Answers for one text less than it was asked."""
-
-    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        return super()._get_text_embeddings(texts)[:-1]
 
 
 class GrowingEmbedding(TopicEmbedding):
@@ -120,7 +81,7 @@ def test_of_a_story_of_four_topics_each_is_a_node(method: Any) -> None:
 def test_s0_21_every_sentence_is_embedded_once_in_one_call_per_window(
     options: dict[str, Any],
 ) -> None:
-    model, text = TopicEmbedding(embed_batch_size=2048), story(30)
+    model, text = TopicEmbedding(), story(30)
     chunks = SemanticNodeParser(embed_model=model, window=50, **options).split_text(text)
     assert [len(call) for call in model._calls] == [50, 50, 20]
     assert "".join(model.seen).replace(" ", "") == text.replace(" ", "")

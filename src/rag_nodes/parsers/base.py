@@ -82,8 +82,7 @@ class SpanNodeParser(NodeParser):
     def from_defaults(cls, **options: Any) -> Self:
         """The parser with some options changed, as LlamaIndex's own parsers are often made.
 
-        Args:
-            options: those of the class. A `callback_manager` of None is left out, as theirs is.
+        A `callback_manager` of None is left out, as theirs is.
 
         Raises:
             ConfigurationError: as the class itself.

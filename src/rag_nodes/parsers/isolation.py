@@ -64,11 +64,8 @@ class IsolatedCutting:
         A parser that was given an object cuts in this process: a model, and its key, stay where
         they are, and a splitter of another package cannot be written down.
 
-        Args:
-            parser: any of ours, or of an installed package.
-            document: what to cut.
-            seconds: how long that may take, per million characters and for anything shorter; the
-                start of a child and the wait for a turn do not count.
+        The seconds are for a million characters and anything shorter; the start of a child and the
+        wait for a turn do not count.
 
         Raises:
             ParseTimeoutError: it took longer.

@@ -76,12 +76,9 @@ def load_preset(path: Path | str) -> Preset:
 
 
 def preset_for(parser: SpanNodeParser, name: str, **facts: Any) -> Preset:
-    """A preset that makes such a parser, to be written to a file.
+    """A preset that makes such a parser, ours or an installed package's, to be written to a file.
 
-    Args:
-        parser: ours, or that of an installed package.
-        name: of the preset.
-        facts: other attributes of it, such as `summary` and `query`.
+    `facts` are other attributes of it, such as `summary` and `query`.
 
     Raises:
         ConfigurationError: it is a splitter of another package, which a file must not name.
