@@ -206,6 +206,26 @@ def test_the_scores_of_a_reranker_are_probabilities_and_its_own_are_kept(
     assert [node.score for node in nodes] == expected
 
 
+class WithoutLast(Logits):
+    """As a model that divides by zero: the last score is no number."""
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        turned = super()._postprocess_nodes(nodes, query_bundle)
+        for place, node in enumerate(turned):
+            node.score = [0.9, 0.5, float("nan")][min(place, 2)]
+        return turned
+
+
+def test_a_score_that_is_no_number_changes_no_other(
+    store: Store, collection: str, offline: Models
+) -> None:
+    nodes = found(store, collection, offline, top_k=3, mode="hybrid", rerank=WithoutLast())
+    assert [node.score for node in nodes] == [0.9, 0.5, 0.0]
+    assert keys.RETRIEVAL_RERANK_SCORE not in nodes[2].metadata
+
+
 def test_what_a_reranker_puts_first_no_cutoff_drops_before_the_others(
     store: Store, collection: str, offline: Models
 ) -> None:

@@ -93,8 +93,8 @@ def test_a_hybrid_search_of_it_is_dense_and_says_so_once(
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="rag_nodes.store.store"):
         whole = engine(stock, offline, granularity="chunks")
-        assert whole.retriever.mode == "hybrid"
         hybrid = [whole.answer(QUESTION) for _ in range(2)][-1]
+    assert (whole.retriever.mode, hybrid.mode) == ("dense", "dense")
     [said] = caplog.messages
     assert "'stock' has no BM25 vectors of ours; it is searched by meaning only" in said
     dense = engine(stock, offline, mode="dense").answer(QUESTION)
@@ -102,6 +102,15 @@ def test_a_hybrid_search_of_it_is_dense_and_says_so_once(
         (hit.node.node_id, hit.score) for hit in dense.hits
     ]
     assert {hit.keyword_score for hit in hybrid.hits} == {None}
+
+
+def test_it_is_searched_by_meaning_so_whole_chunks_are_read(stock: Store, offline: Models) -> None:
+    for mode in (None, "hybrid", "dense"):
+        answer = engine(stock, offline, mode=mode).answer(QUESTION)
+        assert answer.mode == "dense"
+        assert {hit.read.node_id for hit in answer.hits} <= {
+            hit.node.node_id for hit in answer.hits
+        }
 
 
 def test_a_search_by_words_alone_is_refused_with_a_remedy(stock: Store, offline: Models) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from math import tanh
+from math import isnan, tanh
 from typing import TYPE_CHECKING
 
 from llama_index.core import Settings
@@ -102,10 +102,20 @@ class RagNodesRetriever(BaseRetriever):
 
     @property
     def mode(self) -> SearchMode:
-        """How the collection is searched, see `QueryOptions.mode`."""
+        """How the collection is searched, see `QueryOptions.mode`; without words by meaning."""
+        has_words = self.store.has_words(self.collection)
+        asked = self._asked_mode(has_words=has_words)
+        return "dense" if asked == "hybrid" and not has_words else asked
+
+    def _asked_mode(self, *, has_words: bool) -> SearchMode:
         by_meaning = self.models.embeds_meaning
-        has_words = by_meaning or self.store.has_words(self.collection)
         return self.options.search_mode(by_meaning=by_meaning, has_words=has_words)
+
+    @property
+    def _resolved(self) -> QueryOptions:
+        """The options with the mode that decides whether sentences are read."""
+        options, mode = self.options, self.mode
+        return options if options.granularity else replace(options, mode=mode)
 
     def question_vector(self, question: str) -> QuestionVector:
         """The question's embedding, remembered or fresh; none where the mode needs none.
@@ -147,9 +157,10 @@ class RagNodesRetriever(BaseRetriever):
             CollectionMissingError: nothing was ingested.
             DimensionError: the vector is not from the model the chunks were embedded with.
         """
-        found = self.candidates(question, vector, widened=widened)
-        budget = self.options.tokens(widened=widened)
-        if self.options.reads_sentences and budget is not None:
+        options = self._resolved
+        found = self._candidates(question, vector, options, widened=widened)
+        budget = options.tokens(widened=widened)
+        if options.reads_sentences and budget is not None:
             by_meaning = self.models.embeds_meaning
             return Sentences(question, found, by_meaning=by_meaning).hits(budget)
         return found
@@ -162,10 +173,19 @@ class RagNodesRetriever(BaseRetriever):
         What `hits` gives, where whole chunks are read; where sentences are, they are chosen from
         these chunks and the ones beside them, which come last.
         """
-        options, wanted = self.options, self.options.chunks(widened=widened)
-        found = self._search(
-            question, vector, max(wanted, CANDIDATES) if options.rerank else wanted
-        )
+        return self._candidates(question, vector, self._resolved, widened=widened)
+
+    def _candidates(
+        self,
+        question: str,
+        vector: Sequence[float] | None,
+        options: QueryOptions,
+        *,
+        widened: bool,
+    ) -> list[Hit]:
+        wanted = options.chunks(widened=widened)
+        limit = max(wanted, CANDIDATES) if options.rerank else wanted
+        found = self._search(question, vector, limit, options)
         if options.similarity_cutoff is not None:
             found = _similar(found, options.similarity_cutoff)
         if options.rerank:
@@ -174,24 +194,18 @@ class RagNodesRetriever(BaseRetriever):
         read = expanded(found, self._fetch, options.expand, limit=limit)
         return self._with_context(read) if options.reads_sentences else read
 
-    def _search(self, question: str, vector: Sequence[float] | None, limit: int) -> list[Hit]:
+    def _search(
+        self, question: str, vector: Sequence[float] | None, limit: int, options: QueryOptions
+    ) -> list[Hit]:
         """So many chunks, or more where they are so small that there is little to choose from."""
-        options = self.options
+        mode = self._asked_mode(has_words=self.store.has_words(self.collection))
         scope = (options.filter or Filter()).within(self.document_ids)
-        how = self.mode, scope, options.fusion, options.vector
+        how = mode, scope, options.fusion, options.vector
         while True:
             found = self.store.find(self.collection, Query(vector, question, limit, *how))
-            if len(found) < limit or options.rerank or not self._is_little(found):
+            if len(found) < limit or options.rerank or not _is_little(found, options):
                 return found
             limit *= _DEEPER
-
-    def _is_little(self, hits: Sequence[Hit]) -> bool:
-        """Whether there is less than twice the budget to choose sentences from."""
-        options = self.options
-        if not options.reads_sentences or options.top_k or options.budget is None:
-            return False
-        held = sum(_tokens(hit.node) for hit in hits)
-        return held < _ENOUGH * options.budget
 
     def _with_context(self, hits: Sequence[Hit]) -> list[Hit]:
         """The hits and what stands beside them, as far as the options let it be read."""
@@ -216,6 +230,14 @@ class RagNodesRetriever(BaseRetriever):
         question = query_bundle.query_str
         vector = query_bundle.embedding or (await self.aquestion_vector(question)).vector
         return replaced(await asyncio.to_thread(self.hits, question, vector))
+
+
+def _is_little(hits: Sequence[Hit], options: QueryOptions) -> bool:
+    """Whether there is less than twice the budget to choose sentences from."""
+    if not options.reads_sentences or options.top_k or options.budget is None:
+        return False
+    held = sum(_tokens(hit.node) for hit in hits)
+    return held < _ENOUGH * options.budget
 
 
 def _tokens(node: TextNode) -> float:
@@ -265,7 +287,12 @@ def rescored(hits: Sequence[Hit]) -> list[Hit]:
     Cross-encoders give the logits of a probability where they give none; of any other scale, the
     function at least keeps the order.
     """
-    raw = [hit.rerank_score or 0.0 for hit in hits]
-    known = all(0 <= score <= 1 for score in raw)
-    scores = raw if known else [(1 + tanh(score / 2)) / 2 for score in raw]
-    return [replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)]
+    told = [hit.rerank_score or 0.0 for hit in hits]
+    known = all(0 <= score <= 1 for score in told if not isnan(score))
+    return [
+        # One that says nothing says nothing of the others either.
+        replace(hit, score=0.0, rerank_score=None)
+        if isnan(score)
+        else replace(hit, score=score if known else (1 + tanh(score / 2)) / 2)
+        for score, hit in zip(told, hits, strict=True)
+    ]
