@@ -10,7 +10,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from rag_nodes.models.names import priced_name
 from rag_nodes.query.answering import Usage, messages, translated, usage_of
-from rag_nodes.query.options import check_whole
+from rag_nodes.query.checks import check_whole
 from rag_nodes.query.preparing import check_question
 from rag_nodes.query.types import Finished
 from rag_nodes.text.languages import content_words

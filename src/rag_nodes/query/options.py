@@ -6,16 +6,23 @@ Questions that ask for steps need more of the document than questions for a fact
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from math import isfinite
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import USUAL, VECTORS
+from rag_nodes.query.checks import (
+    check_choice,
+    check_number,
+    check_prices,
+    check_rerank,
+    check_texts,
+    check_type,
+    check_whole,
+)
 from rag_nodes.query.reading import EXPANSIONS, Expand
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.fusion import FUSIONS
@@ -218,16 +225,16 @@ class QueryOptions:
         """Refuse what cannot work before anything is asked."""
         for name in ("budget", "top_k", "context_window"):
             check_whole(name, getattr(self, name), minimum=1)
-        _check_number("similarity_cutoff", self.similarity_cutoff, minimum=-1, maximum=1)
-        _check_number("step_factor", self.step_factor, minimum=1)
-        _check_number("cache_ttl_hours", self.cache_ttl_hours, minimum=0)
+        check_number("similarity_cutoff", self.similarity_cutoff, minimum=-1, maximum=1)
+        check_number("step_factor", self.step_factor, minimum=1)
+        check_number("cache_ttl_hours", self.cache_ttl_hours, minimum=0)
         for name, choices in _CHOICES.items():
-            _check_choice(name, getattr(self, name), choices)
-        _check_texts("step_words", self.step_words)
-        _check_prices(self.prices)
-        _check_type("filter", self.filter, Filter)
-        _check_type("retrieval_only", self.retrieval_only, bool)
-        _check_rerank(self.rerank)
+            check_choice(name, getattr(self, name), choices)
+        check_texts("step_words", self.step_words)
+        check_prices(self.prices)
+        check_type("filter", self.filter, Filter)
+        check_type("retrieval_only", self.retrieval_only, bool)
+        check_rerank(self.rerank)
         if self.granularity == "sentences" and self.budget is None:
             raise ConfigurationError(
                 "sentences are read until a budget is full: set a budget, or granularity to chunks"
@@ -274,80 +281,6 @@ class QueryOptions:
         if self.budget is None or not widened:
             return self.budget
         return round(self.budget * self.factor)
-
-
-def check_whole(name: str, value: object, *, minimum: int) -> None:
-    """A whole number from `minimum` up, or None.
-
-    Raises:
-        ConfigurationError: it is neither.
-    """
-    if value is None:
-        return
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise ConfigurationError(f"{name} must be a whole number, not {value!r}")
-    if int(value) < minimum:
-        raise ConfigurationError(f"{name} must be at least {minimum}, not {value}")
-
-
-def _check_number(
-    name: str, value: object, *, minimum: float, maximum: float | None = None
-) -> None:
-    """A finite number within bounds, or None."""
-    if value is None:
-        return
-    if not isinstance(value, Real) or isinstance(value, bool) or not isfinite(value):
-        raise ConfigurationError(f"{name} must be a number, not {value!r}")
-    if float(value) < minimum or (maximum is not None and float(value) > maximum):
-        bounds = f"at least {minimum}" if maximum is None else f"between {minimum} and {maximum}"
-        raise ConfigurationError(f"{name} must be {bounds}, not {value}")
-
-
-def _check_choice(name: str, value: object, choices: Sequence[str | None]) -> None:
-    if not isinstance(value, str | None) or value not in choices:
-        known = [one for one in choices if one is not None]
-        listed = f"{', '.join(known[:-1])} or {known[-1]}"
-        raise ConfigurationError(f"unknown {name} {value!r}; choose {listed}")
-
-
-def _check_texts(name: str, value: object) -> None:
-    """Several texts; a single one would be taken for its letters."""
-    if not (
-        isinstance(value, Collection)
-        and not isinstance(value, str | bytes)
-        and all(isinstance(one, str) for one in value)
-    ):
-        raise ConfigurationError(f"{name} must be a list of texts, not {value!r}")
-
-
-def _check_prices(value: object) -> None:
-    """US dollars read and written by name of a model."""
-    if not isinstance(value, Mapping):
-        raise ConfigurationError(f"prices must map names of models to two numbers, not {value!r}")
-    for model, pair in value.items():
-        if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:  # noqa: PLR2004
-            raise ConfigurationError(
-                f"prices of {model!r} must be dollars per million tokens read and written, such "
-                f"as (0.15, 0.6), not {pair!r}"
-            )
-        for dollars in pair:
-            if dollars is None:
-                raise ConfigurationError(f"prices of {model!r} must be numbers, not {pair!r}")
-            _check_number(f"prices of {model!r}", dollars, minimum=0)
-
-
-def _check_type(name: str, value: object, wanted: type) -> None:
-    if value is not None and not isinstance(value, wanted):
-        raise ConfigurationError(f"{name} must be a {wanted.__name__}, not {value!r}")
-
-
-def _check_rerank(value: object) -> None:
-    known = callable(value) or callable(getattr(value, "postprocess_nodes", None))
-    if value is not None and not known:
-        raise ConfigurationError(
-            f"rerank must be a function of question and hits, or a LlamaIndex postprocessor, not "
-            f"{value!r}"
-        )
 
 
 QUERY_PRESETS: dict[str, QueryOptions] = {

@@ -1,0 +1,88 @@
+"""Values of options that cannot work, refused before anything is asked.
+
+Raises, each of these checks:
+    ConfigurationError: says which option, what it must be, and what was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from math import isfinite
+from numbers import Integral, Real
+
+from rag_nodes.errors import ConfigurationError
+
+
+def check_whole(name: str, value: object, *, minimum: int) -> None:
+    """A whole number from `minimum` up, or None.
+
+    Raises:
+        ConfigurationError: it is neither.
+    """
+    if value is None:
+        return
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise ConfigurationError(f"{name} must be a whole number, not {value!r}")
+    if int(value) < minimum:
+        raise ConfigurationError(f"{name} must be at least {minimum}, not {value}")
+
+
+def check_number(name: str, value: object, *, minimum: float, maximum: float | None = None) -> None:
+    """A finite number within bounds, or None."""
+    if value is None:
+        return
+    if not isinstance(value, Real) or isinstance(value, bool) or not isfinite(value):
+        raise ConfigurationError(f"{name} must be a number, not {value!r}")
+    if float(value) < minimum or (maximum is not None and float(value) > maximum):
+        bounds = f"at least {minimum}" if maximum is None else f"between {minimum} and {maximum}"
+        raise ConfigurationError(f"{name} must be {bounds}, not {value}")
+
+
+def check_choice(name: str, value: object, choices: Sequence[str | None]) -> None:
+    """One of several words, or None where that is one of the choices."""
+    if not isinstance(value, str | None) or value not in choices:
+        known = [one for one in choices if one is not None]
+        listed = f"{', '.join(known[:-1])} or {known[-1]}"
+        raise ConfigurationError(f"unknown {name} {value!r}; choose {listed}")
+
+
+def check_texts(name: str, value: object) -> None:
+    """Several texts; a single one would be taken for its letters."""
+    if not (
+        isinstance(value, Collection)
+        and not isinstance(value, str | bytes)
+        and all(isinstance(one, str) for one in value)
+    ):
+        raise ConfigurationError(f"{name} must be a list of texts, not {value!r}")
+
+
+def check_prices(value: object) -> None:
+    """US dollars read and written by name of a model."""
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(f"prices must map names of models to two numbers, not {value!r}")
+    for model, pair in value.items():
+        if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:  # noqa: PLR2004
+            raise ConfigurationError(
+                f"prices of {model!r} must be dollars per million tokens read and written, such "
+                f"as (0.15, 0.6), not {pair!r}"
+            )
+        for dollars in pair:
+            if dollars is None:
+                raise ConfigurationError(f"prices of {model!r} must be numbers, not {pair!r}")
+            check_number(f"prices of {model!r}", dollars, minimum=0)
+
+
+def check_type(name: str, value: object, wanted: type) -> None:
+    """An object of a class, or None."""
+    if value is not None and not isinstance(value, wanted):
+        raise ConfigurationError(f"{name} must be a {wanted.__name__}, not {value!r}")
+
+
+def check_rerank(value: object) -> None:
+    """What puts hits into another order, or None."""
+    known = callable(value) or callable(getattr(value, "postprocess_nodes", None))
+    if value is not None and not known:
+        raise ConfigurationError(
+            f"rerank must be a function of question and hits, or a LlamaIndex postprocessor, not "
+            f"{value!r}"
+        )
