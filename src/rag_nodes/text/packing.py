@@ -20,9 +20,9 @@ BY_LINE = frozenset({Kind.TABLE, Kind.LIST, Kind.CODE, Kind.HTML, Kind.FRONT_MAT
 _CACHED_BLOCKS = 256
 """Blocks whose sentences are kept: all of a short text, which several parsers may try."""
 _VISIBLE = re.compile(r"\S")
-_CODE_INDENT = 4
-_MOST_CHECKS = 10_000
-"""Marks looked at before a text is taken to have headings."""
+_MARK = re.compile(r" {0,3}[#=-]")
+_LOWER_MARK = re.compile(r"\n {0,3}[#=-]")
+"""What a heading, or the line that underlines one, begins with."""
 
 
 class Packer:
@@ -291,17 +291,8 @@ class Packer:
 
 def _may_have_headings(text: str) -> bool:
     """Whether any line could be a heading or its underline; far cheaper than finding out."""
-    checks = 0
-    for mark in "#=-":
-        position = text.find(mark)
-        while position >= 0:
-            checks += 1
-            before = text[max(0, position - 4) : position].rstrip(" ")
-            starts_line = before[-1] in "\r\n" if before else position < _CODE_INDENT
-            if starts_line or checks > _MOST_CHECKS:
-                return True
-            position = text.find(mark, position + 1)
-    return False
+    lines = text.replace("\r", "\n") if "\r" in text else text
+    return bool(_MARK.match(lines) or _LOWER_MARK.search(lines))
 
 
 def _last_space(text: str, low: int, high: int) -> int:
