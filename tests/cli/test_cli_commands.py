@@ -170,15 +170,6 @@ def test_no_chunks_are_shown_when_none_are_asked_for(
     assert "similarity" not in command(*arguments, "--chunks", "0").stdout
 
 
-def test_a_bad_file_makes_a_comparison_partial(
-    command: Callable[..., Ended], manual: Path, corrupt: Path
-) -> None:
-    ended = command("compare", manual, corrupt, "-a", QUESTION, "-p", "fixed")
-    assert ended.code == ExitCode.PARTIAL
-    assert "nine litres" in ended.stdout
-    assert "the file is damaged" in ended.stdout
-
-
 def test_nothing_is_asked_when_no_file_could_be_read(
     command: Callable[..., Ended], corrupt: Path
 ) -> None:

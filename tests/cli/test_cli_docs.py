@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -66,31 +65,11 @@ def test_any_parser_cuts_with_any_overlap(
     assert figures["coverage"] == 100
 
 
-def test_parsers_that_count_otherwise_are_told_so_by_name_or_path(
-    command: Callable[..., Ended], crawl: Path, output: Path
-) -> None:
-    stock = "llama_index.core.node_parser:SentenceSplitter(chunk_size=512)"
-    for arguments in (("fixed", "--set", "chunk_size=300", "--overlap", 50), (stock,)):
-        ended = command("docs", crawl, output, "--no-summaries", "--json", "--parser", *arguments)
-        assert ended.code == ExitCode.DONE, ended.stderr
-        assert ended.json["statistics"]["chunks"] > 3
-    assert ended.json["parser"]["path"] == stock
-
-
 def test_progress_goes_to_stderr_unless_quiet(
     command: Callable[..., Ended], crawl: Path, output: Path
 ) -> None:
     assert "cut " in command("docs", crawl, output).stderr
     assert command("docs", crawl, output, "--quiet").stderr == ""
-
-
-def test_json_is_the_whole_report(command: Callable[..., Ended], crawl: Path, output: Path) -> None:
-    report = command("docs", crawl, output, *SIZES, "--json").json
-    assert report["schema_version"] == 1
-    assert report["statistics"]["headings"]["H2"] == 2
-    kinds = Counter(finding["kind"] for finding in report["findings"])
-    assert report["statistics"]["findings"] == kinds
-    assert report["output"] == str(output)
 
 
 def test_failed_pages_are_named_and_give_code_3(
@@ -194,13 +173,6 @@ def test_the_model_writes_summaries_of_the_length_asked_for(
     assert openai_server.asked("embeddings") == []
 
 
-def test_without_summaries_no_model_is_asked(
-    served: Callable[..., Ended], openai_server: OpenAIServer
-) -> None:
-    assert served("--no-summaries").code == ExitCode.DONE
-    assert openai_server.requests == []
-
-
 def test_missing_summaries_are_reported_and_resumed(
     served: Callable[..., Ended], openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,17 +188,6 @@ def test_missing_summaries_are_reported_and_resumed(
     assert again.code == ExitCode.DONE
     assert "of them from the journal" in again.stdout
     assert len(openai_server.asked("chat/completions")) - before == 2  # the check and the failed
-
-
-def test_summaries_that_failed_give_code_3_and_a_page_that_did_not_is_written(
-    served: Callable[..., Ended], openai_server: OpenAIServer, output: Path
-) -> None:
-    openai_server.fail(Fault(), times=2)
-    openai_server.fail(FAILING)
-    ended = served("--concurrency", 1, "--retry-seconds", 0)
-    assert ended.code == ExitCode.PARTIAL == 3
-    assert "1 failed" in ended.stdout
-    assert output.exists()
 
 
 def test_summaries_are_given_two_minutes_unless_the_flag_says_otherwise(

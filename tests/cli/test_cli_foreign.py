@@ -58,7 +58,3 @@ def test_a_module_that_is_not_there_is_refused_with_what_to_do(
     ended = command("chunk", manual, "-p", "no_such_package:Splitter()")
     assert ended.code == ExitCode.USAGE
     assert "install the package it belongs to" in " ".join(ended.stderr.split())
-
-
-def test_the_help_tells_of_them(command: Callable[..., Ended]) -> None:
-    assert "splitter" in command("compare", "--help").stdout

@@ -130,26 +130,3 @@ def test_a_dry_run_names_a_file_that_fails_once_and_says_of_nothing_that_it_is_s
     assert said.count("torn.pdf") == 1
     assert ": counting, " in ended.stderr
     assert "storing" not in ended.stderr
-
-
-def test_what_was_not_stored_is_listed_as_incomplete_and_the_former_version_is_sound(
-    command: Callable[..., Ended],
-    ingest: Callable[..., Ended],
-    folder: Path,
-    openai_server: OpenAIServer,
-) -> None:
-    ingest()
-    write(folder, "latter")
-    openai_server.faults.extend([PROBE, *[UNKNOWN_MODEL] * 999])
-    ingest()
-    listed = command("list", "--store", "kept", "--json").json["documents"]
-    assert [one["state"] for one in listed] == ["incomplete"] * 6
-    (held,) = command("status", "--store", "kept", "--json").json["collections"]
-    assert held["incomplete"] == 6
-    examined = command("doctor", "--store", "kept", "--repair", "--json").json
-    assert "torn" not in {one["kind"] for one in examined["findings"]}
-    openai_server.faults.clear()
-    assert ingest().code == 0
-    listed = command("list", "--store", "kept", "--json").json["documents"]
-    assert [one["state"] for one in listed] == ["stored"] * 6
-    assert command("doctor", "--store", "kept").code == 0

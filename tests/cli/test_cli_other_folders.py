@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
 from store import qdrant_server as _server
+from tests.cli.conftest import MANUAL
 
 from rag_nodes import HeadingHierarchyNodeParser, get_embedding, read
 from rag_nodes.operations import ExitCode
@@ -43,11 +45,17 @@ def fill(client: QdrantClient, manual: Path) -> None:
         )
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("filled")
+    (folder / "manual.md").write_text(MANUAL, encoding="utf-8")
+    fill(QdrantClient(path=str(folder / "theirs")), folder / "manual.md")
+    return folder / "theirs"
+
+
 @pytest.fixture
-def theirs(tmp_path: Path, manual: Path) -> Path:
-    folder = tmp_path / "theirs"
-    fill(QdrantClient(path=str(folder)), manual)
-    return folder
+def theirs(tmp_path: Path, filled: Path) -> Path:
+    return shutil.copytree(filled, tmp_path / "theirs")
 
 
 @pytest.fixture

@@ -76,14 +76,6 @@ def test_what_a_terminal_would_act_on_is_not_shown(
     assert "\x1b" in command("read", path, "--markdown").stdout
 
 
-def test_the_text_stands_beside_the_rest_in_json(
-    command: Callable[..., Ended], manual: Path
-) -> None:
-    (row,) = command("read", manual, "--markdown", "--json").json["documents"]
-    assert (row["text"], row["characters"]) == (manual.read_text("utf-8"), len(row["text"]))
-    assert [one["level"] for one in row["headings"]] == [1, 2, 2]
-
-
 def test_limits_come_from_the_settings(
     command: Callable[..., Ended], report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

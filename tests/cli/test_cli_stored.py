@@ -169,21 +169,6 @@ def test_a_former_collection_goes_by_the_command_that_the_ingest_tells(
     assert len(kept) == 3
 
 
-def test_a_name_of_two_files_is_refused(
-    command: Callable[..., Ended], store: Path, tmp_path: Path
-) -> None:
-    twins = [tmp_path / folder / "twin.md" for folder in ("one", "two")]
-    for number, twin in enumerate(twins):
-        twin.parent.mkdir()
-        twin.write_text(f"# Another\n\nNothing of tea, {number} times.\n", encoding="utf-8")
-    command("ingest", *twins, "-p", "heading", "--store", store)
-    ended = command("remove", "twin.md", "--store", store)
-    assert ended.code == 2
-    assert all(str(twin) in ended.stderr for twin in twins)
-    assert command("remove", twins[0], "--store", store).code == 0
-    assert "Removed twin.md" in command("remove", "twin.md", "--store", store).stdout
-
-
 def test_clear_deletes_nothing_without_yes(command: Callable[..., Ended], store: Path) -> None:
     before = chunks(command, store)
     ended = command("clear", "--store", store)
@@ -263,33 +248,6 @@ def test_what_failed_is_shown_with_its_reason_until_it_is_stored(
     assert [(one["name"], one["error"]) for one in listed if one["name"] == "manual.md"] == [
         ("manual.md", None)
     ]
-
-
-def test_doctor_ends_with_4_and_the_next_ingest_completes_what_it_mended(
-    command: Callable[..., Ended], store: Path, manual: Path
-) -> None:
-    from rag_nodes.store import open_store
-
-    whole = chunks(command, store)
-    with open_store(store) as opened:
-        name = next(one.name for one in opened.collections() if "Fixed" in one.name)
-        torn = next(iter(opened.documents(name)))
-        first, *rest = opened.fetch(name, list(opened.stored(name, torn))).values()
-        first.metadata["total_chunks"] = 1 + len(rest) + 1
-        first.embedding = opened.vectors(name, [first.node_id])[first.node_id][1]
-        opened.add(name, [first])
-    ended = command("doctor", "--store", store)
-    assert ended.code == 4
-    assert "chunks are there" in ended.stdout
-    mended = command("doctor", "--repair", "--store", store)
-    assert mended.code == 0
-    assert "mended" in mended.stdout
-    assert chunks(command, store) != whole
-    other = manual.with_name("other.md")
-    parsers = ("-p", "heading", "-p", "fixed")
-    assert command("ingest", manual, other, *parsers, "--store", store).code == 0
-    assert chunks(command, store) == whole
-    assert command("doctor", "--store", store).code == 0
 
 
 def test_a_ledger_elsewhere_is_looked_at_where_it_is_named(

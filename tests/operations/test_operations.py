@@ -18,11 +18,10 @@ from rag_nodes.errors import CancelledError, CollectionMissingError, Configurati
 from rag_nodes.operations import GROUPS, OPERATIONS, ExitCode, Operation, named
 from rag_nodes.operations.asking import AskRequest
 from rag_nodes.operations.base import Flag, Only, Reply, has, model_for
-from rag_nodes.operations.chunking import ChunkRequest, ChunksReply, chunk
+from rag_nodes.operations.chunking import ChunkRequest
 from rag_nodes.operations.copying import PushRequest, push
 from rag_nodes.operations.run import Run, Said
 from rag_nodes.operations.stored import Listed
-from rag_nodes.parsers.presets import preset_named
 from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
@@ -225,28 +224,6 @@ def test_what_a_stranger_sends_is_never_given_to_a_store_that_is_kept(settings: 
             settings, print, workspace=Workspace(settings, store=settings.store), documents=(),
             offer={},
         )  # fmt: skip
-
-
-def test_a_stranger_gets_what_the_json_of_the_command_has_without_its_paths(
-    settings: Settings, no_configuration: Path
-) -> None:
-    text = "# Tea\n\nGreen tea takes eighty degrees.\n"
-    path = no_configuration / "text.md"
-    path.write_text(text, "utf-8")
-    own = chunk(ChunkRequest(file=path), Run(settings)).as_dict()
-    memory = Workspace(settings)
-    offer = {"retrieval": preset_named("retrieval")}
-    run = Run(settings, print, workspace=memory, documents=(), offer=offer)
-    sent = chunk(ChunkRequest(text=text), run).as_dict()
-    model = model_for(ChunksReply, "rest")
-    replies = [model.model_validate(one).model_dump() for one in (own, sent)]
-    for reply in replies:
-        assert str(no_configuration) not in json.dumps(reply)
-        for one in reply["chunks"]:
-            del one["id"]  # that of a file comes from its path
-        for name in ("file", "title"):
-            del reply[name]
-    assert replies[0] == replies[1]
 
 
 def test_bounds_hold_for_strangers_and_not_for_the_owner() -> None:

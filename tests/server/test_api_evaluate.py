@@ -109,16 +109,6 @@ def test_the_documented_request_prints_the_documented_reply(client: httpx.Client
     assert said == json.loads(shown)
 
 
-def test_every_column_is_searched_by_each_embedding_that_is_named(client: httpx.Client) -> None:
-    one = {**SMALL, "parsers": ["heading"]}
-    report = client.post("/evaluate", json={**one, "vector": ["plain", "summary"]}).json()
-    named = [(row["name"], row["error"]) for row in report["rows"] if row["role"] == "own"]
-    assert named == [("heading by plain", None), ("heading by summary", None)]
-    report = client.post("/evaluate", json={**one, "vector": ["plain"], "mode": "dense"}).json()
-    assert report["settings"]["vector"] == "plain"
-    _refused(client.post("/evaluate", json={**one, "vector": ["context"]}), 422, "LLM")
-
-
 def test_progress_is_streamed_up_to_the_same_report(client: httpx.Client) -> None:
     events = _events(client.post("/evaluate", json=SMALL, headers=EVENTS))
     names = [name for name, _ in events]
@@ -190,6 +180,7 @@ def test_texts_that_come_with_questions_are_the_documents_of_a_new_session(
         ({"questions": [{"question": "Who?", "gold": [{"start": 1}]}]}, "start and end"),
         ({"questions": [{**one, "id": "same"} for one in QUESTIONS]}, "same"),
         ({"budgets": []}, "budgets"),
+        ({"vector": ["context"]}, "LLM"),
         ({"budget": 500}, "budget"),
     ],
 )
