@@ -61,16 +61,11 @@ class AskRequest(Searching, OfText):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked(Result):
-    """An answer, and what was asked.
+    """An answer with its evidence, and what was asked.
 
-    Attributes:
-        answer: with its evidence.
-        parser: label of the parser that cut the documents.
-        models: what ran.
-        collection: that was asked; "" where documents were sent along.
-        document_tokens: of the documents that were read from; 0 where nobody knows.
-        incomplete: why some documents could not be searched.
-        grown: its text was told piece by piece.
+    `collection` is "" where documents were sent along, `document_tokens`, of those that were read
+    from, 0 where nobody knows, `incomplete` why some could not be searched; the text of an answer
+    that has `grown` was told piece by piece.
     """
 
     reply: ClassVar[str] = "replies:AskedReply"

@@ -107,16 +107,7 @@ class ChunksReply(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunks(Result):
-    """A document and its chunks.
-
-    Attributes:
-        label: of the parser.
-        parser: that cut it.
-        document: what was cut.
-        nodes: all chunks.
-        first: index of the first that was asked for.
-        limit: how many were asked for; None for all.
-    """
+    """A document, all its chunks, and which were asked for: `limit` of them from `first` on."""
 
     reply: ClassVar[str] = "chunking:ChunksReply"
     label: str

@@ -74,13 +74,9 @@ class CompareRequest(Searching, Found, OfText):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared(Result):
-    """What every parser found, or why there is nothing to ask.
+    """What every parser found; no `report` where no file could be read.
 
-    Attributes:
-        files: how each file ended.
-        report: of the question; None where no file could be read.
-        ingested: of the files; None where they were sent before.
-        options: what was read.
+    `files` are how each ended, `ingested` is None where they were sent before.
     """
 
     reply: ClassVar[str] = "replies:ComparedReply"

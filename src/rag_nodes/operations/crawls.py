@@ -161,25 +161,15 @@ def _sizes(request: DocsRequest) -> Mapping[str, str]:
 
 def _llm(request: DocsRequest, run: Run) -> LLM | None:
     """The model that summarises, tried out with requests that count for its limit, or None."""
-    from rag_nodes.models import check_models, choose_models
-    from rag_nodes.models.pacing import RequestWindow
+    from rag_nodes.models import check_models
 
-    settings = run.settings
-    own: dict[str, Any] = {
-        "embedding": "lexical",  # nothing is embedded, so nothing need answer for it
-        "max_output_tokens": request.summary_tokens,
-        "temperature": 0.0,
-    }
     # Tried with the usual patience: a wrong address shows at once.
-    models = choose_models(settings.model_copy(update=own))
-    if models.llm and request.requests_per_minute:
-        models.llm.rate_limiter = RequestWindow(request.requests_per_minute)
+    models = run.writing(request.summary_tokens, request.requests_per_minute)
     check_models(models)
     run.note(f"summaries: {models.answer_name} ({'offline' if models.offline else 'server'})")
-    if "retry_seconds" in settings.model_fields_set or models.llm is None:
+    if "retry_seconds" in run.settings.model_fields_set or models.llm is None:
         return models.llm
-    own["retry_seconds"] = _RETRY_SECONDS
-    patient = choose_models(settings.model_copy(update=own)).llm
+    patient = run.writing(request.summary_tokens, retry_seconds=_RETRY_SECONDS).llm
     if patient:
         patient.rate_limiter = models.llm.rate_limiter
     return patient

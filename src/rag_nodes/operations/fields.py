@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -310,6 +309,3 @@ class OfText(Request):
         str | None, Only(("rest", "mcp")), visitors(max_length=MOST_TEXT, pattern=r"\S")
     ] = None
     """Plain text or Markdown, in the place of documents that were sent before."""
-
-
-Paths = Annotated[list[Path], OWNER]

@@ -20,8 +20,6 @@ from rag_nodes.operations.files import check_writable, write_text
 from rag_nodes.operations.run import Doing, Run
 
 if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
-
     from rag_nodes.evaluation.checks import Check
     from rag_nodes.evaluation.dataset import Dataset
 
@@ -79,12 +77,7 @@ class ReviewRequest(Request):
 
 
 class Reviewing(NamedTuple):
-    """Somebody is to decide about questions now.
-
-    Attributes:
-        dataset: the questions, and the documents they are about.
-        keep: takes what there is after every decision.
-    """
+    """Somebody is to decide about questions now; `keep` takes them after every decision."""
 
     dataset: Dataset
     keep: Callable[[Dataset], None]
@@ -292,9 +285,12 @@ def _written_by_llm(request: DraftRequest, run: Run, documents: Sequence[Any]) -
     if not request.resume:
         kept.unlink(missing_ok=True)
     run.emit(Doing("Asking the model for questions"))
+    llm = run.writing(_ANSWER_TOKENS, request.requests_per_minute).llm
+    if llm is None:
+        raise ConfigurationError("no LLM is configured; name one with --llm")
     dataset = write_questions(
         documents,
-        _llm(run, request.requests_per_minute),
+        llm,
         count=request.count,
         answers=request.answers,
         seed=request.seed,
@@ -305,19 +301,6 @@ def _written_by_llm(request: DraftRequest, run: Run, documents: Sequence[Any]) -
     for reason, times in Counter(one.reason for one in dataset.unplaced).most_common():
         run.note(f"refused {times}: {reason}")
     return dataset
-
-
-def _llm(run: Run, requests_per_minute: int | None = None) -> LLM:
-    from rag_nodes.models import choose_models
-    from rag_nodes.models.pacing import RequestWindow
-
-    own = {"embedding": "lexical", "max_output_tokens": _ANSWER_TOKENS, "temperature": 0.0}
-    llm = choose_models(run.settings.model_copy(update=own)).llm
-    if llm is None:
-        raise ConfigurationError("no LLM is configured; name one with --llm")
-    if requests_per_minute:
-        llm.rate_limiter = RequestWindow(requests_per_minute)
-    return llm
 
 
 def _write(dataset: Dataset, output: Path) -> None:

@@ -147,13 +147,7 @@ class RecommendRequest(Measuring):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated(Result):
-    """A report, and what came of the gates.
-
-    Attributes:
-        report: of the evaluation.
-        gates: a result for each row and gate.
-        is_written: what is to be taken was written to a file, or was to be.
-    """
+    """A report, a result for each row and gate, and whether what to take was to be written."""
 
     reply: ClassVar[str] = "replies:EvaluationReply"
     short: ClassVar[str] = "replies:SummaryReply"

@@ -49,10 +49,8 @@ class Doing(NamedTuple):
 class Said(NamedTuple):
     """A word beside the result.
 
-    Attributes:
-        words: one sentence or more.
-        level: a note; a warning, that something is not as it was asked for; or a detail, which
-            every view of the result has as well.
+    A warning says that something is not as it was asked for, a detail what every view of the result
+    has as well.
     """
 
     words: str
@@ -60,12 +58,7 @@ class Said(NamedTuple):
 
 
 class QuestionAsked(NamedTuple):
-    """A question is asked now, and pieces of its answer follow.
-
-    Attributes:
-        question: as asked.
-        models: what runs.
-    """
+    """A question is asked now, and pieces of its answer follow."""
 
     question: str
     models: str
@@ -183,6 +176,25 @@ class Run:
     def models(self, *, answers: bool = True, check: bool = True) -> Models:
         """The models that will run, known to answer; see `Workspace.models`."""
         return self.workspace.models(answers=answers, check=check, settings=self.settings)
+
+    def writing(
+        self, tokens: int, requests_per_minute: int | None = None, **settings: Any
+    ) -> Models:
+        """The LLM that writes texts of so many tokens; nothing is embedded, so nothing need answer.
+
+        Args:
+            tokens: of a text, at most.
+            requests_per_minute: repeated ones included; None for no limit.
+            settings: others that hold for it.
+        """
+        from rag_nodes.models import choose_models
+        from rag_nodes.models.pacing import RequestWindow
+
+        own = {"embedding": "lexical", "max_output_tokens": tokens, "temperature": 0.0}
+        models = choose_models(self.settings.model_copy(update=own | settings))
+        if models.llm and requests_per_minute:
+            models.llm.rate_limiter = RequestWindow(requests_per_minute)
+        return models
 
     def parsers(
         self,

@@ -20,10 +20,10 @@ VIEWS = {
     "recommend": "evaluation:measured_view",
     "remove": "stored:gone_view",
     "status": "stored:status_view",
-    "store alias": "store:aliases_view",
-    "store import": "store:copied_view",
-    "store pull": "store:copied_view",
-    "store push": "store:copied_view",
+    "store alias": "stored:aliases_view",
+    "store import": "stored:copied_view",
+    "store pull": "stored:copied_view",
+    "store push": "stored:copied_view",
 }
 """By operation, the module of this folder and its function."""
 NAMES_COMMANDS = frozenset({"doctor", "ingest", "status"})

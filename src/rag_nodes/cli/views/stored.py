@@ -1,4 +1,4 @@
-"""What is stored, for people: a block per collection, a row per document."""
+"""What is stored, for people: a block per collection, a row per document, what was copied."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_nodes.cli.views.text import counted, facts, one_line, plain, shortened, table
+from rag_nodes.cli.views.text import counted, facts, one_line, plain, seconds, shortened, table
 from rag_nodes.errors import command
 from rag_nodes.metadata import USUAL
 from rag_nodes.operations.stores import foreign_words
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.operations.base import Request
+    from rag_nodes.operations.copying import Aliases, Copied
     from rag_nodes.operations.stored import (
         DoctorRequest,
         Examined,
@@ -159,6 +160,36 @@ def examined_view(found: Examined, _: DoctorRequest, __: Invocation) -> Iterator
     yield plain(f"{near(found.store)}: {', '.join(said)}", "dim")
 
 
+def copied_view(found: Copied, _: Request, __: Invocation) -> Iterator[RenderableType]:
+    """What became of each collection that was copied."""
+    for one in found.collections:
+        yield plain(one.collection, "bold")
+        points = f"  {counted(one.points, 'point')}"
+        if isinstance(one, tuple):  # of another program
+            yield plain(points)
+            if one.left_out:
+                names = ", ".join(map(repr, one.left_out))
+                left_out = f"  vectors that cannot be ranked here were left out: {names}"
+                yield plain(left_out, "yellow")
+            continue
+        gone = f", {one.deleted:,} former ones deleted" if one.deleted else ""
+        sent = f"{one.sent:,} sent, {one.unchanged:,} there already{gone}"
+        yield plain(f"{points}: {sent}, in {seconds(one.seconds)}")
+        yield plain("  both sides are equal", "dim")
+        if one.extra:
+            kept = counted(one.extra, "point")
+            yield plain(f"  {kept} of other documents stay there; --prune deletes them", "yellow")
+    yield plain(f"From {near(found.source)} to {near(found.target)}.", "dim")
+
+
+def aliases_view(found: Aliases, _: Request, __: Invocation) -> Iterator[RenderableType]:
+    """What each alias means."""
+    if found.aliases:
+        yield table("Alias", "Collection", rows=sorted(found.aliases.items()))
+    else:
+        yield plain(f"{found.store} has no aliases.", "dim")
+
+
 def near(place: str) -> str:
     """A path below the folder where one is, as one would type it; everything else as it is."""
     with suppress(ValueError, OSError):
@@ -166,15 +197,15 @@ def near(place: str) -> str:
     return place
 
 
-def _since(seconds: float | None) -> str:
-    return "" if seconds is None else f", since {moment(seconds)}"
+def _since(time: float | None) -> str:
+    return "" if time is None else f", since {moment(time)}"
 
 
-def moment(seconds: float | None) -> str:
+def moment(time: float | None) -> str:
     """A time as people of this place read it; "-" where it is not known."""
-    if seconds is None:
+    if time is None:
         return "-"
-    return datetime.fromtimestamp(seconds, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+    return datetime.fromtimestamp(time, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def size_of(size: float) -> str:
