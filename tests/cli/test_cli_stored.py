@@ -93,10 +93,14 @@ def test_list_has_a_row_per_document(
 
 
 def test_list_narrows_to_a_state_and_refuses_an_unknown_one(
-    command: Callable[..., Ended], store: Path
+    command: Callable[..., Ended], store: Path, manual: Path
 ) -> None:
     assert "0 of 2 documents" in command("list", "--store", store, "--state", "expired").stdout
-    assert command("list", "--store", store, "--state", "gone").code == 2
+    assert "0 of 2 documents" in command("list", "--store", store, "--state", "gone").stdout
+    manual.unlink()
+    gone = command("list", "--store", store, "--state", "gone,failed", "--json").json["documents"]
+    assert [one["name"] for one in gone] == ["manual.md"]
+    assert command("list", "--store", store, "--state", "lost").code == 2
 
 
 def test_a_hostile_name_is_shown_and_not_obeyed(

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from enum import IntEnum
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,36 +86,34 @@ class Operation:
     def function(self) -> Callable[[Any, Run], Result]:
         """What does it, given the request and a run."""
         module, _, name = self.path.partition(":")
-        found: Callable[[Any, Run], Result]
         found = getattr(import_module(f"{self.package}.{module}"), name)
-        return found
+        return cast("Callable[[Any, Run], Result]", found)
 
     @property
     def request(self) -> type[Request]:
         """What it is told."""
-        request: type[Request] = self._annotated("request")
-        return request
+        return self._annotated("request")
 
     @property
     def result(self) -> type[Result]:
         """What it finds."""
-        result: type[Result] = self._annotated("return")
-        return result
+        return self._annotated("return")
 
     def reply(self, surface: Surface = "rest") -> type[Reply] | None:
         """What strangers get of its `as_dict`; None for what only the owner may ask."""
-        result = self.result
-        shown = (surface == "mcp" and result.short) or result.reply
+        shown = (surface == "mcp" and self.result.short) or self.result.reply
         module, _, name = shown.partition(":")
         if not module:
             return None
-        reply: type[Reply] = getattr(import_module(f"rag_nodes.operations.{module}"), name)
-        return reply
+        found = getattr(import_module(f"rag_nodes.operations.{module}"), name)
+        return cast("type[Reply]", found)
 
-    def _annotated(self, name: str) -> Any:
+    def _annotated(self, name: str) -> type[Any]:
         function = self.function
-        named = function.__annotations__[name]
-        return getattr(sys.modules[function.__module__], named) if type(named) is str else named
+        found: Any = function.__annotations__[name]
+        if isinstance(found, str):
+            found = getattr(sys.modules[function.__module__], found)
+        return cast("type[Any]", found)
 
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -348,9 +346,5 @@ OPERATIONS: tuple[Operation, ...] = (
 
 
 def named(name: str) -> Operation:
-    """The operation of that name.
-
-    Raises:
-        KeyError: there is none.
-    """
+    """The operation of that name, which there has to be."""
     return {one.name: one for one in OPERATIONS}[name]

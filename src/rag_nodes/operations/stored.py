@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator
@@ -57,12 +58,12 @@ class ListRequest(OfParser):
     """
 
     state: Annotated[
-        tuple[Literal["stored", "incomplete", "expired", "failed"], ...],
+        tuple[Literal["stored", "incomplete", "expired", "failed", "gone"], ...],
         BeforeValidator(words),
         Flag(metavar="STATE[,STATE...]", joined=True),
     ] = ()
-    """Only documents that are so: stored, incomplete, expired (due to be read again) or failed (the
-    file could not be read)."""
+    """Only documents that are so: stored, incomplete, expired (due to be read again), failed (the
+    file could not be read) or gone (the file is not there, whatever is stored of it)."""
 
 
 class RemoveRequest(Request):
@@ -192,11 +193,16 @@ def list_documents(request: ListRequest, run: Run) -> Listed:
     return Listed(
         outcome=_opened(collections),
         corpus=corpus,
-        documents=[one for one in known if not request.state or one.state in request.state],
+        documents=[one for one in known if not request.state or _states(one) & {*request.state}],
         total=len(known),
         collections={one.info.name: one.parser for one in collections},
         foreign=[] if collections else held.store.foreign(),
     )
+
+
+def _states(one: ListedDocument) -> set[str]:
+    is_gone = one.path is not None and not Path(one.path).exists()
+    return {one.state, "gone"} if is_gone else {one.state}
 
 
 def remove(request: RemoveRequest, run: Run) -> Gone:

@@ -34,7 +34,7 @@ from rag_nodes.server.replies import (
     Uploaded,
     UploadedFile,
 )
-from rag_nodes.server.schemas import named_parsers
+from rag_nodes.server.schemas import named_parsers, page_of
 from rag_nodes.server.served import reply_of, request_of
 from rag_nodes.server.uploads import received_of, save
 from rag_nodes.server.workers import ended_by_leaving
@@ -135,7 +135,7 @@ def make_api(served: ServedOperations, access: Access | None = None) -> FastAPI:
         if "rest" in operation.surfaces:
             _add_operation(router, operation, served)
     api.include_router(router)
-    page = _page_of(api.openapi())
+    page = page_of(api.openapi())
 
     @api.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
@@ -317,39 +317,3 @@ class _SessionRoutes:
             raise ConfigurationError("no file in the field 'files'; send at least one")
         if files > most:
             raise HTTPException(413, f"the upload has more than {most} files")
-
-
-_PAGE = """\
-<!doctype html><html lang="en"><head><meta charset="utf-8"><title>rag_nodes: REST</title>
-<meta name="viewport" content="width=device-width"><style>
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
-th, td { text-align: left; vertical-align: top; padding: .2rem 1rem .2rem 0 }
-p { white-space: pre-line }
-</style></head><body><h1>rag_nodes {{ info.version }}</h1><p>{{ info.description }}</p>
-<p>As data for programs: <a href="openapi.json">openapi.json</a></p>
-{% for path, methods in paths.items() %}{% for method, it in methods.items() %}
-<h2 id="{{ it.operationId }}"><code>{{ method.upper() }} /api{{ path }}</code></h2>
-<p>{{ it.description }}</p>
-{% set schema = bodies[it.operationId] %}{% if schema %}<table>
-<tr><th>field</th><th>meaning</th></tr>
-{% for name, field in schema.properties.items() %}<tr><td><code>{{ name }}</code>
-{%- if name in schema.get("required", []) %} (required){% endif %}</td>
-<td>{{ field.description }}</td></tr>
-{% endfor %}</table>{% endif %}{% endfor %}{% endfor %}</body></html>
-"""
-
-
-def _page_of(document: dict[str, Any]) -> str:
-    """The OpenAPI document as a page that loads nothing from anywhere."""
-    from jinja2 import Environment
-
-    schemas = document["components"]["schemas"]
-    bodies: dict[str, Any] = {}
-    for methods in document["paths"].values():
-        for it in methods.values():
-            content = it.get("requestBody", {}).get("content", {})
-            schema: dict[str, Any] = next((one["schema"] for one in content.values()), {})
-            name = str(schema.get("$ref", "")).rpartition("/")[2]
-            bodies[it["operationId"]] = schemas.get(name) or schema
-    template = Environment(autoescape=True).from_string(_PAGE)
-    return template.render(info=document["info"], paths=document["paths"], bodies=bodies)

@@ -1,4 +1,4 @@
-"""JSON schemas of requests and replies, as short as they can be: agents pay for each character."""
+"""JSON schemas, as short as they can be, since agents pay for each character, and as a page."""
 
 from __future__ import annotations
 
@@ -63,3 +63,39 @@ def named_parsers(schema: Any, names: Sequence[str]) -> Any:
     if isinstance(spec := found.get("ParserSpec"), dict) and "properties" in spec:
         spec["properties"]["name"]["enum"] = list(names)
     return found
+
+
+_PAGE = """\
+<!doctype html><html lang="en"><head><meta charset="utf-8"><title>rag_nodes: REST</title>
+<meta name="viewport" content="width=device-width"><style>
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+th, td { text-align: left; vertical-align: top; padding: .2rem 1rem .2rem 0 }
+p { white-space: pre-line }
+</style></head><body><h1>rag_nodes {{ info.version }}</h1><p>{{ info.description }}</p>
+<p>As data for programs: <a href="openapi.json">openapi.json</a></p>
+{% for path, methods in paths.items() %}{% for method, it in methods.items() %}
+<h2 id="{{ it.operationId }}"><code>{{ method.upper() }} /api{{ path }}</code></h2>
+<p>{{ it.description }}</p>
+{% set schema = bodies[it.operationId] %}{% if schema %}<table>
+<tr><th>field</th><th>meaning</th></tr>
+{% for name, field in schema.properties.items() %}<tr><td><code>{{ name }}</code>
+{%- if name in schema.get("required", []) %} (required){% endif %}</td>
+<td>{{ field.description }}</td></tr>
+{% endfor %}</table>{% endif %}{% endfor %}{% endfor %}</body></html>
+"""
+
+
+def page_of(document: dict[str, Any]) -> str:
+    """The OpenAPI document as a page that loads nothing from anywhere."""
+    from jinja2 import Environment
+
+    schemas = document["components"]["schemas"]
+    bodies: dict[str, Any] = {}
+    for methods in document["paths"].values():
+        for it in methods.values():
+            content = it.get("requestBody", {}).get("content", {})
+            schema: dict[str, Any] = next((one["schema"] for one in content.values()), {})
+            name = str(schema.get("$ref", "")).rpartition("/")[2]
+            bodies[it["operationId"]] = schemas.get(name) or schema
+    template = Environment(autoescape=True).from_string(_PAGE)
+    return template.render(info=document["info"], paths=document["paths"], bodies=bodies)
