@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.apps.page import example_document
-from rag_nodes.apps.tabs.compare.suggested import OF_THE_EXAMPLE
+from rag_nodes.apps.visitors.questions import OF_THE_EXAMPLE
 from rag_nodes.compare import Comparison
 from rag_nodes.compare.sizing import EQUAL_SIZE
 from rag_nodes.evaluation.plan import TARGET

@@ -28,13 +28,6 @@ STACKED = """() => document.documentElement.scrollWidth <= innerWidth &&
   new Set([...document.querySelectorAll('.rn-column')].map((column) =>
     Math.round(column.getBoundingClientRect().left))).size === 1"""
 """True once the columns stand below each other and nothing is wider than the screen."""
-HOSTILE = """\
-# Colour <img src=x onerror="window.broken=1"> ${window.broken=1} {{window.broken=1}}
-
-The machine is red <script>window.broken=1</script><img src=x onerror="window.broken=1">
-![pixel](http://192.0.2.1/pixel.png) [link](javascript:window.broken=1) ${window.broken=1}
-<svg onload="window.broken=1"></svg><iframe src="http://192.0.2.1/"></iframe>.
-"""
 
 
 @pytest.fixture
@@ -70,7 +63,9 @@ def test_a_visitor_uploads_a_pdf_and_sees_four_cited_answers(page: Page) -> None
     _shoot(page, "app_phone.png")
 
 
-def test_a_citation_opens_the_chunk_and_marks_the_quoted_sentence(page: Page) -> None:
+def test_a_citation_opens_the_chunk_with_the_quoted_sentence_or_the_passage_with_it_whole(
+    page: Page,
+) -> None:
     page.get_by_role("button", name="Try the example document").click()
     page.wait_for_selector("#rn-status .rn-dot", timeout=PATIENCE)
     page.locator("#rn-suggestions button").first.click()
@@ -80,20 +75,15 @@ def test_a_citation_opens_the_chunk_and_marks_the_quoted_sentence(page: Page) ->
     mark.wait_for(state="visible", timeout=PATIENCE)
     assert mark.inner_text() in page.locator(".rn-answer").first.inner_text()
 
-
-def test_a_citation_of_a_sentence_that_a_chunk_cut_in_two_opens_the_passage_with_it_whole(
-    page: Page,
-) -> None:
-    page.get_by_role("button", name="Try the example document").click()
-    page.wait_for_selector("#rn-status .rn-dot", timeout=PATIENCE)
     open_drawer(page, "Retrieval")
     page.locator("label", has_text="Best sentences, same token budget").click()
     _ask(page, "When do quiet hours begin?")
-    answers = page.locator(".rn-answer")
-    for answer in answers.all():
+    page.locator(".rn-turn").nth(1).wait_for()
+    last = page.locator(".rn-turn").nth(1)
+    for answer in last.locator(".rn-answer").all():
         assert "Quiet hours last from ten in the evening until half past six" in answer.inner_text()
-    page.locator(".rn-citations .rn-chip").first.click()
-    mark = page.locator(".rn-shown mark").first
+    last.locator(".rn-citations .rn-chip").first.click()
+    mark = last.locator(".rn-shown mark").first
     mark.wait_for(state="visible", timeout=PATIENCE)
     assert mark.inner_text().startswith("Quiet hours last from ten in the evening")
     _shoot(page, "app_sentences.png")
@@ -127,22 +117,6 @@ def test_what_is_typed_before_an_event_has_ended_stays(
     page.wait_for_selector(".rn-sheet")  # comes after the end of what was begun before
     page.get_by_role("tab", name="Compare").click()
     assert box.input_value() == "How long does manual control last?"
-
-
-def test_a_hostile_document_is_shown_and_nothing_in_it_runs(page: Page, tmp_path: Path) -> None:
-    document = tmp_path / "a <img src=x onerror=window.broken=1>.md"
-    document.write_text(HOSTILE, encoding="utf-8")
-    _upload(page, document)
-    _ask(page, "What colour is the machine <img src=x onerror=window.broken=1>?")
-    for summary in page.locator(".rn-more").all():
-        summary.click()
-    for summary in page.locator(".rn-chunk > summary").all():
-        summary.click()
-    assert "<script>window.broken=1</script>" in page.inner_text("#rn-history-box")
-    assert page.locator("#rn-history-box :is(img, svg, iframe, script)").count() == 0
-    links = page.locator("#rn-history-box a").evaluate_all("all => all.map((one) => one.href)")
-    assert set(links) == {"http://192.0.2.1/pixel.png"}  # to be clicked on, never loaded
-    assert page.evaluate("window.broken") is None
 
 
 def test_a_scanned_pdf_is_refused_with_the_remedy(page: Page, tmp_path: Path) -> None:

@@ -10,11 +10,9 @@ import pytest
 from pydantic import SecretStr
 
 from rag_nodes.apps.header.answering import (
-    _PRESETS,
     BY_BUDGET,
     BY_COUNT,
     BY_SENTENCE,
-    _like_preset,
     number,
 )
 from rag_nodes.apps.header.panel import build_header
@@ -31,7 +29,6 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.parsers.offer import ranges_of
 from rag_nodes.settings import Settings
-from rag_nodes.settings.answers import ANSWER_PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -208,20 +205,6 @@ def test_more_overlap_than_size_is_refused_in_words() -> None:
     choice = Choice(("fixed",), options={"fixed": {"chunk_size": 100, "chunk_overlap": 200}})
     with pytest.raises(ConfigurationError, match="must be smaller"):
         make_parsers(choice, None)
-
-
-def test_a_preset_of_answers_sets_the_controls_it_is_made_of(controls: Controls) -> None:
-    assert set(_PRESETS) == set(ANSWER_PRESETS)
-    usual = controls.choice([component.value for component in controls.inputs])
-    assert (usual.similarity_cutoff, usual.temperature, usual.max_output_tokens) == (
-        None,
-        0.2,
-        1024,
-    )
-    retrieval, _, top_k, cutoff, temperature, longest, model = _like_preset("pdf-qa")
-    assert (retrieval.value, top_k.value, cutoff.value) == (BY_COUNT, 10, 0.2)
-    assert (temperature.value, longest.value, model.value) == (0.7, 1000, "gpt-3.5-turbo")
-    assert len(_like_preset("")) == len(_like_preset("crawl")) == 7
 
 
 def test_what_was_chosen_of_cutoff_temperature_and_length_is_what_runs(settings: Settings) -> None:

@@ -46,7 +46,7 @@ def _ask(page: Page, question: str) -> None:
     page.locator(".rn-turn").nth(before).wait_for(timeout=PATIENCE)
 
 
-def test_feedback_is_given_and_taken_back_while_opened_chunks_stay_open(page: Page) -> None:
+def test_opened_chunks_stay_open_beside_feedback_and_lead_into_the_document(page: Page) -> None:
     _load(page, CORPUS / "handbook.pdf")
     _ask(page, "When must the sand filter be rinsed backwards?")
     page.locator(".rn-citations .rn-chip").first.click()
@@ -57,6 +57,12 @@ def test_feedback_is_given_and_taken_back_while_opened_chunks_stay_open(page: Pa
     page.wait_for_selector(".rn-shown .rn-chunk[open] mark", timeout=PATIENCE)
     button.click()
     page.wait_for_selector(".rn-rate[aria-pressed=true]", state="detached", timeout=PATIENCE)
+    column = page.locator(".rn-column").nth(1)
+    column.locator(".rn-citations .rn-chip").first.click()
+    column.locator(".rn-shown .rn-link").click()
+    page.wait_for_selector(".rn-drawing.rn-c2 .rn-piece.rn-shown", timeout=PATIENCE)
+    assert page.get_by_role("tab", name="Document").get_attribute("aria-selected") == "true"
+    assert "sand filter" in page.text_content(".rn-sheet")
 
 
 def test_one_answer_is_stopped_while_the_others_are_written(
@@ -86,14 +92,3 @@ def test_one_answer_is_stopped_while_the_others_are_written(
         assert "Stopped" in columns.nth(1).inner_text()
         for number in (0, 2, 3):
             assert "The documents answer" in columns.nth(number).locator(".rn-answer").inner_text()
-
-
-def test_a_cited_chunk_opens_in_its_document(page: Page) -> None:
-    _load(page, CORPUS / "handbook.pdf")
-    _ask(page, "When must the sand filter be rinsed backwards?")
-    column = page.locator(".rn-column").nth(1)
-    column.locator(".rn-citations .rn-chip").first.click()
-    column.locator(".rn-shown .rn-link").click()
-    page.wait_for_selector(".rn-drawing.rn-c2 .rn-piece.rn-shown", timeout=PATIENCE)
-    assert page.get_by_role("tab", name="Document").get_attribute("aria-selected") == "true"
-    assert "sand filter" in page.text_content(".rn-sheet")

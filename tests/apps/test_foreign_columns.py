@@ -11,11 +11,11 @@ from splitters import Given, Headed, LineChunker, WindowSplitter
 
 from rag_nodes.apps.header.answering import build_answering
 from rag_nodes.apps.header.controls import Controls, build_columns, build_parameters
+from rag_nodes.apps.markup import colour_of, title_of
 from rag_nodes.apps.tabs.chunk_files import as_json
 from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.tabs.decide import _used
 from rag_nodes.apps.tabs.document import DocumentEvents
-from rag_nodes.apps.view.parts import colour_of, title_of
 from rag_nodes.apps.visitors.choice import Choice, make_parsers
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.errors import ConfigurationError

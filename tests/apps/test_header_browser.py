@@ -119,35 +119,6 @@ def test_every_tab_is_reached_and_opened_with_the_keyboard_alone(page: Page) -> 
         pytest.fail("what is in the tab cannot be reached with the keyboard")
 
 
-def test_two_visitors_at_once_see_nothing_of_each_other_in_any_tab(
-    browser: Browser, app: gr.Blocks, tmp_path: Path
-) -> None:
-    words = ("amaranth", "bluebell")
-    contexts = [browser.new_context() for _ in words]
-    pages = [context.new_page() for context in contexts]
-    for page, word in zip(pages, words, strict=True):
-        page.set_default_timeout(PATIENCE)
-        page.goto(str(app.local_url))
-        text = f"# The {word} file\n\nThe {word} machine is kept in the {word} room.\n"
-        page.set_input_files(
-            "#rn-files input[type=file]", str(_written(tmp_path / f"{word}-notes.md", text))
-        )
-    for page, word in zip(pages, words, strict=True):
-        page.wait_for_selector("#rn-status .rn-dot", timeout=PATIENCE)
-        _ask(page, f"Where is the {word} machine kept?", wait=False)
-    for page, own, other in zip(pages, words, reversed(words), strict=True):
-        page.wait_for_selector(".rn-turn", timeout=PATIENCE)
-        seen = page.content()
-        for tab, shown in TABS.items():
-            page.get_by_role("tab", name=tab).click()
-            page.wait_for_selector(shown, timeout=PATIENCE)
-            seen += page.content()
-        assert own in seen
-        assert other not in seen
-    for context in contexts:
-        context.close()
-
-
 def _opened(browser: Browser, address: str) -> Page:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(PATIENCE)

@@ -15,8 +15,8 @@ from jinja2.runtime import Macro
 from markupsafe import Markup
 
 import rag_nodes.apps
+from rag_nodes.apps.markup import drawn
 from rag_nodes.apps.templates import TEMPLATES, render
-from rag_nodes.apps.view.html import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,8 +17,7 @@ from rag_nodes.apps.tabs.compare.tab import build_compare_tab
 from rag_nodes.apps.tabs.decide import AT_ONCE, build_decide_tab
 from rag_nodes.apps.tabs.document_tab import build_document_tab
 from rag_nodes.apps.theme import add_style
-from rag_nodes.apps.visitors.requests import session_of
-from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.apps.visitors.sessions import PageSessions, session_of
 from rag_nodes.columns import offered_columns
 from rag_nodes.metadata import display_name
 from rag_nodes.parsers.isolation import cutting

@@ -9,7 +9,6 @@ import gradio as gr
 from pydantic import SecretStr
 
 from rag_nodes.metadata import USUAL
-from rag_nodes.settings.answers import ANSWER_PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,12 +21,6 @@ if TYPE_CHECKING:
 BY_BUDGET = "Same token budget"
 BY_SENTENCE = "Best sentences, same token budget"
 BY_COUNT = "Same number of chunks"
-_PRESETS = {
-    "workbench": "workbench: gpt-4o, top 5",
-    "crawl": "crawl: top 3",
-    "pdf-qa": "pdf-qa: gpt-3.5-turbo, top 10",
-}
-"""Presets of answers and what they are called; a test compares them with `ANSWER_PRESETS`."""
 _VECTORS = [
     ("headings and text", USUAL),
     ("text alone", "plain"),
@@ -50,7 +43,6 @@ class AnsweringControls:
         models: key, address, embedding model, answer model.
         writing: similarity below which chunks are left out, temperature, longest answer.
         vector: embedding of the chunks that is compared.
-        preset: sets what a source document says about answers.
     """
 
     retrieval: gr.Radio
@@ -60,7 +52,6 @@ class AnsweringControls:
     models: tuple[gr.Textbox, ...] = field(repr=False)
     writing: tuple[gr.Slider, ...]
     vector: gr.Dropdown
-    preset: gr.Dropdown
 
     @property
     def inputs(self) -> list[Component]:
@@ -118,18 +109,12 @@ class AnsweringControls:
         ]
 
     def wire(self) -> None:
-        """Show only what has a meaning for what is chosen, and let a preset set the others."""
+        """Show only what has a meaning for what is chosen."""
         quiet: dict[str, Any] = {
             "show_progress": "hidden",
             "queue": False,
             "api_visibility": "private",
         }
-        self.preset.input(
-            _like_preset,
-            self.preset,
-            [self.retrieval, self.budget, self.top_k, *self.writing, self.models[-1]],
-            **quiet,
-        )
         self.retrieval.change(
             lambda way: (gr.Slider(visible=way != BY_COUNT), gr.Slider(visible=way == BY_COUNT)),
             self.retrieval,
@@ -145,13 +130,6 @@ def build_answering(settings: Settings) -> AnsweringControls:
         settings: where they stand at first.
     """
     with gr.Accordion("Retrieval", open=False):
-        preset = gr.Dropdown(
-            [("choose", ""), *((title, name) for name, title in _PRESETS.items())],
-            value=settings.answer_preset or "",
-            label="As a source document says",
-            info="Sets the controls of retrieval and of the answer model.",
-            elem_id="rn-answer-preset",
-        )
         retrieval, budget, top_k = _retrieval(settings)
         cutoff = gr.Slider(
             0,
@@ -192,27 +170,7 @@ def build_answering(settings: Settings) -> AnsweringControls:
         models=models,
         writing=(cutoff, temperature, longest),
         vector=vector,
-        preset=preset,
     )
-
-
-def _like_preset(name: str | None) -> list[Any]:
-    """The controls of retrieval and answer model as a preset says; unchanged for no preset."""
-    preset = ANSWER_PRESETS.get(name or "")
-    if preset is None:
-        return [gr.skip() for _ in range(7)]
-    given = (
-        gr.Slider(value=preset[field]) if field in preset else gr.skip()
-        for field in ("temperature", "max_output_tokens")
-    )
-    return [
-        gr.Radio(value=BY_COUNT),
-        gr.Slider(visible=False),
-        gr.Slider(value=preset["top_k"], visible=True),
-        gr.Slider(value=preset.get("similarity_cutoff", 0)),
-        *given,
-        gr.Textbox(value=preset["llm_model"]) if "llm_model" in preset else gr.skip(),
-    ]
 
 
 def _retrieval(settings: Settings) -> tuple[gr.Radio, gr.Slider, gr.Slider]:

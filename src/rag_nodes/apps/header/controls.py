@@ -9,8 +9,7 @@ import gradio as gr
 
 from rag_nodes.apps.header.answering import AnsweringControls, number
 from rag_nodes.apps.header.status import parsers_explained
-from rag_nodes.apps.view.html import Html, tag
-from rag_nodes.apps.view.parts import count, notice, title_of
+from rag_nodes.apps.markup import Html, count, notice, tag, title_of
 from rag_nodes.apps.visitors.choice import MOST_COLUMNS, Choice, default_of
 from rag_nodes.compare.sizing import EQUAL_SIZE
 from rag_nodes.parsers import COMPARED

@@ -14,8 +14,8 @@ import gradio as gr
 
 from rag_nodes.apps.header import status
 from rag_nodes.apps.inside_gradio import for_scripts, is_uploaded
-from rag_nodes.apps.view.html import tag
-from rag_nodes.apps.visitors.requests import session_of
+from rag_nodes.apps.markup import tag
+from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.errors import CancelledError, RagNodesError
 
 if TYPE_CHECKING:

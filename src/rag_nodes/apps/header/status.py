@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.apps.view.html import Html, join, name_of, tag
-from rag_nodes.apps.view.parts import (
+from rag_nodes.apps.markup import (
+    Html,
     count,
     file_name,
+    join,
+    name_of,
     notice,
     seconds,
     swatch,
+    tag,
     title_of,
 )
 from rag_nodes.models.prices import dollars

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.inside_gradio import data_of, offer
-from rag_nodes.apps.sent import texts_of
+from rag_nodes.apps.inside_gradio import data_of, offer, texts_of
+from rag_nodes.apps.markup import count, empty, in_a_line, tag, title_of
 from rag_nodes.apps.tabs import TabView, evidence
 from rag_nodes.apps.tabs.review import build_review
 from rag_nodes.apps.templates import render
-from rag_nodes.apps.view.html import tag
-from rag_nodes.apps.view.parts import count, empty, in_a_line, title_of
-from rag_nodes.apps.visitors.requests import session_of
+from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, examples
 from rag_nodes.evaluation.page import html_of, matrix

@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 import gradio as gr
 from markupsafe import Markup
 
-from rag_nodes.apps.inside_gradio import offer
-from rag_nodes.apps.sent import number_in, texts_of
+from rag_nodes.apps.inside_gradio import number_in, offer, texts_of
+from rag_nodes.apps.markup import title_of
 from rag_nodes.apps.tabs.drawing import (
     Shown,
     map_html,
@@ -22,9 +22,8 @@ from rag_nodes.apps.tabs.drawing import (
     where_html,
 )
 from rag_nodes.apps.templates import render
-from rag_nodes.apps.view.parts import title_of
 from rag_nodes.apps.visitors.cuts import span_of
-from rag_nodes.apps.visitors.requests import cuts_of, session_of
+from rag_nodes.apps.visitors.sessions import cuts_of, session_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.readers.isolation import pool
 from rag_nodes.readers.pdf.picture import KeptPages

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llama_index.core.schema import MetadataMode
 
+from rag_nodes.apps.markup import count, place
 from rag_nodes.apps.templates import render
-from rag_nodes.apps.view.parts import count, place
 from rag_nodes.apps.visitors.cuts import span_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.metadata import (

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from rag_nodes.apps.markup import count, in_a_line, tag
 from rag_nodes.apps.tabs.document import ChunkLocation
 from rag_nodes.apps.templates import render
-from rag_nodes.apps.view.html import tag
-from rag_nodes.apps.view.parts import count, in_a_line
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.page import line_colour, matrix, size_curve
 from rag_nodes.evaluation.wording import ends

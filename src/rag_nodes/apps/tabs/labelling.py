@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.sent import number_in, texts_of
+from rag_nodes.apps.inside_gradio import number_in, texts_of
+from rag_nodes.apps.markup import count
 from rag_nodes.apps.tabs.document import ChunkLocation
 from rag_nodes.apps.templates import render
-from rag_nodes.apps.view.parts import count
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.apps.visitors.questions import labelled
-from rag_nodes.apps.visitors.requests import session_of
+from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import trimmed_passage
 from rag_nodes.evaluation.metrics import Passage

@@ -14,7 +14,7 @@ from rag_nodes.apps.inside_gradio import offer
 from rag_nodes.apps.tabs.compare.reply import compared_turn
 from rag_nodes.apps.templates import whole_page
 from rag_nodes.apps.visitors.choice import headline_of
-from rag_nodes.apps.visitors.requests import session_of
+from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.evaluation.run import standing
 from rag_nodes.metadata import SOURCE, display_name

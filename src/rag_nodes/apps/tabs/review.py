@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gradio as gr
 
-from rag_nodes.apps.inside_gradio import offer
-from rag_nodes.apps.sent import number_in, texts_of
+from rag_nodes.apps.inside_gradio import number_in, offer, texts_of
+from rag_nodes.apps.markup import count
 from rag_nodes.apps.tabs.card import card, taken
 from rag_nodes.apps.tabs.document import ChunkLocation
-from rag_nodes.apps.view.parts import count
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.apps.visitors.questions import read_questions
-from rag_nodes.apps.visitors.requests import session_of
+from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.errors import DatasetError, RagNodesError
 from rag_nodes.evaluation.drafts import COUNT, draft_questions, fewer
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, CHARACTERS

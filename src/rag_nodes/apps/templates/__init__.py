@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from rag_nodes.apps.view.html import drawn, visible
-from rag_nodes.apps.view.parts import colour_of, count, place, title_of
+from rag_nodes.apps.markup import colour_of, count, drawn, place, title_of, visible
 
 if TYPE_CHECKING:
     from jinja2 import Template

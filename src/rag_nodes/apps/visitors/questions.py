@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question
+from rag_nodes.evaluation.drafts import DRAFT_KINDS, QUESTIONS, draft_questions
 from rag_nodes.evaluation.drafts.review import stretches
 from rag_nodes.evaluation.importers import place, read_labels
 from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.metadata import display_name
 from rag_nodes.workspace.limits import MOST_PASSAGES, check_file, check_labels, check_questions
 
 if TYPE_CHECKING:
@@ -25,6 +27,14 @@ if TYPE_CHECKING:
     from rag_nodes.text.spans import Span
 
 _NAME = "your questions"
+OF_THE_EXAMPLE = (
+    "When do quiet hours begin?",
+    "At which oil pressure must an engine of the Heron be stopped?",
+    "What is to be done at fault code E-13?",
+)
+_EXAMPLE = "ferry.pdf"
+_MOST_CHARACTERS = 90
+"""Of a suggestion: a longer one fits no button."""
 
 
 class Questions:
@@ -237,3 +247,25 @@ def _together(before: Sequence[Question], added: Sequence[Question]) -> tuple[Qu
 
 def _touch(one: Span, other: Span) -> bool:
     return one.start <= other.end and other.start <= one.end
+
+
+def suggested_questions(documents: Sequence[Document], count: int) -> list[str]:
+    """Questions of the documents' own headings and definitions, or their headings as searches.
+
+    Args:
+        documents: that are loaded.
+        count: questions at most.
+    """
+    if len(documents) == 1 and display_name(documents[0].metadata) == _EXAMPLE:
+        return list(OF_THE_EXAMPLE)
+    found: list[str] = []
+    for kinds in (QUESTIONS, DRAFT_KINDS):
+        try:
+            drafts = draft_questions(documents, count=2 * count, kinds=kinds)
+        except DatasetError:
+            continue
+        texts = (one.text for one in drafts.questions)
+        found += [text for text in texts if len(text) <= _MOST_CHARACTERS and text not in found]
+        if len(found) >= count:
+            break
+    return found[:count]

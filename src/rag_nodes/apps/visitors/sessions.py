@@ -9,6 +9,8 @@ from functools import partial
 from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any
 
+import gradio as gr
+
 from rag_nodes.apps.visitors.keeping import Keeper
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.errors import BusyError, ConfigurationError
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from rag_nodes.apps.visitors.cuts import Cuts
     from rag_nodes.parsers import Preset
     from rag_nodes.settings import Settings
     from rag_nodes.workspace.kept import KeptWork
@@ -188,3 +191,33 @@ class PageSessions(Sessions[PageSession]):
             if keeper:
                 keeper.save(session)
             session.close()
+
+
+def session_of(
+    sessions: PageSessions, request: gr.Request, token: str | None = None
+) -> PageSession:
+    """The visitor's session.
+
+    Args:
+        sessions: where each visitor's work is.
+        request: whose session it is.
+        token: of the browser tab; only the event that a page begins with has it.
+
+    Raises:
+        gr.Error: the request names none, or there are too many visitors.
+    """
+    try:
+        if token is not None:
+            return sessions.attach(request.session_hash, token, request.username or "")
+        return sessions.of(request.session_hash)
+    except (BusyError, ConfigurationError) as error:
+        raise gr.Error(str(error), print_exception=False) from error
+
+
+def cuts_of(sessions: PageSessions, request: gr.Request) -> Cuts | None:
+    """What the visitor has loaded and cut; None while that is nothing.
+
+    Raises:
+        gr.Error: as `session_of`.
+    """
+    return session_of(sessions, request).cuts

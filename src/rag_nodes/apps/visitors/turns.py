@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.query.types import Cancelled, Delta, Last, Retrieved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from rag_nodes.apps.visitors.scores import SimilarityScale
     from rag_nodes.compare import Column, ComparisonReport
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_TURNS = 200
 """Questions that are kept; older ones are dropped."""
+_VERDICTS = {"yes": True, "no": False}
 AT_FIRST = 20
 """Questions on the page until a visitor asks for earlier ones, so that it stays quick."""
 
@@ -150,3 +152,47 @@ class Turns:
         """Forget all."""
         with self._lock:
             self._turns, self.shown = (), AT_FIRST
+
+
+def rate(turns: Turns, number: int, column: int, verdict: str) -> bool:
+    """Remember whether an answer was helpful; the same said twice takes it back.
+
+    Args:
+        turns: of the visitor.
+        number: of the turn.
+        column: position of the answer, counted from 1.
+        verdict: "yes" or "no".
+
+    Returns:
+        False where turn, answer or verdict do not exist.
+    """
+    helpful = _VERDICTS.get(verdict)
+    rated: list[str] = []
+
+    def change(turn: Turn) -> Turn:
+        one = turn.column_at(column)
+        if one is None or one.answer is None or helpful is None:
+            return turn
+        rated.append(one.name)
+        marks = {name: mark for name, mark in turn.marks.items() if name != one.name}
+        if turn.marks.get(one.name) is not helpful:
+            marks[one.name] = helpful
+        return replace(turn, marks=marks)
+
+    turns.change(number, change)
+    return bool(rated)
+
+
+class ColumnTally(NamedTuple):
+    """How many of a column's rated answers were helpful."""
+
+    name: str
+    helpful: int
+    rated: int
+
+
+def tally(turns: Iterable[Turn]) -> list[ColumnTally]:
+    """One row for each column that was rated."""
+    marks = [mark for turn in turns for mark in turn.marks.items()]
+    rated, helpful = Counter(name for name, _ in marks), Counter(name for name, yes in marks if yes)
+    return [ColumnTally(name, helpful[name], number) for name, number in rated.items()]

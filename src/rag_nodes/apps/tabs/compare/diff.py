@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.apps.view.parts import count, title_of
+from rag_nodes.apps.markup import count, title_of
 from rag_nodes.query.answering import BETWEEN_EXTRACTS
 from rag_nodes.text.sentences import sentence_bounds
 from rag_nodes.text.words import words

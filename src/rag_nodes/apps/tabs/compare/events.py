@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.sent import Sent
+from rag_nodes.apps.inside_gradio import Sent
+from rag_nodes.apps.markup import count
 from rag_nodes.apps.tabs.compare.reply import asking_view, turn_view
 from rag_nodes.apps.tabs.compare.right import call_right, cited_places, passages_of
-from rag_nodes.apps.tabs.compare.suggested import suggested_questions
-from rag_nodes.apps.tabs.compare.votes import rate, tally
 from rag_nodes.apps.tabs.document import ChunkLocation
 from rag_nodes.apps.templates import render
-from rag_nodes.apps.view.parts import count
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.apps.visitors.cuts import span_of
-from rag_nodes.apps.visitors.requests import session_of
-from rag_nodes.apps.visitors.turns import AT_FIRST, MOST_TURNS
+from rag_nodes.apps.visitors.questions import suggested_questions
+from rag_nodes.apps.visitors.sessions import session_of
+from rag_nodes.apps.visitors.turns import AT_FIRST, MOST_TURNS, rate, tally
 from rag_nodes.errors import ConfigurationError, DatasetError, RagNodesError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.apps.view.parts import count, in_a_line, place, title_of
+from rag_nodes.apps.markup import count, in_a_line, place, title_of
 from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT, display_name
 from rag_nodes.text.edges import Edges
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
 
-from rag_nodes.apps.view.html import Html, escape, join, tag
+from rag_nodes.apps.markup import Html, escape, join, tag
 from rag_nodes.query.answering import BETWEEN_EXTRACTS
 from rag_nodes.query.citations import marks_of
 

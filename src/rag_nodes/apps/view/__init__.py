@@ -1,1 +1,0 @@
-"""Reports in, HTML out; everything that is not ours is escaped where it enters."""
