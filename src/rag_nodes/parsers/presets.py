@@ -105,12 +105,7 @@ _TOPICS = (
 _JOINED = OptionRange("min_chunk_size", "Join sections below, tokens", 0, 1000, 10)
 
 WEB_PAGES: Mapping[str, int] = MappingProxyType(
-    {
-        "chunk_size": 4000,
-        "chunk_overlap": 200,
-        "min_chunk_size": 500,
-        "split_only_if_over": 4000,
-    }
+    {"chunk_size": 4000, "chunk_overlap": 200, "min_chunk_size": 500, "split_only_if_over": 4000}
 )
 """Sizes for pages of a website."""
 
