@@ -143,6 +143,22 @@ def _sendable(value: Any) -> Any:
     return [_sendable(item) for item in value] if isinstance(value, list) else value
 
 
+class _Limits:
+    """What a model keeps to: its own limits, and one that LlamaIndex was given.
+
+    No `partial` of a function: what that holds would count as an option of the model.
+    """
+
+    def __init__(self, model: ServerModel) -> None:
+        self._window = model._window  # noqa: SLF001 -- of this module
+        self._model = ref(model)  # which is not kept by its client
+
+    def wait(self) -> None:
+        """Wait until one more request is allowed."""
+        for limit in filter(None, (self._window, getattr(self._model(), "rate_limiter", None))):
+            limit.acquire()
+
+
 class ServerModel(BaseModel):
     """A model of OpenAI or of a compatible server; what its embeddings and its LLMs share.
 
@@ -228,7 +244,7 @@ class ServerModel(BaseModel):
                 self._client = ServerClient(
                     model=self._asked_for,
                     retry_seconds=self.retry_seconds,
-                    before_repeating=partial(_wait_for_limits, ref(self)),
+                    before_repeating=_Limits(self).wait,
                     api_key=self.api_key or _NO_KEY,
                     base_url=self.api_base or OPENAI_API_BASE,
                     timeout=openai.Timeout(self.timeout, connect=connect),
@@ -266,11 +282,3 @@ class ServerModel(BaseModel):
             if not isinstance(ours, RagNodesError):
                 ours = failure_of(error, self, name=self._asked_for)
             raise ours from None  # the cause may quote the key
-
-
-def _wait_for_limits(asking: ref[ServerModel]) -> None:
-    """Wait until a model, which its client does not keep, may ask once more."""
-    model = asking()
-    own = getattr(model, "_window", None), getattr(model, "rate_limiter", None)  # LlamaIndex's
-    for limit in filter(None, own):
-        limit.acquire()
