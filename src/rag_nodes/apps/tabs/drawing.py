@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llama_index.core.schema import MetadataMode
 
-from rag_nodes.apps.markup import count, place
+from rag_nodes.apps.markup import count, in_a_line, place
 from rag_nodes.apps.templates import render
 from rag_nodes.apps.visitors.cuts import span_of
 from rag_nodes.errors import RagNodesError
@@ -343,7 +343,7 @@ def _card(shown: Shown, piece: DrawnChunk) -> dict[str, Any]:
         "facts": " · ".join(_facts(node, tokens)),
         "cut": piece.cut,
         "rank": rank,
-        "words": " ".join(node.text[:180].split())[:90],
+        "words": in_a_line(node.text[:180])[:90],
         "headings": [str(name) for name in data.get(HEADING_PATH) or ()],
         "embedded": embedded[:LONGEST],
         "is_longer": len(embedded) > LONGEST,
