@@ -206,22 +206,27 @@ def test_the_scores_of_a_reranker_are_probabilities_and_its_own_are_kept(
     assert [node.score for node in nodes] == expected
 
 
-class WithoutLast(Logits):
-    """As a model that divides by zero: the last score is no number."""
+class Scoring(BaseNodePostprocessor):
+    """As a model that divides by zero: one of its scores is no number."""
+
+    scores: list[float]
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        turned = super()._postprocess_nodes(nodes, query_bundle)
-        for place, node in enumerate(turned):
-            node.score = [0.9, 0.5, float("nan")][min(place, 2)]
-        return turned
+        del query_bundle
+        for node, score in zip(nodes, self.scores, strict=False):
+            node.score = score
+        return nodes[: len(self.scores)]
 
 
-def test_a_score_that_is_no_number_changes_no_other(
-    store: Store, collection: str, offline: Models
+@pytest.mark.parametrize("place", range(3))
+def test_a_score_that_is_no_number_comes_last_and_changes_no_other(
+    store: Store, collection: str, offline: Models, place: int
 ) -> None:
-    nodes = found(store, collection, offline, top_k=3, mode="hybrid", rerank=WithoutLast())
+    scores = [0.9, 0.5]
+    scores.insert(place, float("nan"))
+    nodes = found(store, collection, offline, top_k=3, mode="hybrid", rerank=Scoring(scores=scores))
     assert [node.score for node in nodes] == [0.9, 0.5, 0.0]
     assert keys.RETRIEVAL_RERANK_SCORE not in nodes[2].metadata
 

@@ -172,14 +172,16 @@ def status(request: StatusRequest, run: Run) -> Stored:
 def _mode(one: HeldCollection, held: Inventory, run: Run) -> SearchMode:
     """How a question searches a collection with the settings as they are."""
     from rag_nodes.models.choose import LEXICAL
-    from rag_nodes.store.queries import usual_mode
+    from rag_nodes.store.queries import mode_that_runs, usual_mode
 
     answering = run.settings.answering()
-    return answering.get("mode") or usual_mode(
+    has_words = bool(one.info.trouble) or held.store.has_words(one.info.name)
+    asked: SearchMode = answering.get("mode") or usual_mode(
         by_meaning=not one.info.embedding.startswith(LEXICAL),
         compares=answering["similarity_cutoff"] is not None,
-        has_words=bool(one.info.trouble) or held.store.has_words(one.info.name),
+        has_words=has_words,
     )
+    return mode_that_runs(asked, has_words=has_words)
 
 
 def list_documents(request: ListRequest, run: Run) -> Listed:

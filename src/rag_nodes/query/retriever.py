@@ -23,7 +23,7 @@ from rag_nodes.query.sentences import Sentences
 from rag_nodes.query.tracing import connect, dispatcher, retrieving
 from rag_nodes.store import parser_collection
 from rag_nodes.store.filters import Filter
-from rag_nodes.store.queries import Query
+from rag_nodes.store.queries import Query, mode_that_runs
 
 _ENOUGH = 2
 """Times the budget that the chunks hold from which sentences are chosen, if there are as many."""
@@ -104,8 +104,7 @@ class RagNodesRetriever(BaseRetriever):
     def mode(self) -> SearchMode:
         """How the collection is searched, see `QueryOptions.mode`; without words by meaning."""
         has_words = self.store.has_words(self.collection)
-        asked = self._asked_mode(has_words=has_words)
-        return "dense" if asked == "hybrid" and not has_words else asked
+        return mode_that_runs(self._asked_mode(has_words=has_words), has_words=has_words)
 
     def _asked_mode(self, *, has_words: bool) -> SearchMode:
         by_meaning = self.models.embeds_meaning
@@ -285,14 +284,16 @@ def rescored(hits: Sequence[Hit]) -> list[Hit]:
     """Scores of a reranker, or of anybody, from 0 to 1: as they are, or by the logistic function.
 
     Cross-encoders give the logits of a probability where they give none; of any other scale, the
-    function at least keeps the order.
+    function at least keeps the order. What has no number for a score comes last.
     """
-    told = [hit.rerank_score or 0.0 for hit in hits]
-    known = all(0 <= score <= 1 for score in told if not isnan(score))
+    told = [(hit.rerank_score or 0.0, hit) for hit in hits]
+    numbers = [(score, hit) for score, hit in told if not isnan(score)]
+    known = all(0 <= score <= 1 for score, _ in numbers)
     return [
-        # One that says nothing says nothing of the others either.
-        replace(hit, score=0.0, rerank_score=None)
-        if isnan(score)
-        else replace(hit, score=score if known else (1 + tanh(score / 2)) / 2)
-        for score, hit in zip(told, hits, strict=True)
+        *(replace(hit, score=score if known else _logistic(score)) for score, hit in numbers),
+        *(replace(hit, score=0.0, rerank_score=None) for score, hit in told if isnan(score)),
     ]
+
+
+def _logistic(score: float) -> float:
+    return (1 + tanh(score / 2)) / 2

@@ -39,6 +39,11 @@ def usual_mode(*, by_meaning: bool, compares: bool, has_words: bool) -> SearchMo
     return "hybrid" if by_meaning or compares or not has_words else "sparse"
 
 
+def mode_that_runs(asked: SearchMode, *, has_words: bool) -> SearchMode:
+    """What a search comes to in a collection: without words, a hybrid one is by meaning alone."""
+    return "dense" if asked == "hybrid" and not has_words else asked
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """What to search for.
