@@ -166,8 +166,8 @@ def test_no_chunks_are_shown_when_none_are_asked_for(
     command: Callable[..., Ended], manual: Path
 ) -> None:
     arguments = ("compare", manual, "-a", QUESTION, "-p", "fixed")
-    assert "similarity" in command(*arguments).stdout
-    assert "similarity" not in command(*arguments, "--chunks", "0").stdout
+    assert "score · file · page" in command(*arguments).stdout
+    assert "score · file · page" not in command(*arguments, "--chunks", "0").stdout
 
 
 def test_nothing_is_asked_when_no_file_could_be_read(

@@ -41,7 +41,7 @@ def test_retrieval_only_leaves_answers_and_sources_out(command: Callable[..., En
     assert ended.code == 0
     assert ended.stdout.count("retrieval only") == 2
     assert "Sources" not in ended.stdout
-    assert "similarity" in ended.stdout
+    assert "score · file · page" in ended.stdout
 
 
 def test_a_filter_that_makes_no_sense_is_refused_before_anything_is_read(
