@@ -1,16 +1,14 @@
 import json
 import traceback
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from pydantic import SecretStr, ValidationError
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.query import QUERY_PRESETS, QueryOptions
 from rag_nodes.readers import Limits
 from rag_nodes.settings import DEFAULT_PROMPT, Settings
-from rag_nodes.settings.answers import ANSWER_PRESETS, STEP_FACTORS, AnswerPreset
 
 pytest_plugins = ["fixtures_openai"]
 pytestmark = pytest.mark.usefixtures("no_configuration")
@@ -213,12 +211,3 @@ def test_what_is_set_by_itself_wins_over_a_preset(
     )
     answering = settings.answering()
     assert (settings.top_k, answering["similarity_cutoff"], answering["step_factor"]) == (7, 0.5, 3)
-
-
-def test_presets_of_settings_and_of_engines_say_the_same() -> None:
-    for name in ANSWER_PRESETS:
-        settings = Settings(answer_preset=name)
-        options = QueryOptions(**settings.answering(), budget=settings.budget, top_k=settings.top_k)
-        assert options == QUERY_PRESETS[name]
-    assert set(ANSWER_PRESETS) == set(get_args(AnswerPreset)) == QUERY_PRESETS.keys() - {"compare"}
-    assert set(STEP_FACTORS) <= set(ANSWER_PRESETS)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from math import inf, nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.query import QUERY_PRESETS, QueryOptions
+from rag_nodes.query import QueryOptions
 from rag_nodes.query.options import READ_IN, STEP_WORDS
 from rag_nodes.settings import Settings
+from rag_nodes.settings.answers import ANSWER_PRESETS, AnswerPreset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,14 +53,20 @@ def test_a_mistake_in_the_table_is_named(no_configuration: Path, line: str, word
 
 
 def test_the_presets_retrieve_what_their_source_says() -> None:
-    chunks = {name: (one.budget, one.chunks(widened=False)) for name, one in QUERY_PRESETS.items()}
-    assert chunks == {
-        "compare": (1500, READ_IN),
-        "workbench": (None, 5),
-        "crawl": (None, 3),
-        "pdf-qa": (None, 10),
+    found = {}
+    for name in ANSWER_PRESETS:
+        settings = Settings(answer_preset=name)
+        options = QueryOptions(**settings.answering(), budget=settings.budget, top_k=settings.top_k)
+        usual, more = (options.chunks(widened=widened) for widened in (False, True))
+        found[name] = (options.budget, usual, more, options.similarity_cutoff)
+    assert found == {
+        "workbench": (None, 5, 10, None),
+        "crawl": (None, 3, 6, 0.3),
+        "pdf-qa": (None, 10, 50, 0.2),
     }
-    assert QUERY_PRESETS["pdf-qa"].chunks(widened=True) == 50
+    assert set(ANSWER_PRESETS) == set(get_args(AnswerPreset))
+    usual = QueryOptions()
+    assert (usual.budget, usual.chunks(widened=False)) == (1500, READ_IN)
 
 
 def test_an_option_of_the_wrong_type_or_range_is_refused_in_words() -> None:

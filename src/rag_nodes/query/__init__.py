@@ -5,7 +5,7 @@
 
 from rag_nodes.query.chat import RagNodesChat
 from rag_nodes.query.engine import RagNodesQueryEngine, ask
-from rag_nodes.query.options import QUERY_PRESETS, QueryOptions
+from rag_nodes.query.options import QueryOptions
 from rag_nodes.query.postprocessors import RagNodesPostprocessor, SentencePostprocessor
 from rag_nodes.query.preparing import QuestionVectors
 from rag_nodes.query.retriever import RagNodesRetriever
@@ -27,7 +27,6 @@ from rag_nodes.query.types import (
 from rag_nodes.store.filters import Filter
 
 __all__ = [
-    "QUERY_PRESETS",
     "Answer",
     "Cancelled",
     "Citation",

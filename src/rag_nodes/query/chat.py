@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
@@ -18,9 +19,7 @@ from rag_nodes.text.tokens import count_tokens
 from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Sequence
-
-    from llama_index.core.base.llms.types import ChatResponse
+    from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 
     from rag_nodes.models import Models
     from rag_nodes.query.engine import RagNodesQueryEngine
@@ -76,18 +75,33 @@ def completed(question: str, turns: Sequence[tuple[str, str]], models: Models) -
         RagNodesError: the LLM does not answer.
     """
     alone = len(content_words(question)) >= _LEAST_WORDS
-    if not turns or (alone and not _REFERS_BACK.match(question.strip())):
+    if alone and not _REFERS_BACK.match(question.strip()):
         return question
+    return _condensed(question, turns[-_EARLIER:], models).question
+
+
+def _condensed(
+    question: str,
+    turns: Sequence[tuple[str, str]],
+    models: Models,
+    prices: Mapping[str, tuple[float, float]] | None = None,
+) -> _Condensed:
+    """The LLM's version, unless it is no question; offline with the topic of the one before."""
+    if not turns:
+        return _Condensed(question)
     offline = _with_topic(question, turns[-1][0])
     if models.llm is None:
-        return offline
-    sent = _conversation(question, turns[-_EARLIER:])
+        return _Condensed(offline)
+    sent = _conversation(question, turns)
     try:
         response = models.llm.chat(messages(CONDENSE_RULES, sent))
     except Exception as error:
         raise translated(error, models) from error
-    text = " ".join((response.message.content or "").split())
-    return text if text and count_tokens(text) <= _MAX_QUESTION_TOKENS else offline
+    text = (response.message.content or "").strip()
+    name = priced_name(models.answer_name, models.llm)
+    usage = usage_of(response, CONDENSE_RULES + sent, text, model=name, prices=prices or {})
+    known = text and count_tokens(text) <= _MAX_QUESTION_TOKENS
+    return _Condensed(" ".join(text.split()) if known else offline, usage)
 
 
 def _with_topic(question: str, before: str) -> str:
@@ -145,7 +159,7 @@ class RagNodesChat:
 
     async def aask(self, question: str) -> Answer:
         """Like `ask`, without blocking the event loop."""
-        condensed = await self._acondensed(question)
+        condensed = await asyncio.to_thread(self._condensed, question)
         answer = await self.engine.aanswer(condensed.question)
         return self._remembered(question, answer, condensed)
 
@@ -157,51 +171,14 @@ class RagNodesChat:
 
     async def astream(self, question: str) -> AsyncGenerator[Event]:
         """Like `stream`, without blocking the event loop."""
-        condensed = await self._acondensed(question)
+        condensed = await asyncio.to_thread(self._condensed, question)
         async for event in self.engine.astream(condensed.question):
             yield self._noted(question, event, condensed)
 
     def _condensed(self, question: str) -> _Condensed:
-        if (sent := self._sent(question)) is None:
-            return self._without_llm(question)
-        try:
-            response = self._llm.chat(messages(CONDENSE_RULES, sent))
-        except Exception as error:
-            raise translated(error, self.engine.models) from error
-        return self._read(question, sent, response)
-
-    async def _acondensed(self, question: str) -> _Condensed:
-        if (sent := self._sent(question)) is None:
-            return self._without_llm(question)
-        try:
-            response = await self._llm.achat(messages(CONDENSE_RULES, sent))
-        except Exception as error:
-            raise translated(error, self.engine.models) from error
-        return self._read(question, sent, response)
-
-    @property
-    def _llm(self) -> Any:
-        return self.engine.models.llm
-
-    def _sent(self, question: str) -> str | None:
-        """What the LLM reads to complete a question; None where none is asked for that."""
         check_question(question)
-        if not self._turns or self._llm is None:
-            return None
-        return _conversation(question, self._turns)
-
-    def _without_llm(self, question: str) -> _Condensed:
-        return _Condensed(_with_topic(question, self._turns[-1][0] if self._turns else ""))
-
-    def _read(self, question: str, prompt: str, response: ChatResponse) -> _Condensed:
-        """The LLM's version, unless it is no question."""
-        text = (response.message.content or "").strip()
-        models, prices = self.engine.models, self.engine.options.prices
-        name = priced_name(models.answer_name, models.llm)
-        usage = usage_of(response, CONDENSE_RULES + prompt, text, model=name, prices=prices)
-        if not text or count_tokens(text) > _MAX_QUESTION_TOKENS:
-            return _Condensed(self._without_llm(question).question, usage)
-        return _Condensed(" ".join(text.split()), usage)
+        engine = self.engine
+        return _condensed(question, self._turns, engine.models, engine.options.prices)
 
     def _noted(self, question: str, event: Event, condensed: _Condensed) -> Event:
         if not isinstance(event, Finished):

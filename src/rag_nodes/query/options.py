@@ -281,13 +281,3 @@ class QueryOptions:
         if self.budget is None or not widened:
             return self.budget
         return round(self.budget * self.factor)
-
-
-QUERY_PRESETS: dict[str, QueryOptions] = {
-    "compare": QueryOptions(),
-    "workbench": QueryOptions(budget=None, top_k=5),
-    "crawl": QueryOptions(budget=None, top_k=3, similarity_cutoff=0.3),
-    "pdf-qa": QueryOptions(budget=None, top_k=10, similarity_cutoff=0.2, step_factor=5.0),
-}
-"""The same budget for every parser, or the numbers of chunks of other known setups. Their cutoffs
-are meant for neural embeddings."""
