@@ -156,8 +156,8 @@ class RagNodesRetriever(BaseRetriever):
             CollectionMissingError: nothing was ingested.
             DimensionError: the vector is not from the model the chunks were embedded with.
         """
+        found = self.candidates(question, vector, widened=widened)
         options = self._resolved
-        found = self._candidates(question, vector, options, widened=widened)
         budget = options.tokens(widened=widened)
         if options.reads_sentences and budget is not None:
             by_meaning = self.models.embeds_meaning
@@ -172,16 +172,7 @@ class RagNodesRetriever(BaseRetriever):
         What `hits` gives, where whole chunks are read; where sentences are, they are chosen from
         these chunks and the ones beside them, which come last.
         """
-        return self._candidates(question, vector, self._resolved, widened=widened)
-
-    def _candidates(
-        self,
-        question: str,
-        vector: Sequence[float] | None,
-        options: QueryOptions,
-        *,
-        widened: bool,
-    ) -> list[Hit]:
+        options = self._resolved
         wanted = options.chunks(widened=widened)
         limit = max(wanted, CANDIDATES) if options.rerank else wanted
         found = self._search(question, vector, limit, options)
