@@ -7,8 +7,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -113,20 +113,67 @@ def test_without_ray_the_message_holds_the_install_line(monkeypatch: pytest.Monk
         ray_session(2).__enter__()
 
 
-def test_a_process_that_does_something_on_sigterm_goes_on_doing_so(
-    monkeypatch: pytest.MonkeyPatch,
+def stand_in(monkeypatch: pytest.MonkeyPatch, init: Callable[..., object]) -> list[str]:
+    """Has `init` start Ray; what is called at its end."""
+    ends: list[str] = []
+    module = SimpleNamespace(
+        is_initialized=lambda: False, init=init, shutdown=lambda: ends.append("shutdown")
+    )
+    monkeypatch.setitem(sys.modules, "ray", module)
+    return ends
+
+
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_a_start_that_never_ends_is_given_up_and_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, is_remote: bool
 ) -> None:
-    def own(*_: object) -> None:
-        raise KeyboardInterrupt
+    forever = threading.Event()
+    ends = stand_in(monkeypatch, lambda **_: forever.wait())
+    monkeypatch.setattr("rag_nodes.executors.ray._LIMIT", 0.01)
+    with (
+        answering(bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))) if is_remote else nullcontext() as address,
+        pytest.raises(EngineError, match=r"did not start within .* look at free memory"),
+    ):
+        ray_session(2, address).__enter__()
+    assert ends == []  # it would never end either
+    forever.set()
+
+
+def test_a_start_that_is_interrupted_ends_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = threading.main_thread().ident or 0
 
     def init(**_: object) -> None:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(15))
+        signal.pthread_kill(waiting, signal.SIGINT)
 
-    module = SimpleNamespace(is_initialized=lambda: False, init=init, shutdown=lambda: None)
-    monkeypatch.setitem(sys.modules, "ray", module)
-    before = signal.signal(signal.SIGTERM, own)
+    ends = stand_in(monkeypatch, init)
+    with pytest.raises(KeyboardInterrupt):
+        ray_session(2).__enter__()
+    assert ends == ["shutdown"]
+
+
+def test_the_thread_that_started_ray_lives_as_long_as_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+    stand_in(monkeypatch, lambda **_: threads.append(threading.current_thread()))
+    with ray_session(2):
+        assert threads[0].is_alive()
+    threads[0].join(10)
+    assert not threads[0].is_alive()
+
+
+@pytest.mark.parametrize(("own", "ended"), [(True, KeyboardInterrupt), (False, SystemExit)])
+def test_sigterm_does_what_the_process_wants_or_ends_it_in_order(
+    monkeypatch: pytest.MonkeyPatch, own: bool, ended: type[BaseException]
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    ends = stand_in(monkeypatch, lambda **_: None)
+    wanted = stop if own else signal.SIG_DFL
+    before = signal.signal(signal.SIGTERM, wanted)
     try:
-        with pytest.raises(KeyboardInterrupt), ray_session(2):
+        with pytest.raises(ended), ray_session(2):
             signal.raise_signal(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) == wanted
     finally:
         signal.signal(signal.SIGTERM, before)
+    assert ends == ["shutdown"]

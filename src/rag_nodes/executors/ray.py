@@ -7,12 +7,14 @@ folder, joins whatever cluster the environment names, and keeps its logs for eve
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import pickle
 import secrets
 import signal
 import socket
+import sys
 import tempfile
 import threading
 from contextlib import ExitStack, contextmanager
@@ -25,7 +27,7 @@ from rag_nodes.executors.executor import POLL, Death, Dispatcher, UnitOutcome, W
 from rag_nodes.processes import current_interrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _LOCAL = {
     "RAY_AUTH_MODE": "token",
@@ -43,6 +45,10 @@ _JOINING = {
 """Seconds after which Ray gives up to join a cluster that answers: 20 and 60 of its own accord."""
 _PROBE = 5.0
 """Seconds a cluster has to answer; Ray itself would try for minutes."""
+_LIMIT = 180.0
+"""Seconds Ray may take to start or to join, of which it needs ten: it may else wait for ever."""
+_LAST = 10.0
+"""Seconds a start that is interrupted may take, so that what has begun can be ended in order."""
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 """How a client of gRPC, which Ray's processes speak, says hello (RFC 9113, 3.4)."""
 _SETTINGS = b"\x04"
@@ -166,7 +172,7 @@ def ray_session(tasks: int, address: str | None = None) -> Iterator[Any]:
     Raises:
         MissingExtraError: Ray is not installed.
         ConfigurationError: no such form of address.
-        EngineError: nothing answers at the address, or Ray does not start.
+        EngineError: nothing answers at the address, or Ray does not start, or not in three minutes.
     """
     if address is not None:
         _probe(address)
@@ -179,18 +185,20 @@ def ray_session(tasks: int, address: str | None = None) -> Iterator[Any]:
                 raise MissingExtraError("ray", "ray") from None
             if not ray.is_initialized():
                 folder = Path(stack.enter_context(_private_folder()))
-                stack.callback(ray.shutdown)
-                _start(ray, tasks, address, folder)
+                stack.enter_context(_ordered_sigterm())
+                _start(ray, tasks, address, folder, stack)
         yield ray
 
 
-def _start(ray: Any, tasks: int, address: str | None, folder: Path) -> None:
+def _start(ray: Any, tasks: int, address: str | None, folder: Path, session: ExitStack) -> None:
+    def start() -> None:
+        if address is None:
+            _start_here(ray, tasks, folder)
+        else:
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+
     try:
-        with _kept_sigterm():
-            if address is None:
-                _start_here(ray, tasks, folder)
-            else:
-                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        _start_in_time(start, ray.shutdown, session)
     except Exception as error:
         # Of no narrower kind where a busy machine has not started it within 30 seconds.
         why = ": ".join(_words(one) for one in (error, error.__cause__) if one)
@@ -201,6 +209,45 @@ def _start(ray: Any, tasks: int, address: str | None, folder: Path) -> None:
             f"`ray start --address={address}` has made part of it, with its token in "
             "RAY_AUTH_TOKEN"
         ) from error
+
+
+def _start_in_time(
+    start: Callable[[], None], shutdown: Callable[[], None], session: ExitStack
+) -> None:
+    """Start Ray on a thread of its own, which is left behind where a call of Ray never returns.
+
+    The thread stays for the session: Linux ends Ray's processes with the thread that started them.
+    """
+    ended, over = threading.Event(), threading.Event()
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            start()
+        except BaseException as error:  # noqa: BLE001 - raised below
+            errors.append(error)
+        ended.set()
+        over.wait()
+
+    session.callback(over.set)
+    try:
+        threading.Thread(target=run, name="ray", daemon=True).start()
+        ended.wait(_LIMIT)
+    except BaseException:
+        ended.wait(_LAST)
+        raise
+    finally:
+        if ended.is_set():
+            session.callback(shutdown)
+        else:  # it would wait as well, and at the end of this process Ray ends its own all the same
+            atexit.unregister(shutdown)
+    if not ended.is_set():
+        raise TimeoutError(
+            f"it did not start within {_LIMIT:.0f} seconds; look at free memory and processors, "
+            "end what is left of an earlier Ray with `ray stop`, or go without Ray"
+        )
+    if errors:
+        raise errors[0]
 
 
 def _start_here(ray: Any, tasks: int, folder: Path) -> None:
@@ -256,15 +303,19 @@ def _words(error: BaseException) -> str:
 
 
 @contextmanager
-def _kept_sigterm() -> Iterator[None]:
-    """Have what this process does on SIGTERM stay, where it does anything: Ray puts its own there.
-
-    That of Ray at least ends in order, which Python by itself does not.
-    """
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    if callable(before) and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, before)
+def _ordered_sigterm() -> Iterator[None]:
+    """Have SIGTERM end this process in order meanwhile, unless it does something of its own."""
+    is_ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    )
+    if is_ours:
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager
