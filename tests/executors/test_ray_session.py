@@ -16,6 +16,9 @@ import pytest
 from rag_nodes.errors import ConfigurationError, EngineError, MissingExtraError
 from rag_nodes.executors.ray import _told_to_join, ray_session
 
+SETTINGS = bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+"""How a server of gRPC greets."""
+
 
 @contextmanager
 def answering(greeting: bytes) -> Iterator[str]:
@@ -37,6 +40,16 @@ def answering(greeting: bytes) -> Iterator[str]:
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, init: Callable[..., object]) -> list[str]:
+    """Has `init` start Ray; what is called at its end."""
+    ends: list[str] = []
+    module = SimpleNamespace(
+        is_initialized=lambda: False, init=init, shutdown=lambda: ends.append("shutdown")
+    )
+    monkeypatch.setitem(sys.modules, "ray", module)
+    return ends
 
 
 def test_an_address_where_nobody_is_fails_at_once_and_says_what_to_do() -> None:
@@ -85,10 +98,9 @@ def test_a_cluster_that_cannot_be_joined_is_given_up_soon_and_says_how_it_could_
         inner = "Traceback (most recent call last):\n  File 1\nAuthenticationError: wrong token"
         raise ConnectionError("Failed to connect") from RuntimeError(inner)
 
-    module = SimpleNamespace(is_initialized=lambda: False, init=init, shutdown=lambda: None)
-    monkeypatch.setitem(sys.modules, "ray", module)
+    stand_in(monkeypatch, init)
     with (
-        answering(bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))) as address,
+        answering(SETTINGS) as address,
         pytest.raises(EngineError) as caught,
     ):
         ray_session(2, address).__enter__()
@@ -113,16 +125,6 @@ def test_without_ray_the_message_holds_the_install_line(monkeypatch: pytest.Monk
         ray_session(2).__enter__()
 
 
-def stand_in(monkeypatch: pytest.MonkeyPatch, init: Callable[..., object]) -> list[str]:
-    """Has `init` start Ray; what is called at its end."""
-    ends: list[str] = []
-    module = SimpleNamespace(
-        is_initialized=lambda: False, init=init, shutdown=lambda: ends.append("shutdown")
-    )
-    monkeypatch.setitem(sys.modules, "ray", module)
-    return ends
-
-
 @pytest.mark.parametrize("is_remote", [False, True])
 def test_a_start_that_never_ends_is_given_up_and_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, is_remote: bool
@@ -131,7 +133,7 @@ def test_a_start_that_never_ends_is_given_up_and_says_what_to_do(
     ends = stand_in(monkeypatch, lambda **_: forever.wait())
     monkeypatch.setattr("rag_nodes.executors.ray._LIMIT", 0.01)
     with (
-        answering(bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))) if is_remote else nullcontext() as address,
+        answering(SETTINGS) if is_remote else nullcontext() as address,
         pytest.raises(EngineError, match=r"did not start within .* look at free memory"),
     ):
         ray_session(2, address).__enter__()

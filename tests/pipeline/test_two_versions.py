@@ -74,18 +74,12 @@ def blue(corpus: FolderIngests) -> dict[str, set[str]]:
         return texts(store)
 
 
-def test_of_two_crawls_with_the_same_page_that_of_the_later_one_is_stored(
-    corpus: FolderIngests, blue: dict[str, set[str]]
-) -> None:
-    ingested(corpus, crawl(corpus, "a.json", RED), crawl(corpus, "b.json", BLUE))
-    assert texts(corpus.store) == blue
-
-
-def test_both_are_unchanged_when_they_are_ingested_again(
+def test_of_two_crawls_with_the_same_page_that_of_the_later_one_is_stored_once(
     corpus: FolderIngests, blue: dict[str, set[str]], embedding: CountingEmbedding
 ) -> None:
     both = crawl(corpus, "a.json", RED), crawl(corpus, "b.json", BLUE)
     ingested(corpus, *both)
+    assert texts(corpus.store) == blue
     embedding.texts.clear()
 
     assert states(ingested(corpus, *both)) == ["unchanged", "unchanged"]
