@@ -39,7 +39,7 @@ class EvaluationPlan:
     """What is measured, all of it with defaults.
 
     Attributes:
-        budgets: tokens of context, filled exactly.
+        budgets: tokens of context; the last passage that is read is cut at one.
         ks: numbers of chunks.
         sizes: at which each column is tried as well, in tokens; () for none.
         target: mean size of the comparison at equal size, in tokens; None for none.

@@ -54,8 +54,9 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
 ) -> EvaluationReport:
     """Find out which way of cutting finds the answers, by how much, and whether it is the size.
 
-    Every row reads the same number of tokens, filled exactly; every row sees the same questions;
-    columns are compared at their own options and at an equal mean size.
+    Every row reads the same number of tokens, the last passage cut at one; every row sees the same
+    questions; columns are compared at their own options and at an equal mean size. Keyword search
+    alone reads less where too few chunks share a word with the question; the report says how much.
 
     Drafts that nobody has accepted are left out. Where all questions are such drafts, they are
     measured with, but no column is compared with another.
