@@ -77,7 +77,7 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
         _numbers("--budget"),
         Flag("--budget", metavar="N[,N...]", joined=True),
     ] = (500, 1000, 2000)
-    """Token budgets, the last passage cut at a token; the middle one decides and explains misses."""
+    """Token budgets, the last passage cut at one; the middle one decides and explains misses."""
     sizes: Annotated[
         tuple[Annotated[int, Field(ge=1, le=10**9)], ...],
         visitors(max_length=MOST_NUMBERS),
