@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from rag_nodes.operations import ExitCode
 
 if TYPE_CHECKING:
@@ -50,3 +52,17 @@ def test_a_filter_that_makes_no_sense_is_refused_before_anything_is_read(
     ended = command("compare", manual, "-a", QUESTION, "--filter", "page=few")
     assert (ended.code, ended.stdout) == (ExitCode.USAGE, "")
     assert "page=3-9" in ended.stderr
+
+
+@pytest.mark.parametrize(("width", "side_by_side"), [(120, True), (60, False)])
+def test_columns_stand_side_by_side_where_there_is_room(
+    command: Callable[..., Ended],
+    manual: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    width: int,
+    side_by_side: bool,
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = command("compare", manual, "-a", QUESTION, *TWO).stdout.splitlines()
+    assert sum("nine litres" in line for line in lines) >= 2
+    assert any("Fixed size" in one and "Heading hierarchy" in one for one in lines) is side_by_side

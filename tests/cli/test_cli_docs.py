@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from conftest import Ended
     from openai_server import OpenAIServer, Recorded
 
-SIZES = ("--max-tokens", 200, "--set", "min_chunk_size=20")
+SIZES = ("--max-tokens", 200, "--min-tokens", 20)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_any_parser_cuts_with_any_overlap(
     command: Callable[..., Ended], crawl: Path, output: Path
 ) -> None:
     asked = ("docs", crawl, output, "--format", "web", "--parser", "token-overlap")
-    ended = command(*asked, "--max-tokens", 120, "--set", "chunk_overlap=30")
+    ended = command(*asked, "--max-tokens", 120, "--overlap", 30)
     assert ended.code == ExitCode.DONE
     assert "token-overlap · " in ended.stdout
     rows = json.loads(output.read_text(encoding="utf-8"))
@@ -107,12 +107,14 @@ def test_a_crossed_threshold_gives_code_4_also_where_pages_failed(
     [
         (("--fail-on", "headings"), "--fail-on: 'headings' is no measure"),
         (("--format", "xml"), "'xml' is not one of"),
-        (("--max-tokens", 50, "--set", "min_chunk_size=60"), "chunk_size"),
+        (("--max-tokens", 50, "--min-tokens", 60), "chunk_size"),
         (("--parser", "pages"), "unknown parser 'pages'"),
         (("--parser", "fixed", "--max-tokens", 300), "--max-tokens: fixed counts characters"),
         (("--parser", "sentence", "--max-tokens", 300), "sentence counts sentences"),
-        (("--parser", "splitters:Headed()", "--max-tokens", 300), "has no option chunk_size"),
-        (("--max-tokens", 90, "--set", "chunk_size=90"), "chunk_size is given twice"),
+        (("--parser", "page", "--overlap", 3), "--overlap: page has no option chunk_overlap"),
+        (("--parser", "parent-child", "--min-tokens", 3), "has no option min_chunk_size"),
+        (("--overlap", 2000), "chunk_overlap"),
+        (("--overlap", 10, "--set", "chunk_overlap=9"), "chunk_overlap is given twice"),
     ],
 )
 def test_wrong_options_are_usage_errors(

@@ -44,7 +44,7 @@ MEASURES: dict[str, _Figure] = {
     "duplicates": _Figure("chunks whose text came before", _found("duplicate")),
     "outside-range": _Figure("chunks over or under the limits", _found("too-large", "too-small")),
     "too-large": _Figure("chunks over --max-tokens", _found("too-large")),
-    "too-small": _Figure("chunks under the least size", _found("too-small")),
+    "too-small": _Figure("chunks under --min-tokens", _found("too-small")),
     "failed-pages": _Figure("pages that gave no chunks", lambda s: s.pages_failed),
     "failed-summaries": _Figure("chunks without", lambda s: s.summaries.get("failed", 0)),
 }

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rag_nodes.documentation import DocsReport
     from rag_nodes.parsers import SpanNodeParser
 
+_SIZES = {"max_tokens": "chunk_size", "min_tokens": "min_chunk_size", "overlap": "chunk_overlap"}
+"""Fields that set an option of the parser."""
 _RETRY_SECONDS = 120.0
 """Nobody waits in front of a screen here, so a server that is busy or away gets more time."""
 
@@ -63,6 +65,10 @@ class DocsRequest(Summarised):
     """Change an option of the parser, repeatable."""
     max_tokens: int | None = None
     """Tokens a chunk may hold, of a parser that counts them; 1000 by default."""
+    min_tokens: int | None = None
+    """Shorter sections join a neighbour, where the parser knows that; 100 by default."""
+    overlap: Annotated[int | None, Field(ge=0)] = None
+    """Overlap of neighbouring chunks, in the parser's unit; the parser's own by default."""
     format: Literal["documentation", "links", "tokens", "web", "jsonl"] = "documentation"
     """Shape of the output."""
     workers: Annotated[int | None, Field(ge=1)] = None
@@ -95,7 +101,8 @@ def docs(request: DocsRequest, run: Run) -> Documented:
     from rag_nodes.documentation import DocsOptions, parse_thresholds
     from rag_nodes.documentation import run as documented
 
-    ((label, made),) = run.parsers([request.parser], _changes(request)).items()
+    changes = {**request.set, **_sizes(request)}
+    ((label, made),) = run.parsers([request.parser], changes).items()
     options = DocsOptions(
         parser=made,
         summaries=request.summaries,
@@ -123,25 +130,33 @@ def docs(request: DocsRequest, run: Run) -> Documented:
     )
 
 
-def _changes(request: DocsRequest) -> Mapping[str, str]:
-    """Options of the parser, with the size that was given as tokens."""
-    size, spec = request.max_tokens, request.parser
-    if size is None:
-        return request.set
+def _sizes(request: DocsRequest) -> Mapping[str, str]:
+    """Options of the parser that were given as tokens.
+
+    Raises:
+        ConfigurationError: the parser has no such option, or counts something else.
+    """
+    spec = request.parser
     known = {} if spec.is_foreign else {**plain_options(preset_of(spec).make()), **spec.options}
-    if "chunk_size" not in known:
-        raise ConfigurationError(
-            f"--max-tokens: {spec.label} has no option chunk_size; 'rag-nodes parsers' lists what "
-            "each parser takes"
-        )
-    if (unit := known.get("unit", "tokens")) != "tokens":
-        raise ConfigurationError(
-            f"--max-tokens: {spec.label} counts {unit}; if you mean them, write --set "
-            f"chunk_size={size}"
-        )
-    if "chunk_size" in request.set:
-        raise ConfigurationError("--max-tokens: chunk_size is given twice; leave --set out")
-    return {**request.set, "chunk_size": str(size)}
+    unit = known.get("unit", "tokens")
+    changes = {}
+    for name, option in _SIZES.items():
+        size, flag = getattr(request, name), f"--{name.replace('_', '-')}"
+        if size is None:
+            continue
+        if option not in known:
+            raise ConfigurationError(
+                f"{flag}: {spec.label} has no option {option}; 'rag-nodes parsers' lists what "
+                "each parser takes"
+            )
+        if name.endswith("tokens") and unit != "tokens":
+            raise ConfigurationError(
+                f"{flag}: {spec.label} counts {unit}; if you mean them, write --set {option}={size}"
+            )
+        if option in request.set:
+            raise ConfigurationError(f"{flag}: {option} is given twice; leave --set out")
+        changes[option] = str(size)
+    return changes
 
 
 def _llm(request: DocsRequest, run: Run) -> LLM | None:

@@ -1,12 +1,16 @@
-"""A comparison for people: one parser after another, then their numbers side by side."""
+"""A comparison for people: side by side where there is room, one after another elsewhere."""
 
 from __future__ import annotations
 
+import os
 from itertools import cycle
 from typing import TYPE_CHECKING
 
+from rich import box
+from rich.console import Group
 from rich.padding import Padding
 from rich.rule import Rule
+from rich.table import Table
 from rich.text import Text
 
 from rag_nodes.cli.views.answer import (
@@ -34,12 +38,16 @@ from rag_nodes.parsers.recovery import recovery_in_words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rich.console import RenderableType
-    from rich.table import Table
+    from rich.console import Console, RenderableType
 
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.compare import Column
     from rag_nodes.operations.comparing import Compared, CompareRequest
+
+LEAST_WIDTH = 46
+"""Characters a column needs to be read with ease."""
+_FRAME = 3
+"""Characters a column loses to its border and padding."""
 
 
 def compared_view(
@@ -62,8 +70,13 @@ def compared_view(
     yield from files_view(report.files)
     colours = cycle(COLOURS)
     styled = [(column, next(colours)) for column in report.columns]
-    for column, colour in styled:
-        yield from _section(column, colour, cli.output.width, request.chunks)
+    width, across = cli.output.width, _columns_across(len(styled), cli.output)
+    for first in range(0, len(styled), across):
+        some = styled[first : first + across]
+        if across > 1:
+            yield _side_by_side(some, width // across - _FRAME, request.chunks)
+        else:
+            yield from _section(*some[0], width, request.chunks)
     yield _statistics(styled)
     if found.ingested:
         took = [seconds(one.seconds) for one in (found.ingested, report)]
@@ -73,33 +86,63 @@ def compared_view(
             yield plain(spent, "dim")
 
 
+def _columns_across(count: int, console: Console) -> int:
+    """How many columns stand side by side; rows are kept equally full.
+
+    A file or pipe gets one, unless COLUMNS says how wide it will be shown.
+    """
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        return 1
+    room = max(1, console.width // LEAST_WIDTH)
+    rows = -(-count // room)
+    return -(-count // rows)
+
+
+def _side_by_side(styled: Sequence[tuple[Column, str]], width: int, shown: int) -> Table:
+    """Parsers as columns, whose answers, sources and chunks start on the same line."""
+    made = Table(box=box.ROUNDED, border_style="dim", expand=True, show_header=False)
+    for _ in styled:
+        made.add_column(ratio=1, overflow="fold")
+    made.add_row(*(_title(*one) for one in styled), end_section=True)
+    for part in zip(*(_parts(column, width, shown) for column, _ in styled), strict=True):
+        made.add_row(*(Group(*one) for one in part), end_section=True)
+    return made
+
+
+def _title(column: Column, colour: str) -> Text:
+    title = Text(one_line(column.title), style=f"bold {colour}")
+    return title.append(f"\n{configuration(column.parser)}", style="not bold dim")
+
+
 def _section(column: Column, colour: str, width: int, shown: int) -> Iterator[RenderableType]:
     """One parser: what it is, and indented what it found."""
     yield Text("")
     yield Rule(Text(one_line(column.title), style=f"bold {colour}"), align="left", style="dim")
     yield plain(configuration(column.parser), "dim")
-    yield Text("")
-    yield from (Padding(one, (0, 0, 0, 2)) for one in _found(column, width, shown))
+    for part in filter(None, _parts(column, width, shown)):
+        yield Text("")
+        yield from (Padding(one, (0, 0, 0, 2)) for one in part)
 
 
-def _found(column: Column, width: int, shown: int) -> Iterator[RenderableType]:
+def _parts(column: Column, width: int, shown: int) -> tuple[list[RenderableType], ...]:
     """Answer, sources and chunks, or why there are none."""
     statistics, answer = column.statistics, column.answer
-    for error in dict.fromkeys((column.error, statistics.error)):
-        if error:
-            yield Text.assemble(("Failed: ", "bold red"), plain(error))
+    said: list[RenderableType] = [
+        Text.assemble(("Failed: ", "bold red"), plain(error))
+        for error in dict.fromkeys((column.error, statistics.error))
+        if error
+    ]
     lost = recovery_in_words(statistics.unplaced, statistics.chunks)
-    yield from (plain(one_line(one), "yellow") for one in (lost, statistics.size_remark) if one)
+    said += [plain(one_line(one), "yellow") for one in (lost, statistics.size_remark) if one]
     if answer is None:
-        return
-    yield label("Answer", answer_kind(answer))
-    if answer.kind != "retrieval":
-        yield answer_text(answer)
-    yield from remarks(answer)
-    if answer.kind != "retrieval":
-        yield from (Text(""), label("Sources"), citations(answer))
-    if shown:
-        yield from (Text(""), label("Chunks", chunk_facts(answer)), chunks(answer, shown, width))
+        return said, [], []
+    is_written = answer.kind != "retrieval"
+    said += [label("Answer", answer_kind(answer)), *([answer_text(answer)] if is_written else [])]
+    return (
+        [*said, *remarks(answer)],
+        [label("Sources"), citations(answer)] if is_written else [],
+        [label("Chunks", chunk_facts(answer)), chunks(answer, shown, width)] if shown else [],
+    )
 
 
 def _statistics(styled: Sequence[tuple[Column, str]]) -> Table:
