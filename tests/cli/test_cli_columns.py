@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +10,6 @@ from plant import MANUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.cli.conftest import Ended
 
@@ -69,6 +69,31 @@ def test_an_engine_answers_beside_a_parser_or_alone(command: Callable[..., Ended
         assert QUOTE in ended.json["columns"][-1]["answer"]["hits"][0]["text"]
     twice = command(*asked, "--column", "heading=my_engines:engine", "-p", "heading")
     assert "are called 'heading'" in " ".join(twice.stderr.split())
+
+
+@pytest.mark.usefixtures("evaluate")
+@pytest.mark.parametrize("parsers", [[], ["-p", "heading"]])
+def test_what_an_engine_finds_is_shown_where_the_store_is_kept(
+    command: Callable[..., Ended], parsers: list[str]
+) -> None:
+    ended = command(
+        "compare", "manual.md", "--ask", "What starts the generator?", "--store", "kept",
+        "--column", "mine=my_engines:engine", *parsers, "--json",
+    )  # fmt: skip
+    assert ended.code == 0, ended.stderr
+    assert QUOTE in ended.json["columns"][-1]["answer"]["hits"][0]["text"]
+
+
+@pytest.mark.usefixtures("evaluate")
+def test_a_file_that_cannot_be_read_is_told_beside_an_engine_alone(
+    command: Callable[..., Ended],
+) -> None:
+    Path("bad.pdf").write_text("no PDF")
+    asked = ("compare", "manual.md", "bad.pdf", "--ask", "What starts the generator?")
+    ended = command(*asked, "--column", "mine=my_engines:engine", "--json")
+    assert [one["status"] for one in ended.json["files"]] == ["read", "failed"]
+    assert "not a PDF" in ended.json["files"][1]["error"]
+    assert ended.code != 0
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,8 @@ class ColumnEngines:
             collection=collection,
             models=self.models,
             parser_name=name,
-            document_ids=document_ids,
+            # An index of others holds what its owner put there, under ids of its own.
+            document_ids=document_ids if given is None else None,
             prompt=self.prompt,
             options=options,
             vectors=self.vectors,

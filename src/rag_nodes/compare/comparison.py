@@ -11,7 +11,8 @@ from rag_nodes.columns import Placing
 from rag_nodes.compare.columns import ColumnEngines
 from rag_nodes.compare.sizing import documents_in
 from rag_nodes.compare.streaming import ComparisonStream
-from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
+from rag_nodes.metadata import FILE_NAME, SOURCE, TOTAL_PAGES
+from rag_nodes.pipeline import FileOutcome, IngestReport, ingest, ingest_documents
 from rag_nodes.query.preparing import check_question
 from rag_nodes.store import open_store
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from rag_nodes.ledger import Ledger
     from rag_nodes.pipeline import Progress
     from rag_nodes.pipeline.build import Parse
-    from rag_nodes.readers import Limits
+    from rag_nodes.readers import Limits, ReadResult
     from rag_nodes.store import Store
 
 
@@ -109,8 +110,13 @@ class Comparison(ColumnEngines):
         found.
         """
         wanted = list(paths)
+        results: list[ReadResult] = []
         run = partial(ingest, wanted, limits=limits, ledger=ledger)
-        return self._ingested(run, lambda: documents_in(wanted, limits), progress)
+        report = self._ingested(run, lambda: documents_in(wanted, limits, results), progress)
+        if not self.parsers:
+            self.files = tuple(map(_row_of, results))
+            report = replace(report, files=self.files)
+        return report
 
     def ingest_documents(
         self,
@@ -132,7 +138,7 @@ class Comparison(ColumnEngines):
         cut: Parse | None = None,
     ) -> IngestReport:
         if self.found:
-            self.placing = Placing(documents())
+            self.placing = Placing(list(documents()))
         if not self.parsers:
             return IngestReport((), (), 0.0, self.models.describe(), self.corpus)
         if self.sizing:
@@ -203,3 +209,21 @@ class Comparison(ColumnEngines):
         """
         check_question(question)
         return ComparisonStream(self, question, document_ids)
+
+
+def _row_of(result: ReadResult) -> FileOutcome:
+    """What is told of a file that was read to place in it what a column finds."""
+    path, document = str(result.path), result.document
+    if document is None:
+        return FileOutcome(path, "failed", None, 0, str(result.error), result.seconds)
+    return FileOutcome(
+        path,
+        "read",
+        document.metadata.get(TOTAL_PAGES),
+        len(document.text),
+        None,
+        result.seconds,
+        document.id_,
+        name=str(document.metadata.get(FILE_NAME, path)),
+        source=document.metadata.get(SOURCE),
+    )

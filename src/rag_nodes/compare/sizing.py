@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import ParserOutcome
     from rag_nodes.pipeline.build import Parse
+    from rag_nodes.readers import ReadResult
 
 logger = logging.getLogger(__name__)
 
@@ -34,10 +35,14 @@ FIRST = 300_000
 """Characters of the first documents, on which sizes are found."""
 
 
-def documents_in(paths: Iterable[str | Path], limits: Limits | None) -> Iterator[Document]:
-    """The documents of files and folders, as far as they can be read."""
+def documents_in(
+    paths: Iterable[str | Path], limits: Limits | None, results: list[ReadResult] | None = None
+) -> Iterator[Document]:
+    """The documents of files and folders, as far as they can be read; `results` gets what came."""
     for file in listed(map(Path, paths)):
         for one in read_listed(file, limits=limits or Limits()):
+            if results is not None:
+                results.append(one)
             if one.document:
                 yield one.document
 

@@ -31,8 +31,8 @@ ASSIGNMENT = "OPTION=VALUE"
 PARSER_NAMES = ", ".join(parser_names())
 """All presets, for descriptions."""
 FOREIGN = (
-    "Or a splitter of another package, as module:Class(n=9); or a preset file (.toml, "
-    ".json), as `recommend --save` writes it."
+    "Or a splitter of another package, as module:Class(n=9); or a preset file (.toml), "
+    "as `recommend --save` writes it."
 )
 """What else can be typed in the place of a preset."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from dataclasses import fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -103,7 +104,10 @@ def _model(source: Any, **more: Any) -> type[Reply]:
     summary = (source.__doc__ or "").partition("\n")[0]
     names = [one.name for one in fields(source)] if is_dataclass(source) else source._fields
     described: dict[str, Any] = {
-        name: (_plain(hints[name]), Field(description=said.get(name, summary)))
+        name: (
+            _plain(hints[name]),
+            Field(description=re.sub(r"\bNone\b", "null", said.get(name, summary))),
+        )
         for name in names
         if name not in _HIDDEN.get(source, ())
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator
@@ -192,19 +191,21 @@ def list_documents(request: ListRequest, run: Run) -> Listed:
     for one in collections:
         if one.info.trouble:
             run.warn(f"{one.info.name} is shown as the ledger knows it: {one.info.trouble}")
+    if "gone" in request.state:
+        from rag_nodes.pipeline.pruning import file_loss
+
+        is_lost = file_loss()
+        known = [
+            replace(one, state="gone") if one.path and is_lost(one.path) else one for one in known
+        ]
     return Listed(
         outcome=_opened(collections),
         corpus=corpus,
-        documents=[one for one in known if not request.state or _states(one) & {*request.state}],
+        documents=[one for one in known if not request.state or one.state in request.state],
         total=len(known),
         collections={one.info.name: one.parser for one in collections},
         foreign=[] if collections else held.store.foreign(),
     )
-
-
-def _states(one: ListedDocument) -> set[str]:
-    is_gone = one.path is not None and not Path(one.path).exists()
-    return {one.state, "gone"} if is_gone else {one.state}
 
 
 def remove(request: RemoveRequest, run: Run) -> Gone:

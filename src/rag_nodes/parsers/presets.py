@@ -314,7 +314,8 @@ def preset_named(name: str) -> Preset:
         return Preset(name, path, name, summary.rstrip("."))
     if name not in PRESETS:
         known = ", ".join(parser_names())
-        raise ConfigurationError(f"unknown parser {name!r}; choose one of: {known}")
+        hint = "; files of presets end in .toml" if name.endswith(".json") else ""
+        raise ConfigurationError(f"unknown parser {name!r}; choose one of: {known}{hint}")
     return PRESETS[name]
 
 

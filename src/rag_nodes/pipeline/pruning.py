@@ -143,7 +143,7 @@ def _gone(
     def here(path: str) -> bool:
         return is_below(path) and not (is_shard and Path(path).suffix.lower() in COLLECTIONS)
 
-    is_lost = _loss()
+    is_lost = file_loss()
     lost = [path for path in filter(here, ledger.paths(corpus)) if is_lost(path)]
     rows = [row for row in ledger.unheld(corpus, lost) if here(row[1])]
     left = ledger.known(corpus, list({path for _, path, _ in rows}))
@@ -161,7 +161,7 @@ def moved_files(ledger: Ledger, corpus: str, paths: Iterable[Path]) -> tuple[str
 
     Nothing of them is removed: of a disk that is not there the files look the same.
     """
-    here, is_lost = _is_below_any(paths), _loss()
+    here, is_lost = _is_below_any(paths), file_loss()
     copies = ledger.copies(corpus)
     found = {content for path, content in copies if here(path) and not is_lost(path)}
     lost = [path for path, content in copies if content in found and is_lost(path)]
@@ -215,7 +215,7 @@ def taken_out(
     return gone
 
 
-def _loss() -> Callable[[str], bool]:
+def file_loss() -> Callable[[str], bool]:
     """What says of a file whether it is not there for certain; one that cannot be asked for may be.
 
     Files are known by paths without links, so one that is behind a link now is another file.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rag_nodes.errors import (
     ConfigurationError,
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.store.engine import EngineCollection
     from rag_nodes.store.filters import Where
-    from rag_nodes.store.queries import Hit
+    from rag_nodes.store.fusion import Fusion
+    from rag_nodes.store.queries import Hit, SearchMode
     from rag_nodes.store.vector_store import RagNodesVectorStore
 
 logger = logging.getLogger(__name__)
@@ -230,17 +231,24 @@ class Store(Catalogue):
                 "deletes it, then ingest its documents anew"
             )
 
-    def search(
+    def search(  # noqa: PLR0913 -- what can be asked, by name
         self,
         collection: str,
         *,
         vector: Sequence[float] | None,
         text: str | None,
         limit: int,
-        **how: Any,
+        mode: SearchMode = "hybrid",
+        filter: Filter | None = None,  # noqa: A002 -- as everywhere
+        fusion: Fusion = "score",
+        using: str = USUAL,
+        alpha: float | None = None,
+        also: Where | None = None,
     ) -> list[Hit]:
         """The best chunks for a question: `find`, with the fields of a `Query` by name."""
-        return self.find(collection, Query(vector, text, limit, **how))
+        scope = filter or Filter()
+        query = Query(vector, text, limit, mode, scope, fusion, using, alpha, also)
+        return self.find(collection, query)
 
     def find(self, collection: str, query: Query) -> list[Hit]:
         """The best chunks for a question, each with its cosine similarity and BM25 score.

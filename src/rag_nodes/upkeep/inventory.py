@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 _PORTION = 500
 """Nodes that are fetched at once."""
-DocumentState = Literal["stored", "incomplete", "expired", "failed"]
+DocumentState = Literal["stored", "incomplete", "expired", "failed", "gone"]
 """Of a document: whole in every collection of its corpus that has it; not whole in one; whole, but
-due to be read again; or of a file that could not be read, whatever is stored of it from before."""
+due to be read again; or of a file that could not be read or is not there any more, whatever is
+stored of it from before."""
 
 
 class HeldCollection(NamedTuple):
