@@ -208,6 +208,27 @@ def test_a_sweep_rests_while_a_question_is_answered_and_goes_on_after_it(
         assert session.decider.verdict is not None
 
 
+def test_a_sweep_goes_on_with_the_search_it_began_with_when_other_settings_are_applied(
+    events: DecideEvents, session: PageSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _ended(session)
+    made, cutoffs = deciding.probes, []
+
+    def later(*given: Any) -> Any:
+        session.load([], replace(ONE, similarity_cutoff=0.9), ignore)
+        return made(*given)
+
+    def noted(*given: Any, **more: Any) -> EvaluationReport:
+        cutoffs.append(more["plan"].options.similarity_cutoff)
+        return recommend(*given, **more)
+
+    monkeypatch.setattr(deciding, "probes", later)
+    monkeypatch.setattr(deciding, "recommend", noted)
+    events.choose(Request(), Click(length="page"))
+    _ended(session)
+    assert cutoffs == [None]
+
+
 def test_drafts_decide_nothing_and_accepted_questions_do_once_there_are_ten(
     events: DecideEvents, session: PageSession, tmp_path: Path
 ) -> None:

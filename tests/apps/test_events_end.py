@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from rag_nodes.apps.header.loading import LOOKING
+from rag_nodes.apps.tabs.compare.tab import AT_ONCE
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,3 +30,12 @@ def test_of_what_one_change_starts_only_one_waits_for_its_turn(
     )
     assert waiting
     assert [started for started, events in waiting.items() if events > 1] == []
+
+
+def test_questions_that_wait_for_documents_hold_up_nobody_who_is_ready(
+    build: Callable[..., gr.Blocks], settings: Settings
+) -> None:
+    fns = build(settings).fns.values()
+    limits = {one.concurrency_limit for one in fns if one.name == "apply"}
+    assert limits == {LOOKING}
+    assert LOOKING > AT_ONCE

@@ -178,7 +178,8 @@ def ends_in_decide(session: PageSession) -> bool:
     """Whether documents were loaded that nobody has decided on or asked about yet; true once."""
     is_new = session.ready and "led" not in session.shown and not session.turns
     session.shown["led"] = True
-    return is_new and session.asking is None
+    waits = session.waited_for is not None and session.waited_for is session.last_loading
+    return is_new and session.asking is None and not waits
 
 
 def _follow(

@@ -63,7 +63,10 @@ class Kept:
         return (self.folder / _MAIN).is_file()
 
     def write(self, plain: Mapping[str, Any]) -> None:
-        """Replace what was written before, in one step.
+        """Replace what was written before.
+
+        Interrupted at any point, it leaves the work of before or the new one; only the name in a
+        list may be the new one already.
 
         Args:
             plain: as JSON; "name" is what a list shows of it.
@@ -71,8 +74,8 @@ class Kept:
         Raises:
             OSError: the disk is full or may not be written to.
         """
-        _replace(self.folder / _MAIN, {"format": FORMAT, **plain})
         _replace(self.folder / _ABOUT, {"format": FORMAT, "name": plain.get("name", "")})
+        _replace(self.folder / _MAIN, {"format": FORMAT, **plain})
 
     def read(self, part: str = _MAIN) -> dict[str, Any]:
         """What was written last; of all of it or of a part.
@@ -130,7 +133,8 @@ def listed(data: Path) -> list[KeptWork]:
             Kept(path.parent).delete()
             continue
         try:
-            name = str(Kept(path.parent).read(_ABOUT).get("name", ""))
+            about = _ABOUT if path.with_name(_ABOUT).is_file() else _MAIN
+            name = str(Kept(path.parent).read(about).get("name", ""))
         except StoreError as error:
             name = f"cannot be opened: {error.__class__.__name__}"
             logger.warning("%s", error)

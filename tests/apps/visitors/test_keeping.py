@@ -17,6 +17,7 @@ from rag_nodes.errors import BusyError, ConfigurationError
 from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
+from rag_nodes.workspace.kept import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -174,6 +175,32 @@ def test_it_is_deleted_when_asked_to_or_when_nobody_opened_it_for_thirty_days(
     os.utime(data / old.key / "workspace.json", (month, month))
     assert sessions.kept() == []
     assert not (data / old.key).exists()
+
+
+def test_what_a_crash_left_without_its_short_description_is_listed_by_name_and_opened(
+    serve: Callable[[], PageSessions],
+    upload: Callable[[str], Path],
+    data: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    serve().attach("page", TOKEN).load([upload("red")], CHOICE, ignore)
+    sessions = serve()
+    (about,) = data.glob("*/about.json")
+    about.unlink()
+    assert [one.name for one in sessions.kept()] == ["red.md"]
+    assert "delete" not in caplog.text
+    assert "red" in sessions.attach("page", TOKEN).uploads[0].name
+
+
+def test_a_disk_that_is_full_from_the_first_file_on_leaves_the_work_of_before(
+    tmp_path: Path,
+) -> None:
+    kept = Kept(tmp_path / "one")
+    kept.write({"name": "before"})
+    (kept.folder / "about.json.part").mkdir()  # cannot be written
+    with pytest.raises(OSError, match=r"about\.json"):
+        kept.write({"name": "after"})
+    assert kept.read()["name"] == "before"
 
 
 def test_what_is_being_loaded_is_neither_opened_elsewhere_nor_deleted(

@@ -201,7 +201,7 @@ def test_loading_goes_on_when_nobody_looks_and_is_looked_at_again(
 
 
 def test_a_question_sent_while_documents_are_loaded_waits_for_them_and_leads_nobody_away(
-    settings: Settings, red: Path, openai_server: OpenAIServer
+    settings: Settings, red: Path, blue: Path, openai_server: OpenAIServer
 ) -> None:
     sessions = PageSessions(settings, local_models=True)
     choice = _served(openai_server, "fixed")
@@ -217,9 +217,40 @@ def test_a_question_sent_while_documents_are_loaded_waits_for_them_and_leads_nob
     before_it_is_asked = events.apply(request)
     assert "Processing" in next(before_it_is_asked)[0]
     openai_server.release()
+    assert session.last_loading is not None
+    session.last_loading.result()
+    assert not ends_in_decide(session)  # the upload may end before the question has looked again
     list(before_it_is_asked)
     assert session.ready
     assert not ends_in_decide(session)
+    session.load([blue], choice)
+    assert ends_in_decide(session)
+    sessions.close()
+
+
+@pytest.mark.parametrize("ready", [False, True], ids=["at first", "with changed settings"])
+def test_a_question_that_waits_is_asked_of_the_documents_that_took_over(
+    settings: Settings, red: Path, blue: Path, openai_server: OpenAIServer, *, ready: bool
+) -> None:
+    sessions = PageSessions(settings, local_models=True)
+    session = sessions.of("a")
+    if ready:
+        session.load([red], Choice(("fixed",)))
+    choice = _served(openai_server, "fixed")
+    controls = SimpleNamespace(choice=lambda _: choice, inputs=[])
+    header: Any = SimpleNamespace(controls=controls, status=None, process=None, cancel=None)
+    events = LoadingEvents(sessions, header, Follower([], None, tuple, lambda _: ()), red)
+    openai_server.fail(Fault(body="slow"))
+    if not ready:
+        session.start_loading([red], choice)
+    before_it_is_asked = events.apply(SimpleNamespace(session_hash="a"))  # type: ignore[arg-type]
+    assert "Processing" in next(before_it_is_asked)[0]
+    openai_server.wait_for("embeddings")
+    session.load([blue], choice)
+    panels = [panel for panel, *_ in before_it_is_asked]
+    assert any("blue.md" in str(one) for one in panels)
+    assert not any("ancelled" in str(one) for one in panels)
+    openai_server.release()
     sessions.close()
 
 

@@ -69,6 +69,7 @@ _FAULT = (
     "stopped by a fault of the app ({}). You can go on; whoever runs the app finds the reason in "
     "its log."
 )
+_CANCELLED = "cancelled"
 LOOKING = 100
 """Pages that may look at loading that runs already; looking costs next to nothing."""
 TICK = 0.2
@@ -239,16 +240,15 @@ class LoadingEvents:
         Raises:
             gr.Error: that failed; nothing is to be asked then.
         """
-        session = session_of(self._sessions, request)
+        session, failure = session_of(self._sessions, request), None
         if session.loading:
-            failure = yield from self._look(session)
-            session.shown["led"] = True  # whoever asks is not led away
-            if failure is not None:
-                raise gr.Error(f"Your question was not asked: {failure}", print_exception=False)
-        if not self._pending(request, values):
+            failure = yield from self._wait(session)
+        if failure is None and self._pending(request, values):
+            failure = yield from self._load([], request, values)
+            if failure == _CANCELLED:
+                failure = yield from self._wait(session, failure)
+        elif failure is None:
             yield (gr.skip(),) * len(self.outputs)
-            return
-        failure = yield from self._load([], request, values)
         if failure is not None:
             raise gr.Error(f"Your question was not asked: {failure}", print_exception=False)
 
@@ -314,6 +314,16 @@ class LoadingEvents:
             return str(error)
         return (yield from self._look(session))
 
+    def _wait(
+        self, session: PageSession, failure: str | None = None
+    ) -> Generator[tuple[Any, ...], None, str | None]:
+        """Look at loading for a question, and at any other that takes over, as a later upload."""
+        seen = None
+        while (loading := session.last_loading) is not None and loading is not seen:
+            seen = session.waited_for = loading
+            failure = yield from self._look(session)
+        return failure
+
     def _look(self, session: PageSession) -> Generator[tuple[Any, ...], None, str | None]:
         """Show how far loading is, and what came of it; whoever stops looking ends nothing."""
         loading = session.last_loading
@@ -328,10 +338,11 @@ class LoadingEvents:
             loading.result()
             ended = self._ended(session)
         except CancelledError:
-            if not session.loading:  # else another run took over, and shows its own progress
+            # Else another run took over, and shows its own progress.
+            if session.last_loading in (None, loading):
                 panel = status.cancelled(session.report)
                 yield self._ended(session, panel, again=session.ready)
-            return "cancelled"
+            return _CANCELLED
         except Exception as error:
             # Whatever it was, the visitor can go on.
             known = isinstance(error, RagNodesError)

@@ -89,7 +89,8 @@ class _Sweep:
 class Decider:
     """At most one sweep at a time, and what sweeps have found; safe from any thread.
 
-    A sweep runs in child processes of low priority, and rests while a question is answered.
+    A sweep runs in child processes of low priority, and rests while a question is answered or
+    documents are loaded.
 
     Args:
         session: whose documents, questions and models are tried.
@@ -150,13 +151,8 @@ class Decider:
     @property
     def plan(self) -> EvaluationPlan:
         """What is measured: searched as the visitor searches, and read as `recommend` has it."""
-        plan, comparison = EvaluationPlan(target=None), self._session.comparison
-        if comparison is None:
-            return plan
-        options = replace(
-            comparison.options, top_k=None, budget=plan.budget, granularity=None, filter=None
-        )
-        return replace(plan, options=options)
+        comparison = self._session.comparison
+        return _plan_of(comparison) if comparison else EvaluationPlan(target=None)
 
     @property
     def price(self) -> str:
@@ -265,7 +261,7 @@ class Decider:
             sweep.step = step
             self._rest()
 
-        plan = self.plan
+        plan = _plan_of(comparison)  # that the session answers with may be another by now
         as_it_is = replace(plan.options, granularity="chunks")
         own: dict[str, object] = {
             name: Searched(parser, as_it_is, at_sizes=False)
@@ -291,6 +287,14 @@ class Decider:
         """Wait while the visitor waits for something else."""
         while self.resting:
             pause(_RESTING)
+
+
+def _plan_of(comparison: Comparison) -> EvaluationPlan:
+    plan = EvaluationPlan(target=None)
+    options = replace(
+        comparison.options, top_k=None, budget=plan.budget, granularity=None, filter=None
+    )
+    return replace(plan, options=options)
 
 
 def _own_parsers(comparison: Comparison) -> dict[str, object]:

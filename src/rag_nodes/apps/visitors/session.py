@@ -76,6 +76,7 @@ class PageSession(Workspace):
         report: what the last `load` did; None before it.
         paths: the loaded documents.
         choice: what they were loaded with, so what the next question is answered with.
+        waited_for: the loading that a question waits for, or waited last.
         shown: what each tab shows, as JSON, so that it can show it again.
         chosen: what the page shows as chosen, whether or not it was loaded with that.
         wanted: parsers of the last loading.
@@ -107,6 +108,7 @@ class PageSession(Workspace):
         self._scale: SimilarityScale | None = None
         self._files: Mapping[str, FileOutcome] = {}
         self._loading: Job[Steps, IngestReport] | None = None
+        self.waited_for: Job[Steps, IngestReport] | None = None
         self._answering: Job[Asking, None] | None = None
         self._asked = 0
         self._running: ComparisonStream | None = None
@@ -207,9 +209,12 @@ class PageSession(Workspace):
             raise ConfigurationError("no document yet: upload one first")
         if not choice.parsers:
             raise ConfigurationError("no parser chosen: tick at least one")
-        self.cancel()
         self.wanted, self._wanted_paths = choice.parsers, wanted
-        loading = self._loading = Job("upload the documents again to load them")
+        loading: Job[Steps, IngestReport] = Job("upload the documents again to load them")
+        # In one step: whoever looks sees that another run took over, not that nothing is loaded.
+        before, self._loading = self._loading, loading
+        if before is not None:
+            before.cancel()
         steps: dict[str, Progress] = {}
 
         def step(one: Progress) -> None:

@@ -76,15 +76,16 @@ class CompareTab:
         typed: list[tuple[Any, Any]] = [(self.question.submit, self.question)]
         clicked = [(one.click, one) for one in self.suggested]
         common: dict[str, Any] = {"show_progress": "hidden", "concurrency_limit": AT_ONCE}
+        looking = {**common, "concurrency_limit": LOOKING}
         for_scripts("ask", ask, self.question, answered, **common)
         for_scripts("clear", clear, None, self.history, show_progress="hidden")
         private: dict[str, Any] = {"api_visibility": "private"}
         for event, source in typed + clicked:
-            applied = event(loading.apply, loading.inputs, loading.outputs, **common, **private)
+            # Loading itself is limited by the sessions; whoever waits for it holds up nobody else.
+            applied = event(loading.apply, loading.inputs, loading.outputs, **looking, **private)
             asking = applied.success(ask, source, answered, **common, **private)
             asking.success(None, self.question, self.question, js=_EMPTIED, **private)
             event(None, source, js=_SENT, **private)
-        looking = {**common, "concurrency_limit": LOOKING}
         loading.arrived.then(self.events.watch, outputs=answered, **looking, **private)
         self.stop.click(self.events.stop, show_progress="hidden", queue=False, **private)
         self.clear.click(clear, outputs=self.history, show_progress="hidden", **private)
