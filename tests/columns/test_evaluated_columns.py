@@ -159,9 +159,9 @@ def test_how_each_column_was_searched_is_said_where_they_were_not_searched_alike
     columns = {"ours": "recursive", "theirs": stored, "fixed": Counted(BATTERY)}
     report = evaluate(dataset(), columns, plan=PLAN)
     modes = {row.name: row.mode for row in report.rows}
-    assert modes == {"ours": "sparse", "theirs": "hybrid", "fixed": "own"}
-    assert report.settings["mode"] == "sparse, hybrid, own"
-    words = "sparse search by ours; hybrid search by theirs; own search by fixed"
+    assert modes == {"ours": "sparse", "theirs": "dense", "fixed": "own"}
+    assert report.settings["mode"] == "sparse, dense, own"
+    words = "sparse search by ours; dense search by theirs; own search by fixed"
     assert words in html_of(report)
     alone = evaluate(dataset(), {"theirs": stored}, plan=PLAN)
-    assert "hybrid search, " in html_of(alone)
+    assert "dense search, " in html_of(alone)
