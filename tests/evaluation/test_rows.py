@@ -34,7 +34,7 @@ from rag_nodes.models.unpickling import unpickled
 from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import QueryOptions
-from rag_nodes.store import open_store
+from rag_nodes.store import Store, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,6 +160,17 @@ def test_workers_share_what_was_paid_for_without_a_cache_of_the_user(dataset: Da
     evaluate(dataset, given, plan=BARE, embed_model=Server(embed_dim=8), executor=InProcess(1))
     assert PAID
     assert max(Counter(PAID).values()) == 1
+
+
+def test_how_a_column_was_searched_is_asked_while_its_chunks_are_stored(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_words(store: Store, collection: str) -> bool:
+        return store.engine.collection(collection) is None
+
+    monkeypatch.setattr(Store, "has_words", without_words)
+    found = evaluate(dataset, {"one": get_parser("heading")}, plan=BARE)
+    assert {row.mode for row in found.rows} == {"dense"}
 
 
 def test_what_no_other_process_can_make_is_measured_here_and_one_line_says_so(

@@ -168,11 +168,12 @@ def _measured(recipe: Recipe, variant: Variant) -> Measured:
         means = {
             of_probes(size): _mean_beside(recipe, index, size) for size in recipe.dataset.beside
         }
+        mode = index.mode
     finally:
         index.close()
     cost = {**asdict(index.cost), "search_ms": round(1000 * median(index.seconds or seconds), 2)}
     row = row_of(variant, asdict(index.statistics), cost, tuple(outcomes))
-    return Measured(replace(row, means={**row.means, **means}, mode=index.mode), read)
+    return Measured(replace(row, means={**row.means, **means}, mode=mode), read)
 
 
 def _mean_beside(recipe: Recipe, index: Index, characters: int) -> float:
