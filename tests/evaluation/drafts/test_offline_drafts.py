@@ -111,6 +111,12 @@ def test_an_english_handbook_is_asked_what_a_person_would_ask_and_nothing_else()
     assert found["What does --berth do?"].startswith("| `--berth`")
 
 
+def test_getting_started_is_asked_about_only_where_a_heading_says_with_what() -> None:
+    text = "Install it from its page, then run it once to see that all of its parts are there."
+    guide = f"# Guide\n\n## Getting started\n\n{text}\n\n## Getting started with Docker\n\n{text}\n"
+    assert [*asked(drafted(guide))] == ["How do I get started with Docker?"]
+
+
 def test_a_german_guide_is_asked_in_german() -> None:
     dataset = drafted(ANLEITUNG)
     assert {one.text: one.kind for one in dataset.questions} == {

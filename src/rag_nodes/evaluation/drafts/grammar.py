@@ -116,7 +116,8 @@ def _howto_en(heading: str) -> str:
     """A heading with an imperative or a gerund in front, as after "How do I"."""
     first, _, rest = heading.partition(" ")
     base, second = first.casefold(), rest.partition(" ")[0].casefold()
-    if FUNCTION_WORDS.issuperset(words(rest)) or second in ("started", "and", "or", "of", "is"):
+    says_nothing = FUNCTION_WORDS.issuperset(words(rest)) or rest.casefold() == "started"
+    if says_nothing or second in ("and", "or", "of", "is"):
         return ""  # "Save as", "Getting started"
     if base in _VERBS:
         sure = base not in _ALSO_NOUNS or second in _AFTER_A_VERB
