@@ -164,6 +164,17 @@ READ: dict[str, tuple[str, object, list[Document], list[list[list[str]]]]] = {
         "q.csv", "question,__expected,__expected2\nWhen?,Due: 14 days,not-contains: x\n",
         [Document(text="A Due: 14 days.", id_="d")], [[["Due: 14 days"]]],
     ),
+    "a cell of promptfoo with a colon or a parenthesis is a text unless its kind is known": (
+        "q.csv", ("question,__expected\nHow long?,warranty: two years\nWhat fits?,usb (type c)\n"
+        "Where?,https://acme.example/help\n"),
+        [Document(text="A warranty: two years. usb (type c), https://acme.example/help", id_="d")],
+        [[["warranty: two years"]], [["usb (type c)"]], [["https://acme.example/help"]]],
+    ),
+    "cells of promptfoo that judge, or deny, quote nothing": (
+        "q.csv", ("question,__expected,__expected2,__expected3,__expected4\n"
+        "How hot?,contains: eighty degrees,llm-rubric: water,not-equals: taste,similar(0.8): x\n"),
+        [TEA], [[["eighty degrees"]]],
+    ),
     "an answer that is a number is looked for": (
         "q.yaml", json.dumps([{"vars": {"question": "?"}, "assert": [
             {"type": "contains", "value": 131}]}]), [PAGED], [[["131"], ["131"]]],
@@ -197,6 +208,10 @@ READ: dict[str, tuple[str, object, list[Document], list[list[list[str]]]]] = {
     ),
     "a quote in brackets is no list": (
         "q.csv", "question,quote\na?,[1]\n", [Document(text="As [1] says.", id_="d")], [[["[1]"]]],
+    ),
+    "an empty place in a cell with a list of quotes is none of them": (
+        "q.csv", 'user_input,reference_contexts\nHow hot?,"[""eighty degrees"", null]"\n',
+        [TEA], [[["eighty degrees"]]],
     ),
     "offsets that pandas made floats are offsets": (
         "q.json", [{"question": "?", "gold": [{"start": 16.0, "end": 30.0}], "document": "tea.md"}],
@@ -410,6 +425,9 @@ def test_what_cannot_be_placed_is_listed_with_the_reason(tmp_path: Path, what: s
         ("q.json", asked("tea", alternatives=5), r"q\.json lacks something"),
         ("q.json", {"data": [{"paragraphs": [{"qas": []}]}]}, r"lacks something.*\('context'\)"),
         ("q.json", {"data": [{"paragraphs": [{"context": "a", "qas": 5}]}]}, "lacks something"),
+        ("q.json", [{"context": "Cats", "question": "Who?",
+                     "answers": {"text": ["Cats"], "answer_start": [0, 5]}}],
+         r"q\.json lacks something.*longer"),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_used_says_why_and_what_to_do(

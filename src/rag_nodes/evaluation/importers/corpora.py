@@ -7,7 +7,6 @@ cut: the paragraphs of an article, the passages of one title.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import DatasetError
@@ -91,9 +90,10 @@ def _squad(paragraphs: Iterable[tuple[str, str, list[Any]]]) -> Corpus:
 def _annotated(answers: Any, before: int) -> list[dict[str, Any]]:
     """Each different answer in its article; of a wrong offset, the nearest place is meant."""
     if isinstance(answers, dict):  # as Hugging Face has it
-        pairs = zip_longest(answers["text"], answers.get("answer_start") or ())
+        starts = answers.get("answer_start") or [None] * len(answers["text"])
+        pairs = [*zip(answers["text"], starts, strict=True)]
     else:
-        pairs = ((one["text"], one.get("answer_start")) for one in answers)  # type: ignore[assignment]
+        pairs = [(one["text"], one.get("answer_start")) for one in answers]
     found: dict[tuple[str, int], dict[str, Any]] = {}
     for text, offset in pairs:
         start = before + (offset if isinstance(offset, int) else 0)

@@ -97,6 +97,18 @@ _QUOTING = frozenset(
      "equals", "starts-with", "context-recall"]
 )  # fmt: skip
 """Assertions of promptfoo that quote words; of those that end with "any" one is enough."""
+_JUDGING = frozenset(
+    ["regex", "similar", "levenshtein", "rouge-n", "bleu", "gleu", "meteor", "classifier",
+     "moderation", "guardrails", "is-refusal", "is-json", "contains-json", "is-xml",
+     "contains-xml", "is-html", "contains-html", "is-sql", "contains-sql",
+     "is-valid-function-call", "is-valid-openai-function-call", "is-valid-openai-tools-call",
+     "javascript", "fn", "eval", "python", "ruby", "file", "webhook", "latency", "cost",
+     "perplexity", "perplexity-score", "finish-reason", "tool-call-f1", "word-count",
+     "select-best", "max-score", "llm-rubric", "grade", "search-rubric", "g-eval", "pi",
+     "factuality", "closedqa", "model-graded-factuality", "model-graded-closedqa",
+     "answer-relevance", "context-faithfulness", "context-relevance", "conversation-relevance"]
+)  # fmt: skip
+"""Assertions of promptfoo that quote nothing."""
 _ASSERTION = re.compile(
     r"([a-z]+(?:-[a-z0-9]+)*)\s*(?:\([^)]*\)\s*)?(?::\s*(.*)|(?<=\)))", re.DOTALL
 )
@@ -181,7 +193,7 @@ def _asserted(assertions: Sequence[Any]) -> Row:
 
 def _assertion(cell: str) -> Row:
     found = _ASSERTION.fullmatch(cell.strip())
-    if not found:
+    if not found or found[1].removeprefix("not-") not in _QUOTING | _JUDGING:
         return {"type": "equals", "value": cell.strip()}
     kind, value = found[1], found[2] or ""
     several = kind.endswith(("-any", "-all"))
@@ -229,8 +241,10 @@ def _parsed(value: Any) -> Any:
                 found = read(value)
             except (ValueError, SyntaxError, RecursionError, MemoryError):
                 continue
-            is_list = isinstance(found, list) and all(isinstance(one, str | dict) for one in found)
-            return found if is_list else value  # "[1]" is a quote
+            if not isinstance(found, list):
+                return value
+            is_quote = found and not any(isinstance(one, str | dict | None) for one in found)
+            return value if is_quote else found  # as "[1]" is
     return value
 
 
