@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -139,6 +140,28 @@ def test_a_start_that_never_ends_is_given_up_and_says_what_to_do(
         ray_session(2, address).__enter__()
     assert ends == []  # it would never end either
     forever.set()
+
+
+def test_a_start_that_never_ends_leaves_the_environment_as_it_was(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    forever = threading.Event()
+    homes: list[str] = []
+
+    def init(**_: object) -> None:
+        homes.append(os.environ["HOME"])
+        forever.wait()
+
+    stand_in(monkeypatch, init)
+    monkeypatch.setattr("rag_nodes.executors.ray._LIMIT", 0.2)
+    before = dict(os.environ)
+    with pytest.raises(EngineError, match="did not start within"):
+        ray_session(2).__enter__()
+    after = dict(os.environ)
+    forever.set()
+    assert after == before
+    assert homes != [str(tmp_path)], "Ray was started with a home of its own"
 
 
 def test_a_start_that_is_interrupted_ends_in_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,7 +198,9 @@ def _start(ray: Any, tasks: int, address: str | None, folder: Path, session: Exi
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
 
     try:
-        _start_in_time(start, ray.shutdown, session)
+        # Here and not on the thread, which may be left behind and would never put it back.
+        with _environment({"HOME": _home(folder)} if address is None else {}):
+            _start_in_time(start, ray.shutdown, session)
     except Exception as error:
         # Of no narrower kind where a busy machine has not started it within 30 seconds.
         why = ": ".join(_words(one) for one in (error, error.__cause__) if one)
@@ -250,22 +252,25 @@ def _start_in_time(
         raise errors[0]
 
 
-def _start_here(ray: Any, tasks: int, folder: Path) -> None:
+def _home(folder: Path) -> str:
     home = folder / "home"
     home.mkdir()
     # Its presence alone keeps Ray from asking 169.254.169.254 and metadata.google.internal which
     # cloud this is, which it does before it looks whether it may report anything.
     (home / "ray_bootstrap_config.yaml").write_text("{}\n", encoding="utf-8")
-    with _environment({"HOME": str(home)}):
-        ray.init(
-            address="local",
-            num_cpus=tasks + 1,
-            include_dashboard=False,
-            object_store_memory=max(80, 25 * tasks) * 2**20,
-            log_to_driver=False,  # it would write what workers print to stdout
-            logging_level=logging.ERROR,
-            _temp_dir=str(folder / "r"),
-        )
+    return str(home)
+
+
+def _start_here(ray: Any, tasks: int, folder: Path) -> None:
+    ray.init(
+        address="local",
+        num_cpus=tasks + 1,
+        include_dashboard=False,
+        object_store_memory=max(80, 25 * tasks) * 2**20,
+        log_to_driver=False,  # it would write what workers print to stdout
+        logging_level=logging.ERROR,
+        _temp_dir=str(folder / "r"),
+    )
 
 
 def _told_to_join() -> dict[str, str]:
