@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -122,6 +123,34 @@ async def test_an_llm_completes_the_question_from_the_conversation(chat_with: An
         assert "CONVERSATION" not in first + last
         assert answer.tokens_in == count_tokens(condensing) + count_tokens(last)
         assert answer.cost == pytest.approx((answer.tokens_in + answer.tokens_out) / 1e6)
+
+
+@pytest.mark.parametrize("streams", [False, True])
+async def test_a_follow_up_that_is_cancelled_ends_the_call_that_completes_it(
+    chat_with: Any, monkeypatch: pytest.MonkeyPatch, streams: bool
+) -> None:
+    chat = chat_with("A battery.", "How much power does the generator make?", "Two MW.")
+    chat.ask(FIRST)
+    begun, ended = asyncio.Event(), list[str]()
+
+    async def never(_: ScriptedLLM, messages: Sequence[ChatMessage], **__: Any) -> ChatResponse:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.extend(str(one.content) for one in messages)
+        raise AssertionError
+
+    monkeypatch.setattr(ScriptedLLM, "achat", never)
+    call = anext(chat.astream(FOLLOW_UP)) if streams else chat.aask(FOLLOW_UP)
+    waiting = asyncio.ensure_future(call)
+    await asyncio.wait_for(begun.wait(), 10)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert "CONVERSATION>>>" in ended[-1]
+    assert len(chat.engine.models.llm.prompts) == 1, "only the first question was answered"
+    assert said(chat) == [FIRST, "A battery."]
 
 
 async def test_streams_are_remembered_once_they_have_finished(chat_with: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +19,8 @@ from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+
+    from llama_index.core.base.llms.types import ChatResponse
 
     from rag_nodes.models import Models
     from rag_nodes.query.engine import RagNodesQueryEngine
@@ -77,31 +78,51 @@ def completed(question: str, turns: Sequence[tuple[str, str]], models: Models) -
     alone = len(content_words(question)) >= _LEAST_WORDS
     if alone and not _REFERS_BACK.match(question.strip()):
         return question
-    return _condensed(question, turns[-_EARLIER:], models).question
+    return _FollowUp(question, turns[-_EARLIER:], models).condensed().question
 
 
-def _condensed(
-    question: str,
-    turns: Sequence[tuple[str, str]],
-    models: Models,
-    prices: Mapping[str, tuple[float, float]] | None = None,
-) -> _Condensed:
-    """The LLM's version, unless it is no question; offline with the topic of the one before."""
-    if not turns:
-        return _Condensed(question)
-    offline = _with_topic(question, turns[-1][0])
-    if models.llm is None:
-        return _Condensed(offline)
-    sent = _conversation(question, turns)
-    try:
-        response = models.llm.chat(messages(CONDENSE_RULES, sent))
-    except Exception as error:
-        raise translated(error, models) from error
-    text = (response.message.content or "").strip()
-    name = priced_name(models.answer_name, models.llm)
-    usage = usage_of(response, CONDENSE_RULES + sent, text, model=name, prices=prices or {})
-    known = text and count_tokens(text) <= _MAX_QUESTION_TOKENS
-    return _Condensed(" ".join(text.split()) if known else offline, usage)
+class _FollowUp(NamedTuple):
+    """A question and the turns before it, to be written so that it stands alone."""
+
+    question: str
+    turns: Sequence[tuple[str, str]]
+    models: Models
+    prices: Mapping[str, tuple[float, float]] | None = None
+
+    def condensed(self) -> _Condensed:
+        """The LLM's version, unless it is no question; offline with the topic of the one before."""
+        llm = self.models.llm
+        if llm is None or not self.turns:
+            return _Condensed(self._offline())
+        sent = _conversation(self.question, self.turns)
+        try:
+            response = llm.chat(messages(CONDENSE_RULES, sent))
+        except Exception as error:
+            raise translated(error, self.models) from error
+        return self._read(sent, response)
+
+    async def acondensed(self) -> _Condensed:
+        """Like `condensed`; the call to the LLM is awaited, so that it can be cancelled."""
+        llm = self.models.llm
+        if llm is None or not self.turns:
+            return _Condensed(self._offline())
+        sent = _conversation(self.question, self.turns)
+        try:
+            response = await llm.achat(messages(CONDENSE_RULES, sent))
+        except Exception as error:
+            raise translated(error, self.models) from error
+        return self._read(sent, response)
+
+    def _offline(self) -> str:
+        return _with_topic(self.question, self.turns[-1][0]) if self.turns else self.question
+
+    def _read(self, sent: str, response: ChatResponse) -> _Condensed:
+        text = (response.message.content or "").strip()
+        name = priced_name(self.models.answer_name, self.models.llm)
+        prices = self.prices or {}
+        usage = usage_of(response, CONDENSE_RULES + sent, text, model=name, prices=prices)
+        known = text and count_tokens(text) <= _MAX_QUESTION_TOKENS
+        return _Condensed(" ".join(text.split()) if known else self._offline(), usage)
 
 
 def _with_topic(question: str, before: str) -> str:
@@ -154,31 +175,31 @@ class RagNodesChat:
 
     def ask(self, question: str) -> Answer:
         """Answer a question or a follow-up; raises what `RagNodesQueryEngine.answer` raises."""
-        condensed = self._condensed(question)
+        condensed = self._follow_up(question).condensed()
         return self._remembered(question, self.engine.answer(condensed.question), condensed)
 
     async def aask(self, question: str) -> Answer:
         """Like `ask`, without blocking the event loop."""
-        condensed = await asyncio.to_thread(self._condensed, question)
+        condensed = await self._follow_up(question).acondensed()
         answer = await self.engine.aanswer(condensed.question)
         return self._remembered(question, answer, condensed)
 
     def stream(self, question: str) -> Generator[Event]:
         """The events of an answer, see `RagNodesQueryEngine.stream`."""
-        condensed = self._condensed(question)
+        condensed = self._follow_up(question).condensed()
         for event in self.engine.stream(condensed.question):
             yield self._noted(question, event, condensed)
 
     async def astream(self, question: str) -> AsyncGenerator[Event]:
         """Like `stream`, without blocking the event loop."""
-        condensed = await asyncio.to_thread(self._condensed, question)
+        condensed = await self._follow_up(question).acondensed()
         async for event in self.engine.astream(condensed.question):
             yield self._noted(question, event, condensed)
 
-    def _condensed(self, question: str) -> _Condensed:
+    def _follow_up(self, question: str) -> _FollowUp:
         check_question(question)
         engine = self.engine
-        return _condensed(question, self._turns, engine.models, engine.options.prices)
+        return _FollowUp(question, self._turns, engine.models, engine.options.prices)
 
     def _noted(self, question: str, event: Event, condensed: _Condensed) -> Event:
         if not isinstance(event, Finished):
