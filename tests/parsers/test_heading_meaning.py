@@ -50,12 +50,32 @@ def test_sections_that_fit_are_not_embedded_and_need_no_model() -> None:
     assert model._calls == []
 
 
+@pytest.mark.parametrize("text", ["", "# A\n\nShort.", "# A\n\n```\n" + "x = 1\n" * 100 + "```"])
+def test_a_model_that_is_not_there_is_missed_only_where_something_is_embedded(text: str) -> None:
+    parser = HeadingHierarchyNodeParser(
+        long_sections="semantic", embedding="nowhere:none", chunk_size=150, min_chunk_size=20
+    )
+    parse(parser, text)
+    with pytest.raises(ConfigurationError, match="nowhere"):
+        parse(parser, f"# A\n\n{story(8)}")
+
+
 def test_each_sentence_of_the_long_sections_is_embedded_once() -> None:
     model = TopicEmbedding()
     text = f"# A\n\n{story(9)}\n\n# B\n\n{' '.join(sentences('lamp', 3))}\n\n# C\n\n{story(10)}"
     asyncio.run(parser_with(model).acall([Document(text=text)]))
-    first, second = model._calls
-    assert " ".join(first + second) == f"# A {story(9)} # C {story(10)}"
+    [batch] = model._calls
+    assert " ".join(batch) == f"# A {story(9)} # C {story(10)}"
+
+
+def test_sentences_are_embedded_in_windows_over_all_long_sections() -> None:
+    model = TopicEmbedding()
+    sections = [f"# Section {n}\n\n{story(70)}" for n in range(8)]
+    nodes = parse(parser_with(model), "\n\n".join(sections))
+    every = 8 * (4 * 70 + 1)
+    assert list(map(len, model._calls)) == [1000, 1000, every - 2000]
+    alone = [node for text in sections for node in parse(parser_with(model), text)]
+    assert [node.text for node in nodes] == [node.text for node in alone]
 
 
 def test_parts_share_whole_sentences_and_stay_within_the_size() -> None:

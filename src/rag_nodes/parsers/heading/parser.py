@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -15,9 +16,10 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.embedders import model_named, name_of
 from rag_nodes.parsers.heading.sections import FutureNode, Joining, Outline, kinds_of
-from rag_nodes.parsers.heading.split import Splitter, parts_by_meaning
+from rag_nodes.parsers.heading.split import Splitter, Stretch, embed, parts_by_meaning, runs_of
 from rag_nodes.parsers.sizes import MAX_BLOCK_TOKENS, MIN_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.parsers.topics.runs import Runs
 from rag_nodes.text.spans import Span
 
 _DEEPEST = 6
@@ -177,16 +179,22 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
     def _pieces(
         self, outline: Outline, groups: Sequence[tuple[int, int]], splitter: Splitter
     ) -> Iterator[FutureNode]:
-        by_meaning = self.long_sections == "semantic"
-        model = model_named(self.embedding, self.sentence_model) if by_meaning else None
-        for number, group in enumerate(groups):
-            span = outline.span(*group)
-            if splitter.packer.count(*span) <= self.chunk_size:
+        spans = [outline.span(*group) for group in groups]
+        size = self.chunk_size
+        long = [number for number, span in enumerate(spans) if splitter.packer.count(*span) > size]
+        stretches = {number: list(splitter.stretches(spans[number])) for number in long}
+        runs: dict[Stretch, Runs] = {}
+        if self.long_sections == "semantic":
+            runs = runs_of(splitter, chain.from_iterable(stretches.values()), self.min_chunk_size)
+        if runs:
+            embed(runs.values(), model_named(self.embedding, self.sentence_model))
+        for number, span in enumerate(spans):
+            if number not in stretches:
                 yield FutureNode(*span, number, number, is_cut=False)
                 continue
-            for stretch in splitter.stretches(span):
-                if model:
-                    parts = parts_by_meaning(splitter, stretch, model, self.min_chunk_size)
+            for stretch in stretches[number]:
+                if stretch in runs:
+                    parts = parts_by_meaning(splitter, runs.pop(stretch))
                 else:
                     parts = splitter.parts(stretch)
                 yield from (FutureNode(*part, number, number, is_cut=True) for part in parts)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -176,26 +178,43 @@ _WINDOW = 1000
 """Sentences embedded in one call."""
 
 
-def parts_by_meaning(
-    splitter: Splitter, stretch: Stretch, model: BaseEmbedding, least: int
-) -> Iterator[Span]:
-    """The parts of a stretch, each of the closest sentences; what is under `least` joins another.
+def runs_of(splitter: Splitter, stretches: Iterable[Stretch], least: int) -> dict[Stretch, Runs]:
+    """For each stretch to be cut by meaning, its sentences; parts under `least` join another.
 
-    Code over the size, and what fits anyway, is not embedded.
+    Code over the size, and what fits anyway, is not among them.
     """
     packer, size = splitter.packer, splitter.size
-    if stretch.is_code or packer.count(stretch.start, stretch.end) <= size:
-        yield from splitter.parts(stretch)
-        return
     # Room for what neighbours share; at least one token, so that any sentence may stand alone.
     most = max(1, size - splitter.overlap)
-    units = TopicUnits(packer, size, blocks=packer.blocks_between(stretch.start, stretch.end))
-    runs = Runs(units, most, min(least, most), _PENALTY)
-    for texts in units.texts(_WINDOW):
-        runs.add(unit_rows(model.get_text_embedding_batch(texts), len(texts)))
+    runs: dict[Stretch, Runs] = {}
+    for stretch in stretches:
+        if not stretch.is_code and packer.count(stretch.start, stretch.end) > size:
+            blocks = packer.blocks_between(stretch.start, stretch.end)
+            units = TopicUnits(packer, size, blocks=blocks)
+            runs[stretch] = Runs(units, most, min(least, most), _PENALTY)
+    return runs
+
+
+def embed(every: Iterable[Runs], model: BaseEmbedding) -> None:
+    """Give each its vectors; one call to the model embeds sentences of many stretches."""
+    sentences = (
+        (runs, text) for runs in every for texts in runs.units.texts(_WINDOW) for text in texts
+    )
+    while window := list(islice(sentences, _WINDOW)):
+        rows = unit_rows(model.get_text_embedding_batch([text for _, text in window]), len(window))
+        first = 0
+        for runs, group in groupby(window, key=itemgetter(0)):
+            last = first + len(list(group))
+            runs.add(rows[first:last])
+            first = last
+
+
+def parts_by_meaning(splitter: Splitter, runs: Runs) -> Iterator[Span]:
+    """The parts of a stretch, each of the closest sentences."""
+    packer, size = splitter.packer, splitter.size
     before: Span | None = None
     for first, last in runs.pieces():
-        span = units.span(first, last)
+        span = runs.units.span(first, last)
         if packer.count(*span) > size:
             # Where the sum over the text misses the count of this very span.
             *others, before = splitter.parts(Stretch(*span, is_code=False))
