@@ -166,8 +166,9 @@ def _build_page(
         return gr.Tabs(selected=deciding.id) if is_new else gr.skip()
 
     def back(request: gr.Request) -> Any:
-        opened = session_of(sessions, request).shown.get("tab")
-        return gr.Tabs(selected=opened) if opened else gr.skip()
+        opened = session_of(sessions, request).shown.get("tab", comparing.id)
+        # The first one is open already, and who has turned to another meanwhile is to stay there.
+        return gr.skip() if opened == comparing.id else gr.Tabs(selected=opened)
 
     loads[-1].then(back, None, tabs, show_progress="hidden", api_visibility="private")
     for upload in loads[:-1]:  # the last one is a page that was only loaded again
