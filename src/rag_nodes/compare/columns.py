@@ -102,6 +102,8 @@ class ColumnEngines:
         self.prompt = prompt
         self.statistics: dict[str, ParserOutcome] = {}
         self.files: tuple[FileOutcome, ...] = ()
+        self.within: Sequence[str] | None = None
+        """Documents that parsers search where a question names none; None for all of the corpus."""
 
     @property
     def columns(self) -> dict[str, tuple[str, str]]:
@@ -158,8 +160,8 @@ class ColumnEngines:
             collection=collection,
             models=self.models,
             parser_name=name,
-            # An index of others holds what its owner put there, under ids of its own.
-            document_ids=document_ids if given is None else None,
+            # Others have no more than they are asked for, and maybe under ids of their own.
+            document_ids=self.within if document_ids is None and given is None else document_ids,
             prompt=self.prompt,
             options=options,
             vectors=self.vectors,

@@ -133,8 +133,8 @@ def compare(request: CompareRequest, run: Run) -> Compared:
             return Compared(outcome=outcome, files=files, report=None, options=options)
         own = [file.document_id for file in files if file.document_id]
         # A store that is kept may hold other documents of the corpus.
-        documents = None if settings.store == MEMORY else own
-        report = _answers(run, comparison, request.question, documents)
+        comparison.within = None if settings.store == MEMORY else own
+        report = _answers(run, comparison, request.question)
     errors = {column.name: column.statistics.error or column.error for column in report.columns}
     return Compared(
         outcome=concluded(run, report.files, errors),
@@ -169,12 +169,10 @@ def compare_sent(
         vector=vector or "heading",
         progress=run.emit,
     )
-    return _answers(run, comparison, question, None)
+    return _answers(run, comparison, question)
 
 
-def _answers(
-    run: Run, comparison: Comparison, question: str, documents: list[str] | None
-) -> ComparisonReport:
+def _answers(run: Run, comparison: Comparison, question: str) -> ComparisonReport:
     """Every parser's answer; those for a stranger piece by piece, and ended where nobody listens.
 
     Raises:
@@ -182,12 +180,12 @@ def _answers(
     """
     if run.is_trusted:
         run.emit(Doing("Asking"))
-        return comparison.ask(question, document_ids=documents)
+        return comparison.ask(question)
     from rag_nodes.processes import current_interrupt
     from rag_nodes.query import Failed
 
     failures = {}
-    stream, interrupt = comparison.stream(question, document_ids=documents), current_interrupt()
+    stream, interrupt = comparison.stream(question), current_interrupt()
     with stream as events, interrupt.killing(stream.close):
         for name, event in events:
             run.emit((name, event))
