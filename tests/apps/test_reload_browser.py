@@ -132,7 +132,7 @@ def test_what_is_kept_outlives_the_server_and_is_opened_in_another_tab(
         other.get_by_label("Earlier work").click()
         other.get_by_role("option", name="red.md").click()
         other.get_by_role("button", name="Open", exact=True).click()
-        other.wait_for_selector(".rn-turn")
+        other.wait_for_selector(".rn-turn", state="attached")  # in whichever tab was open
         page.reload()
         page.wait_for_selector("#rn-status :text('No document yet')")
     visitor.close()
