@@ -140,7 +140,7 @@ class RecommendRequest(Measuring):
         Field(description=described_parsers("try", SWEPT)),
         visitors(max_length=MOST_COLUMNS),
     ] = Field(default_factory=list)
-    granularity: Literal["chunks", "sentences"] | None = None
+    granularity: Literal["sentences", "chunks"] | None = None
     """Context: whole chunks or selected sentences; by default chunks, and sentences for the
     preset `retrieval` as it is."""
 
