@@ -175,17 +175,20 @@ def test_cancelling_kills_the_process_that_reads(
     assert "red" in answers(session)
 
 
-def test_loading_goes_on_when_nobody_looks_and_is_looked_at_again(
-    settings: Settings, red: Path, openai_server: OpenAIServer
-) -> None:
-    sessions = PageSessions(settings, local_models=True)
-    choice = _served(openai_server, "fixed")
+def _events(sessions: PageSessions, choice: Choice, example: Path) -> tuple[LoadingEvents, Any]:
+    """Events of a page whose controls are set to a choice, and a visitor's request."""
     controls = SimpleNamespace(choice=lambda _: choice, inputs=[])
     header: Any = SimpleNamespace(controls=controls, status=None, process=None, cancel=None)
     nobody: Any = Follower([], None, tuple, lambda _: ())
-    request: Any = SimpleNamespace(session_hash="a")
+    return LoadingEvents(sessions, header, nobody, example), SimpleNamespace(session_hash="a")
+
+
+def test_loading_goes_on_when_nobody_looks_and_is_looked_at_again(
+    settings: Settings, red: Path, openai_server: OpenAIServer
+) -> None:
+    sessions, choice = PageSessions(settings, local_models=True), _served(openai_server, "fixed")
+    events, request = _events(sessions, choice, red)
     openai_server.fail(Fault(body="slow"))
-    events = LoadingEvents(sessions, header, nobody, red)
     looking = events.process_example(request)
     next(looking)
     openai_server.wait_for("embeddings")
@@ -203,14 +206,9 @@ def test_loading_goes_on_when_nobody_looks_and_is_looked_at_again(
 def test_a_question_sent_while_documents_are_loaded_waits_for_them_and_leads_nobody_away(
     settings: Settings, red: Path, blue: Path, openai_server: OpenAIServer
 ) -> None:
-    sessions = PageSessions(settings, local_models=True)
-    choice = _served(openai_server, "fixed")
-    controls = SimpleNamespace(choice=lambda _: choice, inputs=[])
-    header: Any = SimpleNamespace(controls=controls, status=None, process=None, cancel=None)
-    nobody: Any = Follower([], None, tuple, lambda _: ())
-    request: Any = SimpleNamespace(session_hash="a")
+    sessions, choice = PageSessions(settings, local_models=True), _served(openai_server, "fixed")
+    events, request = _events(sessions, choice, red)
     openai_server.fail(Fault(body="slow"))
-    events = LoadingEvents(sessions, header, nobody, red)
     session = sessions.of("a")
     session.start_loading([red], choice)
     openai_server.wait_for("embeddings")
