@@ -23,7 +23,7 @@ from typing import Any, Self
 ROOT = Path(__file__).parents[2]
 PAGES = {
     ROOT / "docs" / "get-started" / "choose-chunking.md": 80,
-    ROOT / "docs" / "guides" / "operations.md": 100,
+    ROOT / "docs" / "guides" / "qdrant.md": 100,
 }
 """And how many characters wide a terminal is shown in each."""
 SERVER = "http://localhost:6333"

@@ -1,4 +1,4 @@
-"""What users read says things in the field's words; docs/reference/glossary.md has them."""
+"""What users read says things in the field's words; docs/reference/troubleshooting.md has them."""
 
 from __future__ import annotations
 

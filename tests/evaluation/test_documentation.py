@@ -15,7 +15,7 @@ from rag_nodes.readers import read
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "examples" / "corpus"
-QUESTIONS = (ROOT / "docs" / "guides" / "questions.md").read_text(encoding="utf-8")
+QUESTIONS = (ROOT / "docs" / "reference" / "formats.md").read_text(encoding="utf-8")
 CONCEPT = (ROOT / "docs" / "concepts" / "evaluation.md").read_text(encoding="utf-8")
 
 
