@@ -236,7 +236,15 @@ def test_an_interruption_ends_with_130_and_says_that_nothing_is_broken(
     monkeypatch.setattr(Workspace, "models", failing(KeyboardInterrupt()))
     ended = command("compare", manual, "--ask", "why?", "-p", "fixed", "-q")
     assert ended.code == ExitCode.INTERRUPTED
-    assert ended.stderr.startswith("Interrupted")
+    assert ended.stderr.startswith("Interrupted. What was stored stays valid")
+
+
+def test_an_app_that_is_interrupted_leaves_nothing_to_complete(
+    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_nodes.server.launch", failing(KeyboardInterrupt()))
+    ended = command("app", "-q")
+    assert (ended.code, ended.stderr) == (ExitCode.INTERRUPTED, "Interrupted. The app has ended.\n")
 
 
 @pytest.mark.parametrize("when", ["import", "end"])

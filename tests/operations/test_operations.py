@@ -6,22 +6,30 @@ import json
 import shlex
 import subprocess
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from crawls import write_crawl
+from fixtures_app import offline_settings
 from pydantic import ValidationError
+from qdrant_client import QdrantClient
+from qdrant_client.models import Distance, PointStruct, VectorParams
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
 from rag_nodes.cli.derive import command_of
 from rag_nodes.errors import CancelledError, CollectionMissingError, ConfigurationError
-from rag_nodes.operations import GROUPS, OPERATIONS, ExitCode, Operation, named
+from rag_nodes.models import choose_models
+from rag_nodes.operations import GROUPS, OPERATIONS, ExitCode, Operation
 from rag_nodes.operations.asking import AskRequest
 from rag_nodes.operations.base import Flag, Only, Reply, has, model_for
 from rag_nodes.operations.chunking import ChunkRequest
 from rag_nodes.operations.copying import PushRequest, push
 from rag_nodes.operations.run import Run, Said
-from rag_nodes.operations.stored import Listed
+from rag_nodes.operations.stored import Listed, StatusRequest, status
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import ingest
 from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
@@ -32,11 +40,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from rag_nodes.operations.base import Surface
+    from rag_nodes.operations.base import Request, Surface
 
 SERVED = [(one, surface) for one in OPERATIONS for surface in one.surfaces if surface != "cli"]
 LIGHT = "typer", "rich", "pydantic", "pydantic_settings"
 HEAVY = "llama_index", "qdrant_client", "pymupdf", "openai", "gradio", "numpy", "tiktoken", "ray"
+
+SILENT = {"status", "list", "remove", "clear"}
+"""Operations that are done before there is anything to tell."""
 
 every_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
 every_served = pytest.mark.parametrize(
@@ -199,23 +210,81 @@ def test_a_run_whose_interrupt_is_set_ends_at_the_next_event(settings: Settings)
     assert heard == [Said("one")]
 
 
-@pytest.mark.parametrize("name", ["compare", "evaluate", "recommend", "ingest"])
-def test_an_operation_that_is_ended_leaves_nothing_behind(
-    name: str, settings: Settings, no_configuration: Path
-) -> None:
-    operation = named(name)
-    text = no_configuration / "tea.md"
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What operations work on: documents, questions, a crawl, a store, another program's folder."""
+    folder = tmp_path_factory.mktemp("there")
+    text = folder / "tea.md"
     text.write_text("# Tea\n\nGreen tea takes eighty degrees.\n", "utf-8")
-    (no_configuration / "q.csv").write_text("question,answer\nHow hot?,eighty degrees\n", "utf-8")
-    told = {"paths": [text], "file": no_configuration / "q.csv", "question": "How hot?"}
-    kind, interrupt = operation.request, Interrupt()
-    request = kind.model_validate({k: v for k, v in told.items() if k in kind.model_fields})
+    (folder / "q.csv").write_text("question,answer\nHow hot?,eighty degrees\n", "utf-8")
+    write_crawl(folder / "crawl.json")
+    with open_store(folder / "kept") as store:
+        ingest(
+            [text], {"auto": get_parser("auto")}, store, models=choose_models(offline_settings())
+        )
+    with closing(QdrantClient(path=str(folder / "theirs"))) as client:
+        size = VectorParams(size=2, distance=Distance.COSINE)
+        client.create_collection("theirs", size)
+        client.upsert("theirs", [PointStruct(id=1, vector=[1.0, 0.0], payload={"text": "tea"})])
+    return folder
+
+
+def told(operation: Operation, there: Path, out: Path) -> Request:
+    """A request that has enough to do."""
+    is_of_questions = operation.name.startswith(("questions", "evaluate", "recommend"))
+    given: dict[str, Any] = {
+        "paths": [there / "tea.md"],
+        "files": [str(there / "tea.md")],
+        "file": there / ("q.csv" if is_of_questions else "tea.md"),
+        "question": "How hot?",
+        "crawl": there / "crawl.json",
+        "folder": there / "theirs",
+        "output": out / "made.json",
+        "source": str(there / "kept"),
+        "target": str(out / "copy"),
+        "yes": True,
+        "repair": True,
+    }
+    fields = operation.request.model_fields
+    return operation.request.model_validate({k: v for k, v in given.items() if k in fields})
+
+
+@pytest.mark.parametrize("when", ["before", "at the first event"])
+@every_operation
+def test_an_operation_that_is_ended_does_nothing_more(
+    operation: Operation, when: str, there: Path, no_configuration: Path
+) -> None:
+    if when != "before" and operation.name in SILENT:
+        return
+    is_filled = operation.name in {"ingest", "store pull", "store import"}
+    store = no_configuration / "new" if is_filled else there / "kept"
+    settings = offline_settings().model_copy(update={"store": str(store)})
+    request, interrupt, heard = told(operation, there, no_configuration), Interrupt(), []
+
+    def hear(event: object) -> None:
+        heard.append(event)
+        interrupt.set()  # as by somebody else
+
+    if when == "before":
+        interrupt.set()
+    before = sorted(there.rglob("*.json")), (there / "tea.md").read_text("utf-8")
     with interruptible(interrupt):
-        run = Run(settings, lambda _: interrupt.set())  # at the first event, as by somebody else
-        with pytest.raises(CancelledError):
-            operation.function(request, run)
+        run = Run(settings, hear)
+
+    def perform() -> None:
+        run.tell(request)
+        operation.function(request, run)
+
+    with interruptible(interrupt), pytest.raises(CancelledError):
+        perform()
     run.close()
-    assert not [*no_configuration.glob("kept/**/collections/*")]
+    assert len(heard) == (when != "before")
+    assert not [*no_configuration.glob("**/collections/*")]
+    assert not [*no_configuration.glob("made.json*")]
+    assert (sorted(there.rglob("*.json")), (there / "tea.md").read_text("utf-8")) == before
+    run = Run(settings.model_copy(update={"store": str(there / "kept")}))
+    assert [one.chunks for one in status(StatusRequest(), run).collections] == [1]
+    run.close()
 
 
 def test_what_a_stranger_sends_is_never_given_to_a_store_that_is_kept(settings: Settings) -> None:

@@ -14,11 +14,18 @@ from hostile_parsers import HangingNodeParser, is_running, wait_for, wait_until_
 from openai_server import Fault
 from pydantic import SecretStr
 
-from rag_nodes.operations import run
+from rag_nodes.errors import CancelledError
+from rag_nodes.models import choose_models
+from rag_nodes.operations import named, run
+from rag_nodes.parsers import get_parser, offered
+from rag_nodes.pipeline import ingest
+from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.server.events import MEDIA_TYPE
 from rag_nodes.server.limits import ServerLimits
+from rag_nodes.server.served import ServedOperations, request_of
 from rag_nodes.server.workers import Workers
 from rag_nodes.settings import Settings
+from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,16 +41,7 @@ QUESTION = {"question": "What colour is the machine?"}
 @pytest.fixture
 def api(openai_server: OpenAIServer) -> Api:
     """A server whose models are asked over a network."""
-    return Api(
-        Settings(
-            embedding="openai",
-            llm="openai",
-            api_base=openai_server.base,
-            api_key=SecretStr("sk-any"),
-            retry_seconds=0,
-        ),
-        LIMITS,
-    )
+    return Api(_settings(openai_server), LIMITS)
 
 
 @pytest.fixture
@@ -64,6 +62,16 @@ def process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int
     parser = HangingNodeParser(note=str(note))
     monkeypatch.setattr(run, "make_offered", lambda *_: {"fixed": parser})
     return lambda: wait_for(note)
+
+
+def _settings(openai_server: OpenAIServer) -> Settings:
+    return Settings(
+        embedding="openai",
+        llm="openai",
+        api_base=openai_server.base,
+        api_key=SecretStr("sk-any"),
+        retry_seconds=0,
+    )
 
 
 @contextmanager
@@ -99,6 +107,33 @@ def test_a_client_that_left_keeps_no_model_busy(
             openai_server.wait_for("chat/completions", asked + 1)
         _free(workers)  # although the model still has not answered
         assert client.post("/ask", json=QUESTION).status_code == 200
+
+
+@pytest.mark.parametrize("before", range(4), ids=["try", "try llm", "question", "answer"])
+def test_an_agent_that_left_has_nobody_wait_for_the_model(
+    before: int, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    (tmp_path / "red.md").write_text("The machine is red.", "utf-8")
+    settings = _settings(openai_server).model_copy(update={"store": str(tmp_path / "kept")})
+    with open_store(settings.store) as store:
+        models = choose_models(settings)
+        ingest([tmp_path / "red.md"], {"auto": get_parser("auto")}, store, models=models)
+    served = ServedOperations.of(settings, offered(), LIMITS)
+    ask, interrupt = named("ask"), Interrupt()
+
+    def asked() -> None:
+        with interruptible(interrupt):
+            served.perform(ask, "mcp", request_of(ask, "mcp", QUESTION), lambda _: None)
+
+    openai_server.fail(Fault(), before)
+    openai_server.fail(Fault(body="slow"))
+    number = len(openai_server.requests) + before + 1
+    with ThreadPoolExecutor(1) as threads:
+        asking = threads.submit(asked)
+        openai_server.wait_for("", number)
+        interrupt.set()
+        with pytest.raises(CancelledError):
+            asking.result(PATIENCE)
 
 
 @pytest.mark.parametrize("path", ["/chunk", "/compare"])

@@ -20,7 +20,7 @@ from rag_nodes.errors import (
 )
 from rag_nodes.models import choose_models
 from rag_nodes.operations import OPERATIONS, Operation, named
-from rag_nodes.operations.base import model_for
+from rag_nodes.operations.base import OWNER, model_for
 from rag_nodes.operations.run import Said
 from rag_nodes.parsers import get_parser, offered
 from rag_nodes.pipeline import ingest
@@ -30,6 +30,7 @@ from rag_nodes.server.failures import public
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.mcp import make_mcp
 from rag_nodes.server.served import ServedOperations, clean, request_of
+from rag_nodes.settings import Settings
 from rag_nodes.settings.answers import ANSWER_PRESETS
 from rag_nodes.store import open_store
 from rag_nodes.workspace import limits, workspace
@@ -90,8 +91,18 @@ def test_the_text_of_a_stranger_is_written_nowhere_and_no_reply_holds_a_path(
 
 
 @every_served
-def test_a_path_in_a_request_is_refused_by_name(operation: Operation, surface: Surface) -> None:
-    for name in ("file", "paths", "store", "output"):
+def test_what_the_owner_alone_may_name_is_refused_by_name(
+    operation: Operation, surface: Surface
+) -> None:
+    owners = {
+        name
+        for one in OPERATIONS
+        for name, field in one.request.model_fields.items()
+        if OWNER in field.metadata or "Path" in str(field.annotation)
+    }
+    owners |= Settings.model_fields.keys() - set(operation.request.configures)
+    assert {"file", "paths", "output", "column", "judge_model", "store", "api_base"} <= owners
+    for name in sorted(owners):
         with pytest.raises(ConfigurationError, match=f"{name}: Extra inputs are not permitted"):
             request_of(operation, surface, {name: "/etc/passwd"})
 

@@ -20,6 +20,7 @@ APP = Operation(
     examples=("app", "app report.pdf --port 8080", "app --auth ann --mcp"),
     usual=("host", "port", "auth", "mcp", "parser"),
     settings=(*STORE, "corpus", *MODELS),
+    interrupted="The app has ended.",
     package="rag_nodes.cli",
 )
 """The one command that is no operation, as it shows them all."""

@@ -54,10 +54,8 @@ def report_failure(error: Exception, cli: Invocation) -> ExitCode:
 
 
 def report_interruption(cli: Invocation) -> ExitCode:
-    """Say on stderr that Ctrl-C was heard and nothing is broken."""
-    cli.errors.print(
-        "Interrupted. What was stored stays valid; run the same command again to complete it."
-    )
+    """Say on stderr that Ctrl-C was heard, and what is left."""
+    cli.errors.print(f"Interrupted. {cli.interrupted}".rstrip())
     return ExitCode.INTERRUPTED
 
 

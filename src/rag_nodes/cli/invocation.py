@@ -67,6 +67,7 @@ class Invocation:
         verbose: log and tracebacks on stderr.
         as_json: stdout is one JSON object.
         flags: settings given as options.
+        interrupted: what is said behind "Interrupted." where it is ended.
         output: stdout.
         errors: stderr.
         cleanup: what to undo at the end of the run.
@@ -76,6 +77,7 @@ class Invocation:
     verbose: bool = False
     as_json: bool = False
     flags: dict[str, Any] = field(default_factory=dict)
+    interrupted: str = ""
     output: Console = field(default_factory=lambda: _console(sys.stdout))
     errors: Console = field(default_factory=lambda: _console(sys.stderr, stderr=True))
     cleanup: ExitStack = field(default_factory=ExitStack)
@@ -94,7 +96,7 @@ class Invocation:
         from rag_nodes.cli.progress import Watch
         from rag_nodes.operations.run import Run
 
-        self.flags = flags
+        self.flags, self.interrupted = flags, operation.interrupted
         with Watch(self) as watch:
             streams = self.output.is_terminal and not self.as_json
             run = Run(settings, watch, streams=streams)

@@ -69,6 +69,7 @@ class Operation:
         settings: names of settings that can be given with the request by their owner.
         defaults: settings whose default differs, name and value.
         surfaces: where it can be asked for.
+        interrupted: what whoever ends it on a command line is told.
         package: of the module.
     """
 
@@ -80,6 +81,7 @@ class Operation:
     settings: tuple[str, ...] = ()
     defaults: tuple[tuple[str, str], ...] = ()
     surfaces: tuple[Surface, ...] = ("cli",)
+    interrupted: str = "What was stored stays valid; run the same command again to complete it."
     package: str = "rag_nodes.operations"
 
     @property

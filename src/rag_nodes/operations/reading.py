@@ -84,8 +84,10 @@ def read(request: ReadRequest, run: Run) -> Readings:
     run.emit(Doing("Reading"))
     from rag_nodes.readers import read_all
 
-    results = read_all(request.files, limits=run.limits(), layout=request.layout)
-    documents = [_understood(one, with_text=request.markdown) for one in results]
+    documents = []
+    for one in read_all(request.files, limits=run.limits(), layout=request.layout):
+        run.check()
+        documents.append(_understood(one, with_text=request.markdown))
     lost = [one.error for one in documents if one.error is not None]
     for error in lost:
         run.warn(error)

@@ -16,7 +16,7 @@ from rag_nodes.errors import (
 from rag_nodes.operations.fields import Searching
 from rag_nodes.operations.files import check_there
 from rag_nodes.operations.parsers import make_offered, make_parsers, preset_of
-from rag_nodes.processes import current_interrupt
+from rag_nodes.processes import current_interrupt, unless_interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -118,14 +118,19 @@ class Run:
         """Free everything that was opened on the way."""
         self.cleanup.close()
 
-    def emit(self, event: object) -> None:
-        """Tell of an event, unless the work is to end; safe from any thread.
+    def check(self) -> None:
+        """Do nothing, unless the work is to end.
 
         Raises:
             CancelledError: it is, see `rag_nodes.processes.interruptible`.
         """
         self._interrupt.check("this")
+
+    def emit(self, event: object) -> None:
+        """Tell of an event, unless the work is to end (see `check`); safe from any thread."""
+        self.check()
         self._emit(event)
+        self.check()
 
     def note(self, words: str) -> None:
         """Say something beside the result."""
@@ -141,6 +146,7 @@ class Run:
 
     def tell(self, request: Request) -> None:
         """Have what the request says about settings win over them; before anything is opened."""
+        self.check()
         told = {name: getattr(request, name) for name in request.configures}
         self.configure({name: one for name, one in told.items() if one is not None})
 
@@ -157,6 +163,7 @@ class Run:
     @cached_property
     def workspace(self) -> Workspace:
         """Models and store; nothing is opened before it is needed."""
+        self.check()
         if self._workspace is not None:
             return self._workspace
         from rag_nodes.workspace.workspace import Workspace
@@ -261,7 +268,7 @@ class Run:
             RagNodesError: there is none, or it broke off; what had arrived was told.
         """
         if not self.streams:
-            return engine.answer(question)
+            return unless_interrupted(lambda: engine.answer(question), "the question")
         from rag_nodes.query import Failed, Finished
 
         self.emit(QuestionAsked(question, engine.models.describe()))
@@ -303,6 +310,7 @@ class Run:
         check_there(paths)
         documents = []
         for result in read_all(paths, limits=self.limits()) if paths else ():
+            self.check()
             if result.document is not None:
                 documents.append(result.document)
             if result.error is not None:

@@ -256,9 +256,10 @@ def doctor(request: DoctorRequest, run: Run) -> Examined:
     store = run.settings.store
     must_exist(store)
     run.emit(Doing("Looking at the store"))
-    findings = list(
-        examined(store, lambda: opened(run), partial(ledger_of, run), repair=request.repair)
-    )
+    findings = []
+    for one in examined(store, lambda: opened(run), partial(ledger_of, run), repair=request.repair):
+        run.check()
+        findings.append(one)
     sound = not any(one.is_wrong and not one.mended for one in findings)
     outcome = ExitCode.DONE if sound else ExitCode.GATE
     return Examined(outcome=outcome, store=store, sound=sound, findings=findings)

@@ -59,6 +59,7 @@ def opened(run: Run, location: str | None = None) -> Store:
     """
     from rag_nodes.store import ServerOptions, open_store
 
+    run.check()
     settings = run.settings
     key = settings.store_api_key
     secret = key.get_secret_value() if key else None

@@ -2,7 +2,7 @@
 
 `Children` starts and keeps them, `serve` is what a child runs, an `Interrupt` lets another thread
 end what a child works on, and `Leases` let a few work at once; a `pause` ends with the
-work it is part of.
+work it is part of, and nobody waits for work `unless_interrupted` once it is to end.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from rag_nodes.processes.interrupt import (
     current_interrupt,
     interruptible,
     pause,
+    unless_interrupted,
 )
 from rag_nodes.processes.serving import ends_with_parent, own_pipes, serve
 
@@ -42,5 +43,6 @@ __all__ = [
     "receive_bytes",
     "send_bytes",
     "serve",
+    "unless_interrupted",
     "unpack_error",
 ]

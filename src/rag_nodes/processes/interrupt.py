@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import Future
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from contextvars import ContextVar, copy_context
+from typing import TYPE_CHECKING, TypeVar
 
 from rag_nodes.errors import CancelledError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+Made = TypeVar("Made")
+"""What comes of some work."""
 
 
 class Interrupt:
@@ -71,6 +75,33 @@ def interruptible(interrupt: Interrupt) -> Iterator[None]:
         yield
     finally:
         _INTERRUPT.reset(token)
+
+
+def unless_interrupted(work: Callable[[], Made], what: str) -> Made:
+    """What comes of work that nothing can end, such as a request; nobody waits for it once it may.
+
+    Args:
+        work: done in a thread of its own.
+        what: it is, for the message.
+
+    Raises:
+        CancelledError: the work is to end, see `interruptible`; it goes on unheard.
+        Exception: what the work raised.
+    """
+    interrupt, outcome, over = current_interrupt(), Future[Made](), threading.Event()
+    outcome.add_done_callback(lambda _: over.set())
+
+    def do() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised again where it is waited for
+            outcome.set_exception(error)
+
+    threading.Thread(target=copy_context().run, args=(do,), name=what, daemon=True).start()
+    with interrupt.killing(over.set):
+        over.wait()
+    interrupt.check(what)
+    return outcome.result()
 
 
 def pause(seconds: float) -> None:

@@ -15,6 +15,7 @@ from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreEr
 from rag_nodes.models import Models, check_models, choose_models
 from rag_nodes.models.names import EXTRACTIVE, set_in_llama_index
 from rag_nodes.parsers import DEFAULT_PARSER, PRESETS, get_parser
+from rag_nodes.processes import unless_interrupted
 from rag_nodes.store import ServerOptions, described, is_embedded_by, open_store, parser_collection
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class Workspace:
     def _tried(self, models: Models, settings: Settings, *, answers: bool = True) -> Models:
         """The models, of which a tiny request was answered."""
         if settings != self._checked:
-            check_models(models, answers=answers)
+            unless_interrupted(lambda: check_models(models, answers=answers), "the models' check")
             self._checked = settings
         return models
 
