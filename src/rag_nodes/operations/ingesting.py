@@ -183,7 +183,7 @@ def _unchanged(
     None where something may be due.
     """
     from rag_nodes.ledger import Ledger
-    from rag_nodes.pipeline.unchanged import unchanged
+    from rag_nodes.pipeline.due import unchanged
 
     settings, told = run.settings, 0
 

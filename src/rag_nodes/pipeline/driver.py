@@ -8,15 +8,16 @@ killed is completed by the next one, see `rag_nodes.pipeline.columns`.
 from __future__ import annotations
 
 from array import array
+from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ReaderCrashedError
 from rag_nodes.executors import Inline, LostUnit
 from rag_nodes.metadata import USUAL
 from rag_nodes.pipeline.due import UnchangedDocument, concluded
 from rag_nodes.pipeline.report import FileColumn
-from rag_nodes.pipeline.units import DocumentRead, DocumentResult, FileUnit, Known
+from rag_nodes.pipeline.units import DocumentRead, FileUnit, Known, UnitResult
 from rag_nodes.pipeline.work import work
 from rag_nodes.readers import COLLECTIONS, document_id, read_listed
 from rag_nodes.transforms import further_names
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from rag_nodes.ledger import FileRow, Ledger, StoredDocument
     from rag_nodes.pipeline.columns import IngestColumn
     from rag_nodes.pipeline.tally import Tally
-    from rag_nodes.pipeline.units import DueFile, IngestRecipe, UnitResult
+    from rag_nodes.pipeline.units import DueFile, IngestRecipe
 
 MOST_FILES = 32
 """Files of a unit."""
@@ -38,15 +39,6 @@ MOST_BYTES_PAID = 200_000
 """The same where they go to a server, or to another process: as much is lost where that dies."""
 CHECKPOINT = 2_000
 """Points and documents after which the store is flushed and the ledger settled."""
-
-
-class _FileRead(NamedTuple):
-    """A file that was read: its documents, and what columns made of them, in order."""
-
-    file: DueFile
-    reads: Sequence[DocumentRead]
-    columns: Sequence[Mapping[str, DocumentResult]]
-    is_complete: bool
 
 
 class Driver:
@@ -69,7 +61,8 @@ class Driver:
         self._recipe, self._columns, self._ledger = recipe, columns, ledger
         self._tally, self._corpus, self._ttl, self._dry_run = tally, corpus, ttl, dry_run
         self._is_here = True
-        self._pending: list[_FileRead] = []
+        self._pending: list[tuple[DueFile, Sequence[DocumentRead], UnitResult]] = []
+        self._stopped: dict[str, str] = {}
         self._unsettled = 0
 
     def run(
@@ -115,7 +108,7 @@ class Driver:
             if files and (len(files) == MOST_FILES or size + one.size > most):
                 yield self._unit(files)
                 files, size = [], 0
-            if len(self._recipe.stopped) == len(self._columns):  # it would fail as the last did
+            if len(self._stopped) == len(self._columns):  # it would fail as the last did
                 self._give_up(one)
                 continue
             files.append(one)
@@ -135,9 +128,9 @@ class Driver:
                 found = column.vectors(ids, name)
                 vectors[number, name] = {text: array("f", of) for text, of in found.items()}
             if column.stopped:
-                self._recipe.stopped.setdefault(column.name, column.stopped)
+                self._stopped.setdefault(column.name, column.stopped)
         known = Known(documents, vectors, [None] * len(dimensions) if self._dry_run else dimensions)
-        return FileUnit(tuple(files), known, dict(self._recipe.stopped))
+        return FileUnit(tuple(files), known, dict(self._stopped))
 
     def _document_ids(self, files: Sequence[DueFile], *, is_read: bool = False) -> list[str]:
         """Ids of the documents of files, and of others with the same bytes.
@@ -160,11 +153,10 @@ class Driver:
 
     def _give_up(self, file: DueFile) -> None:
         """Report a file that is not opened, as every parser has given up."""
-        ids, stopped = self._document_ids([file]), self._recipe.stopped
-        columns = {}
+        ids, columns = self._document_ids([file]), {}
         for one in self._columns:
             there = sum(row.chunks for row in one.whole(ids).values())
-            columns[one.name] = FileColumn("incomplete", 0, 0, there, stopped[one.name])
+            columns[one.name] = FileColumn("incomplete", 0, 0, there, self._stopped[one.name])
         self._tally.tell("read", file.path, 0, 0)
         self._tally.failed(file.position, file.path, None, columns=columns)
 
@@ -176,7 +168,7 @@ class Driver:
             why = f"the worker died twice reading it ({lost.reason})"
             read = DocumentRead(None, error=str(ReaderCrashedError(file.path, why)))
             self._tally.tell("read", file.path, 0, 0)
-            self._pending.append(_FileRead(file, [read], [], is_complete=True))
+            self._pending.append((file, [read], UnitResult([])))
 
     def _apply(self, unit: FileUnit, result: UnitResult) -> None:
         """Store what came of a unit."""
@@ -197,12 +189,8 @@ class Driver:
             for one in made.documents.values():
                 self._tally.count(column.name, one)
             if why := made.stopped or column.stopped:
-                self._recipe.stopped.setdefault(column.name, why)
-        documents = [one.documents for one in result.columns]
-        self._pending += [
-            _FileRead(file, reads, documents, is_complete=result.broken is None)
-            for file, reads in zip(unit.files, result.reads, strict=False)
-        ]
+                self._stopped.setdefault(column.name, why)
+        self._pending += zip(unit.files, result.reads, repeat(result))
         if self._unsettled >= CHECKPOINT:
             self._checkpoint()
 
@@ -214,11 +202,11 @@ class Driver:
         with self._ledger.transaction():
             for one in self._columns:
                 one.settle()
-            for read in pending:
-                if read.file.row and read.is_complete:
-                    self._record(read.file.row, read.reads)
-        for read in pending:
-            self._tell(read)
+            for file, reads, result in pending:
+                if file.row and not result.broken:
+                    self._record(file.row, reads)
+        for one_read in pending:
+            self._tell(*one_read)
 
     def _record(self, file: FileRow, reads: Sequence[DocumentRead]) -> None:
         """Write down a file as it was read, with when its web pages are due again."""
@@ -235,13 +223,14 @@ class Driver:
         rows = list(documents.values())
         self._ledger.record(concluded(file, rows, reads), rows)
 
-    def _tell(self, read: _FileRead) -> None:
+    def _tell(self, file: DueFile, reads: Sequence[DocumentRead], result: UnitResult) -> None:
         """Report how the documents of a file ended."""
-        position, path = read.file.position, read.file.path
-        for one in read.reads:
+        for one in reads:
             if one.error is not None or one.row is None:
-                self._tally.failed(position, path, one.error, extra=one.extra, seconds=one.seconds)
+                self._tally.failed(
+                    file.position, file.path, one.error, extra=one.extra, seconds=one.seconds
+                )
                 continue
-            pairs = zip(self._columns, read.columns, strict=True)
-            made = {column.name: of[one.row.id] for column, of in pairs}
-            self._tally.document(position, path, one.row, made, one.seconds)
+            pairs = zip(self._columns, result.columns, strict=True)
+            made = {column.name: of.documents[one.row.id] for column, of in pairs}
+            self._tally.document(file.position, file.path, one.row, made, one.seconds)

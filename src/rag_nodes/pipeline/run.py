@@ -15,10 +15,9 @@ from rag_nodes.metadata import USUAL
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.driver import Driver
-from rag_nodes.pipeline.due import DueFiles
+from rag_nodes.pipeline.due import DueFiles, Remembered
 from rag_nodes.pipeline.report import IngestReport
 from rag_nodes.pipeline.tally import Tally
-from rag_nodes.pipeline.unchanged import Remembered
 from rag_nodes.pipeline.units import IngestRecipe
 from rag_nodes.pipeline.versions import codes_of, identities_of, untold_of
 from rag_nodes.readers import Limits

@@ -59,9 +59,8 @@ class IngestRecipe:
     """What all units of an ingest share: parsers, models and transformations, in this process.
 
     `identities` and `codes` are those of `rag_nodes.pipeline.versions`; `parse` makes the nodes of
-    a document, None to have the parser do it; `tell` hears of what is done, as it is done.
-    `stopped` says by name why columns gave up, as every further document would fail the same way;
-    `has_embedded` that the model has answered, so that several requests may be under way.
+    a document, None to have the parser do it; `tell` hears of what is done, as it is done;
+    `has_embedded` says that the model has answered, so that several requests may be under way.
     """
 
     parsers: Mapping[str, SpanNodeParser]
@@ -72,7 +71,6 @@ class IngestRecipe:
     codes: Mapping[str, str]
     parse: Parse | None = None
     tell: Tell | None = None
-    stopped: dict[str, str] = field(default_factory=dict)
     has_embedded: bool = False
 
     def prepare(self) -> None:
@@ -90,7 +88,7 @@ class IngestRecipe:
                 one.model_copy(update={"journal": None}) if isinstance(one, ChunkWriter) else one
                 for one in steps
             ]
-        return replace(self, models=replace(self.models, llm=None), steps=steps, stopped={})
+        return replace(self, models=replace(self.models, llm=None), steps=steps)
 
 
 class DueFile(NamedTuple):
@@ -136,7 +134,10 @@ class Known(NamedTuple):
 
 
 class FileUnit(NamedTuple):
-    """Files that are read, cut and embedded together; `stopped` says why columns gave up."""
+    """Files that are read, cut and embedded together.
+
+    `stopped` says by name why columns gave up, as every further document would fail the same way.
+    """
 
     files: tuple[DueFile, ...]
     known: Known

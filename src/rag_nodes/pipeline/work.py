@@ -1,7 +1,7 @@
 """What is done for a unit of an ingest: read, cut, embed; nothing is stored here.
 
 It neither has the store nor the ledger, so that it can be done anywhere, and twice: what comes of
-it is a function of the files, the recipe and what is known of the documents.
+it is a function of the files, the recipe and what the unit says is known of the documents.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode, Document
 
     from rag_nodes.pipeline.embedding import Embedded, Waiting
-    from rag_nodes.pipeline.units import DueFile, FileUnit, IngestRecipe, Known, Tell
+    from rag_nodes.pipeline.units import DueFile, FileUnit, IngestRecipe, Tell
     from rag_nodes.store.engine import Point
 
 
@@ -71,13 +71,12 @@ def work(recipe: IngestRecipe, unit: FileUnit) -> UnitResult:
 
     Errors of files, parsers and models are in the result, and what broke it off in this process.
     """
-    recipe.stopped.update(unit.stopped)
     is_here = recipe.tell is not None
     writers = [one for one in recipe.steps if isinstance(one, ChunkWriter)]
     before = [one.spent for one in writers]
     result = UnitResult([])
     tell: Tell = recipe.tell or (lambda *step: result.steps.append(step))
-    columns = [ColumnWork(n, one, recipe, unit.known, tell) for n, one in enumerate(recipe.parsers)]
+    columns = [ColumnWork(n, one, recipe, unit, tell) for n, one in enumerate(recipe.parsers)]
     result.columns += [one.result for one in columns]
     try:
         for number, file in enumerate(unit.files):
@@ -131,17 +130,17 @@ class ColumnWork:
     """One column's part of a unit: nodes, vectors, points."""
 
     def __init__(
-        self, number: int, name: str, recipe: IngestRecipe, known: Known, tell: Tell
+        self, number: int, name: str, recipe: IngestRecipe, unit: FileUnit, tell: Tell
     ) -> None:
-        self.name, self.result = name, ColumnResult()
+        self.name, self.result = name, ColumnResult(stopped=unit.stopped.get(name))
         self.step = LeafEmbedding(embed_model=recipe.models.embedding)
         self.waiting: Waiting = []
         self.embedded = EmbeddedTokens(recipe.models.embedding)
         self._parser = recipe.parsers[name]
         self._behind = behind_parser(self._parser, recipe.steps)
-        self._number, self._recipe, self._known, self._tell = number, recipe, known, tell
+        self._number, self._recipe, self._known, self._tell = number, recipe, unit.known, tell
         self._told = 0
-        self._dimension = known.dimensions[number]
+        self._dimension = unit.known.dimensions[number]
 
     def add(self, document: Document) -> None:
         """Cut one document, unless it is stored whole, and have its chunks wait to be embedded.
@@ -163,8 +162,8 @@ class ColumnWork:
         made = DocumentResult(label, StoredDocument("", document.id_, version))
         self.result.documents[document.id_] = made
         with self.failures_noted(made):
-            if why := self._recipe.stopped.get(self.name):
-                made.fail(why)
+            if self.result.stopped:
+                made.fail(self.result.stopped)
                 return
             current_interrupt().check(f"{self.name}: {label}")
             nodes = self._cut(document, made)
@@ -237,7 +236,7 @@ class ColumnWork:
             CancelledError: see `interruptible`.
         """
         current_interrupt().check(f"{self.name}: embedding")
-        if why := self._recipe.stopped.get(self.name):
+        if why := self.result.stopped:
             self._fail(self.waiting, why)
         return not why
 
@@ -281,7 +280,6 @@ class ColumnWork:
 
     def finish(self, *, is_packed: bool) -> None:
         """Make points of what has vectors now, and of parents that belong to it."""
-        self.result.stopped = self._recipe.stopped.get(self.name)
         self.result.embedded = self.embedded.tokens
         nodes: dict[int, list[BaseNode]] = {}
         for node, made in self.waiting:
@@ -301,7 +299,7 @@ class ColumnWork:
         """Note an error; one that is hopeless is why the column stops."""
         self.result.errors.append(noted(self.name, what, error))
         if isinstance(error, HOPELESS):
-            self._recipe.stopped.setdefault(self.name, said(error))
+            self.result.stopped = self.result.stopped or said(error)
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -322,7 +320,7 @@ class ColumnWork:
         # Parsers and models are other people's code; one with a loop of its own may raise its
         # cancellation, which is no `Exception`.
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
-            if not (isinstance(error, HOPELESS) and self.name in self._recipe.stopped):
+            if not (isinstance(error, HOPELESS) and self.result.stopped):
                 self._note(made.label, error)
             made.fail(said(error))
             made.missing += lost
