@@ -19,6 +19,8 @@ class CutNetwork:
 
     Attributes:
         address: where to connect instead.
+        late: the next data with these bytes are held until `catch_up`; none if empty.
+        holding: set while they are held.
     """
 
     def __init__(self, port: int) -> None:
@@ -26,6 +28,9 @@ class CutNetwork:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._open: set[socket.socket] = set()
         self._is_cut = False
+        self.late = b""
+        self.holding = threading.Event()
+        self._caught_up = threading.Event()
         self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}/"
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -40,6 +45,7 @@ class CutNetwork:
         trace: TracebackType | None,
     ) -> None:
         """Close everything."""
+        self.catch_up()
         self.cut()
         self._listener.close()
 
@@ -52,6 +58,10 @@ class CutNetwork:
     def mend(self) -> None:
         """Pass connections on again."""
         self._is_cut = False
+
+    def catch_up(self) -> None:
+        """Pass on what is held."""
+        self._caught_up.set()
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
@@ -68,6 +78,10 @@ class CutNetwork:
     def _pass(self, source: socket.socket, target: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
+                if self.late and self.late in data:
+                    self.late = b""
+                    self.holding.set()
+                    self._caught_up.wait()
                 target.sendall(data)
         self._close(source)
         self._close(target)

@@ -101,6 +101,29 @@ def test_neither_a_reload_nor_a_cut_costs_documents_answers_or_what_runs(
     visitor.close()
 
 
+def test_a_question_is_answered_that_arrives_before_the_page_knows_that_a_stream_has_ended(
+    browser: Browser, network: CutNetwork, tmp_path: Path
+) -> None:
+    """As on a busy machine: Gradio alone would show its answer at the visitor's next click."""
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(network.address)
+    document = written(tmp_path / "red.md", "The machine is red.")
+    page.set_input_files("#rn-files input[type=file]", str(document))
+    page.wait_for_selector("#rn-status .rn-dot")
+    network.late = b"close_stream"
+    page.get_by_role("tab", name="Document").click()
+    assert network.holding.wait(PATIENCE / 1000)
+    page.get_by_role("tab", name="Compare").click()
+    page.fill("#rn-question textarea:enabled", QUESTION)
+    with page.expect_response("**/queue/join*") as taken:
+        page.keyboard.press("Enter")
+    taken.value.finished()
+    network.catch_up()
+    page.wait_for_selector(".rn-turn")
+    page.close()
+
+
 def test_what_is_kept_outlives_the_server_and_is_opened_in_another_tab(
     browser: Browser, tmp_path: Path
 ) -> None:

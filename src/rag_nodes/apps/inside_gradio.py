@@ -12,7 +12,10 @@ a test for each assumption, named after it:
 - `Context.root_block` is the outermost of the blocks that are open (`outermost`);
 - while `Blocks.has_launched` is false, any path is taken for an upload (`take_uploads_only`);
 - files to download go through `save_bytes_to_cache` (`offer`);
-- the browser keeps what public events of the page took and gave (`for_scripts`).
+- the browser keeps what public events of the page took and gave (`for_scripts`);
+- the browser asks for no answers of an event that the server took in after it had ended the stream
+  of answers, and before the browser knew (`hear_every_answer`; its test needs a browser, and is in
+  `test_reload_browser.py`).
 """
 
 from __future__ import annotations
@@ -49,6 +52,21 @@ _NEVER = 60.0
 """Seconds between two looks for what there is none of; Gradio's own 0.01 take 2 % of a core."""
 _LONGEST = 200
 """Characters of a refusal; Gradio repeats what was sent."""
+
+_LISTEN = """() => {
+  let joined = 0, due;
+  new PerformanceObserver((list) => {
+    for (const {name, startTime, responseEnd} of list.getEntries()) {
+      if (name.includes('/queue/join')) joined = Math.max(joined, responseEnd);
+      if (!name.includes('/queue/data') || joined < startTime) continue;
+      clearTimeout(due);
+      due = setTimeout(() => document.querySelector('#rn-listen')?.click(), 1000);
+    }
+  }).observe({type: 'resource'});
+}"""
+"""Where an event was taken in while a stream of answers was read that has ended since, another event
+opens a stream, and answers that nobody asked for come with it. It comes before its own stream, so
+that no third one follows."""
 
 _DISK = frozenset({errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EMFILE, errno.EIO})
 """What a full, locked or broken disk answers."""
@@ -156,6 +174,13 @@ def for_scripts(
         **options: of `gr.on`.
     """
     gr.on([], work, inputs, outputs, api_name=name, api_visibility="public", **options)
+
+
+def hear_every_answer(app: gr.Blocks) -> None:
+    """Let the page ask for answers that it would wait for until its visitor's next click."""
+    listen = gr.Button("Listen", visible="hidden", elem_id="rn-listen")
+    listen.click(lambda: None, trigger_mode="multiple", api_visibility="private")
+    app.load(None, js=_LISTEN, api_visibility="private")
 
 
 def _is_of_the_server(error: Exception) -> bool:

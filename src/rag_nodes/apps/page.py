@@ -12,7 +12,12 @@ from llama_index.core.schema import Document
 
 from rag_nodes.apps.header.loading import LoadingEvents
 from rag_nodes.apps.header.panel import build_header
-from rag_nodes.apps.inside_gradio import GuardedBlocks, outermost, take_uploads_only
+from rag_nodes.apps.inside_gradio import (
+    GuardedBlocks,
+    hear_every_answer,
+    outermost,
+    take_uploads_only,
+)
 from rag_nodes.apps.tabs.compare.tab import build_compare_tab
 from rag_nodes.apps.tabs.decide import AT_ONCE, build_decide_tab
 from rag_nodes.apps.tabs.document_tab import build_document_tab
@@ -108,6 +113,7 @@ def build_app(
         root = outermost(app)
         add_style()
         _build_page(app, settings, sessions, paths, list(columns))
+        hear_every_answer(app)
 
         def leave(request: gr.Request) -> None:
             sessions.detach(request.session_hash)
