@@ -81,8 +81,6 @@ def test_neither_a_reload_nor_a_cut_costs_documents_answers_or_what_runs(
     page.wait_for_selector(".rn-pending")  # the answers are still being written
     openai_server.release()
     page.wait_for_selector(".rn-turn")
-    network.cut()  # an idle page does not notice, and goes on as it was
-    network.mend()
     page.get_by_role("checkbox", name="Semantic", exact=True).uncheck()
     page.wait_for_selector("#rn-note :text('Settings have changed')")
     page.goto("about:blank")

@@ -64,9 +64,9 @@ _LISTEN = """() => {
     }
   }).observe({type: 'resource'});
 }"""
-"""Where an event was taken in while a stream of answers was read that has ended since, another event
-opens a stream, and answers that nobody asked for come with it. It comes before its own stream, so
-that no third one follows."""
+"""Where an event was taken in while a stream was read that has ended since, another event opens a
+stream, and answers that nobody asked for come with it. It comes before its own stream, so that no
+third one follows."""
 
 _DISK = frozenset({errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EMFILE, errno.EIO})
 """What a full, locked or broken disk answers."""
