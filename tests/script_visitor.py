@@ -34,8 +34,8 @@ class Script:
         """Names of all events that the server answers."""
         return tuple(self._events)
 
-    def begin(self, event: str, *data: Any, click: Any = None) -> None:
-        """Put an event into the queue.
+    def begin(self, event: str, *data: Any, click: Any = None) -> str:
+        """Put an event into the queue, which gives it an id.
 
         Args:
             event: its name.
@@ -51,6 +51,7 @@ class Script:
             headers={"content-type": "application/json"},
         )
         assert joined.status_code == 200
+        return str(joined.json()["event_id"])
 
     def messages(self) -> Iterator[dict[str, Any]]:
         """What comes of all its events, until there is no more."""
@@ -64,9 +65,13 @@ class Script:
 
     def outcome(self, event: str, *data: Any, click: Any = None) -> dict[str, Any]:
         """What an event ends with; see `begin`."""
-        self.begin(event, *data, click=click)
-        (ended,) = [one for one in self.messages() if one["msg"] == "process_completed"]
-        return dict(ended["output"])
+        number = self.begin(event, *data, click=click)
+        return self.ended()[number]
+
+    def ended(self) -> dict[str, dict[str, Any]]:
+        """What all events end with that have begun, by their ids."""
+        completed = (one for one in self.messages() if one["msg"] == "process_completed")
+        return {one["event_id"]: dict(one["output"]) for one in completed}
 
     def defaults(self, event: str) -> list[Any]:
         """What the page sends with an event at first."""

@@ -53,12 +53,12 @@ def test_no_event_fails_on_what_the_page_never_sends(
     other.load()
     capfd.readouterr()
     for event in script.events:
-        for wrong in WRONG:
-            data = [wrong] * len(script.defaults(event))
-            outcome = script.outcome(event, *data, click=wrong)
-            sent = f"{event}: {str(wrong)[:40]}"
-            assert outcome.get("error", "ignored"), sent
-            assert "Traceback" not in capfd.readouterr().err, sent
+        inputs = len(script.defaults(event))
+        begun = {script.begin(event, *[one] * inputs, click=one): one for one in WRONG}
+        ended = script.ended()
+        for number, wrong in begun.items():
+            assert ended[number].get("error", "ignored"), f"{event}: {str(wrong)[:40]}"
+        assert "Traceback" not in capfd.readouterr().err, event
     assert [one.message for one in caplog.records if one.levelname == "ERROR"] == []
     answered = json.dumps(other.outcome("ask", QUESTION, False))
     assert QUESTION in answered
