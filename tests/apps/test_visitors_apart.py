@@ -94,6 +94,20 @@ def test_a_question_longer_than_the_box_takes_is_refused(visitors: tuple[Script,
     assert "4,000 characters" in refused["error"]
 
 
+def test_a_page_that_is_loaded_again_opens_the_tab_that_was_open_whatever_it_tells_meanwhile(
+    visitors: tuple[Script, Script],
+) -> None:
+    token = "5e" * 24
+    arrival = [token, *visitors[0].defaults("arrive")[1:]]
+    for page in visitors:
+        assert "error" not in page.outcome("arrive", *arrival)
+        page.outcome("note")  # that Compare is open, as it is at first
+        if page is visitors[0]:
+            page.outcome("note_2")
+    (opened,) = visitors[1].outcome("back")["data"]
+    assert opened["selected"] == "document"
+
+
 @pytest.mark.parametrize("event", ["ask", "process", "clear"])
 def test_no_event_gets_past_the_queue(event: str, visitors: tuple[Script, Script]) -> None:
     data = visitors[0].defaults(event)

@@ -172,7 +172,7 @@ def _build_page(
         return gr.Tabs(selected=deciding.id) if is_new else gr.skip()
 
     def back(request: gr.Request) -> Any:
-        opened = session_of(sessions, request).shown.get("tab", comparing.id)
+        opened = session_of(sessions, request).shown.get("left") or comparing.id
         # The first one is open already, and who has turned to another meanwhile is to stay there.
         return gr.skip() if opened == comparing.id else gr.Tabs(selected=opened)
 

@@ -123,7 +123,10 @@ class PageSessions(Sessions[PageSession]):
                     del self._tabs[old]
             if early:
                 early[1].close()
-        return self.of(page)
+        session = self.of(page)
+        # Kept now, since the page tells as well of the tab that it has open at first.
+        session.shown["left"] = session.shown.get("tab")
+        return session
 
     def detach(self, page: str | None) -> None:
         """A page was left, or its network cut; a tab may come back, a script does not."""
