@@ -87,7 +87,7 @@ def test_neither_a_reload_nor_a_cut_costs_documents_answers_or_what_runs(
     page.go_back()
     page.wait_for_selector(".rn-turn")
     page.wait_for_selector("#rn-note :text('Settings have changed')")
-    assert not page.get_by_role("checkbox", name="Semantic", exact=True).is_checked()
+    page.get_by_role("checkbox", name="Semantic", exact=True, checked=False).wait_for()
 
     stranger = browser.new_context()
     for other in (visitor.new_page(), stranger.new_page()):
