@@ -9,6 +9,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -132,14 +133,19 @@ def listed(data: Path) -> list[KeptWork]:
         if time.time() - saved > DAYS * 24 * 3600:
             Kept(path.parent).delete()
             continue
-        try:
-            about = _ABOUT if path.with_name(_ABOUT).is_file() else _MAIN
-            name = str(Kept(path.parent).read(about).get("name", ""))
-        except StoreError as error:
-            name = f"cannot be opened: {error.__class__.__name__}"
-            logger.warning("%s", error)
-        found.append(KeptWork(path.parent.name, name, saved))
+        found.append(KeptWork(path.parent.name, _name_of(Kept(path.parent)), saved))
     return sorted(found, key=lambda one: -one.saved)
+
+
+def _name_of(kept: Kept) -> str:
+    """What a list calls it; the main file knows that, too, where the small one is damaged."""
+    with suppress(StoreError):
+        return str(kept.read(_ABOUT).get("name", ""))
+    try:
+        return str(kept.read().get("name", ""))
+    except StoreError as error:
+        logger.warning("%s", error)
+        return f"cannot be opened: {error.__class__.__name__}"
 
 
 def plain(value: Any, nodes: dict[str, Any]) -> Any:

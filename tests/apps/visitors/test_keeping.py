@@ -177,16 +177,20 @@ def test_it_is_deleted_when_asked_to_or_when_nobody_opened_it_for_thirty_days(
     assert not (data / old.key).exists()
 
 
-def test_what_a_crash_left_without_its_short_description_is_listed_by_name_and_opened(
+@pytest.mark.parametrize("damage", [None, "{", '{"format": 2}'], ids=["gone", "torn", "newer"])
+def test_work_whose_short_description_cannot_be_read_is_listed_by_name_and_opened(
     serve: Callable[[], PageSessions],
     upload: Callable[[str], Path],
     data: Path,
     caplog: pytest.LogCaptureFixture,
+    damage: str | None,
 ) -> None:
     serve().attach("page", TOKEN).load([upload("red")], CHOICE, ignore)
     sessions = serve()
     (about,) = data.glob("*/about.json")
     about.unlink()
+    if damage is not None:
+        about.write_text(damage)
     assert [one.name for one in sessions.kept()] == ["red.md"]
     assert "delete" not in caplog.text
     assert "red" in sessions.attach("page", TOKEN).uploads[0].name
