@@ -411,3 +411,21 @@ def test_a_fault_of_ours_is_said_and_can_be_tried_again(
     events.start(Request())
     _ended(session)
     assert session.decider.verdict is not None
+
+
+def test_a_sweep_is_about_the_documents_it_began_with(
+    session: PageSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def take(documents: Any, _: int) -> Any:
+        asked.append(documents)
+        raise DatasetError("enough")
+
+    session.decider.forget()
+    before = session.documents
+    monkeypatch.setattr(deciding, "probes", take)
+    monkeypatch.setattr(deciding, "pause", lambda _: session._documents.clear())
+    session.decider.start()
+    _ended(session)
+    assert asked == [before]

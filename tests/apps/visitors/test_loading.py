@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import gradio as gr
 import pytest
 from hostile_parsers import HangingNodeParser, wait_for, wait_until_gone
 from openai_server import Fault
@@ -248,6 +249,23 @@ def test_a_question_that_waits_is_asked_of_the_documents_that_took_over(
     panels = [panel for panel, *_ in before_it_is_asked]
     assert any("blue.md" in str(one) for one in panels)
     assert not any("ancelled" in str(one) for one in panels)
+    openai_server.release()
+    sessions.close()
+
+
+def test_a_question_is_not_asked_where_what_it_waits_for_is_cancelled_at_that_moment(
+    settings: Settings, red: Path, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions, choice = PageSessions(settings, local_models=True), _served(openai_server, "fixed")
+    events, request = _events(sessions, choice, red)
+    openai_server.fail(Fault(body="slow"))
+    session = sessions.of("a")
+    session.start_loading([red], choice)
+    openai_server.wait_for("embeddings")
+    cancelling = property(lambda _: None, lambda self, _: self.cancel())
+    monkeypatch.setattr(PageSession, "waited_for", cancelling, raising=False)
+    with pytest.raises(gr.Error, match="was not asked: cancelled"):
+        list(events.apply(request))
     openai_server.release()
     sessions.close()
 

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.header.panel import Header
     from rag_nodes.apps.visitors.choice import Choice
-    from rag_nodes.apps.visitors.session import PageSession
+    from rag_nodes.apps.visitors.session import PageSession, Steps
     from rag_nodes.apps.visitors.sessions import PageSessions
     from rag_nodes.pipeline import IngestReport
+    from rag_nodes.workspace.jobs import Job
 
 logger = logging.getLogger(__name__)
 
@@ -232,7 +233,8 @@ class LoadingEvents:
 
     def look(self, request: gr.Request) -> Iterator[tuple[Any, ...]]:
         """Show how far loading is, if there is any, and what there is."""
-        yield from self._look(session_of(self._sessions, request))
+        session = session_of(self._sessions, request)
+        yield from self._look(session, session.last_loading)
 
     def apply(self, request: gr.Request, *values: Any) -> Iterator[tuple[Any, ...]]:
         """What goes before a question: wait for documents, and load again where that is due.
@@ -308,11 +310,11 @@ class LoadingEvents:
         """Load, and show how far it is; gives why that failed, if it did."""
         session = session_of(self._sessions, request)
         try:
-            session.start_loading(paths, self._choice(session, values))
+            loading = session.start_loading(paths, self._choice(session, values))
         except RagNodesError as error:
             yield self._failed(session, str(error), session.report)
             return str(error)
-        return (yield from self._look(session))
+        return (yield from self._look(session, loading))
 
     def _wait(
         self, session: PageSession, failure: str | None = None
@@ -321,12 +323,13 @@ class LoadingEvents:
         seen = None
         while (loading := session.last_loading) is not None and loading is not seen:
             seen = session.waited_for = loading
-            failure = yield from self._look(session)
+            failure = yield from self._look(session, loading)
         return failure
 
-    def _look(self, session: PageSession) -> Generator[tuple[Any, ...], None, str | None]:
+    def _look(
+        self, session: PageSession, loading: Job[Steps, IngestReport] | None
+    ) -> Generator[tuple[Any, ...], None, str | None]:
         """Show how far loading is, and what came of it; whoever stops looking ends nothing."""
-        loading = session.last_loading
         if loading is None:
             yield self._ended(session)
             return None

@@ -6,6 +6,7 @@ import logging
 import threading
 import zlib
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CancelledError, DatasetTooLargeError, RagNodesError
@@ -22,6 +23,8 @@ from rag_nodes.processes import Interrupt, Leases, interruptible, pause
 from rag_nodes.workspace.limits import check_amount, rows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.compare import Comparison
     from rag_nodes.evaluation.dataset import Dataset
@@ -190,9 +193,12 @@ class Decider:
             questions = None
         options, models = comparison.options, comparison.models
         own = (*_own_parsers(comparison), *comparison.found)
-        documents = (one.id_ for one in session.documents)
-        about = (decided_by, models.embedding_name, options.mode, options.vector, *own, *documents)
+        documents = session.documents
+        ids = (one.id_ for one in documents)
+        about = (decided_by, models.embedding_name, options.mode, options.vector, *own, *ids)
         with self._lock:
+            if session.comparison is not comparison:
+                return  # other documents took over, which then start this themselves
             if self._sweep is not None:
                 if self._sweep.about == about:
                     return
@@ -202,7 +208,8 @@ class Decider:
             if about in self._found or (self.price and not told):
                 return
             self._sweep = sweep = _Sweep(about)
-        work = (sweep, comparison, questions, self.length)
+        asked = questions or partial(probes, documents, CHARACTERS[self.length])
+        work = (sweep, comparison, asked)
         threading.Thread(target=self._run, args=work, name="sweep", daemon=True).start()
 
     def stop(self) -> None:
@@ -224,8 +231,7 @@ class Decider:
         self,
         sweep: _Sweep,
         comparison: Comparison,
-        dataset: Dataset | None,
-        length: AnswerLength,
+        asked: Dataset | Callable[[], Dataset],
     ) -> None:
         verdict, error = None, ""
         timer = threading.Timer(MOST_SECONDS, sweep.interrupt.set)
@@ -236,8 +242,8 @@ class Decider:
                 pause(QUIET)
                 with _AT_ONCE.take("the sweep"):
                     self._rest()
-                    asked = dataset or probes(self._session.documents, CHARACTERS[length])
-                    verdict = Verdict.of(self._measured(asked, comparison, sweep))
+                    dataset = asked() if callable(asked) else asked
+                    verdict = Verdict.of(self._measured(dataset, comparison, sweep))
         except CancelledError:
             error = STOPPED
         except RagNodesError as failure:
