@@ -47,6 +47,13 @@ def open_drawer(page: Page, part: str) -> None:
     page.get_by_role("button", name=part, exact=True).click()
 
 
+def unfold_parsers(page: Page) -> None:
+    """Show what can be compared, which folds once documents are loaded."""
+    if not page.locator("#rn-parsers").is_visible():
+        page.locator("#rn-more").click()
+        page.locator("#rn-parsers").wait_for()
+
+
 @contextmanager
 def loading(page: Page) -> Iterator[None]:
     """Wait until what is begun inside has been loaded.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from browser_page import loading, open_drawer
+from browser_page import loading, open_drawer, unfold_parsers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,12 +34,13 @@ def page(browser: Browser, app: gr.Blocks, tmp_path: Path) -> Iterator[Page]:
     opened.wait_for_selector(".rn-empty")
     with loading(opened):
         opened.set_input_files("#rn-files input[type=file]", str(document))
-    opened.wait_for_selector("#rn-process:disabled")
+    opened.wait_for_selector("#rn-process:disabled", state="attached")
     yield opened
     opened.close()
 
 
 def _tick(page: Page, *titles: str, on: bool = True) -> None:
+    unfold_parsers(page)
     for title in titles:
         page.locator("#rn-parsers").get_by_label(title, exact=True).set_checked(on)
 
@@ -65,7 +66,7 @@ def test_a_question_is_answered_with_what_is_chosen_and_not_with_what_was(page: 
     page.locator(".rn-turn").wait_for()
     assert _titles(page) == ["Fixed size", "Token overlap", "Recursive"]
     page.locator(NOTE).wait_for(state="detached")
-    page.wait_for_selector("#rn-process:disabled")
+    page.wait_for_selector("#rn-process:disabled", state="attached")
     assert page.locator("#rn-question textarea:enabled").input_value() == ""
     assert page.locator("#rn-status .rn-table tbody tr").count() == 3
 
@@ -79,7 +80,7 @@ def test_a_slider_counts_for_the_next_question_and_a_change_taken_back_for_none(
     size.fill("1000")
     size.press("Enter")
     page.locator(NOTE).wait_for(state="detached")
-    page.wait_for_selector("#rn-process:disabled")
+    page.wait_for_selector("#rn-process:disabled", state="attached")
     size.fill("500")
     size.press("Enter")
     page.locator(NOTE).wait_for()

@@ -73,7 +73,7 @@ def test_a_sentence_of_several_answers_is_there_once_with_all_who_say_it(
         ),
         (
             [(RAIN, SNOW), (RAIN, WIND), (RAIN,)],
-            "All 3 answers hold the same 1 sentence; Fixed size adds 1; Heading hierarchy adds 1.",
+            "All 3 answers share 1 sentence; Fixed size adds 1; Heading hierarchy adds 1.",
         ),
         ([(RAIN,), (SNOW,)], "No sentence is in both answers."),
         (

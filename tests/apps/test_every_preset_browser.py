@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser_page import loading
+from browser_page import loading, unfold_parsers
 
 from rag_nodes.apps.header import status
 from rag_nodes.apps.tabs.compare import events
@@ -52,6 +52,7 @@ def page(browser: Browser, app: gr.Blocks, document: Path) -> Iterator[Page]:
 
 
 def _choose(page: Page, names: tuple[str, ...]) -> None:
+    unfold_parsers(page)
     for name, preset in PRESETS.items():
         box = page.locator("#rn-parsers").get_by_label(preset.title, exact=True)
         box.set_checked(name in names)

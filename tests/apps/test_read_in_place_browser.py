@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from browser_page import loading
+from browser_page import loading, unfold_parsers
 
 from rag_nodes.parsers import PRESETS
 
@@ -34,6 +34,7 @@ def test_a_chunk_shows_what_matched_and_what_was_read_in_its_place(
     page.wait_for_selector(".rn-empty")
     with loading(page):
         page.set_input_files("#rn-files input[type=file]", str(document))
+    unfold_parsers(page)
     for name, preset in PRESETS.items():
         box = page.locator("#rn-parsers").get_by_label(preset.title, exact=True)
         box.set_checked(name in {"sentence-window", "parent-child"})

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.visitors.sessions import PageSessions
     from rag_nodes.parsers import Preset
+    from rag_nodes.query import QueryOptions
     from rag_nodes.settings import Settings
 
 _TITLE = tag(

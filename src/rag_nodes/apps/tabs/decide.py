@@ -180,7 +180,7 @@ def build_decide_tab(
                 preset = gr.DownloadButton("Preset file", size="sm", scale=0, min_width=110)
             code = gr.Code(
                 language="python", label="Python script", interactive=False, wrap_lines=True,
-                buttons=["copy"], elem_id="rn-use-code",
+                max_lines=24, buttons=["copy"], elem_id="rn-use-code",
             )  # fmt: skip
         with gr.Accordion(_OWN, open=False, visible=False, elem_id="rn-own") as own:
             review = build_review(sessions, chunks, example)

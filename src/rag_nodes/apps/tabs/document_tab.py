@@ -51,7 +51,9 @@ element.addEventListener('click', (event) => {
 });
 element.addEventListener('keydown', (event) => {
   const step = {ArrowLeft: '0', ArrowRight: '1'}[event.key];
-  if (step && event.target.matches('.rn-sheet')) trigger('click', {act: 'turn', forth: step});
+  const sheet = event.target;
+  if (step && sheet.matches('.rn-sheet') && sheet.scrollWidth <= sheet.clientWidth)
+    trigger('click', {act: 'turn', forth: step});
 });"""
 _TO_CHOSEN = """() => {
   document.querySelector('.rn-piece.rn-shown')?.scrollIntoView({block: 'nearest'});
@@ -59,6 +61,13 @@ _TO_CHOSEN = """() => {
     ?.scrollIntoView({block: 'center'});
 }"""
 """What was opened comes into view as it is drawn."""
+_ZOOM = """() => {
+  const drawing = document.querySelector('#rn-document-drawing');
+  const scales = ['1', '1.5', '2', '3'];
+  const at = scales.indexOf(drawing.style.getPropertyValue('--rn-zoom') || '1') + {step};
+  drawing.style.setProperty('--rn-zoom', scales[Math.min(Math.max(at, 0), scales.length - 1)]);
+}"""
+"""Pictures are drawn at twice the width they are shown in."""
 _SAVE = """() => document.querySelector('#rn-save-{kind}')?.click()"""
 
 
@@ -119,10 +128,10 @@ def build_document_tab(sessions: PageSessions, tabs: gr.Tabs) -> DocumentTab:
             with gr.Row(elem_classes="rn-choose"):
                 document = gr.Dropdown(label="Document", elem_id="rn-document-name", scale=1)
                 strategy = gr.Radio(label="Parser", elem_id="rn-document-strategy", scale=2)
+                summary = gr.HTML(apply_default_css=False, elem_id="rn-document-summary")
             with gr.Column(elem_id="rn-whole"):
                 whole = gr.HTML(js_on_load=_MAP, apply_default_css=False, elem_id="rn-map")
                 where = gr.HTML(apply_default_css=False, elem_id="rn-where")
-            summary = gr.HTML(apply_default_css=False, elem_id="rn-document-summary")
             with gr.Row(elem_classes="rn-pager", elem_id="rn-document-pager"):
                 back = gr.Button("Previous", size="sm", scale=0, min_width=90)
                 page = gr.Number(1, label="Page", precision=0, minimum=1, scale=0, min_width=110)
@@ -132,6 +141,11 @@ def build_document_tab(sessions: PageSessions, tabs: gr.Tabs) -> DocumentTab:
                     label="Search", max_length=LONGEST_SEARCH, max_lines=1, min_width=160,
                     elem_id="rn-search",
                 )  # fmt: skip
+                for label, step in (("Zoom in", 1), ("Zoom out", -1)):
+                    zoom = gr.Button(label, size="sm", scale=0, min_width=90)
+                    zoom.click(
+                        None, js=_ZOOM.replace("{step}", str(step)), api_visibility="private"
+                    )
                 buttons = {kind: _export_button(kind) for kind in ("json", "csv")}
             # What saves a file once it is made; files can be large, so none is made in advance.
             files = {

@@ -186,7 +186,7 @@ def _headline(sentences: Sequence[SharedSentence], names: Sequence[str]) -> str:
         return _line(f"{agreeing} of {len(names)} answers agree", remarks)
     if common:
         own = {name: len(said[name]) - len(common) for name in names}
-        shared = f"{all_of(len(names))} answers hold the same {count(len(common), 'sentence')}"
+        shared = f"{all_of(len(names))} answers share {count(len(common), 'sentence')}"
         if all(own.values()):
             return _line(f"{shared} and differ in the rest", remarks)
         remarks += [f"{title_of(name)} adds {more}" for name, more in own.items() if more]
