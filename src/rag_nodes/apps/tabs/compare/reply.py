@@ -135,6 +135,9 @@ def asking_view(asking: Asking) -> Markup:
 
 def _silent(turn: Turn) -> Iterator[str]:
     """Which columns say nothing, and why."""
+    if all(one.answer and one.answer.kind == "nothing" for one in turn.columns):
+        yield "No answer was found. Ask in the words of the document, or with fewer of them."
+        return
     for one in turn.columns:
         if one.name in turn.stopped:
             yield f"{title_of(one.name)} was stopped."
