@@ -9,13 +9,11 @@ import gradio as gr
 from app_server import listening
 from fastapi import FastAPI
 
-from rag_nodes.apps import build_app
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from rag_nodes.settings import Settings
+    Build = Callable[[], gr.Blocks]
 
 OWN_TAB = "Ours"
 """Name of the tab beside the page, which has a text box of the surrounding app."""
@@ -36,37 +34,37 @@ class Shown(NamedTuple):
 
 
 @contextmanager
-def launched(settings: Settings) -> Iterator[Shown]:
+def launched(build: Build) -> Iterator[Shown]:
     """The page alone."""
-    with _served(build_app(settings)) as address:
+    with _served(build()) as address:
         yield Shown(address)
 
 
 @contextmanager
-def mounted(settings: Settings) -> Iterator[Shown]:
+def mounted(build: Build) -> Iterator[Shown]:
     """Under a path of a FastAPI app."""
-    with listening(gr.mount_gradio_app(FastAPI(), build_app(settings), path="/page")) as address:
+    with listening(gr.mount_gradio_app(FastAPI(), build(), path="/page")) as address:
         yield Shown(f"{address}/page/")
 
 
 @contextmanager
-def in_a_tab(settings: Settings) -> Iterator[Shown]:
+def in_a_tab(build: Build) -> Iterator[Shown]:
     """Built while other blocks are open."""
     with gr.Blocks() as outer, gr.Tabs():
         with gr.Tab(OWN_TAB):
             box = gr.Textbox(label=OWN_BOX)
             box.submit(str.upper, box, gr.Textbox())
         with gr.Tab(PAGE_TAB):
-            build_app(settings)
+            build()
     with _served(outer) as address:
         yield Shown(address, inside=True)
 
 
 @contextmanager
-def in_a_tabbed_interface(settings: Settings) -> Iterator[Shown]:
+def in_a_tabbed_interface(build: Build) -> Iterator[Shown]:
     """Built alone and then put into other blocks."""
     own = gr.Interface(str.upper, gr.Textbox(label=OWN_BOX), "text")
-    outer = gr.TabbedInterface([own, build_app(settings)], [OWN_TAB, PAGE_TAB])
+    outer = gr.TabbedInterface([own, build()], [OWN_TAB, PAGE_TAB])
     with _served(outer) as address:
         yield Shown(address, inside=True)
 
@@ -79,7 +77,7 @@ def _served(blocks: gr.Blocks) -> Iterator[str]:
     blocks.close()
 
 
-WAYS: dict[str, Callable[[Settings], AbstractContextManager[Shown]]] = {
+WAYS: dict[str, Callable[[Build], AbstractContextManager[Shown]]] = {
     "launched": launched,
     "mounted": mounted,
     "in a tab": in_a_tab,

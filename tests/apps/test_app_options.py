@@ -28,6 +28,7 @@ from rag_nodes.compare.sizing import EQUAL_SIZE
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.parsers.offer import ranges_of
+from rag_nodes.query import QueryOptions
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def test_chunks_are_compared_unless_the_best_sentences_are_chosen(
     at = controls.inputs.index(controls.answering.retrieval)
     assert values[at] == BY_BUDGET
     values[at] = way
-    options = query_options(settings, controls.choice(values))
+    options = query_options(QueryOptions(**settings.answering()), controls.choice(values))
     assert options.granularity == granularity
     assert (options.top_k is None) == (way != BY_COUNT)
     assert (options.budget is None) == (way == BY_COUNT)
@@ -209,7 +210,7 @@ def test_more_overlap_than_size_is_refused_in_words() -> None:
 
 def test_what_was_chosen_of_cutoff_temperature_and_length_is_what_runs(settings: Settings) -> None:
     choice = Choice(("fixed",), similarity_cutoff=0.3, temperature=1.1, max_output_tokens=99)
-    assert query_options(settings, choice).similarity_cutoff == 0.3
+    assert query_options(QueryOptions(**settings.answering()), choice).similarity_cutoff == 0.3
     effective = effective_settings(settings, choice)
     assert (effective.temperature, effective.max_output_tokens) == (1.1, 99)
     with pytest.raises(ConfigurationError, match="at most 1024"):

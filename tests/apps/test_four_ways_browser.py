@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser_page import loading, open_drawer
 from embedding_page import OWN_BOX, PAGE_TAB, WAYS, Shown
+from llama_index.core import Document
+from llama_index.core.node_parser import SentenceSplitter
 
+from rag_nodes.apps import build_app
 from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.compare import Comparison
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
@@ -109,7 +114,7 @@ def shown(
 ) -> Iterator[Shown]:
     openai_server.answer = f"It is {CANARIES['answer']} [Source 1]."
     settings = Settings(embedding="openai", llm="openai", api_base=openai_server.base)
-    with leaks_collected(), request.param(settings) as shown:
+    with leaks_collected(), request.param(partial(build_app, settings)) as shown:
         yield shown
 
 
@@ -143,6 +148,29 @@ def test_the_page_works_alike_however_it_is_shown_and_keeps_nothing_of_a_visit(
     assert (_canaries_in(while_open), _canaries_in(afterwards)) == ([], [])
     # What is around the page keeps its own history, so this browser does keep one.
     assert (OWN in while_open, OWN in afterwards) == (shown.inside, shown.inside)
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_a_comparison_of_ones_own_is_the_same_page_in_every_way_and_keeps_nothing(
+    visitor: BrowserContext,
+    leaks_collected: Callable[[], AbstractContextManager[None]],
+    way: Callable[..., AbstractContextManager[Shown]],
+) -> None:
+    text = f"The machine is {CANARIES['answer']}. " + "It stands in the hall. " * 40
+    document = Document(text=text, metadata={"file_name": f"{CANARIES['file name']}.md"})
+    columns = {"mine": SentenceSplitter(chunk_size=64, chunk_overlap=8), "heading": "heading"}
+    with Comparison(columns, documents=[document]) as own, leaks_collected(), way(own.tab) as shown:
+        page = visitor.new_page()
+        page.goto(shown.address)
+        if shown.inside:
+            page.get_by_role("tab", name=PAGE_TAB).click()
+        page.locator("#rn-status .rn-dot").wait_for()
+        page.fill("#rn-question textarea:enabled", f"What is {CANARIES['question']}? The machine?")
+        page.keyboard.press("Enter")
+        page.locator(".rn-turn .rn-column").nth(1).wait_for()
+        assert page.locator(".rn-column h3").all_inner_texts() == ["mine", "Heading hierarchy"]
+        assert CANARIES["answer"] in page.inner_text(".rn-turn")
+        assert _canaries_in(_stored(page, visitor)) == []
 
 
 def test_the_check_above_looks_into_every_kind_of_storage(

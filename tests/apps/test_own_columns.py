@@ -14,14 +14,18 @@ from llama_index.core.node_parser import SentenceSplitter
 from plant import MANUAL, QUESTION
 
 from rag_nodes.apps import build_app
+from rag_nodes.apps.header.answering import BY_SENTENCE
 from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
+from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.columns import offered_columns
+from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import get_embedding
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import PRESETS, get_parser
+from rag_nodes.query import QueryOptions
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
@@ -140,3 +144,66 @@ def test_own_models_answer_where_the_visitor_names_none(monkeypatch: pytest.Monk
     with PageSession(Settings(llm="extractive", embedding="lexical")) as visitor:
         assert visitor.models().llm is None
         assert visitor.models().embedding is not mine
+
+
+@pytest.fixture
+def sessions(monkeypatch: pytest.MonkeyPatch) -> list[PageSessions]:
+    """What keeps the visitors of the app that is built next."""
+    made: list[PageSessions] = []
+    monkeypatch.setattr(
+        "rag_nodes.apps.page.PageSessions",
+        lambda given, **options: made.append(PageSessions(given, **options)) or made[0],
+    )
+    return made
+
+
+def test_a_comparison_is_a_page_of_its_columns_models_options_and_documents(
+    sessions: list[PageSessions], leaks_collected: Callable[[], AbstractContextManager[None]]
+) -> None:
+    columns = {
+        "mine": SentenceSplitter(chunk_size=64, chunk_overlap=8),
+        "heading": "heading",
+        "fixed": get_parser("fixed", chunk_size=300, chunk_overlap=0),
+        "my engine": engine(),
+    }
+    options = QueryOptions(budget=300, granularity="sentences", mode="sparse")
+    with Comparison(columns, documents=[DOCUMENT], options=options, llm=MockLLM()) as comparison:
+        with leaks_collected():
+            app = comparison.tab()
+        ticked = named(app, "rn-parsers").value
+        assert ticked == ["mine", "heading", "fixed (yours)", "my engine"]
+        controls = [one for one in app.blocks.values() if isinstance(one, gr.Radio | gr.Slider)]
+        shown = {one.label: one.value for one in controls}
+        assert shown["What every parser gets"] == BY_SENTENCE
+        assert shown["Context tokens per answer"] == 300
+        session = sessions[0].of("visitor")
+        session.load([GIVEN], Choice(tuple(ticked), budget=300, granularity="sentences"))
+        asked, expected = session.ask(QUESTION).report, comparison.ask(QUESTION)
+        assert asked is not None
+        assert asked.models == expected.models
+        assert [one.answer and one.answer.hits for one in asked.columns[:3]] == [
+            one.answer and one.answer.hits for one in expected.columns[:3]
+        ]
+        assert session.comparison is not None
+        assert session.comparison.options == comparison.options
+        assert session.comparison.store is not comparison.store
+        sessions[0].close()
+
+
+def test_the_page_of_a_comparison_starts_with_what_was_ingested_last(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    started: list[Any] = []
+    monkeypatch.setattr("rag_nodes.apps.build_app", lambda *_, **given: started.append(given))
+    path = tmp_path / "manual.md"
+    path.write_text(MANUAL, encoding="utf-8")
+    with Comparison({"fixed": "fixed"}) as comparison:
+        comparison.tab()
+        comparison.ingest([path])
+        comparison.tab()
+        comparison.ingest_documents([DOCUMENT])
+        comparison.tab()
+        comparison.ingest_documents(iter([DOCUMENT]))
+        comparison.tab()
+        comparison.tab([path])
+    assert [one["documents"] for one in started] == [(), [path], [DOCUMENT], (), [path]]

@@ -34,9 +34,12 @@ if TYPE_CHECKING:
     from gradio.events import Dependency
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
+    from llama_index.core.schema import TransformComponent
 
+    from rag_nodes.apps.header.panel import Header
     from rag_nodes.apps.tabs import TabView
     from rag_nodes.apps.visitors.session import PageSession
+    from rag_nodes.query import QueryOptions
 
 TITLE = "rag_nodes: compare parsers"
 _CACHE_SECONDS = (600, 3600)
@@ -53,7 +56,7 @@ _EXAMPLE = (
 """The document for visitors who have none at hand: in the installed package, and in a checkout."""
 
 
-def build_app(
+def build_app(  # noqa: PLR0913 - options of one page, all with defaults
     settings: Settings | None = None,
     *,
     columns: Mapping[str, Any] | Sequence[str] = (),
@@ -62,6 +65,8 @@ def build_app(
     llm: LLM | None = None,
     local_models: bool = False,
     data: str | Path | None = None,
+    answering: QueryOptions | None = None,
+    transformations: Sequence[TransformComponent] = (),
 ) -> GuardedBlocks:
     """The app as Gradio blocks.
 
@@ -82,6 +87,9 @@ def build_app(
         local_models: visitors may type in addresses behind this machine's firewall.
         data: folder in which documents, questions and answers of every browser tab are kept, but no
             key; whoever opens the page sees a list of all of them. None keeps nothing.
+        answering: how questions are answered but for what a visitor chooses; budget, number of
+            chunks and cutoff come of the settings. None for all as they say.
+        transformations: of LlamaIndex between parser and embedding, the same for every parser.
 
     Raises:
         ConfigurationError: one of the columns cannot be used.
@@ -105,6 +113,8 @@ def build_app(
         llm=llm,
         documents=given,
         data=Path(data) if data else None,
+        answering=answering,
+        transformations=transformations,
     )
     app = GuardedBlocks(
         title=TITLE, fill_width=True, analytics_enabled=False, delete_cache=_CACHE_SECONDS
@@ -112,7 +122,10 @@ def build_app(
     with app:
         root = outermost(app)
         add_style()
-        _build_page(app, settings, sessions, paths, list(columns))
+        header = build_header(
+            settings, example_document(), sessions.offer, list(columns), sessions, answering
+        )
+        _build_page(app, sessions, paths, header)
         hear_every_answer(app)
 
         def leave(request: gr.Request) -> None:
@@ -140,18 +153,13 @@ def _path_of(number: int, document: Document) -> Path:
 
 
 def _build_page(
-    app: gr.Blocks,
-    settings: Settings,
-    sessions: PageSessions,
-    documents: Sequence[Path],
-    own: Sequence[str],
+    app: gr.Blocks, sessions: PageSessions, documents: Sequence[Path], header: Header
 ) -> None:
-    """Header and tabs inside the blocks that are open, each wired to what it needs of the other.
+    """The tabs below a header, each wired to what it needs of the other.
 
     The header knows no tab, and only the comparison knows the header.
     """
     example = example_document()
-    header = build_header(settings, example, sessions.offer, own, sessions)
     with gr.Tabs(elem_id="rn-tabs") as tabs:
         with gr.Tab("Compare", id="compare") as comparing:
             compare = build_compare_tab(sessions)

@@ -102,7 +102,7 @@ def _access(request: AppRequest, run: Run) -> Access:
             raise ConfigurationError(
                 f"the {name} has fewer than {_SHORTEST} characters; choose a longer one"
             )
-    from rag_nodes.server.serve import require_gradio
+    from rag_nodes.apps import require_gradio
 
     require_gradio()  # before the gate, which needs what comes with it
     from rag_nodes.models.public_servers import is_loopback

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -17,9 +18,10 @@ from rag_nodes.query.preparing import check_question
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    import gradio as gr
     from llama_index.core.schema import Document
 
     from rag_nodes.compare.report import ComparisonReport
@@ -77,6 +79,7 @@ class Comparison(ColumnEngines):
         **options: Any,
     ) -> None:
         self._owned = store is None
+        self._ingested_last: Sequence[Document | str | Path] = ()
         super().__init__(store=store or open_store(), columns=columns, **options)
         if documents:
             self.ingest_documents(documents)
@@ -92,7 +95,7 @@ class Comparison(ColumnEngines):
     def close(self) -> None:
         """Forget what was ingested; a store that the caller gave stays open."""
         self.statistics = {}
-        self.files = ()
+        self.files, self._ingested_last = (), ()
         if self._owned:
             self.store.close()
 
@@ -109,7 +112,7 @@ class Comparison(ColumnEngines):
         For columns that find as they stand the files are read as well, to place in them what is
         found.
         """
-        wanted = list(paths)
+        self._ingested_last = wanted = list(paths)
         results: list[ReadResult] = []
         run = partial(ingest, wanted, limits=limits, ledger=ledger)
         report = self._ingested(run, lambda: documents_in(wanted, limits, results), progress)
@@ -127,8 +130,27 @@ class Comparison(ColumnEngines):
     ) -> IngestReport:
         """Cut, embed and store documents that are already read; see `ingest_documents`."""
         wanted = list(documents) if self.found or self.sizing else documents
+        self._ingested_last = wanted if isinstance(wanted, Sequence) else ()
         run = partial(ingest_documents, wanted, parse=parse)
         return self._ingested(run, lambda: wanted, progress, parse)
+
+    def tab(self, documents: Sequence[Document | str | Path] | None = None) -> gr.Blocks:
+        """These columns as a page of the app: to launch, to mount, or as a tab of other blocks.
+
+        Every visitor starts with these columns, models and options, over chunks of their own in
+        memory: nothing they do reaches this comparison, which is to stay open. Asked is by the
+        first of `vectors`.
+
+        Args:
+            documents: that every visitor starts with, by path or as they are; None for those of
+                the last ingestion, unless these came from an iterator.
+
+        Raises:
+            MissingExtraError: Gradio is not installed.
+        """
+        from rag_nodes.apps import tab_of
+
+        return tab_of(self, self._ingested_last if documents is None else documents)
 
     def _ingested(
         self,

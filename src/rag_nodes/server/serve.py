@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.errors import (
     ConfigurationError,
     FileMissingError,
-    MissingExtraError,
 )
 from rag_nodes.models.public_servers import is_loopback
 
@@ -76,6 +75,8 @@ def launch(  # noqa: PLR0913 - options of one call, all but one with defaults
     for document in documents:
         if not Path(document).exists():
             raise FileMissingError(document)
+    from rag_nodes.apps import require_gradio
+
     require_gradio()
     import uvicorn
 
@@ -218,21 +219,6 @@ def forwarding(access: Access) -> dict[str, Any]:
     """
     trusted = access.proxy or os.environ.get("FORWARDED_ALLOW_IPS")
     return {"proxy_headers": bool(trusted), "forwarded_allow_ips": trusted}
-
-
-def require_gradio() -> None:
-    """Say which extra is missing where the app cannot be served.
-
-    Raises:
-        MissingExtraError: Gradio is not installed.
-    """
-    try:
-        import gradio as gr
-    except ModuleNotFoundError as error:
-        if error.name != "gradio":
-            raise
-        raise MissingExtraError("gradio", "app") from error
-    del gr
 
 
 def _warn(host: str, access: Access) -> None:

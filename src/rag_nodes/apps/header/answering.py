@@ -9,6 +9,7 @@ import gradio as gr
 from pydantic import SecretStr
 
 from rag_nodes.metadata import USUAL
+from rag_nodes.query import QueryOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,14 +124,16 @@ class AnsweringControls:
         )
 
 
-def build_answering(settings: Settings) -> AnsweringControls:
+def build_answering(settings: Settings, usual: QueryOptions | None = None) -> AnsweringControls:
     """Build the controls inside the blocks that are open.
 
     Args:
         settings: where they stand at first.
+        usual: the same of what they leave open; None for what the settings say.
     """
+    usual = usual or QueryOptions(**settings.answering())
     with gr.Accordion("Retrieval", open=False):
-        retrieval, budget, top_k = _retrieval(settings)
+        retrieval, budget, top_k = _retrieval(settings, usual)
         cutoff = gr.Slider(
             0,
             1,
@@ -142,13 +145,15 @@ def build_answering(settings: Settings) -> AnsweringControls:
         )
         vector = gr.Dropdown(
             _VECTORS,
-            value=USUAL,
+            value=usual.vector,
             label="What of a chunk is compared with the question",
             info="Another one is embedded as well when you apply it.",
             elem_id="rn-vector",
         )
         retrieval_only = gr.Checkbox(
-            label="Show the chunks only", info="Nothing is answered, and no LLM is asked."
+            usual.retrieval_only,
+            label="Show the chunks only",
+            info="Nothing is answered, and no LLM is asked.",
         )
     with gr.Accordion("Models and key", open=False):
         models = _models(settings)
@@ -173,13 +178,13 @@ def build_answering(settings: Settings) -> AnsweringControls:
     )
 
 
-def _retrieval(settings: Settings) -> tuple[gr.Radio, gr.Slider, gr.Slider]:
+def _retrieval(settings: Settings, usual: QueryOptions) -> tuple[gr.Radio, gr.Slider, gr.Slider]:
     by_budget = settings.top_k is None
-    usual = BY_SENTENCE if settings.answering().get("granularity") == "sentences" else BY_BUDGET
+    within = BY_SENTENCE if usual.granularity == "sentences" else BY_BUDGET
     return (
         gr.Radio(
             [BY_BUDGET, BY_SENTENCE, BY_COUNT],
-            value=usual if by_budget else BY_COUNT,
+            value=within if by_budget else BY_COUNT,
             label="What every parser gets",
             info="With the same number of chunks, larger chunks win by size. Sentences are read "
             "wherever chunks end: better answers, and less of a difference between parsers.",

@@ -37,7 +37,10 @@ _TITLE = tag(
     cls="rn-title",
 )
 _OPEN_DRAWER = "() => document.querySelector('.sidebar .toggle-button').click()"
-_MORE = "() => document.querySelector('#rn-header').classList.toggle('rn-open')"
+_MORE = """() => {
+  const open = document.querySelector('#rn-header').classList.toggle('rn-open');
+  document.querySelector('#rn-more').setAttribute('aria-expanded', open);
+}"""
 _LONGEST = 80
 """Characters of a name."""
 _RELOAD = "() => location.reload()"
@@ -71,6 +74,7 @@ def build_header(
     offer: Mapping[str, Preset] | None = None,
     own: Sequence[str] = (),
     sessions: PageSessions | None = None,
+    answering: QueryOptions | None = None,
 ) -> Header:
     """Build the header inside the blocks that are open; `LoadingEvents.wire` makes it work.
 
@@ -80,6 +84,7 @@ def build_header(
         offer: what can be compared; None for presets and plug-ins.
         own: names of those that are ticked at first; () for the usual ones.
         sessions: of which a list is shown where they are kept; None for no list.
+        answering: see `build_answering`.
     """
     offer = offered() if offer is None else offer
     with gr.Column(elem_id="rn-header"), gr.Row(equal_height=False):
@@ -118,10 +123,10 @@ def build_header(
     with gr.Sidebar(width=330, open=False, position="right", elem_id="rn-drawer"):
         gr.HTML(_DRAWER, apply_default_css=False)
         groups, sliders = build_parameters(offer, own)
-        answering = build_answering(settings)
+        answered = build_answering(settings, answering)
         if sessions is not None:
             _build_reopening(sessions)
-    controls = Controls(offer, columns, groups, sliders, answering)
+    controls = Controls(offer, columns, groups, sliders, answered)
     controls.wire()
     drawer.click(None, js=_OPEN_DRAWER, api_visibility="private")
     more.click(None, js=_MORE, api_visibility="private")

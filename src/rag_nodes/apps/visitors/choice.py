@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
@@ -155,10 +155,8 @@ def _fields(preset: Preset, values: Mapping[str, float]) -> dict[str, Any]:
     return fields
 
 
-def query_options(settings: Settings, choice: Choice) -> QueryOptions:
+def query_options(usual: QueryOptions, choice: Choice) -> QueryOptions:
     """How questions are answered: as the server is set up, and as was chosen."""
-    from rag_nodes.query import QueryOptions
-
     chosen: dict[str, Any] = {
         "budget": choice.budget,
         "top_k": choice.top_k,
@@ -168,7 +166,7 @@ def query_options(settings: Settings, choice: Choice) -> QueryOptions:
     }
     if choice.granularity:
         chosen["granularity"] = choice.granularity
-    return QueryOptions(**{**settings.answering(), **chosen})
+    return replace(usual, **chosen)
 
 
 def effective_settings(

@@ -28,6 +28,7 @@ from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.models import choose_models
 from rag_nodes.models.public_servers import must_be_public, public_client
 from rag_nodes.pipeline import Progress
+from rag_nodes.query import QueryOptions
 from rag_nodes.query.chat import completed
 from rag_nodes.readers import ReadResult
 from rag_nodes.workspace.jobs import Job
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from llama_index.core.schema import Document
+    from llama_index.core.schema import Document, TransformComponent
 
     from rag_nodes.apps.visitors.choice import Choice
     from rag_nodes.apps.visitors.keeping import Restored
@@ -64,6 +65,8 @@ class PageSession(Workspace):
         local_models: the visitor may type in addresses behind the server's firewall.
         offer: parsers to choose from; None for presets and plug-ins.
         documents: that can be loaded without a file, by the path they go by.
+        answering: how questions are answered where nothing is chosen; None for the settings' way.
+        transformations: between parser and embedding, whatever is chosen.
         loads: held while documents are loaded, as not all visitors' can be at once.
         answers: held while a question is answered, likewise.
         **options: of `Workspace`.
@@ -93,6 +96,8 @@ class PageSession(Workspace):
         local_models: bool = False,
         offer: Mapping[str, Preset] | None = None,
         documents: Mapping[Path, Document] = MappingProxyType({}),
+        answering: QueryOptions | None = None,
+        transformations: Sequence[TransformComponent] = (),
         loads: AbstractContextManager[Any] = nullcontext(),  # noqa: B008 - it holds nothing
         answers: AbstractContextManager[Any] = nullcontext(),  # noqa: B008
         **options: Any,
@@ -101,6 +106,8 @@ class PageSession(Workspace):
         self._local_models = local_models
         self._offer = offer
         self._given_documents = documents
+        self._usual = answering or QueryOptions(**settings.answering())
+        self._transformations = transformations
         self._loads, self._answers = loads, answers
         self._beginning = threading.Lock()
         self._cutting = threading.Lock()
@@ -448,7 +455,7 @@ class PageSession(Workspace):
             documents, files = read_documents(wanted, self.read, step)
             self._vectors.clear()
         store = self.store if known else self._opened()
-        options = query_options(self._settings, choice)
+        options = query_options(self._usual, choice)
         try:
             comparison = self.compared(
                 parsers,
@@ -456,7 +463,7 @@ class PageSession(Workspace):
                 options,
                 store=store,
                 equal_size=choice.equal_size,
-                transformations=self.further(choice.vector),
+                transformations=[*self._transformations, *self.further(choice.vector)],
             )
             report = self._ingest(comparison, documents, step)
         except BaseException:
