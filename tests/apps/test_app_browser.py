@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser_page import open_drawer, watched
+from browser_page import open_drawer, unfold_parsers, watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +41,7 @@ def test_a_visitor_uploads_a_pdf_and_sees_four_cited_answers(page: Page) -> None
     box = page.locator("#rn-question textarea")
     assert box.is_disabled()
     _upload(page, CORPUS / "handbook.pdf")
+    unfold_parsers(page)
     assert all(said in page.inner_text("#rn-status") for said in ("6 pages", "sparse search"))
     assert box.get_attribute("placeholder") == "Type your question here..."
 
@@ -92,6 +93,7 @@ def test_a_citation_opens_the_chunk_with_the_quoted_sentence_or_the_passage_with
 def test_another_document_clears_the_answers(page: Page) -> None:
     _upload(page, CORPUS / "manual.md")
     _ask(page, "How long does manual control last?")
+    unfold_parsers(page)
     page.get_by_role("button", name="Try the example document").click()
     page.wait_for_selector(".rn-turn", state="detached", timeout=PATIENCE)
     assert "What do you want to know?" in page.inner_text("#rn-history-box")

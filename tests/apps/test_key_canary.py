@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import httpx
 import pytest
 from app_process import app_process
-from browser_page import loading, open_drawer, to_compare
+from browser_page import loading, open_drawer, to_compare, unfold_parsers
 from gradio_client import Client, handle_file
 from openai_server import FAILING, Fault
 
@@ -205,6 +205,7 @@ def _load(page: Page, key: str) -> None:
     if not page.locator(".sidebar.open").count():
         open_drawer(page, "Models and key")
     field.fill(key)
+    unfold_parsers(page)
     with loading(page):
         page.get_by_role("button", name="Try the example document").click()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from app_process import app_process
-from browser_page import open_drawer, to_compare
+from browser_page import open_drawer, to_compare, unfold_parsers
 from cut_network import CutNetwork
 from openai_server import Fault
 from pydantic import SecretStr
@@ -81,6 +81,7 @@ def test_neither_a_reload_nor_a_cut_costs_documents_answers_or_what_runs(
     page.wait_for_selector(".rn-pending")  # the answers are still being written
     openai_server.release()
     page.wait_for_selector(".rn-turn")
+    unfold_parsers(page)
     page.get_by_role("checkbox", name="Semantic", exact=True).uncheck()
     page.wait_for_selector("#rn-note :text('Settings have changed')")
     page.goto("about:blank")
