@@ -141,8 +141,8 @@ def build_document_tab(sessions: PageSessions, tabs: gr.Tabs) -> DocumentTab:
                     label="Search", max_length=LONGEST_SEARCH, max_lines=1, min_width=160,
                     elem_id="rn-search",
                 )  # fmt: skip
-                for label, step in (("Zoom in", 1), ("Zoom out", -1)):
-                    zoom = gr.Button(label, size="sm", scale=0, min_width=90)
+                for name, step in (("Zoom in", 1), ("Zoom out", -1)):
+                    zoom = gr.Button(name, size="sm", scale=0, min_width=90)
                     zoom.click(
                         None, js=_ZOOM.replace("{step}", str(step)), api_visibility="private"
                     )
