@@ -31,7 +31,12 @@ Place = Annotated[int, Field(ge=0, le=2**31)]
 class LabelledPassage(BaseModel):
     """Words of a document that answer a question; with offsets as well, a changed text is seen."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+        json_schema_extra={"anyOf": [{"required": ["text"]}, {"required": ["start", "end"]}]},
+    )
 
     text: Annotated[str, Field(max_length=5_000, pattern=r"\S")] | None = None
     """The words as they stand there; null with offsets alone."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 
 from rag_nodes.ledger import utc_time
@@ -137,6 +137,11 @@ def visitors(**constraints: Any) -> VisitorBounds:
     return VisitorBounds(Field(**constraints))
 
 
+@dataclass(frozen=True, slots=True)
+class Typed(BeforeValidator):
+    """Reads what is typed as text; other surfaces send the value itself."""
+
+
 def flag_of(field: FieldInfo) -> Flag:
     """How a field is typed."""
     return next((one for one in field.metadata if isinstance(one, Flag)), Flag())
@@ -166,7 +171,8 @@ def model_for(model: type[BaseModel], surface: Surface) -> type[BaseModel]:
     for name, field in model.model_fields.items():
         if not has(field, surface):
             continue
-        kept = [one for one in field.metadata if not isinstance(one, Flag | Only | VisitorBounds)]
+        left_out = Flag | Only | VisitorBounds | (Typed if surface != "cli" else Flag)
+        kept = [one for one in field.metadata if not isinstance(one, left_out)]
         if surface != "cli":  # before validators, which come before what is taken is bounded
             bounds = [one.constraint for one in field.metadata if isinstance(one, VisitorBounds)]
             # Of two bounds of a kind pydantic keeps the last one.

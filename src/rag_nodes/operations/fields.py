@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import is_path, label_of
-from rag_nodes.operations.base import OWNER, Flag, Only, Request, visitors
+from rag_nodes.operations.base import OWNER, Flag, Only, Request, Typed, visitors
 from rag_nodes.parsers.presets import PRESETS, is_preset_file, parser_names
 from rag_nodes.workspace.limits import LARGEST
 
@@ -239,7 +239,7 @@ Parser = Annotated[ParserSpec, ReadParser]
 Changes = Annotated[
     dict[str, str],
     OWNER,
-    BeforeValidator(_changes),
+    Typed(_changes),
     Flag("--set", short="-s", metavar=ASSIGNMENT, many=True),
 ]
 
@@ -272,7 +272,7 @@ class Finding(Request):
     (none), or the chunks before and after (neighbours)."""
     filter: Annotated[
         SearchFilter | None,
-        BeforeValidator(search_filter, json_schema_input_type=SearchFilter | None),
+        Typed(search_filter),
         Flag(short="-f", metavar="KEY=VALUE", many=True, more=_TYPED_FILTER),
     ] = None
     """Search only chunks that meet all of these conditions."""

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import USUAL
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.asked import LabelledQuestions, asked_of
-from rag_nodes.operations.base import OWNER, Flag, Result, visitors
+from rag_nodes.operations.base import OWNER, Flag, Result, Typed, visitors
 from rag_nodes.operations.columns import (
     Found,
     Gated,
@@ -52,8 +52,8 @@ _AT_ONCE = Leases(2)
 """Evaluations of strangers keep a core busy for minutes; more of them wait for their turn."""
 
 
-def _numbers(option: str) -> BeforeValidator:
-    return BeforeValidator(lambda given: numbers(option, given))
+def _numbers(option: str) -> Typed:
+    return Typed(lambda given: numbers(option, given))
 
 
 Vectors = Annotated[

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-from pydantic import BeforeValidator
-
 from rag_nodes.operations import ExitCode
-from rag_nodes.operations.base import OWNER, Flag, Request, Result
+from rag_nodes.operations.base import OWNER, Flag, Request, Result, Typed
 from rag_nodes.operations.fields import PARSER_WORDS, words
 from rag_nodes.operations.run import Doing, Run
 from rag_nodes.operations.stores import inventory, ledger_of, must_exist, of_parser, opened
@@ -58,7 +56,7 @@ class ListRequest(OfParser):
 
     state: Annotated[
         tuple[Literal["stored", "incomplete", "expired", "failed", "gone"], ...],
-        BeforeValidator(words),
+        Typed(words),
         Flag(metavar="STATE[,STATE...]", joined=True),
     ] = ()
     """Only documents that are so: stored, incomplete, expired (due to be read again), failed (the

@@ -110,6 +110,16 @@ _QUESTIONS = _form(
 )
 
 
+def _links() -> dict[str, Any]:
+    """What can be done with the session that was answered: all the rest."""
+    served = [one.name.replace(" ", "_") for one in OPERATIONS if "rest" in one.surfaces]
+    session = {"X-Session": "$response.body#/session"}
+    return {
+        name: {"operationId": name, "parameters": session}
+        for name in ("upload", "questions", *served, "status", "clear")
+    }
+
+
 def make_api(served: ServedOperations, access: Access | None = None) -> FastAPI:
     """The API, to be mounted at `/api`; `Gate` and `BodyLimits` belong around it.
 
@@ -157,7 +167,8 @@ def _add_operation(router: APIRouter, operation: Operation, served: ServedOperat
     """The address of an operation."""
 
     async def done(body: Any, request: Request, x_session: SessionId = None) -> Any:
-        asked = request_of(operation, "rest", body.model_dump(exclude_unset=True))
+        del body  # that is what the document says; a number that was sent as text is one there
+        asked = request_of(operation, "rest", await request.json())
         return await _answered(served, operation, asked, request, x_session)
 
     done.__annotations__["body"] = model_for(operation.request, "rest")
@@ -200,11 +211,12 @@ class _SessionRoutes:
 
     def add_to(self, router: APIRouter) -> None:
         """Make the addresses known."""
-        for method, path, summary, done, more in (
-            ("POST", "/upload", "Bring documents", self.upload, _DOCUMENTS),
-            ("POST", "/questions", "Bring questions", self.bring, _QUESTIONS),
-            ("GET", "/status", "See what there is", self.status, None),
-            ("POST", "/clear", "Forget everything", self.clear, None),
+        linked: dict[int | str, dict[str, Any]] = {200: {"links": _links()}}
+        for method, path, summary, done, more, answers in (
+            ("POST", "/upload", "Bring documents", self.upload, _DOCUMENTS, linked),
+            ("POST", "/questions", "Bring questions", self.bring, _QUESTIONS, linked),
+            ("GET", "/status", "See what there is", self.status, None, {}),
+            ("POST", "/clear", "Forget everything", self.clear, None, {}),
         ):
             router.add_api_route(
                 path,
@@ -214,6 +226,7 @@ class _SessionRoutes:
                 tags=["sessions"],
                 summary=summary,
                 openapi_extra=more,
+                responses=answers,
             )
 
     async def upload(self, request: Request, x_session: SessionId = None) -> Uploaded:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -127,7 +128,11 @@ def request_of(operation: Operation, surface: Surface, given: Mapping[str, Any])
             contradict each other.
     """
     try:
-        taken = model_for(operation.request, surface).model_validate(given)
+        model = model_for(operation.request, surface)
+        if surface == "rest":  # as its document says; models that call tools write "5" for 5
+            taken = model.model_validate_json(json.dumps(given), strict=True)
+        else:
+            taken = model.model_validate(given)
         return operation.request.model_validate(taken.model_dump(exclude_unset=True))
     except ValidationError as error:
         found = misfits(error.errors(include_url=False, include_input=False))
