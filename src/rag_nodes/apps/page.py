@@ -54,6 +54,26 @@ _EXAMPLE = (
     Path(__file__).parents[3] / "examples" / "corpus" / "ferry.pdf",
 )
 """The document for visitors who have none at hand: in the installed package, and in a checkout."""
+_FOLDS = """() => {
+  const say = (button, open) => {
+    if (button) button.setAttribute('aria-expanded', open);
+  };
+  const all = () => {
+    for (const one of document.querySelectorAll('button.label-wrap')) {
+      say(one, one.classList.contains('open'));
+      one.querySelector('.icon')?.setAttribute('aria-hidden', 'true');
+    }
+    say(document.querySelector('.sidebar .toggle-button'),
+      !!document.querySelector('.sidebar.open'));
+    const more = document.querySelector('[aria-label="common.upload"]');
+    if (more) more.title = more.ariaLabel = 'Add documents';
+  };
+  all();
+  new MutationObserver(all).observe(document.body,
+    {subtree: true, attributes: true, attributeFilter: ['class']});
+}"""
+"""Gradio's accordions do not say whether they are open, and have their arrow read out; one of its
+buttons has the name of a translation for a name."""
 
 
 def build_app(  # noqa: PLR0913 - options of one page, all with defaults
@@ -127,6 +147,7 @@ def build_app(  # noqa: PLR0913 - options of one page, all with defaults
         )
         _build_page(app, sessions, paths, header)
         hear_every_answer(app)
+        app.load(None, js=_FOLDS, api_visibility="private")
 
         def leave(request: gr.Request) -> None:
             sessions.detach(request.session_hash)

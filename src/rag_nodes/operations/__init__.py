@@ -111,11 +111,8 @@ class Operation:
         return cast("type[Reply]", found)
 
     def _annotated(self, name: str) -> type[Any]:
-        function = self.function
-        found: Any = function.__annotations__[name]
-        if isinstance(found, str):
-            found = getattr(sys.modules[function.__module__], found)
-        return cast("type[Any]", found)
+        found = self.function.__annotations__[name]  # a text, as every annotation is
+        return cast("type[Any]", getattr(sys.modules[self.function.__module__], found))
 
 
 OPERATIONS: tuple[Operation, ...] = (

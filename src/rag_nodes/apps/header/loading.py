@@ -15,7 +15,7 @@ import gradio as gr
 from rag_nodes.apps.header import status
 from rag_nodes.apps.inside_gradio import for_scripts, is_uploaded
 from rag_nodes.apps.markup import tag
-from rag_nodes.apps.visitors.sessions import session_of
+from rag_nodes.apps.visitors.sessions import KNOWN_BY, session_of
 from rag_nodes.errors import CancelledError, RagNodesError
 
 if TYPE_CHECKING:
@@ -35,37 +35,6 @@ AT_ONCE = 8
 _AFTER_LOADING = """() => document.querySelector('#rn-status .rn-error')
   ?.scrollIntoView({behavior: 'smooth', block: 'nearest'})"""
 """An error comes into view."""
-_FOLDS = """() => {
-  const say = (button, open) => {
-    if (button) button.setAttribute('aria-expanded', open);
-  };
-  const all = () => {
-    for (const one of document.querySelectorAll('button.label-wrap')) {
-      say(one, one.classList.contains('open'));
-      one.querySelector('.icon')?.setAttribute('aria-hidden', 'true');
-    }
-    say(document.querySelector('.sidebar .toggle-button'),
-      !!document.querySelector('.sidebar.open'));
-    const more = document.querySelector('[aria-label="common.upload"]');
-    if (more) more.title = more.ariaLabel = 'Add documents';
-  };
-  all();
-  new MutationObserver(all).observe(document.body,
-    {subtree: true, attributes: true, attributeFilter: ['class']});
-}"""
-"""Gradio's accordions do not say whether they are open, and have their arrow read out; one of its
-buttons has the name of a translation for a name."""
-_KNOWN_BY = """(_, ...chosen) => {
-  let token = '';
-  try { token = sessionStorage.getItem('rag_nodes') || ''; } catch { /* it may be forbidden */ }
-  if (!/^[0-9a-f]{48}$/.test(token)) {
-    const bytes = crypto.getRandomValues(new Uint8Array(24));
-    token = Array.from(bytes, (one) => one.toString(16).padStart(2, '0')).join('');
-    try { sessionStorage.setItem('rag_nodes', token); } catch { /* a reload begins anew then */ }
-  }
-  return [token, ...chosen];
-}"""
-"""What the tab is known by: it outlives a reload, and no other tab has it."""
 _FAULT = (
     "stopped by a fault of the app ({}). You can go on; whoever runs the app finds the reason in "
     "its log."
@@ -150,7 +119,6 @@ class LoadingEvents:
             The events that load, for what is to be done when one has ended.
         """
         header, note = self._header, self._follower.note
-        app.load(None, js=_FOLDS, api_visibility="private")
         common: dict[str, Any] = {
             "outputs": self.outputs,
             "show_progress": "hidden",
@@ -171,7 +139,7 @@ class LoadingEvents:
             self.arrive(documents),
             [self._token, *self.inputs],
             [*self.inputs, header.files],
-            js=_KNOWN_BY,
+            js=KNOWN_BY,
             show_progress="hidden",
             api_visibility="private",
         )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from llama_index.core.schema import MetadataMode
 
 from rag_nodes.apps.markup import count, in_a_line, place
+from rag_nodes.apps.tabs.shown import GONE
 from rag_nodes.apps.templates import render
-from rag_nodes.apps.visitors.cuts import span_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.metadata import (
     BLOCKS,
@@ -18,7 +17,6 @@ from rag_nodes.metadata import (
     OVERSIZED,
     PAGE_END,
     PAGE_START,
-    PAGE_STARTS,
     PART,
     PARTS,
     SOURCE,
@@ -27,19 +25,17 @@ from rag_nodes.metadata import (
     remarks,
 )
 from rag_nodes.text.formats import format_in
-from rag_nodes.text.spans import PageMap, Span
+from rag_nodes.text.spans import Span
 from rag_nodes.view.cut_map import HEIGHT, WIDTH, box_of, flags_of, ruler, strip_of
 from rag_nodes.view.page import PdfSurface
 from rag_nodes.view.rails import STRIP, DrawnChunk, block_rails, padding, page_notches, page_rails
-from rag_nodes.view.rendered import TextMark, part_starts, text_blocks
+from rag_nodes.view.rendered import TextMark, text_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from llama_index.core.schema import TextNode
     from markupsafe import Markup
 
-    from rag_nodes.apps.visitors.cuts import Cuts
+    from rag_nodes.apps.tabs.shown import Shown
     from rag_nodes.readers.pdf.picture import KeptPages, PagePicture
 
 DPI = 144
@@ -48,98 +44,8 @@ LONGEST = 4_000
 """Characters of a chunk that its card shows."""
 LISTED = 60
 """Chunks of a page that have a card."""
-_GONE = "The file is no longer here, so its text is shown. Upload it again."
 _BASELINE = 0.22
 """Share of a line's height below the line its letters stand on."""
-
-
-class Pages(NamedTuple):
-    """The pages in which a document is shown.
-
-    Attributes:
-        starts: offset of each.
-        path: the PDF they are printed in; None for documents without.
-        why: what to say where they are not shown as printed.
-        unit: what they are called.
-    """
-
-    starts: Sequence[int]
-    path: Path | None = None
-    why: str | None = None
-    unit: str = "page"
-
-
-class Shown(NamedTuple):
-    """What of a document is shown.
-
-    Attributes:
-        cuts: of the session.
-        strategy: whose chunks are tinted.
-        document: its id.
-        pages: of the document.
-        page: counted from 1.
-        chosen: position of a chunk to point out.
-        gold: characters to point out.
-        ranks: for each strategy the rank of its chunks that were retrieved, by id.
-        question: for which they were.
-    """
-
-    cuts: Cuts
-    strategy: str
-    document: str
-    pages: Pages
-    page: int
-    chosen: int | None = None
-    gold: Sequence[Span] = ()
-    ranks: Mapping[str, Mapping[str, int]] = {}
-    question: str = ""
-
-    @property
-    def text(self) -> str:
-        """Of the whole document."""
-        return self.cuts.text_of(self.document)
-
-    @property
-    def span(self) -> Span:
-        """What the page holds."""
-        return Span(
-            self.pages.starts[self.page - 1], (*self.pages.starts, len(self.text))[self.page]
-        )
-
-    def pieces(self, strategy: str) -> list[DrawnChunk]:
-        """The chunks of a strategy."""
-        nodes, ranks = self.cuts.nodes(strategy, self.document), self.ranks.get(strategy, {})
-        cut = self.cuts.cut_by(strategy, self.document)
-        return [
-            DrawnChunk(number, span_of(node), node.node_id in ranks, cut[number])
-            for number, node in enumerate(nodes)
-        ]
-
-    def here(self, strategy: str) -> list[DrawnChunk]:
-        """Those that share characters with the page."""
-        return [one for one in self.pieces(strategy) if one.span.overlap(self.span)]
-
-
-def pages_of(cuts: Cuts, document: str, paths: Iterable[Path]) -> Pages:
-    """The pages of a document: printed where it is one of these files, else parts of its text."""
-    known, text = cuts.documents[document].metadata, cuts.text_of(document)
-    starts = known.get(PAGE_STARTS)
-    if not starts:
-        return Pages(part_starts(text, format_in(known, text)), unit="part")
-    source = str(known.get(SOURCE))
-    path = next((one for one in paths if source in {str(one), str(one.resolve())}), None)
-    if path is None or path.suffix.lower() != ".pdf":
-        return Pages(starts)
-    if not path.is_file():
-        return Pages(
-            starts, why="The file is no longer here, so its text is shown. Upload it again."
-        )
-    return Pages(starts, path)
-
-
-def page_at(starts: Sequence[int], offset: int) -> int:
-    """Number of the page that holds an offset, counted from 1."""
-    return PageMap(starts).page_of(offset)
 
 
 def map_html(shown: Shown) -> Markup:
@@ -232,7 +138,7 @@ def _picture(shown: Shown, kept: KeptPages) -> tuple[PagePicture | None, str | N
         reason = getattr(error, "reason", str(error))
         return None, f"This page cannot be drawn ({reason}); its text is shown."
     except OSError:
-        return None, _GONE
+        return None, GONE
 
 
 def _cuts_here(shown: Shown, strategy: str) -> str:

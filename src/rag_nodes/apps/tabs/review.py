@@ -24,6 +24,7 @@ from rag_nodes.evaluation.drafts import COUNT, draft_questions, fewer
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, CHARACTERS
 from rag_nodes.evaluation.drafts.review import (
     TO_ASK,
+    as_long,
     following,
     lengthened,
     next_to_ask,
@@ -33,10 +34,9 @@ from rag_nodes.evaluation.importers import plain_of
 from rag_nodes.evaluation.importers.files import SUFFIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from gradio.events import Dependency
-    from llama_index.core.schema import Document
 
     from rag_nodes.apps.tabs.document_tab import DocumentTab
     from rag_nodes.apps.visitors.session import PageSession
@@ -113,7 +113,7 @@ class ReviewEvents:
             return self._elsewhere(session, "There are no further drafts.")
         if (length := session.decider.length) != ANSWER_LENGTHS[0]:
             documents = {one.id_: one for one in session.documents}
-            new = [_as_long(one, documents, CHARACTERS[length]) for one in new]
+            new = [as_long(one, documents, CHARACTERS[length]) for one in new]
         _add(session, new)
         return _drawn(session, new[0].id, taken(fewer(drafts, COUNT)))
 
@@ -306,18 +306,6 @@ def _add(session: PageSession, questions: Sequence[Question]) -> None:
         session.questions.add(questions, session.documents)
     except RagNodesError as error:
         raise gr.Error(str(error), print_exception=False) from error
-
-
-def _as_long(question: Question, documents: Mapping[str, Document], characters: int) -> Question:
-    """A draft whose answer is as long as what the visitor looks for, so far as the text has it."""
-
-    def off(one: Question) -> int:
-        return abs(one.gold[0][0].span.length - characters)
-
-    longer = lengthened(question, documents, 1)
-    while off(longer) < off(question):
-        question, longer = longer, lengthened(longer, documents, 1)
-    return question
 
 
 def _key(session: PageSession) -> str:

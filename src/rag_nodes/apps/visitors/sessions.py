@@ -30,6 +30,17 @@ AT_ONCE = 8
 """Visitors whose documents are loaded at a time, and whose questions are answered."""
 TOKEN = re.compile(r"[0-9a-f]{48}")
 """What a browser tab is known by: 24 random bytes it made itself and tells nobody else."""
+KNOWN_BY = """(_, ...chosen) => {
+  let token = '';
+  try { token = sessionStorage.getItem('rag_nodes') || ''; } catch { /* it may be forbidden */ }
+  if (!/^[0-9a-f]{48}$/.test(token)) {
+    const bytes = crypto.getRandomValues(new Uint8Array(24));
+    token = Array.from(bytes, (one) => one.toString(16).padStart(2, '0')).join('');
+    try { sessionStorage.setItem('rag_nodes', token); } catch { /* a reload begins anew then */ }
+  }
+  return [token, ...chosen];
+}"""
+"""Finds or makes it: it outlives a reload, and no other tab has it."""
 _TAB = "tab "
 """Begins the keys of sessions that a token leads to; no id of a page may be one."""
 _MOST_PAGES = 10_000

@@ -52,6 +52,18 @@ def lengthened(question: Question, documents: Mapping[str, Document], step: int)
     return replace(question, gold=tuple(gold))
 
 
+def as_long(question: Question, documents: Mapping[str, Document], characters: int) -> Question:
+    """A draft whose answer comes nearest to so many characters; see `lengthened`."""
+
+    def off(one: Question) -> int:
+        return abs(one.gold[0][0].span.length - characters)
+
+    longer = lengthened(question, documents, 1)
+    while off(longer) < off(question):
+        question, longer = longer, lengthened(longer, documents, 1)
+    return question
+
+
 def resized(document: Document, span: Span, step: int) -> Span:
     """An answer longer (1) or shorter (-1): a sentence, the paragraph or list, the whole section.
 
