@@ -1,8 +1,7 @@
-"""One visitor's work: a workspace with questions and answers, freed when the visitor leaves."""
+"""One visitor's work: documents that were loaded as they chose, freed when the visitor leaves."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -12,27 +11,24 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.apps.inside_gradio import is_uploaded
+from rag_nodes.apps.visitors.answering import AnsweringSession
 from rag_nodes.apps.visitors.choice import (
     effective_settings,
     make_parsers,
     names_models,
     query_options,
 )
-from rag_nodes.apps.visitors.cuts import Cuts
 from rag_nodes.apps.visitors.deciding import Decider
 from rag_nodes.apps.visitors.loading import Loaded, outcomes, read_documents
 from rag_nodes.apps.visitors.questions import Questions
 from rag_nodes.apps.visitors.scores import scale_for
-from rag_nodes.apps.visitors.turns import AT_FIRST, Asking, Growing, Turn, Turns
 from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.models import choose_models
 from rag_nodes.models.public_servers import must_be_public, public_client
 from rag_nodes.pipeline import Progress
 from rag_nodes.query import QueryOptions
-from rag_nodes.query.chat import completed
 from rag_nodes.readers import ReadResult
 from rag_nodes.workspace.jobs import Job
-from rag_nodes.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,8 +38,6 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.visitors.choice import Choice
     from rag_nodes.apps.visitors.keeping import Restored
-    from rag_nodes.apps.visitors.scores import SimilarityScale
-    from rag_nodes.compare import ComparisonStream
     from rag_nodes.models import Models
     from rag_nodes.parsers import Preset
     from rag_nodes.pipeline import FileOutcome, IngestReport
@@ -55,7 +49,7 @@ Steps = Mapping[str, Progress]
 """The last step of each parser while documents are loaded, and of the reader under ""."""
 
 
-class PageSession(Workspace):
+class PageSession(AnsweringSession):
     """One visitor's documents in a store of their own, and what the visitor asked of them.
 
     Loading and answering run in threads of the session: they go on when no page looks.
@@ -69,13 +63,11 @@ class PageSession(Workspace):
         transformations: between parser and embedding, whatever is chosen.
         loads: held while documents are loaded, as not all visitors' can be at once.
         answers: held while a question is answered, likewise.
-        **options: of `Workspace`.
+        **options: of `AnsweringSession`, as are further attributes.
 
     Attributes:
-        history: questions and answers, and what the visitor thought of them.
         questions: those with known answers in the documents, which go with them.
         decider: finds out in the background which parser and size to take.
-        asking: the question that is being answered; None while there is none.
         report: what the last `load` did; None before it.
         paths: the loaded documents.
         choice: what they were loaded with, so what the next question is answered with.
@@ -102,27 +94,18 @@ class PageSession(Workspace):
         answers: AbstractContextManager[Any] = nullcontext(),  # noqa: B008
         **options: Any,
     ) -> None:
-        super().__init__(settings, **options)
+        super().__init__(settings, answers=answers, **options)
         self._local_models = local_models
         self._offer = offer
         self._given_documents = documents
         self._usual = answering or QueryOptions(**settings.answering())
         self._transformations = transformations
-        self._loads, self._answers = loads, answers
-        self._beginning = threading.Lock()
-        self._cutting = threading.Lock()
-        self._cuts: Cuts | None = None
-        self._scale: SimilarityScale | None = None
+        self._loads = loads
         self._files: Mapping[str, FileOutcome] = {}
         self._loading: Job[Steps, IngestReport] | None = None
         self.waited_for: Job[Steps, IngestReport] | None = None
-        self._answering: Job[Asking, None] | None = None
-        self._asked = 0
-        self._running: ComparisonStream | None = None
-        self.history = Turns()
         self.questions = Questions()
         self.decider = Decider(self)
-        self.asking: Asking | None = None
         self.report: IngestReport | None = None
         self.paths: tuple[Path, ...] = ()
         self.choice: Choice | None = None
@@ -136,24 +119,6 @@ class PageSession(Workspace):
         self.name = ""
         self.trouble = ""
         self.key_is_hidden = False
-
-    @property
-    def cuts(self) -> Cuts | None:
-        """What the parsers made of the documents; None while nothing is loaded, and without any."""
-        # Without the other lock, which a slow answer may hold: all are replaced as a whole.
-        # In this order: a comparison is set after its documents.
-        comparison, documents = self._comparison, self._documents
-        with self._cutting:
-            if comparison is None or not comparison.parsers:
-                self._cuts = None
-            elif self._cuts is None or self._cuts.comparison is not comparison:
-                self._cuts = Cuts(comparison, documents)
-            return self._cuts
-
-    @property
-    def turns(self) -> list[Turn]:
-        """Questions and answers, oldest first."""
-        return list(self.history.all)
 
     @property
     def loading(self) -> bool:
@@ -244,11 +209,6 @@ class PageSession(Workspace):
         paths = self._wanted_paths if self.loading else self.paths
         return tuple(self._copies.get(one, one) for one in paths)
 
-    @property
-    def asked(self) -> int:
-        """Number of the last question."""
-        return self._asked
-
     def _copied(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
         """Where the files stay: uploads do not."""
         if self.kept is None:
@@ -284,108 +244,6 @@ class PageSession(Workspace):
         if loading is not None:
             loading.cancel()
 
-    def ask(self, question: str) -> Turn:
-        """Answer with every parser and remember the turn; failures are part of it."""
-        for _ in self.stream(question):
-            pass
-        return self.turns[-1]
-
-    def stream(self, question: str) -> Iterator[tuple[Growing, ...]]:
-        """Like `ask`, with a look at the columns whenever something has changed in one.
-
-        Whoever stops reading stops nothing; see `stop`.
-
-        Args:
-            question: as typed.
-
-        Raises:
-            ConfigurationError: another question is being answered; it does not wait for that.
-        """
-        with self._beginning:
-            if self._answering is not None and not self._answering.done:
-                raise ConfigurationError(
-                    "a question is being answered: wait for the answers, or stop them"
-                )
-            answering = self._answering = Job()
-        answering.start(partial(self._answer, question, answering), self._answers)
-        yield from self.looks()
-
-    def looks(self) -> Iterator[tuple[Growing, ...]]:
-        """The columns of the question that is being answered, whenever one has changed."""
-        answering = self._answering
-        if answering is not None:
-            for asking in answering.looks():
-                if asking is not None:
-                    yield asking.growing
-            answering.result()
-
-    def _answer(self, question: str, answering: Job[Asking, None]) -> None:
-        with self._lock:
-            report, error, searched = None, None, question
-            stopped: dict[str, str] = {}
-            self._asked += 1
-            self.history.shown = AT_FIRST
-
-            def show(asking: Asking) -> None:
-                self.asking = asking
-                answering.step(asking)
-
-            try:
-                if self._comparison is None:
-                    raise ConfigurationError("no document yet: upload one first")
-                growing = tuple(Growing(name) for name in self._comparison.columns)
-                quoted = self._comparison.models.llm is None
-                asking = Asking(self._asked, question, growing, quoted)
-                show(asking)
-                searched = completed(question, self._earlier(), self._comparison.models)
-                with self._comparison.stream(searched) as self._running:
-                    for name, event in self._running:
-                        asking = asking.after(name, event)
-                        show(asking)
-                    report = self._running.report()
-                stopped = {one.name: one.text for one in asking.growing if one.stopped}
-            except RagNodesError as failure:
-                error = str(failure)
-            finally:
-                self._running, self.asking = None, None
-                turn = Turn(self._asked, question, report, error, self._scale, stopped)
-                turn = replace(turn, searched=searched if searched != question else "")
-                cuts = self.cuts
-                edges = cuts.edges(report) if cuts and report else {}
-                self.history.add(replace(turn, edges=edges))
-
-    def _earlier(self) -> list[tuple[str, str]]:
-        """Earlier questions as they were searched for, with the first answer to each."""
-        return [
-            (turn.searched or turn.question, one.answer.text)
-            for turn in self.turns
-            for one in [one for one in turn.columns if one.answer][:1]
-            if one.answer
-        ]
-
-    def stop(self) -> None:
-        """End the answers that are being written; what has ended stays."""
-        asking = self.asking
-        for column in range(len(asking.growing) if asking else 0):
-            self.stop_one(asking.number if asking else 0, column + 1)
-
-    def stop_one(self, turn: int, column: int) -> None:
-        """End one answer that is being written; the others go on.
-
-        Args:
-            turn: number of the question; nothing happens where it is not being answered.
-            column: its place on the page, counted from 1; anything else is ignored.
-        """
-        asking, running = self.asking, self._running
-        if asking is None or running is None or asking.number != turn:
-            return
-        if 1 <= column <= len(asking.growing):
-            running.cancel(asking.growing[column - 1].name)
-
-    def clear(self) -> None:
-        """Forget the questions, but not one that is being answered; documents stay."""
-        self.history.clear()
-
     def close(self) -> None:
         """Free everything; what runs is ended first."""
         self.cancel()
@@ -395,8 +253,6 @@ class PageSession(Workspace):
 
     def _forget(self) -> None:
         super()._forget()
-        self._cuts = None
-        self.history.clear()
         self.questions.clear()
         self.decider.forget()
         self.shown = {}
