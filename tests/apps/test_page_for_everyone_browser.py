@@ -54,6 +54,37 @@ SKIPPING = """() => {
   return levels.filter((level, at) => level > (at ? levels[at - 1] : 0) + 1);
 }"""
 """Headings more than one level below the one before."""
+PALE = """() => {
+  const pen = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
+  const rgba = (colour) => {
+    pen.clearRect(0, 0, 1, 1);
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+    return [...pen.getImageData(0, 0, 1, 1).data].map((one) => one / 255);
+  };
+  const over = ([r, g, b, a], under) => [r, g, b].map((one, at) => one * a + under[at] * (1 - a));
+  const behind = (one) => one ? over(rgba(getComputedStyle(one).backgroundColor),
+    behind(one.parentElement)) : [1, 1, 1];
+  const light = (colour) => colour.map((one) =>
+    one <= .04045 ? one / 12.92 : ((one + .055) / 1.055) ** 2.4)
+    .reduce((sum, one, at) => sum + one * [.2126, .7152, .0722][at], 0);
+  const found = new Set();
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const one = texts.currentNode.parentElement;
+    const text = texts.currentNode.data.trim().slice(0, 30);
+    if (!text || !one.checkVisibility({visibilityProperty: true})) continue;
+    if (one.closest('svg, style, script, :disabled, .cm-editor, .rn-said')) continue;
+    const ground = behind(one);
+    const said = over(rgba(getComputedStyle(one).color), ground);
+    const [dark, bright] = [light(said), light(ground)].sort((a, b) => a - b);
+    const contrast = (bright + .05) / (dark + .05);
+    if (contrast < 4.5) found.add(`${contrast.toFixed(2)} ${one.className} ${text}`);
+  }
+  return [...found];
+}"""
+"""Text on a ground of less than 4.5 times its light, or darkness; what is disabled may be pale."""
+STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 FOLDED = "() => [...document.querySelectorAll('.sidebar [aria-expanded=false].label-wrap')]"
 UNFOLD = f"() => ({FOLDED})().forEach((one) => one.click())"
 
@@ -147,3 +178,15 @@ def test_one_line_is_announced_and_not_every_word_of_growing_answers(page: Page)
     assert page.locator("#rn-history-box [aria-live]").count() == 0
     said = page.locator("#rn-history-box .rn-said[role=status]")
     assert said.inner_text() == "4 answers to: Which colour has the machine?"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("tab", TABS)
+def test_all_text_stands_out_from_its_ground(page: Page, tab: str, scheme: str) -> None:
+    page.set_viewport_size(DESK)
+    _open(page, tab)
+    page.add_style_tag(content=STILL)
+    page.evaluate("is => document.body.classList.toggle('dark', is)", scheme == "dark")
+    left = _left(page, PALE)
+    page.evaluate("document.body.classList.remove('dark')")
+    assert left == []
