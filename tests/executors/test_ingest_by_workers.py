@@ -49,7 +49,7 @@ def ledger_of(store: Path) -> dict[str, Any]:
     """
     with Ledger(store / "ledger.sqlite") as ledger:
         collections = [one.name for one in ledger.collections()]
-        deposits = [ledger.stored(name) for name in collections]
+        stored = [ledger.stored(name) for name in collections]
         return {
             "files": {
                 path: one.file._replace(mtime_ns=0, failed_at=bool(one.file.failed_at))
@@ -59,7 +59,7 @@ def ledger_of(store: Path) -> dict[str, Any]:
             "collections": collections,
             "stored": [
                 one._replace(stored_at=bool(one.stored_at), failed_at=bool(one.failed_at))
-                for known in deposits
+                for known in stored
                 for one in known.values()
             ],
         }
