@@ -270,6 +270,17 @@ def test_a_question_is_not_asked_where_what_it_waits_for_is_cancelled_at_that_mo
     sessions.close()
 
 
+def test_a_page_that_looks_before_anything_is_loaded_changes_nothing_when_it_hears_of_that_late(
+    settings: Settings, red: Path
+) -> None:
+    sessions = PageSessions(settings)
+    events, request = _events(sessions, Choice(("fixed",)), red)
+    looked = list(events.look(request))
+    list(events.process_example(request))
+    assert looked == [(gr.skip(),) * len(events.outputs)]
+    assert "red.md" in str(list(events.look(request))[-1][0])
+
+
 def test_a_failed_loading_is_over_and_says_so_to_whoever_looks_later(
     settings: Settings, red: Path
 ) -> None:

@@ -202,7 +202,10 @@ class LoadingEvents:
     def look(self, request: gr.Request) -> Iterator[tuple[Any, ...]]:
         """Show how far loading is, if there is any, and what there is."""
         session = session_of(self._sessions, request)
-        yield from self._look(session, session.last_loading)
+        if session.last_loading or session.ready or session.trouble:
+            yield from self._look(session, session.last_loading)
+        else:  # so every page begins; said late, it would hide what was loaded meanwhile
+            yield (gr.skip(),) * len(self.outputs)
 
     def apply(self, request: gr.Request, *values: Any) -> Iterator[tuple[Any, ...]]:
         """What goes before a question: wait for documents, and load again where that is due.
