@@ -127,13 +127,12 @@ class LoadingEvents:
         }
         uploads = [header.files.upload, header.process.click]
         given = [header.files, *self.inputs]
-        process, process_example = self.process, self.process_example
-        for_scripts("process", process, given, **common)
-        for_scripts("process_example", process_example, self.inputs, **common)
+        for_scripts("process", self.process, given, **common)
+        for_scripts("process_example", self.process_example, self.inputs, **common)
         common["api_visibility"] = "private"
         events = [
-            gr.on(uploads, process, given, **common),
-            header.example.click(process_example, self.inputs, **common),
+            gr.on(uploads, self.process, given, **common),
+            header.example.click(self.process_example, self.inputs, **common),
         ]
         arrived = self.arrived = app.load(
             self.arrive(documents),
