@@ -51,6 +51,7 @@ def test_what_is_too_long_for_a_word_is_no_work() -> None:
         ("Это не то, что я думал, и как он это сделал.", "ru"),
         ("これは日本語の文章です。", "ja"),
         ("这是中文句子。", "zh"),
+        ("กรุงเทพมหานครเป็นเมืองหลวงของประเทศไทย และ RAG คืออะไร", "th"),
         ("Färjan går klockan nio och hundar åker gratis, men inte om det är för varmt.", "sv"),
         ("Hundene rejser gratis af og til, og det blev også sagt efter turen.", "da"),
         ("Hundene reiser gratis av og til, og det ble også sagt etter turen.", "no"),

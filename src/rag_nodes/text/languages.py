@@ -197,6 +197,7 @@ _SCRIPTS = {
     "ko": re.compile("[\uac00-\ud7a3]"),
     "zh": re.compile("[\u4e00-\u9fff]"),
     "hi": re.compile("[\u0900-\u097f]"),
+    "th": re.compile("[\u0e00-\u0e7f]"),
     "ar": re.compile("[\u0600-\u06ff]"),
     "el": re.compile("[\u0370-\u03ff]"),
 }
