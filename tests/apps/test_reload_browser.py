@@ -100,6 +100,25 @@ def test_neither_a_reload_nor_a_cut_costs_documents_answers_or_what_runs(
     visitor.close()
 
 
+def test_what_is_changed_while_documents_are_loaded_can_be_applied_afterwards(
+    browser: Browser, network: CutNetwork, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(network.address)
+    openai_server.fail(Fault(body="slow"))
+    document = written(tmp_path / "red.md", "The machine is red.")
+    page.set_input_files("#rn-files input[type=file]", str(document))
+    page.wait_for_selector(BUSY)
+    unfold_parsers(page)
+    page.get_by_role("checkbox", name="Semantic", exact=True).uncheck()
+    page.locator("#rn-columns", has_text="3 columns").wait_for()
+    openai_server.release()
+    page.wait_for_selector("#rn-note :text('Settings have changed')")
+    page.locator("#rn-process:enabled", has_text="Apply changes").wait_for()
+    page.close()
+
+
 def test_a_question_is_answered_that_arrives_before_the_page_knows_that_a_stream_has_ended(
     browser: Browser, network: CutNetwork, tmp_path: Path
 ) -> None:

@@ -151,7 +151,7 @@ class LoadingEvents:
         }
         for event in events:
             event.then(None, js=_AFTER_LOADING, api_visibility="private")
-            event.then(self.noted, self.inputs, note, **quiet)
+            event.then(self.noted, self.inputs, [header.process, note], **quiet)
         header.cancel.click(self.cancel, header.files, header.files, **quiet)
         gr.on(
             [component.change for component in self.inputs],  # type: ignore[attr-defined]
@@ -241,12 +241,14 @@ class LoadingEvents:
         button = gr.Button("Apply changes", interactive=due, variant=kind)
         return button, _NOTE if self._pending(request, values) else ""
 
-    def noted(self, request: gr.Request, *values: Any) -> Any:
-        """The note beside the question, where something was changed while documents were loaded.
+    def noted(self, request: gr.Request, *values: Any) -> tuple[Any, ...]:
+        """What `changed` points out, where something was changed while documents were loaded.
 
-        It only ever adds the note: a change that came later may have been answered already.
+        It only ever adds that: a change that came later may have been answered already.
         """
-        return _NOTE if self._pending(request, values) else gr.skip()
+        if not self._pending(request, values):
+            return gr.skip(), gr.skip()
+        return gr.Button("Apply changes", interactive=True, variant="primary"), _NOTE
 
     def _pending(self, request: gr.Request, values: Sequence[Any]) -> bool:
         """Whether what is chosen differs from what would answer."""
