@@ -7,8 +7,11 @@ import runpy
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import create_autospec
 
+import gradio as gr
 import pytest
+from llama_index.core import Settings
 from openai_server import ANSWER, OpenAIServer
 
 from rag_nodes import Comparison
@@ -33,16 +36,26 @@ def digests(folder: Path) -> dict[str, str]:
     return {str(one): hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
 
 
+def test_it_is_thirty_lines() -> None:
+    lines = SCRIPT.read_text("utf-8").partition('"""\n\n')[2].splitlines()
+    assert len([line for line in lines if line.strip()]) <= 30
+
+
 @pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 def test_what_a_user_has_is_compared_measured_and_left_as_it_was(
     tmp_path: Path,
     server: OpenAIServer,
     monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
     leaks_collected: Callable[[], AbstractContextManager[None]],
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-user")
     monkeypatch.setenv("OPENAI_API_BASE", server.base)
     monkeypatch.setattr(sys, "argv", ["two_pipelines.py", str(tmp_path / "chunks")])
+    monkeypatch.setattr(Settings, "_llm", None)
+    monkeypatch.setattr(Settings, "_embed_model", None)
+    launch = create_autospec(gr.TabbedInterface.launch)
+    monkeypatch.setattr(gr.TabbedInterface, "launch", launch)
     with leaks_collected():
         made = runpy.run_path(str(SCRIPT))
     before = digests(tmp_path / "chunks")
@@ -51,7 +64,9 @@ def test_what_a_user_has_is_compared_measured_and_left_as_it_was(
     assert [row.cost["recovery"] for row in made["report"].rows] == [1.0, 1.0]
     assert all(0 <= row.means["recall@1000"] <= 1 for row in made["report"].rows)
 
-    ticked = [one for one in made["app"].blocks.values() if _id(one) == "rn-parsers"]
+    assert made["report"].said[0] in capsys.readouterr().out
+    ((app,), _) = launch.call_args
+    ticked = [one for one in app.blocks.values() if _id(one) == "rn-parsers"]
     assert [one.value for one in ticked] == [["by heading", "by sentence"]]
 
     text = made["documents"][0].text
