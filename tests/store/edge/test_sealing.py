@@ -1,4 +1,4 @@
-"""A folder's collection is sealed part by part, and nobody who asks or writes can tell."""
+"""A collection is sealed part by part, and nobody who asks or writes can tell."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from rag_nodes import metadata as keys
 from rag_nodes.store import Filter, open_store
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import shards
+from rag_nodes.store.edge.memory import SharedCollection
 from rag_nodes.store.engine import SPARSE, Point
 
 if TYPE_CHECKING:
@@ -133,6 +134,27 @@ def are_alike(some: Sequence[Point], others: Sequence[Point]) -> bool:
         and sorted(zip(*one.words, strict=True)) == sorted(zip(*other.words, strict=True))
         for one, other in zip(some, others, strict=True)
     )
+
+
+def test_collections_in_memory_are_sealed_by_what_all_of_them_wrote(
+    make_nodes: Callable[[range], list[TextNode]], drawn: random.Random
+) -> None:
+    each = {f"c{one}": make_nodes(range(25)) for one in range(6)}
+    stores = [open_store() for _ in range(2)]
+    for number, (name, nodes) in enumerate(each.items()):
+        stores[number % 2].add(name, nodes)
+        stores[number % 2].flush(name)
+    collection = stores[0].engine.collection("c0")
+    assert isinstance(collection, SharedCollection)
+
+    assert sealed(collection.shared.folder), "none of them wrote as many as are sealed"
+
+    for number, (name, nodes) in enumerate(each.items()):
+        vector = [drawn.gauss() for _ in range(NUMBERS)]
+        hits = stores[number % 2].search(name, vector=vector, text="word7", limit=999)
+        assert {hit.node.text for hit in hits} == {node.text for node in nodes}
+    for store in stores:
+        store.close()
 
 
 def test_a_sealed_collection_answers_and_holds_what_one_that_is_not_does(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import qdrant_edge as edge
 
-from rag_nodes.store.edge import shards
+from rag_nodes.store.edge import collection, shards
 from rag_nodes.store.edge.collection import Collection, Tenant
 from rag_nodes.store.edge.engine import Edge
 from rag_nodes.store.engine import MEMORY
@@ -42,7 +42,7 @@ class _Shared:
     """A shard that collections with the same vectors have; one may get more vectors later."""
 
     def __init__(self, key: Hashable, layout: Layout) -> None:
-        self.key, self.layout, self.collections = key, layout, 0
+        self.key, self.layout, self.collections, self.written = key, layout, 0, 0
         self.folder, self.process = Path(tempfile.mkdtemp(prefix="rag-nodes-")), os.getpid()
         try:
             self.shard: Any = shards.made(self.folder / "shard", layout, temporary=True)
@@ -71,9 +71,14 @@ class SharedCollection(Collection):
         self.shared, self._own, self._marks = shared, {_KEY: number}, dict[str, str]()
 
     def flush(self) -> None:
-        """Give back the space of what was deleted."""
-        self._unflushed = 0
-        shards.seal(self.shard)
+        """Nothing: what ends with the process need not wait for the disk."""
+
+    def _wrote(self, points: int) -> None:
+        """Seal what is full, by what all collections wrote: each by itself may stay small."""
+        self.shared.written += points
+        if self.shared.written >= collection.CHECKPOINT:
+            self.shared.written = 0
+            super().flush()  # the engine keeps what it replaced until then
 
     def marks(self) -> dict[str, str]:
         return dict(self._marks)

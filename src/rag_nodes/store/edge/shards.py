@@ -65,7 +65,7 @@ INDEX_KINDS: Mapping[str, Any] = {
 def made(folder: Path, layout: Layout, *, temporary: bool = False) -> Any:
     """A new shard in a folder that is not there yet.
 
-    A temporary one ends with the process; so nothing is logged or sealed, which is faster.
+    A temporary one ends with the process; so nothing is logged, which is faster.
 
     Raises:
         StoreFullError: the disk has too little space.
@@ -73,9 +73,7 @@ def made(folder: Path, layout: Layout, *, temporary: bool = False) -> Any:
     check_space(folder.parent, temporary=temporary)
     # The engine compares kilobytes of that vector which has the most of them.
     full = SEGMENT * max(_LEAST, 4 * max(layout.sizes.values())) // 1024
-    words = edge.EdgeSparseVectorParams(
-        modifier=edge.Modifier.Idf, memory=None if temporary else _MAPPED
-    )
+    words = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, memory=_MAPPED)
     config = edge.EdgeConfig(
         vectors={
             name: edge.EdgeVectorParams(size=size, distance=edge.Distance.Cosine)
@@ -87,7 +85,7 @@ def made(folder: Path, layout: Layout, *, temporary: bool = False) -> Any:
         wal_enabled=not temporary,
         hnsw_config=_NO_GRAPH,
         optimizers=edge.EdgeOptimizersConfig(
-            indexing_threshold=_NEVER if temporary else full,
+            indexing_threshold=full,
             # What a killed process or deletions left of segments is made one up to here.
             max_segment_size=full * 3 // 2,
             default_segment_number=1,
