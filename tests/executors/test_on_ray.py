@@ -21,7 +21,7 @@ from ray_places import KEY, SPLITTER, Place, Running, made_place, wait_for_all
 from stored_points import points_of, without_seconds
 
 from rag_nodes import ingest
-from rag_nodes.executors import Ray
+from rag_nodes.executors import Pool, Ray
 from rag_nodes.executors.ray import _LOCAL
 from rag_nodes.models import Models
 from rag_nodes.parsers import (
@@ -80,7 +80,7 @@ def check_that_all_is_as_alone(
         assert points_of(store, column.collection) == points_of(alone, column.collection)
 
 
-def test_a_run_on_ray_gives_what_a_run_alone_gives_but_for_the_file_that_ends_its_workers(
+def test_runs_on_ray_and_by_a_pool_give_what_a_run_alone_gives_but_for_what_ends_their_workers(
     running: Running,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -91,8 +91,10 @@ def test_a_run_on_ray_gives_what_a_run_alone_gives_but_for_the_file_that_ends_it
     models = Models.of(embed_model="lexical")
     parsers = {"heading": get_parser("heading"), "hostile": ForeignNodeParser(path=SPLITTER)}
     docs = shutil.copytree(running.place.docs, tmp_path / "docs")
-    with open_store() as alone, open_store() as store:
+    with open_store() as alone, open_store() as store, open_store() as pooled:
         expected = ingest([docs], parsers, alone, models=models)
+        report = ingest([docs], parsers, pooled, models=models, executor=Pool(2))
+        check_that_all_is_as_alone(report, pooled, expected, alone)
         poison = docs / "zz poison.md"
         poison.write_text("# Poison\n\nKILL ME", "utf-8")
         Path(running.said, "no start").touch()
