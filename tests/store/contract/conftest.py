@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
-from store.dict_engine import DictEngine
+from dict_engine import DictEngine
 
 from rag_nodes.store import Store, open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
