@@ -58,7 +58,7 @@ def _takes_more(constructor: Any) -> bool:
 
 
 def _give_constructor(cls: Class) -> None:
-    options: dict[str, Parameter] = {}
+    options = _of_llama_index() if cls.name.endswith("NodeParser") else {}
     for body in (*reversed(cls.mro()), cls):
         if _has_fields(body):
             found = (_option(name, member) for name, member in body.members.items())
@@ -68,6 +68,14 @@ def _give_constructor(cls: Class) -> None:
     this = Parameter("self", kind=ParameterKind.positional_or_keyword)
     made = Function("__init__", parameters=Parameters(this, *options.values()))
     cls.set_member("__init__", made)
+
+
+def _of_llama_index() -> dict[str, Parameter]:
+    """What every `NodeParser` of LlamaIndex takes, whose source griffe is not given."""
+    return {
+        name: Parameter(name, annotation="bool", kind=ParameterKind.keyword_only, default="True")
+        for name in ("include_metadata", "include_prev_next_rel")
+    }
 
 
 def _is_named(parameter: Parameter) -> bool:

@@ -7,9 +7,9 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from dict_engine import DictEngine
 from folder_ingests import FolderIngests, states
 from llama_index.core.schema import Document, MetadataMode
-from dict_engine import DictEngine
 
 from rag_nodes.ledger import Ledger
 from rag_nodes.parsers import get_parser

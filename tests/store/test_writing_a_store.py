@@ -4,6 +4,7 @@ import pytest
 
 from rag_nodes.store import Engine
 
+
 def test_an_engine_that_lacks_a_method_cannot_be_made() -> None:
     class Half(Engine):
         location = "nowhere"

@@ -275,13 +275,12 @@ class ChunkContext(ChunkWriter):
     What others call contextual retrieval. The model reads the chunks around this one, as many as
     fit, so a document may be of any length; a request per chunk reads up to `document_tokens` and
     costs accordingly, see `spent`. Requests that fail, limits and the journal are as for every
-    `ChunkWriter`. The text is in the metadata `context`.
+    `ChunkWriter`, whose other options it takes. The text is in the metadata `context`.
 
     Args:
         llm: any LlamaIndex model; needed.
         document_tokens: tokens of the document that are read around a chunk, it included.
         embed: False to keep the context out of the embedding text.
-        **options: of `ChunkWriter`.
 
     Raises:
         ConfigurationError: there is no model.
