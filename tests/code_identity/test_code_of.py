@@ -15,6 +15,7 @@ from llama_index.core import MockEmbedding
 from llama_index.core.node_parser import SentenceSplitter
 
 from rag_nodes.code_identity import Code, code_of
+from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import get_parser
 
 Files = dict[str, str]
@@ -376,6 +377,22 @@ def test_a_model_of_ones_own_below_a_stock_class_is_ones_own() -> None:
 
     assert code_of(MockEmbedding(embed_dim=3)).is_own is False
     assert code_of(Mine(embed_dim=3)).is_own is True
+
+
+def test_a_client_that_a_model_opened_is_no_part_of_its_code() -> None:
+    model = OpenAIServerLLM(model="gpt-4o-mini", api_key="sk-none")
+    before, read = code_of(model), code_of(lambda: model)
+    model._get_client().mine = lambda text: text  # type: ignore[attr-defined]
+    assert code_of(model) == before
+    assert code_of(lambda: model).untold == read.untold == ""
+
+
+def test_a_client_that_ones_own_splitter_was_given_is_part_of_its_code() -> None:
+    class Mine:
+        def __init__(self, client: Callable[[str], str]) -> None:
+            self._client = client
+
+    assert told(Mine(lambda text: text)) != told(Mine(lambda text: text * 2))
 
 
 def test_what_is_of_this_package_needs_no_code_beside_its_version() -> None:

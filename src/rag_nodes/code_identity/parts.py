@@ -90,6 +90,8 @@ UNHEEDED = re.compile(
     r"(^|_)(api_?key|secret|password|credentials?)$|^(callback_manager|_abc_impl)$", re.IGNORECASE
 )
 """Names of what may be a key, and of what decides nothing."""
+_OPENED = frozenset({"_client", "_aclient", "_http_client", "_async_http_client"})
+"""Attributes in which models of a distribution, and ours, have what they opened when first asked."""
 MAKES_CODE = frozenset({"eval", "exec", "__import__", "import_module"})
 """Names with which code reaches what nobody sees in it."""
 _OURS = str(Path(__file__).resolve().parent.parent) + os.sep
@@ -180,11 +182,14 @@ def wrapped(thing: Any) -> list[object]:
 
 
 def attributes(thing: object) -> dict[str, object]:
-    """What an object holds, by name."""
-    return {
+    """What an object holds, by name, but for what a model opened since it was made."""
+    held = {
         **(getattr(thing, "__dict__", None) or {}),
         **(getattr(thing, "__pydantic_private__", None) or {}),
     }
+    if not held.keys() & _OPENED or not is_owned(file_of_module(type(thing).__module__)):
+        return held
+    return {name: value for name, value in held.items() if name not in _OPENED}
 
 
 def members_of(kind: type) -> Iterator[tuple[str, object]]:
