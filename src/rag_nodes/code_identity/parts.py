@@ -91,7 +91,7 @@ UNHEEDED = re.compile(
 )
 """Names of what may be a key, and of what decides nothing."""
 _OPENED = frozenset({"_client", "_aclient", "_http_client", "_async_http_client"})
-"""Attributes in which models of a distribution, and ours, have what they opened when first asked."""
+"""Attributes in which models of distributions, and ours, have what they opened when first asked."""
 MAKES_CODE = frozenset({"eval", "exec", "__import__", "import_module"})
 """Names with which code reaches what nobody sees in it."""
 _OURS = str(Path(__file__).resolve().parent.parent) + os.sep

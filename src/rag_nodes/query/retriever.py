@@ -103,18 +103,14 @@ class RagNodesRetriever(BaseRetriever):
     @property
     def mode(self) -> SearchMode:
         """How the collection is searched, see `QueryOptions.mode`; without words by meaning."""
+        return self._modes()[1]
+
+    def _modes(self) -> tuple[SearchMode, SearchMode]:
+        """How the store is asked to search, and how it does."""
         has_words = self.store.has_words(self.collection)
-        return mode_that_runs(self._asked_mode(has_words=has_words), has_words=has_words)
-
-    def _asked_mode(self, *, has_words: bool) -> SearchMode:
         by_meaning = self.models.embeds_meaning
-        return self.options.search_mode(by_meaning=by_meaning, has_words=has_words)
-
-    @property
-    def _resolved(self) -> QueryOptions:
-        """The options with the mode that decides whether sentences are read."""
-        options, mode = self.options, self.mode
-        return options if options.granularity else replace(options, mode=mode)
+        asked = self.options.search_mode(by_meaning=by_meaning, has_words=has_words)
+        return asked, mode_that_runs(asked, has_words=has_words)
 
     def question_vector(self, question: str) -> QuestionVector:
         """The question's embedding, remembered or fresh; none where the mode needs none.
@@ -156,8 +152,7 @@ class RagNodesRetriever(BaseRetriever):
             CollectionMissingError: nothing was ingested.
             DimensionError: the vector is not from the model the chunks were embedded with.
         """
-        found = self.candidates(question, vector, widened=widened)
-        options = self._resolved
+        found, options = self._found(question, vector, widened=widened)
         budget = options.tokens(widened=widened)
         if options.reads_sentences and budget is not None:
             by_meaning = self.models.embeds_meaning
@@ -172,30 +167,34 @@ class RagNodesRetriever(BaseRetriever):
         What `hits` gives, where whole chunks are read; where sentences are, they are chosen from
         these chunks and the ones beside them, which come last.
         """
-        options = self._resolved
+        return self._found(question, vector, widened=widened)[0]
+
+    def _found(
+        self, question: str, vector: Sequence[float] | None, *, widened: bool
+    ) -> tuple[list[Hit], QueryOptions]:
+        """The candidates, and the options with the mode by which sentences are read or not."""
+        asked, runs = self._modes()
+        options = self.options if self.options.granularity else replace(self.options, mode=runs)
         wanted = options.chunks(widened=widened)
         limit = max(wanted, CANDIDATES) if options.rerank else wanted
-        found = self._search(question, vector, limit, options)
+        found = self._search(Query(vector, question, limit, asked), options)
         if options.similarity_cutoff is not None:
             found = _similar(found, options.similarity_cutoff)
         if options.rerank:
             found = _reranked(found, question, options)
         limit = wanted if options.rerank else len(found)
         read = expanded(found, self._fetch, options.expand, limit=limit)
-        return self._with_context(read) if options.reads_sentences else read
+        return (self._with_context(read) if options.reads_sentences else read), options
 
-    def _search(
-        self, question: str, vector: Sequence[float] | None, limit: int, options: QueryOptions
-    ) -> list[Hit]:
+    def _search(self, query: Query, options: QueryOptions) -> list[Hit]:
         """So many chunks, or more where they are so small that there is little to choose from."""
-        mode = self._asked_mode(has_words=self.store.has_words(self.collection))
         scope = (options.filter or Filter()).within(self.document_ids)
-        how = mode, scope, options.fusion, options.vector
+        query = replace(query, filter=scope, fusion=options.fusion, using=options.vector)
         while True:
-            found = self.store.find(self.collection, Query(vector, question, limit, *how))
-            if len(found) < limit or options.rerank or not _is_little(found, options):
+            found = self.store.find(self.collection, query)
+            if len(found) < query.limit or options.rerank or not _is_little(found, options):
                 return found
-            limit *= _DEEPER
+            query = replace(query, limit=query.limit * _DEEPER)
 
     def _with_context(self, hits: Sequence[Hit]) -> list[Hit]:
         """The hits and what stands beside them, as far as the options let it be read."""
