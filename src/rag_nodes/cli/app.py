@@ -43,8 +43,7 @@ class AppRequest(Request):
     parser: Annotated[list[str], OWNER, Flag(short="-p", metavar="MODULE:CLASS")] = Field(
         default_factory=list
     )
-    """Splitter of another package, or a preset file (.toml), that visitors can choose
-    besides the presets, repeatable, as module:Class(n=9)."""
+    """Splitter (module:Class) or preset file that visitors can choose, repeatable."""
     data: Annotated[Path | None, Flag(metavar="DIR")] = None
     """Keep documents, questions and answers, but no key, in this folder; they outlive the app."""
     behind_proxy: Annotated[str | None, Flag(metavar="ADDRESS")] = None

@@ -196,7 +196,7 @@ def _parameter(
 ) -> inspect.Parameter:
     kind, many = _typed_kind(field, flag)
     required = flag.required or (field.is_required() and not is_setting)
-    words = escape(unwrapped(f"{field.description or name.replace('_', ' ')} {flag.more}"))
+    words = escape(unwrapped(flag.help or field.description or name.replace("_", " ")))
     if not is_setting and (default := _default_in_words(field)):
         words += rf" [dim]\[default: {escape(default)}][/dim]"
     said: dict[str, Any] = {

@@ -93,13 +93,11 @@ class LabelledQuestions(OfText):
     paths: Documents = Field(default_factory=list)
     """Files and folders the questions are about; none where the questions bring their own texts."""
     file: Annotated[Path | None, OWNER, Flag("--questions", metavar="FILE", stdin="data")] = None
-    """Labelled questions: a sheet (CSV, XLSX) of questions and quotes or pages, our JSON, or files
-    of LlamaIndex, RAGAS, TruLens, LangSmith, promptfoo, SQuAD and BEIR."""
+    """Labelled questions: a sheet, JSON, or a test set such as RAGAS or BEIR."""
     questions: Questions = None
     """Labelled questions; null for those of the file that was sent before."""
     answers: Annotated[Literal["sentence", "paragraph", "page"] | None, OWNER] = None
-    """Without --questions: rank by keywords of passages of this length, that of the usual
-    answer. The result is likely, never significant."""
+    """Without --questions: how long answers mostly are, for a ranking that is only likely."""
 
 
 def labels_of(questions: Sequence[LabelledQuestion] | None) -> Labels | None:

@@ -100,7 +100,7 @@ class Flag:
         required: it has to be typed, though other surfaces need not have it.
         stdin: what - stands for, sent to standard input: "text" for a text, "data" for JSON or a
             sheet; "" for nothing, as where something is written or stored by its name.
-        more: what only a command line takes, said behind the description.
+        help: what help says in place of the description, where a command line takes more.
     """
 
     name: str = ""
@@ -111,7 +111,7 @@ class Flag:
     joined: bool = False
     required: bool = False
     stdin: Literal["", "text", "data"] = ""
-    more: str = ""
+    help: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,11 +31,9 @@ class Judged(Request):
     panel: ClassVar[str] = "Whether the answers are good"
 
     judge: Annotated[int, OWNER, Field(ge=0), Flag(metavar="N")] = 0
-    """Questions that the LLM answers from each column's context, and a judge grades; 0 for
-    none. Costs requests."""
+    """Questions that the LLM answers and a judge grades, which costs requests."""
     judge_model: Annotated[str | None, OWNER] = None
-    """Who judges: a chat model's name, as for --llm-model, or the import path of an LLM of
-    LlamaIndex, as for --llm. The LLM that answers where none is named."""
+    """Model that judges: a name, or module:Class; that of the answers by default."""
     judge_option: Annotated[list[str], OWNER, Flag(metavar=ASSIGNMENT)] = Field(
         default_factory=list
     )
@@ -48,8 +46,7 @@ class Gated(Request):
     panel: ClassVar[str] = "Gates"
 
     baseline: Annotated[Path | None, OWNER, Flag(metavar="FILE")] = None
-    """Exit with 4 where a column fell below this run, and with 5 where the questions cannot exclude
-    a drop of --tolerance."""
+    """Exit with 4 where a column fell below this run, with 5 where that cannot be told."""
     tolerance: Annotated[float, OWNER, Field(ge=0, le=1)] = 0.05
     """Largest drop below --baseline that passes, from 0 to 1."""
     fail_under: Annotated[list[str], OWNER, Flag(metavar="MEASURE=VALUE")] = Field(
@@ -61,11 +58,10 @@ class Gated(Request):
 class Found(Request):
     """What finds as it stands, beside parsers."""
 
-    column: Annotated[list[str], OWNER, Flag(metavar="NAME=MODULE:OBJECT", more="Repeatable.")] = (
-        Field(default_factory=list)
+    column: Annotated[list[str], OWNER, Flag(metavar="NAME=MODULE:OBJECT")] = Field(
+        default_factory=list
     )
-    """A query engine, retriever, index or vector store of LlamaIndex, or a function that makes one,
-    as it stands, as one more column."""
+    """One more column: an engine, retriever, index or vector store of LlamaIndex."""
 
 
 def _named(given: str) -> tuple[str, str]:

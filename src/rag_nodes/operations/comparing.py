@@ -13,7 +13,6 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations.base import OWNER, Flag, Result, visitors
 from rag_nodes.operations.columns import Found, check_names, finders
 from rag_nodes.operations.fields import (
-    AS_PARSERS,
     MOST_COLUMNS,
     MOST_QUESTION,
     Changes,
@@ -21,6 +20,7 @@ from rag_nodes.operations.fields import (
     Parser,
     ParserSpec,
     Searching,
+    as_parsers,
     described_parsers,
 )
 from rag_nodes.operations.files import check_there, concluded
@@ -51,7 +51,7 @@ class CompareRequest(Searching, Found, OfText):
     """The question for every parser."""
     parsers: Annotated[
         list[Parser],
-        AS_PARSERS,
+        as_parsers(COMPARED),
         Field(description=described_parsers("compare", COMPARED)),
         visitors(min_length=1, max_length=MOST_COLUMNS),
     ] = Field(default_factory=lambda: [ParserSpec(name=one) for one in COMPARED])
@@ -64,10 +64,9 @@ class CompareRequest(Searching, Found, OfText):
     vector: Annotated[
         list[Literal["heading", "plain", "summary", "context"]],
         visitors(max_length=1),
-        Flag(metavar="NAME", more="Repeatable."),
+        Flag(metavar="NAME"),
     ] = Field(default_factory=list)
-    """Named vectors to search: heading (the default), plain, summary or context. Every column is
-    asked by each."""
+    """Named vectors, each asked of every column: heading (default), plain, summary, context."""
     chunks: Annotated[int, OWNER, Field(ge=0)] = 3
     """Chunks to show of each parser."""
 

@@ -74,9 +74,7 @@ class DocsRequest(Summarised):
     workers: Annotated[int | None, Field(ge=1)] = None
     """Processes; by default all cores for crawls over 16 MB, else 1."""
     fail_on: Annotated[str, Flag(metavar="NAME[=NUMBER],...")] = ""
-    """Exit with 4 where a figure is over NUMBER (0 by default), or coverage under it (100 percent
-    by default): lost-headings, split-code, coverage, tokens, duplicates, outside-range, too-large,
-    too-small, failed-pages, failed-summaries."""
+    """Exit with 4 where a finding is over NUMBER (0), such as lost-headings, or coverage=99.9."""
     keep_duplicates: bool = False
     """Cut the same text again under another URL."""
 

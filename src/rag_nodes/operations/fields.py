@@ -30,11 +30,6 @@ ASSIGNMENT = "OPTION=VALUE"
 """How an option is typed."""
 PARSER_NAMES = ", ".join(parser_names())
 """All presets, for descriptions."""
-FOREIGN = (
-    "Or a splitter of another package, as module:Class(n=9); or a preset file (.toml), "
-    "as `recommend --save` writes it."
-)
-"""What else can be typed in the place of a preset."""
 
 _MOST_DIGITS = 9
 """Of a number that is typed; Python itself refuses thousands in words of its own."""
@@ -43,10 +38,7 @@ _SHOWN = 100
 _PAGES = re.compile(r"(\d{1,6})(?:\s*-\s*(\d{1,6}))?")
 _CONDITIONS = {"file": "file_name", "page": "pages", "heading": "heading", "source": "source"}
 """Conditions as they are typed, and the fields of a filter they mean."""
-_TYPED_FILTER = (
-    "Repeatable: file=manual.pdf, page=3 or page=3-9, heading=WORDS that the headings above hold, "
-    "source=URL of a page of a crawl."
-)
+_TYPED_FILTER = "Only chunks with file=NAME, page=3-9, heading=WORDS or source=URL; all must hold."
 
 _MOST = 10**9
 _Value = (
@@ -230,8 +222,11 @@ def search_filter(given: object) -> object:
 
 
 # Flags stand on the field itself: pydantic drops the metadata of an `Annotated` inside another.
-AS_PARSER = Flag(short="-p", metavar=PARSER_WORDS, more=FOREIGN)
-AS_PARSERS = Flag("--parser", short="-p", metavar=PARSER_WORDS, more=f"Repeatable. {FOREIGN}")
+AS_PARSER = Flag(
+    short="-p",
+    metavar=PARSER_WORDS,
+    help="A preset (`rag-nodes parsers` lists them), module:Class(n=9), or a preset file (.toml).",
+)
 ReadParser = BeforeValidator(
     parser_spec, json_schema_input_type=Annotated[str, Field(max_length=2000)] | ParserSpec
 )
@@ -256,6 +251,12 @@ def described_parsers(used: str, default: Iterable[str]) -> str:
     return f"Parsers to {used}: {PARSER_NAMES}; {names} by default."
 
 
+def as_parsers(default: Iterable[str]) -> Flag:
+    """How several parsers are typed."""
+    said = f"Presets, module:Class(n=9), .toml. Default: {', '.join(default)}."
+    return Flag("--parser", short="-p", metavar=PARSER_WORDS, help=said)
+
+
 class Finding(Request):
     """How chunks are found."""
 
@@ -265,15 +266,13 @@ class Finding(Request):
     similarity_cutoff: Annotated[float | None, Field(ge=-1, le=1, allow_inf_nan=False)] = None
     """Leave out chunks of a lower cosine similarity, from -1 to 1."""
     mode: Literal["hybrid", "dense", "sparse"] | None = None
-    """Sparse search (BM25, the default without a neural embedding model), dense search of
-    embeddings, or both fused (hybrid, the default with one)."""
+    """BM25 (sparse, the default offline), embeddings (dense), or both (hybrid)."""
     expand: Literal["auto", "none", "neighbours"] | None = None
-    """Context expansion: the window or parent that the parser made (auto, the default), nothing
-    (none), or the chunks before and after (neighbours)."""
+    """Context expansion: window or parent (auto), none, or the chunks on both sides."""
     filter: Annotated[
         SearchFilter | None,
         Typed(search_filter),
-        Flag(short="-f", metavar="KEY=VALUE", many=True, more=_TYPED_FILTER),
+        Flag(short="-f", metavar="KEY=VALUE", many=True, help=_TYPED_FILTER),
     ] = None
     """Search only chunks that meet all of these conditions."""
 
@@ -296,8 +295,7 @@ class Searching(Finding):
     answer_preset: Literal["workbench", "crawl", "pdf-qa"] | None = None
     """Model, temperature and limits of a preset; other options and settings win over it."""
     granularity: Literal["sentences", "chunks"] | None = None
-    """Context: the sentences that match best (sentences), or whole chunks in rank order
-    (chunks). Comparisons, and searches with top_k, use chunks by default, all others sentences."""
+    """Selected sentences, the default, or whole chunks, that of comparisons and with top_k."""
     retrieval_only: bool = False
     """Show the retrieved chunks, without an answer."""
 

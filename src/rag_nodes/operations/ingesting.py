@@ -17,10 +17,10 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.operations.base import OWNER, Flag, Result
 from rag_nodes.operations.fields import (
-    AS_PARSERS,
     Changes,
     Parser,
     ParserSpec,
+    as_parsers,
     described_parsers,
 )
 from rag_nodes.operations.files import check_there, concluded
@@ -51,25 +51,21 @@ class IngestRequest(Working):
     """Files, and folders to walk; crawls are named."""
     parsers: Annotated[
         list[Parser],
-        AS_PARSERS,
+        as_parsers((DEFAULT_PARSER,)),
         Field(description=described_parsers("use", (DEFAULT_PARSER,)), min_length=1),
     ] = Field(default_factory=lambda: [ParserSpec(name=DEFAULT_PARSER)])
     set: Changes = Field(default_factory=dict)
     """Change an option of every chosen parser that has it, repeatable."""
     vector: Annotated[list[str], Flag(metavar="NAME")] = Field(default_factory=list)
-    """Store an additional named vector per chunk, repeatable: plain (text alone), summary, or
-    context (needs an LLM); heading is always stored. Later ingests keep stored ones up to date;
-    none stops that."""
+    """Named vector beside heading, repeatable: plain, summary, context (an LLM), or none."""
     alias: Annotated[str | None, Flag(metavar="NAME")] = None
     """Point this alias to the collection when all is stored; see `store alias`. For one parser."""
     shard: Annotated[str | None, Flag(metavar="I/N")] = None
-    """Only every N-th file or so, by a hash of its path below PATH: for schedulers that start N
-    runs, of 1/N to N/N, against one server or into N folders."""
+    """Only the files of one of N shares, by a hash of their path below PATH."""
     prune: bool = False
-    """Remove documents of files, and pages of crawls, that are gone from PATH. Refused where
-    PATH is missing or has none left."""
+    """Remove stored documents whose files, or pages of a crawl, are gone from PATH."""
     ttl: Annotated[float, Field(ge=0), Flag(metavar="HOURS")] = WEB_HOURS
-    """When pages of a crawl are due again though its file did not change; 0 for never."""
+    """Hours after which pages of an unchanged crawl are due again; 0 for never."""
     dry_run: bool = False
     """Count and price what is due; ask no model and store nothing."""
 

@@ -117,8 +117,7 @@ class DraftRequest(ByModel):
     paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="DOCS", stdin="text")]
     """Files and folders to ask about."""
     llm: str | None = None
-    """Have a model write them: openai, or an LLM of LlamaIndex by its import path, as
-    module:Class."""
+    """An LLM that writes them: openai, or a class of LlamaIndex as module:Class."""
     output: Annotated[Path, OWNER, Flag(short="-o", metavar="FILE")]
     """File for the drafts, as JSON."""
     count: Annotated[int, Field(ge=1)] = 40
@@ -126,9 +125,7 @@ class DraftRequest(ByModel):
     kinds: Annotated[str, Flag(metavar="KIND[,KIND...]")] = (
         "asked, howto, definition, number, table"
     )
-    """Of which places: asked (headings that are questions), howto (headings that say what is done),
-    definition, number (of days), table (rows that explain a name), phrase (headings as one would
-    search for them)."""
+    """Of which places, such as howto, definition or table; see Drafts in the documentation."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Other places for another number."""
 

@@ -25,12 +25,12 @@ from rag_nodes.operations.columns import (
     judging_of,
 )
 from rag_nodes.operations.fields import (
-    AS_PARSERS,
     MOST_COLUMNS,
     Changes,
     Finding,
     Parser,
     ParserSpec,
+    as_parsers,
     described_parsers,
     numbers,
 )
@@ -59,7 +59,7 @@ def _numbers(option: str) -> Typed:
 Vectors = Annotated[
     list[Literal["heading", "plain", "summary", "context"]],
     visitors(max_length=4),
-    Flag(metavar="NAME", more="Repeatable."),
+    Flag(metavar="NAME"),
 ]
 
 
@@ -77,7 +77,7 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
         _numbers("--budget"),
         Flag("--budget", metavar="N[,N...]", joined=True),
     ] = (500, 1000, 2000)
-    """Token budgets, the last passage cut at one; the middle one decides and explains misses."""
+    """Token budgets; the middle one decides and explains misses."""
     sizes: Annotated[
         tuple[Annotated[int, Field(ge=1, le=10**9)], ...],
         visitors(max_length=MOST_NUMBERS),
@@ -86,8 +86,7 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
     ] = (100, 200, 400, 800)
     """Chunk sizes of the size curve, in tokens; 0 for none."""
     vector: Vectors = Field(default_factory=list)
-    """Named vectors to search: heading (the default), plain, summary or context. Every column is
-    asked by each."""
+    """Named vectors, each asked of every column: heading (default), plain, summary, context."""
     own_document: bool = False
     """Search only the document that a question belongs to."""
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 0
@@ -109,7 +108,7 @@ class EvaluateRequest(Measuring, Found, Judged, Gated):
 
     parsers: Annotated[
         list[Parser],
-        AS_PARSERS,
+        as_parsers(COMPARED),
         Field(description=described_parsers("compare", COMPARED)),
         visitors(min_length=1, max_length=MOST_COLUMNS),
     ] = Field(default_factory=lambda: [ParserSpec(name=one) for one in COMPARED])
@@ -118,8 +117,7 @@ class EvaluateRequest(Measuring, Found, Judged, Gated):
     equal_size: Annotated[int, Field(ge=0), visitors(le=LARGEST), Flag(metavar="TOKENS")] = 200
     """Mean chunk size of the size-matched comparison, in tokens; 0 for none."""
     granularity: Literal["chunks", "sentences", "both"] | None = None
-    """Context: whole chunks (chunks, the default), selected sentences (sentences), or each
-    column measured with both (both)."""
+    """Whole chunks, the default, selected sentences, or each column with both."""
 
 
 class RecommendRequest(Measuring):
@@ -136,13 +134,12 @@ class RecommendRequest(Measuring):
 
     parsers: Annotated[
         list[Parser],
-        AS_PARSERS,
+        as_parsers(SWEPT),
         Field(description=described_parsers("try", SWEPT)),
         visitors(max_length=MOST_COLUMNS),
     ] = Field(default_factory=list)
     granularity: Literal["sentences", "chunks"] | None = None
-    """Context: whole chunks or selected sentences; by default chunks, and sentences for the
-    preset `retrieval` as it is."""
+    """Selected sentences, the default of the preset `retrieval`, or whole chunks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,8 +32,7 @@ class OfParser(Request):
     """What one parser cut."""
 
     parser: Annotated[str, Flag("--parser", short="-p", metavar=PARSER_WORDS)] = ""
-    """Only this parser's chunks: its class as `status` shows it, a preset with the options of the
-    ingest, or the name of a collection."""
+    """Only this parser's chunks: a preset with its options, a class, or a collection."""
 
 
 class StatusRequest(OfParser):
@@ -59,8 +58,7 @@ class ListRequest(OfParser):
         Typed(words),
         Flag(metavar="STATE[,STATE...]", joined=True),
     ] = ()
-    """Only documents that are so: stored, incomplete, expired (due to be read again), failed (the
-    file could not be read) or gone (the file is not there, whatever is stored of it)."""
+    """Only documents that are stored, incomplete, expired, failed or gone."""
 
 
 class RemoveRequest(Request):
@@ -95,8 +93,7 @@ class DoctorRequest(Request):
     """
 
     repair: bool = False
-    """Repair without loss: the ledger, and incomplete documents, which the next ingest stores
-    anew."""
+    """Mend the ledger and incomplete documents without loss; then ingest again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

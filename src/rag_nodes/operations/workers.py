@@ -17,11 +17,9 @@ class Working(Request):
     panel: ClassVar[str] = "Workers"
 
     workers: Annotated[str | None, OWNER, Flag(metavar="N|auto")] = None
-    """Worker processes; auto: one for each core. None by default; with --engine one for each
-    core."""
+    """Worker processes; auto: one for each core, the default with --engine."""
     engine: Annotated[Literal["processes", "ray"] | None, OWNER] = None
-    """What the workers are: processes of this machine (the default), or tasks of Ray, which pay on
-    several machines."""
+    """Processes of this machine, the default, or tasks of a Ray cluster."""
     ray_address: Annotated[str | None, OWNER, Flag(metavar="HOST:PORT")] = None
     """Ray's head, on one of whose machines this runs; without it Ray is started here."""
 

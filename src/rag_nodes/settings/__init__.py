@@ -119,18 +119,13 @@ class Settings(BaseSettings):
     )
 
     embedding: str = "auto"
-    """What turns text into vectors: lexical (offline), openai, fastembed:<model> (offline), or an
-    embedding of LlamaIndex by its import path, as module:Class; auto, the default: openai where a
-    key is configured, else lexical."""
+    """lexical (offline), openai, fastembed:<model> or module:Class; auto: openai with a key."""
     embedding_options: dict[str, Any] = Field(default_factory=dict, repr=False)
-    """Options of that embedding's class, as dimensions=256. Keys are taken from the
-    environment, where this is a JSON object."""
+    """Options of that embedding's class, as dimensions=256; JSON in the environment."""
     embedding_model: str = Field("text-embedding-3-small", min_length=1)
-    """Name of the OpenAI embedding model, or any name the server knows; text-embedding-3-small by
-    default."""
+    """Model of the OpenAI embedding; text-embedding-3-small by default."""
     llm: str = "auto"
-    """What writes answers: extractive (offline), openai, or an LLM of LlamaIndex by its import
-    path, as module:Class; auto, the default: openai where a key is configured, else extractive."""
+    """extractive (offline), openai or module:Class; auto: openai where a key is configured."""
     llm_options: dict[str, Any] = Field(default_factory=dict, repr=False)
     """Options of that LLM's class, as model=llama3.2; in the environment a JSON object."""
     llm_model: str = Field("gpt-4o-mini", min_length=1)
@@ -149,23 +144,19 @@ class Settings(BaseSettings):
     retry_seconds: float = Field(10.0, ge=0)
     """Seconds for which a failing request to a model is repeated; 10 by default, 120 for `docs`."""
     store: str = Field("./rag_nodes_data", min_length=1)
-    """':memory:', a folder, or the URL of a Qdrant server; ./rag_nodes_data by default, but
-    comparisons keep nothing unless one is named."""
+    """A folder, ./rag_nodes_data by default, ':memory:', or the URL of a Qdrant server."""
     store_api_key: _Key = None
     """Key of the Qdrant server."""
     ledger: _Address = None
-    """File that remembers what is stored and from which files; by default in the folder of the
-    store, for a server among this user's data."""
+    """Ingest state (SQLite); in the folder of the store by default."""
     store_options: dict[str, Any] = Field(default_factory=dict, repr=False)
-    """Options of the Qdrant server: grpc=true, quantization=scalar, replicas=2. Its key is taken
-    from RAG_NODES_STORE_API_KEY. In the environment a JSON object."""
+    """Options of the Qdrant server, as grpc=true; a JSON object in the environment."""
     api_token: _Key = None
     """Token that REST and MCP of the app ask for; None to ask for none."""
     app_password: _Key = None
     """Password that goes with `rag-nodes app --auth USER`."""
     corpus: str = Field("default", min_length=1)
-    """Name that keeps one set of documents apart from another in the same store; default by
-    default."""
+    """Name that keeps documents apart from others in the same store; `default` by default."""
     read_seconds: float = Field(120.0, gt=0)
     """Seconds that reading one file may take; large ones get more."""
     read_memory_mb: int = Field(2048, ge=64)
