@@ -28,7 +28,9 @@ from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
 from rag_nodes.store.payload import payload_of
 from rag_nodes.text.languages import stemmed
+from rag_nodes.text.packing import Packer
 from rag_nodes.text.passages.units import units_in
+from rag_nodes.text.spans import Span
 from rag_nodes.text.words import term_id, words
 
 WAYS = {
@@ -84,15 +86,18 @@ def kept(runs: int) -> None:
     text = text_of("plain", CHARACTERS * READ)
     chunks = get_parser("retrieval")([Document(text=text)])
 
+    def spans(text: str) -> list[Span]:
+        return list(units_in(Packer(text, language="en")))
+
     def cut() -> list[list[str]]:
-        return [[unit.span.of(one.text) for unit in units_in(one.text, "en")] for one in chunks]
+        return [[span.of(one.text) for span in spans(one.text)] for one in chunks]
 
     def stems() -> list[list[list[int]]]:
         number = cache(lambda word: term_id(stemmed(word, "en")))
         return [[list(map(number, words(unit))) for unit in units] for units in sentences]
 
     sentences = cut()
-    bounds = [[list(unit.span) for unit in units_in(one.text, "en")] for one in chunks]
+    bounds = [list(map(list, spans(one.text))) for one in chunks]
     size = fmean(len(json.dumps(payload_of(one))) for one in chunks)
     rows = []
     for name, values, spared in (("bounds", bounds, cut), ("stems", stems(), stems)):

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from steps import steps_of
 from strategies import MARKDOWN, PLAIN
 
-from rag_nodes.text.passages.units import LONGEST, letters, units_in
+from rag_nodes.text.packing import Packer
+from rag_nodes.text.passages.units import LONGEST, TextRun, letters, units_in, units_of
 
 
 def read(text: str, language: str = "en") -> list[str]:
-    return [unit.span.of(text) for unit in units_in(text, language)]
+    return [span.of(text) for span in units_in(Packer(text, language=language))]
 
 
 @pytest.mark.parametrize(
@@ -49,13 +50,10 @@ def test_a_heading_belongs_to_what_follows_it() -> None:
     ]
 
 
-def test_a_unit_says_which_headings_it_stands_under() -> None:
+def test_words_of_the_headings_above_a_unit_count_half() -> None:
     text = "# Ferries\n\nThey are blue.\n\n## Prices\n\nDogs travel free. Cats too."
-    assert [unit.headings for unit in units_in(text, "en")] == [
-        ("Ferries",),
-        ("Ferries", "Prices"),
-        ("Ferries", "Prices"),
-    ]
+    units = units_of("ferries, prices?", [TextRun("d", 0, text)])
+    assert units.counts.tolist() == [[1.5, 0], [0.5, 1.5], [0.5, 0.5]]
 
 
 def test_a_heading_that_nothing_follows_is_a_unit() -> None:
@@ -113,7 +111,7 @@ def test_a_chinese_character_stands_for_several_letters() -> None:
 def test_units_are_disjoint_and_together_hold_every_visible_character(
     text: str, language: str
 ) -> None:
-    spans = [unit.span for unit in units_in(text, language)]
+    spans = list(units_in(Packer(text, language=language)))
     assert all(one.end <= other.start for one, other in pairwise(spans))
     assert all(not span.of(text).isspace() for span in spans)
     kept = "".join("".join(span.of(text).split()) for span in spans)
@@ -124,9 +122,8 @@ def test_units_are_disjoint_and_together_hold_every_visible_character(
 def test_steps_grow_with_the_length_of_the_text_and_no_faster(
     piece: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    list(units_in(piece * 10, "en"))
+    read(piece * 10)
     once, twice = (
-        steps_of(lambda text=piece * count: list(units_in(text, "en")), monkeypatch)
-        for count in (3_000, 6_000)
+        steps_of(lambda text=piece * count: read(text), monkeypatch) for count in (3_000, 6_000)
     )
     assert twice < 2.5 * once

@@ -100,14 +100,14 @@ def _as_meant(hits: Sequence[Hit], read: Fetch) -> list[Hit]:
         if window is None and (parent_id := related(hit.node, NodeRelationship.PARENT))
     ]
     parents = read(list(dict.fromkeys(wanted))) if wanted else {}
-    return [
-        replace(hit, surroundings=window or parents.get(_parent_of(hit.node)))
+    around = [
+        window or parents.get(related(hit.node, NodeRelationship.PARENT) or "")
         for hit, window in zip(hits, windows, strict=True)
     ]
-
-
-def _parent_of(node: TextNode) -> str:
-    return related(node, NodeRelationship.PARENT) or ""
+    return [
+        replace(hit, surroundings=one) if one else hit
+        for hit, one in zip(hits, around, strict=True)
+    ]
 
 
 def with_neighbours(hits: Sequence[Hit], read: Fetch) -> list[Hit]:

@@ -213,8 +213,7 @@ class _Text:
         best of these.
         """
         span, best = passage.span, passage.core or passage.span
-        every = self._by_document[passage.document]
-        own = [one for one in every if one.passage.span.overlap(span)]
+        own = [one for one in self._by_document[passage.document] if _meet(one.passage.span, span)]
         piece = max(
             own,
             key=lambda one: (
@@ -327,6 +326,11 @@ def _inside(core: Span | None, span: Span) -> Span | None:
     if core is None or not core.overlap(span):
         return None
     return Span(max(core.start, span.start), min(core.end, span.end))
+
+
+def _meet(one: Span, other: Span) -> bool:
+    """Whether both hold a character; asked of every chunk for every passage."""
+    return one.start < other.end and other.start < one.end
 
 
 def _overlap(node: TextNode, span: Span) -> int:

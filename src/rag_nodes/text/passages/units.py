@@ -78,26 +78,11 @@ _ENDS = (
 """What a text is best cut behind: a line, a phrase, a word."""
 
 
-class ReadingUnit(NamedTuple):
-    """What is read as a whole, and the headings above it, as far as the text shows them."""
-
-    span: Span
-    headings: tuple[str, ...]
-
-
-def units_in(text: str, language: str) -> Iterator[ReadingUnit]:
+def units_in(packer: Packer) -> Iterator[Span]:
     """The units of a text in order, disjoint, each trimmed of blank space.
 
-    A heading is no unit of its own: it belongs to what follows it. The language is for the rules of
-    sentences.
+    A heading is no unit of its own: it belongs to what follows it.
     """
-    packer = Packer(text, language=language)
-    above = packer.headings
-    for span in _spans(packer):
-        yield ReadingUnit(span, above.path_at(span.start) if above.headings else ())
-
-
-def _spans(packer: Packer) -> Iterator[Span]:
     heading: Span | None = None
     for block in packer.blocks:
         if block.kind is Kind.HEADING:
@@ -190,11 +175,11 @@ class Speakers:
         self._labels = labels if len(labels) >= max(_FEWEST, 2 * len(names)) else []
         self._starts = [label.start() for label in self._labels]
 
-    def at(self, offset: int) -> str | None:
-        """Who speaks at an offset; None before the first label, and within one, which says it."""
+    def at(self, offset: int) -> tuple[str, ...]:
+        """Who speaks at an offset; nobody before the first label, and within one, which says it."""
         turn = bisect_right(self._starts, offset)
         label = self._labels[turn - 1] if turn else None
-        return label.group(1) if label and label.end() <= offset else None
+        return (label.group(1),) if label and label.end() <= offset else ()
 
 
 class Units(NamedTuple):
@@ -245,13 +230,13 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
     for number, run in enumerate(runs):
         language = languages[run.document]
         known = terms[language]
-        speakers = Speakers(run.text)
-        for unit, (span, headings) in enumerate(units_in(run.text, language), start=len(spans)):
-            text = span.of(run.text)
+        packer = Packer(run.text, language=language)
+        headings, speakers = packer.headings, Speakers(run.text)
+        for unit, span in enumerate(units_in(packer), start=len(spans)):
+            text = run.text[span.start : span.end]
             if found := known.of(text):
                 own += [(unit, term) for term in found]
-            speaker = speakers.at(span.start)
-            over = headings if speaker is None else (*headings, speaker)
+            over = (*headings.path_at(span.start), *speakers.at(span.start))
             if over and (found := known.above(over)):
                 above += [(unit, term) for term in found]
             spans.append(span)
