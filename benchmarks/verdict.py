@@ -5,6 +5,9 @@ speaks of these documents, and within each document where it speaks of documents
 report is wrong where it names any column better than any other. Something to find: after that, all
 columns but the first lose so many of the answers they found that it leads by ten points.
 
+A share over 6 % may be luck of few reports: it is counted again in ten times as many, with another
+seed, before it is judged. No share may be over 7 %.
+
     python benchmarks/verdict.py               # five labelled sets together, some minutes
     python benchmarks/verdict.py --as-they-are # each set by itself, with its own questions
     python benchmarks/verdict.py --run run.json
@@ -13,8 +16,8 @@ columns but the first lose so many of the answers they found that it leads by te
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,8 +39,10 @@ LIKE_THESE = ((6, 15), (10, 5), (24, 3), (40, 5), (21, 0))
 twenty of two."""
 GAP = 0.10
 MOST = 0.07
-"""Share of reports that may name a winner where there is none; 5 % is meant, 600 reports scatter
-by 0.9."""
+"""Share of reports that may name a winner where there is none; 5 % is meant."""
+DOUBTED, TIMES = 0.06, 10
+"""A share above is counted again, in so many times as many reports: a true 5 % exceeds it in one of
+eight cells of 600 reports, which scatter by 0.9."""
 BUDGET = "1000"
 
 
@@ -69,6 +74,28 @@ class Found(NamedTuple):
     named: bool
     held: bool
     shown: float
+
+
+class Share(NamedTuple):
+    """How many reports name a winner where there is none.
+
+    Attributes:
+        first: of the reports asked for.
+        told: what is judged: `first`, or the share of the repetition where that was doubted.
+    """
+
+    first: float
+    told: float
+
+    def __str__(self) -> str:
+        again = f" (first {self.first:.1%})" if self.told != self.first else ""
+        return f"{self.told:.1%}{again}"
+
+
+def share_of(count: Callable[[int, int], float], sets: int, seed: int) -> Share:
+    """The share of a number of reports from a seed, counted again where luck may have made it."""
+    first = count(sets, seed)
+    return Share(first, count(TIMES * sets, seed + 1) if first > DOUBTED else first)
 
 
 def kept(name: str) -> Sample:
@@ -124,80 +151,81 @@ def judged(
     return Found(any(one.shows_a_gap for one in found), held, float(np.mean(leads)))
 
 
-def reports(
-    samples: Sequence[Sample],
-    layout: tuple[int, int] | None,
-    columns: int,
-    *,
-    whole: bool,
-    gap: float,
-    options: argparse.Namespace,
-) -> Iterator[Found]:
-    """Reports of one kind, of each set in turn."""
-    generator = np.random.default_rng(options.seed)
-    for number in range(options.sets):
-        source = samples[number % len(samples)]
-        sample = drawn(source, layout, generator) if layout else source
-        values = exchanged(sample, columns, generator, whole=whole)
-        if gap:
-            share = gap / max(gap, float(values.mean()))
-            lost = generator.random(values.shape) < share
-            lost[:, 0] = False
-            values = np.where(lost, 0.0, values)
-        documents = sample.documents.tolist() if whole else None
-        yield judged(values, documents, gap, options.draws, number)
+class Cell(NamedTuple):
+    """Reports of one kind.
+
+    Attributes:
+        samples: the sets that they are made of, in turn.
+        whole: they speak of documents like these.
+        layout: documents, and questions about each; None for those of the set.
+        columns: of each report.
+        draws: swaps of each report.
+    """
+
+    samples: Sequence[Sample]
+    whole: bool
+    layout: tuple[int, int] | None
+    columns: int
+    draws: int
+
+    def reports(self, sets: int, seed: int, gap: float = 0.0) -> Iterator[Found]:
+        """So many reports, the first column ahead by `gap`."""
+        generator = np.random.default_rng(seed)
+        for number in range(sets):
+            source = self.samples[number % len(self.samples)]
+            sample = drawn(source, self.layout, generator) if self.layout else source
+            values = exchanged(sample, self.columns, generator, whole=self.whole)
+            if gap:
+                share = gap / max(gap, float(values.mean()))
+                lost = generator.random(values.shape) < share
+                lost[:, 0] = False
+                values = np.where(lost, 0.0, values)
+            documents = sample.documents.tolist() if self.whole else None
+            yield judged(values, documents, gap, self.draws, seed * sets + number)
+
+    def named(self, sets: int, seed: int) -> float:
+        """Share of so many reports that name a winner where there is none."""
+        return float(np.mean([one.named for one in self.reports(sets, seed)]))
+
+    @property
+    def asked(self) -> list[str]:
+        """Whom its reports speak of, and what was asked."""
+        laid_out = "as it is"
+        if self.layout:
+            documents, each = self.layout
+            laid_out = f"{documents} x {each}" if each else f"200 + {documents - 1} x 2"
+        return ["documents like these" if self.whole else "these documents", laid_out]
 
 
 def winners(samples: Sequence[Sample], options: argparse.Namespace) -> bool:
-    """Print the share of reports with a winner where there is none; whether it is small enough."""
-    rows, good = [], True
+    """Print the shares of reports with a winner where there is none; whether none is too large."""
+    rows, most = [], 0.0
     for whole, layouts in ((False, THESE), (True, LIKE_THESE)):
-        cells = {
-            (layout, columns): [
-                one.named
-                for one in reports(samples, layout, columns, whole=whole, gap=0, options=options)
-            ]
-            for layout in (layouts if not options.as_they_are else (None,))
-            for columns in COLUMNS
-        }
-        for layout in dict.fromkeys(layout for layout, _ in cells):
-            shares = [f"{np.mean(cells[layout, columns]):.1%}" for columns in COLUMNS]
-            rows.append([_population(whole=whole), _laid_out(layout), *shares])
-        means = [
-            float(np.mean([each for (_, columns), each in cells.items() if columns == one]))
-            for one in COLUMNS
-        ]
-        rows.append(
-            [f"**{_population(whole=whole)}**", "**all**", *(f"{one:.1%}" for one in means)]
-        )
-        good &= max(means) <= MOST
+        found = []
+        for layout in (None,) if options.as_they_are else layouts:
+            cells = [Cell(samples, whole, layout, one, options.draws) for one in COLUMNS]
+            shares = [share_of(one.named, options.sets, options.seed) for one in cells]
+            rows.append([*cells[0].asked, *map(str, shares)])
+            found.append([one.told for one in shares])
+        if not options.as_they_are:
+            means = [f"{one:.1%}" for one in np.mean(found, axis=0)]
+            rows.append([f"**{cells[0].asked[0]}**", "**all**", *means])
+        most = max(most, float(np.max(found)))
     print(markdown_table(["speaks of", "asked", *(f"{one} columns" for one in COLUMNS)], rows))
-    return good
+    return most <= MOST
 
 
 def gaps(samples: Sequence[Sample], options: argparse.Namespace) -> None:
     """Print how often a gap is shown, and how often all intervals hold the truth."""
     rows = []
     for whole, layouts in ((False, ((1, 60), (3, 50))), (True, ((24, 3), (40, 5)))):
-        for layout in layouts:
-            for columns in (2, 4):
-                found = [*reports(samples, layout, columns, whole=whole, gap=GAP, options=options)]
-                shown, held = (np.mean([one[at] for one in found]) for at in (2, 1))
-                asked = [_population(whole=whole), _laid_out(layout), str(columns)]
-                rows.append([*asked, f"{shown:.0%}", f"{held:.1%}"])
+        for layout, columns in product(layouts, (2, 4)):
+            cell = Cell(samples, whole, layout, columns, options.draws)
+            found = [*cell.reports(options.sets, options.seed, GAP)]
+            shown, held = (np.mean([one[at] for one in found]) for at in (2, 1))
+            rows.append([*cell.asked, str(columns), f"{shown:.0%}", f"{held:.1%}"])
     heads = ["speaks of", "asked", "columns", "gap of 10 points shown", "all intervals hold"]
     print(markdown_table(heads, rows))
-
-
-def _population(*, whole: bool) -> str:
-    return "documents like these" if whole else "these documents"
-
-
-def _laid_out(layout: tuple[int, int] | None) -> str:
-    if layout is None:
-        return "as it is"
-    documents, each = layout
-    return f"{documents} x {each}" if each else f"200 + {documents - 1} x 2"
 
 
 def main() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 
@@ -33,3 +37,29 @@ def test_fresh_questions_are_many_in_many_languages_about_documents_that_can_be_
     languages = Counter(one["id"].split("-")[0] for one in questions)
     assert len(questions) >= 60
     assert languages.keys() == {"en", "de", "fr", "es", "ru", "zh", "ja"}
+
+
+def test_a_share_of_false_winners_that_luck_may_have_made_is_counted_again_before_it_is_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(FOLDER)
+    verdict, asked = import_module("verdict"), []
+
+    def count(sets: int, seed: int) -> float:
+        asked.append((sets, seed))
+        return 0.07 if sets == 600 else 0.05
+
+    assert verdict.share_of(count, 600, 0) == (0.07, 0.05)
+    assert asked == [(600, 0), (6000, 1)]
+    assert verdict.share_of(lambda *_: 0.06, 600, 0) == (0.06, 0.06)
+
+
+@pytest.mark.parametrize(("again", "good"), [(0.07, True), (0.08, False)])
+def test_one_cell_over_seven_percent_fails_whatever_the_others_are(
+    monkeypatch: pytest.MonkeyPatch, again: float, good: bool
+) -> None:
+    monkeypatch.syspath_prepend(FOLDER)
+    verdict = import_module("verdict")
+    monkeypatch.setattr(verdict.Cell, "named", lambda cell, *_: again if cell.columns == 8 else 0.0)
+    options = argparse.Namespace(as_they_are=True, sets=600, seed=0, draws=1)
+    assert verdict.winners([], options) is good
