@@ -112,7 +112,10 @@ class Words:
             for one in nodes
         ]
         self.tokens = [max(1, count_tokens(node.text)) for node in nodes]
-        self.documents = np.array([one.document for one in self.passages])
+        self.numbers: dict[str, int] = {}
+        self.documents = np.array(
+            [self.numbers.setdefault(one.document, len(self.numbers)) for one in self.passages]
+        )
         said = [Counter(words(node.text)) for node in nodes]
         lengths = np.array([sum(one.values()) for one in said])
         holders: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -133,10 +136,12 @@ class Words:
             at, weights = self.weights[word]
             scores[at] += weights
         if question.within is not None:
-            scores[~np.isin(self.documents, question.within)] = 0
+            own = [self.numbers[one] for one in question.within if one in self.numbers]
+            scores[~np.isin(self.documents, own)] = 0
         left, read = budget, list[Passage]()
-        for number in np.argsort(-scores, kind="stable"):
-            if left <= 0 or scores[number] <= 0:
+        found = np.flatnonzero(scores > 0)
+        for number in found[np.argsort(-scores[found], kind="stable")]:
+            if left <= 0:
                 break
             (document, span), tokens = self.passages[number], self.tokens[number]
             share = min(1.0, left / tokens)
@@ -160,10 +165,11 @@ def _share(answer: Answer, read: list[Passage]) -> float:
 def measured(name: str, title: str, people: Dataset) -> Part:
     """All settings by people's questions and by probes."""
     asked = {"people": people}
-    for length, characters in CHARACTERS.items():
-        for seed in SEEDS:
-            made = probes(people.documents, characters, seed=seed)
-            asked[f"{length} {seed}"] = made.narrowed() if name in OWN_DOCUMENT else made
+    for seed in SEEDS:
+        made = probes(people.documents, CHARACTERS["sentence"], seed=seed)
+        for length, characters in CHARACTERS.items():
+            own = replace(made, questions=made.beside.get(characters, made.questions))
+            asked[f"{length} {seed}"] = own.narrowed() if name in OWN_DOCUMENT else own
     judged = EvaluationPlan(budgets=(SHORT_BUDGET if name in SHORT else BUDGET,))
     at = {"people": judged.budget}
     at |= {length: judged.probed_at(size) for length, size in CHARACTERS.items()}

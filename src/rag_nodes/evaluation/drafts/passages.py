@@ -89,8 +89,8 @@ class Rarity:
 
 def is_prose(text: str) -> bool:
     """Whether most of what is visible is letters."""
-    visible = [one for one in text if not one.isspace()]
-    return sum(one.isalpha() for one in visible) >= _LEAST_LETTERS * max(1, len(visible))
+    visible = "".join(text.split())
+    return sum(map(str.isalpha, visible)) >= _LEAST_LETTERS * max(1, len(visible))
 
 
 def evenly(count: int, seed: int) -> list[int]:
