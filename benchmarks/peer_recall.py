@@ -22,7 +22,7 @@ from statistics import fmean
 from labelled_sets import LANGUAGES, labelled_set, options_of
 from llama_index.core.node_parser import SentenceSplitter
 from measuring import markdown_table
-from systems import langchain
+from systems import STOCK, langchain
 
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.plan import EvaluationPlan
@@ -35,8 +35,6 @@ BUDGET, SHORT = 1000, 200
 """Tokens that are read; of documents of XQuAD, which have about 1,000, the smaller number."""
 OURS = "recursive"
 """What the others are compared with."""
-STOCK = "LlamaIndex sentence as it comes"
-"""1,024 tokens, 200 of them shared."""
 
 
 def peers() -> dict[str, object]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from labelled_sets import LANGUAGES, OWN_DOCUMENT, labelled_set, options_of, without_marks
 from results.kept import FOLDER, Kept, System
-from systems import LADDER_ON, PEER, of_equal_size, ours, peers
+from systems import LADDER_ON, PEER, STOCK, of_equal_size, ours, peers
 
 from rag_nodes.evaluation.columns import Searched
 from rag_nodes.evaluation.dataset import Dataset
@@ -104,8 +104,8 @@ class Measurement:
 
 def _few(one: Measurement) -> Iterable[System]:
     """The ladder, and what stands beside it where not everything is measured again."""
-    columns = {LADDER_ON: ours()[LADDER_ON], PEER: peers()[PEER], LADDER: one.ladder()}
-    return one.systems(columns)
+    known = {**ours(), **peers(), LADDER: one.ladder()}
+    return one.systems({name: known[name] for name in (LADDER_ON, PEER, STOCK, LADDER)})
 
 
 def plain(dataset: Dataset, cache: Path | None) -> Iterable[System]:

@@ -14,6 +14,8 @@ LADDER_ON = "recursive 200"
 """The chunks that the ladder of widths takes its candidates from."""
 PEER = "LangChain recursive 200"
 """The setting of another package that stands beside ours where not everything is measured."""
+STOCK = "LlamaIndex sentence as it comes"
+"""LlamaIndex's `SentenceSplitter()`: 1,024 tokens, 200 of them shared."""
 
 
 class Semchunk:
@@ -63,7 +65,7 @@ def peers(*, markdown: bool = False) -> dict[str, object]:
     }
     found["LlamaIndex sentence 100"] = SentenceSplitter(chunk_size=100, chunk_overlap=0)
     found["LlamaIndex sentence 512"] = SentenceSplitter(chunk_size=512)
-    found["LlamaIndex sentence as it comes"] = SentenceSplitter()
+    found[STOCK] = SentenceSplitter()
     found["semchunk 200"] = Semchunk(200)
     found["chonkie recursive 200"] = chonkie(200)
     if markdown:

@@ -9,13 +9,15 @@ from textwrap import fill
 
 from labelled_sets import OWN_DOCUMENT
 from measuring import markdown_table
-from systems import CURVE, PEER
+from systems import CURVE, PEER, STOCK
 
 from results.contextual import contextual
 from results.fresh import fresh_languages, fresh_order
 from results.summary import CONFIRMED, LEVELS, PARTS, TITLES, TUNED, Named, Summary, words
 
 LADDER: Named = ("ladder", "ladder")
+COMES: Named = ("plain", STOCK)
+"""LlamaIndex's splitter without options: a row of every table."""
 PEERS = ("LangChain", "LlamaIndex", "semchunk", "chonkie")
 MAIN = 1000
 UNMARKED = ("zh", "hi")
@@ -94,9 +96,9 @@ def against_peer() -> str:
         for name in PARTS
     ]
     means = [f"**{words(summary.mean_gap(LADDER, peer, level))}**" for level in LEVELS]
-    return markdown_table(
-        ["set", *(f"at {level:,}" for level in LEVELS)], [*rows, ["**mean of five**", *means]]
-    )
+    stock = [words(summary.mean_gap(LADDER, COMES, level)) for level in LEVELS]
+    rows += [["**mean of five**", *means], [f"mean of five, against {STOCK}", *stock]]
+    return markdown_table(["set", *(f"at {level:,}" for level in LEVELS)], rows)
 
 
 def by_half() -> str:
@@ -109,6 +111,7 @@ def by_half() -> str:
             [
                 f"{title} ({len(summary.sets)} sets)",
                 f"{summary.mean(LADDER, MAIN):.1f}",
+                f"{summary.mean(COMES, MAIN):.1f}",
                 f"{summary.mean(peer, MAIN):.1f}",
                 words(summary.mean_gap(LADDER, peer, MAIN)),
                 f"{max(summary.regrets(LADDER, known, MAIN).values()):.1f}",
@@ -117,6 +120,7 @@ def by_half() -> str:
     header = [
         "half of the documents",
         "sentence selection",
+        STOCK,
         best_peer()[1],
         "difference",
         "worst regret",
@@ -128,12 +132,11 @@ def by_size() -> str:
     """The size curve of our recursive parser on each set, and the ladder."""
     summary = _summary()
     rows = []
-    for size in CURVE:
-        system = "plain", f"recursive {size}"
+    curve: dict[str, Named] = {f"{size}": ("plain", f"recursive {size}") for size in CURVE}
+    named = {**curve, STOCK: COMES, "no size: sentence selection": LADDER}
+    for title, system in named.items():
         values = [f"{summary.of_set(system, name, MAIN):.1f}" for name in PARTS]
-        rows.append([f"{size}", *values, f"{summary.mean(system, MAIN):.1f}"])
-    ladder = [f"{summary.of_set(LADDER, name, MAIN):.1f}" for name in PARTS]
-    rows.append(["no size: sentence selection", *ladder, f"{summary.mean(LADDER, MAIN):.1f}"])
+        rows.append([title, *values, f"{summary.mean(system, MAIN):.1f}"])
     header = ["tokens a chunk may have", *(TITLES[name] for name in PARTS), "mean"]
     return markdown_table(header, rows)
 
@@ -142,7 +145,7 @@ def equal_size() -> str:
     """Splitters at one mean size, and each peer's difference to ours with the nearest way."""
     summary = _summary()
     rows = []
-    for system in _ordered(_named("equal")):
+    for system in _ordered([*_named("equal"), COMES]):
         name = system[1]
         ours = None if not is_peer(system) else ("equal", "heading" if "Markdown" in name else OURS)
         cells = []
@@ -166,7 +169,7 @@ def heading() -> str:
             _title(system),
             *(words(summary.gap(left, system, "headed", level)) for level in LEVELS),
         ]
-        for system in _ordered(_named("equal"))
+        for system in _ordered([*_named("equal"), COMES])
         if system != left
     ]
     return markdown_table(["`heading` against", *(f"at {level:,}" for level in LEVELS)], rows)
@@ -204,7 +207,7 @@ def apart() -> str:
     """Means and worst regret where each document that is asked is a collection of its own."""
     summary, rows = _summary(), []
     known = [*summary.complete("plain"), LADDER]
-    for system in (LADDER, best_peer()):
+    for system in (LADDER, best_peer(), COMES):
         cells = []
         for level in LEVELS:
             mean = fmean(fmean(_apart(system, part, level) for part in PARTS[one]) for one in PARTS)
@@ -267,7 +270,7 @@ def _named(step: str) -> list[Named]:
 
 def _with_plain(step: str, part: str) -> list[tuple[Named, Named]]:
     """The few systems of a step on a part, each with itself as it is measured everywhere."""
-    names = ("recursive 200", PEER)
+    names = ("recursive 200", PEER, STOCK)
     pairs: list[tuple[Named, Named]] = [((step, name), ("plain", name)) for name in names]
     pairs.append(((step, "ladder"), LADDER))
     return [pair for pair in pairs if _summary().has(pair[0], part)]
@@ -288,12 +291,12 @@ def _title(system: Named) -> str:
 def default_size() -> str:
     """What chunks of the preset `retrieval` have ahead of other sizes, on average over the sets."""
     summary, default = _summary(), ("plain", "recursive 200")
+    curve: dict[str, Named] = {f"{size}": ("plain", f"recursive {size}") for size in CURVE}
     rows = []
-    for size in CURVE:
-        other = "plain", f"recursive {size}"
+    for title, other in {**curve, STOCK: COMES}.items():
         if other != default:
             gaps = (words(summary.mean_gap(default, other, level)) for level in LEVELS)
-            rows.append([f"{size}", *gaps])
+            rows.append([title, *gaps])
     return markdown_table(["200 ahead of", *(f"at {level:,}" for level in LEVELS)], rows)
 
 
