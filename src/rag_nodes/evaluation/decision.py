@@ -61,7 +61,7 @@ def likely(
     words = (
         f"For answers of {length}, {best.name} looks best{same}. Tested by keywords of {passages} "
         "passages of that length, not by questions: on the seven labelled collections it was made "
-        "with such a choice was 4 points behind the best on average, 12 at worst; twenty questions "
+        "with such a choice was 5 points behind the best on average, 12 at worst; twenty questions "
         "of your own, 3."
     )
     return _taking(best, "likely", words, preset)

@@ -98,8 +98,9 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
 class EvaluateRequest(Measuring, Found, Judged, Gated):
     """Measure which chunking strategy finds the answers to your questions, and by how much.
 
-    Every column gets the same token budget. Columns are compared at their default settings,
-    over a size curve, and at the same mean chunk size, which tells size from strategy.
+    Every column gets the same token budget; where keyword search finds too little to fill it, less
+    is read, as `read` shows. Columns are compared at their default settings, over a size curve,
+    and at the same mean chunk size, which tells size from strategy.
 
     Without questions of your own, columns are ranked by keywords of passages as long as --answers
     says. Drafts that nobody has accepted show which answers are lost, but no column is compared by
