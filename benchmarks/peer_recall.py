@@ -126,7 +126,7 @@ def cells(report: EvaluationReport, role: str) -> dict[str, str]:
     """Per column the recall and the mean tokens of a chunk, and the difference to ours."""
     rows = {row.name: row for row in report.of_role(role) if not row.error}
     found = {
-        row.column: f"{100 * row.means[report.measure]:.1f}, {row.chunks['mean']:.0f} tokens"
+        row.column: f"{100 * row.means[report.measure]:.1f}, {row.chunks.mean:.0f} tokens"
         for row in rows.values()
     }
     ours = next(row.name for row in rows.values() if row.column == OURS)
@@ -154,7 +154,7 @@ def main() -> None:
         dataset = labelled_set(name, options.data, options.pages)
         report = measured(dataset, table, options.cache)
         found[name] = cells(report, _role(table))
-        print(name, report.dataset["questions"], "questions;", *report.verdict, flush=True)
+        print(name, report.dataset.questions, "questions;", *report.verdict, flush=True)
     rows = [[column, *(found[name][column] for name in options.sets)] for column in table.columns()]
     print(markdown_table(["splitter", *options.sets], rows))
 

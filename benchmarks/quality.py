@@ -97,9 +97,7 @@ class Measurement:
             budget: [one.scores[f"recall@{budget}"] for one in row.outcomes]
             for budget in self._budgets
         }
-        return System(
-            row.column, row.chunks["mean"], int(row.cost["chunks"] or 0), recall, row.note
-        )
+        return System(row.column, row.chunks.mean, row.cost.chunks or 0, recall, row.note)
 
 
 def _few(one: Measurement) -> Iterable[System]:

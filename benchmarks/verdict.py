@@ -112,7 +112,7 @@ def of_run(path: Path) -> Sample:
     report = EvaluationReport.load(path)
     rows = [row for role in ("own", "size") for row in report.of_role(role) if not row.error]
     columns = [[one.scores[report.measure] for one in row.outcomes] for row in rows]
-    return Sample(np.array([one["document"] for one in report.questions]), np.array(columns).T)
+    return Sample(np.array([one.document for one in report.questions]), np.array(columns).T)
 
 
 def drawn(sample: Sample, layout: tuple[int, int], generator: np.random.Generator) -> Sample:

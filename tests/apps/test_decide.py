@@ -236,7 +236,7 @@ def test_drafts_decide_nothing_and_accepted_questions_do_once_there_are_ten(
     _take(session, _asked(tmp_path, 12, draft=True))
     session.decider.start()
     assert not session.decider.running
-    assert session.decider.verdict.report.dataset["probed"]  # type: ignore[union-attr]
+    assert session.decider.verdict.report.dataset.probed  # type: ignore[union-attr]
     assert not _page(events)["asked"].visible
     for n in range(3):
         session.questions.change(f"q{n}", lambda one: replace(one, draft=False))
@@ -246,13 +246,13 @@ def test_drafts_decide_nothing_and_accepted_questions_do_once_there_are_ten(
     events.by_questions(Request())
     _ended(session)
     report = session.decider.verdict.report  # type: ignore[union-attr]
-    assert (report.dataset["questions"], report.dataset["unaccepted"]) == (3, 9)
+    assert (report.dataset.questions, report.dataset.unaccepted) == (3, 9)
     for n in range(10):
         session.questions.change(f"q{n}", lambda one: replace(one, draft=False))
     session.decider.start()
     _ended(session)
     report = session.decider.verdict.report  # type: ignore[union-attr]
-    assert report.dataset["questions"] == 10
+    assert report.dataset.questions == 10
     page = _page(events)
     assert page["lengths"] == ""
     assert report.decision.words.partition(". ")[0] in _text(page["said"])
@@ -267,7 +267,7 @@ def test_a_line_of_the_table_leads_to_the_passage_in_its_document(
     values, names = page["table"].value["data"], page["table"].headers
     assert names[3:] == [row.name for row in matrix(report).rows]
     assert {cell[0] for line in values for cell in line[3:]} <= set("✓◐✂✗")
-    assert not any(question["text"] in str(values) for question in report.questions)
+    assert not any(question.text in str(values) for question in report.questions)
     click = SimpleNamespace(_data={"row_value": [str(one) for one in values[0]]})
     tabs, *_, drawn = events.open(Request(), click)  # type: ignore[arg-type]
     assert tabs.selected == "document"

@@ -78,7 +78,7 @@ def test_an_index_a_splitter_and_the_same_index_as_it_stands_score_alike() -> No
     splitter_row, index_row, *_ = report.rows
     assert index_row.error is None
     assert index_row.means["recall@40"] == splitter_row.means["recall@40"] > 0
-    assert index_row.cost["recovery"] == 1.0
+    assert index_row.cost.recovery == 1.0
     assert index_row.note == "asked as it stands"
 
 
@@ -86,8 +86,8 @@ def test_a_retriever_is_asked_each_question_once_and_scored_by_what_has_a_place(
     found = Counted("The battery is said to be spare and to start it.", BATTERY)
     row = rows({"mine": found})["mine"]
     assert sorted(found.asked) == sorted(one.text for one in dataset().questions)
-    assert row.cost["recovery"] == 0.5
-    assert row.chunks["chunks"] == 2
+    assert row.cost.recovery == 0.5
+    assert row.chunks.chunks == 2
     assert [one.scores["recall@40"] for one in row.outcomes] == [1.0, 0.0]
     assert row.parser["store"] == "Counted"
 
@@ -106,8 +106,8 @@ def test_how_large_an_index_is_that_only_finds_is_not_known_on_any_page() -> Non
     report = evaluate(dataset(), {"mine": Counted(BATTERY), "ours": "sentence"}, plan=PLAN)
     mine, ours = report.rows
     for name in ("chunks", "tokens", "embedded", "bytes"):
-        assert mine.cost[name] is None
-        assert ours.cost[name] > 0
+        assert getattr(mine.cost, name) is None
+        assert getattr(ours.cost, name) > 0
     for page in (html_of(report), why(report)):
         assert "None" not in page
 
@@ -126,8 +126,8 @@ def test_a_collection_of_documents_under_other_ids_is_placed() -> None:
         made = ingest_documents([Document(text=MANUAL, id_="elsewhere")], parsers, store)
         column = StoredCollection(store, made.columns[0].collection)
         found = rows({"stored": column, "ours": "sentence"})
-    assert found["stored"].cost["recovery"] == 1.0
-    assert found["stored"].cost["chunks"] == found["ours"].cost["chunks"]
+    assert found["stored"].cost.recovery == 1.0
+    assert found["stored"].cost.chunks == found["ours"].cost.chunks
     assert found["stored"].means == found["ours"].means
 
 
@@ -150,7 +150,7 @@ def test_of_a_collection_some_of_whose_documents_moved_each_is_placed() -> None:
         both = replace(dataset(), documents=(stays, DOCUMENT))
         found, ours = evaluate(both, {"stored": stored, "ours": "sentence"}, plan=PLAN).rows
     assert found.means == ours.means
-    assert found.cost["recovery"] == 1.0
+    assert found.cost.recovery == 1.0
 
 
 def test_how_each_column_was_searched_is_said_where_they_were_not_searched_alike() -> None:
@@ -160,7 +160,7 @@ def test_how_each_column_was_searched_is_said_where_they_were_not_searched_alike
     report = evaluate(dataset(), columns, plan=PLAN)
     modes = {row.name: row.mode for row in report.rows}
     assert modes == {"ours": "sparse", "theirs": "dense", "fixed": "own"}
-    assert report.settings["mode"] == "sparse, dense, own"
+    assert report.settings.mode == "sparse, dense, own"
     words = "sparse search by ours; dense search by theirs; own search by fixed"
     assert words in html_of(report)
     alone = evaluate(dataset(), {"theirs": stored}, plan=PLAN)

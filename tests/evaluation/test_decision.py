@@ -11,6 +11,7 @@ from rag_nodes.evaluation.decision import decision_of, likely
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.plan import of_probes
 from rag_nodes.evaluation.report import ReportDecision, Row
+from rag_nodes.evaluation.tables import ChunkStatistics, Cost
 from rag_nodes.evaluation.verdicts import Judge, pairs_of
 from rag_nodes.parsers import get_parser
 
@@ -45,8 +46,8 @@ def decided_by(
     rows = [
         Row(
             name, name, "own", {"fingerprint": usual if name == standard else name}, None, "",
-            {"mean": 200.4},
-            {"chunks": 1234, "tokens": 56789, "bytes": sizes[name], "price": 0.01},
+            ChunkStatistics(mean=200.4),
+            Cost(chunks=1234, tokens=56789, bytes=sizes[name], price=0.01),
             {}, own_mean(values[name]), {}, (),
         )
         for name in values
@@ -153,7 +154,7 @@ def test_where_short_and_long_probes_put_the_same_first_the_length_does_not_matt
 ) -> None:
     rows = [
         Row(
-            name, name, "own", {}, None, "", {"mean": 200.0}, {"bytes": None},
+            name, name, "own", {}, None, "", ChunkStatistics(mean=200.0), Cost(),
             {of_probes(200): of_200, of_probes(2500): of_2500}, own_mean(np.full(4, by)), {}, (),
         )
         for name, by, of_200, of_2500 in (("a", 0.8, short, 0.7), ("b", 0.5, 0.5, 0.6))

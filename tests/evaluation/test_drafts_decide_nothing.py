@@ -97,8 +97,8 @@ def test_where_some_are_accepted_the_others_are_left_out_and_counted() -> None:
     alone = replace(alone, questions=alone.questions[:10])
     assert [row.means for row in report.rows] == [row.means for row in measured(alone).rows]
     assert not report.by_drafts
-    assert (report.dataset["questions"], report.dataset["drafts"]) == (10, 0)
-    assert report.dataset["unaccepted"] == 6
+    assert (report.dataset.questions, report.dataset.drafts) == (10, 0)
+    assert report.dataset.unaccepted == 6
     assert "6 drafts that nobody has accepted were left out." in report.verdict
     assert "Based on 10 questions about 2 documents." in " ".join(report.verdict)
 

@@ -45,7 +45,7 @@ def test_every_column_has_its_own_row_its_curve_and_one_at_equal_size(
         (REFERENCE, "reference", None),
     ]  # fmt: skip
     assert not [row.error for row in report.rows if row.error]
-    means = [row.chunks["mean"] for row in report.of_role("matched")]
+    means = [row.chunks.mean for row in report.of_role("matched")]
     assert means == pytest.approx([30] * 2, rel=0.1)
     for row in report.rows:
         assert {one.scores["tokens@60"] for one in row.outcomes} == {60}
@@ -155,7 +155,7 @@ def test_each_text_is_embedded_once_however_many_columns_have_it(
     model = Counting(embed_dim=8)
     plan = BARE
     first = evaluate(dataset, columns(), plan=plan, embed_model=model, cache=tmp_path)
-    own = sum(int(row.cost["chunks"] or 0) for row in first.of_role("own"))
+    own = sum(int(row.cost.chunks or 0) for row in first.of_role("own"))
     assert 0 < len(model.texts) <= own
     again = Counting(embed_dim=8)
     second = evaluate(dataset, columns(), plan=plan, embed_model=again, cache=tmp_path)
@@ -191,7 +191,7 @@ def test_a_collection_of_another_version_is_scored_where_its_texts_stand_now(
     assert store.count(made.collection) == made.chunks
     changed = evaluate(with_another_text(dataset, old, new), stored, plan=BARE)
     before, after = first.row("mine"), changed.row("mine")
-    assert (before.cost["outdated"], after.cost["outdated"]) == (0, 1)
+    assert (before.cost.outdated, after.cost.outdated) == (0, 1)
     recall = {one.question: one.scores["recall@60"] for one in before.outcomes}
     assert sum(recall.values()) > len(recall) / 2
     assert {one.question: one.scores["recall@60"] for one in after.outcomes} == {
@@ -294,7 +294,7 @@ def test_columns_that_cannot_have_one_size_are_not_compared_at_it(dataset: Datas
          "one": get_parser("sentence-window"), "stock": stuck},
         plan=plan,
     )  # fmt: skip
-    sizes = {row.name: row.chunks["mean"] for row in found.of_role("matched") if not row.error}
+    sizes = {row.name: row.chunks.mean for row in found.of_role("matched") if not row.error}
     for one in found.contrasts:
         if one.role == "matched":
             assert sizes[one.left] == pytest.approx(sizes[one.right], rel=0.13)
@@ -338,11 +338,11 @@ def test_the_text_around_an_answer_is_of_whole_words() -> None:
     asked = Question("q", "When does the ferry leave?",
                      ((Passage("d", Span(len(filler), len(filler) + 25)),),))  # fmt: skip
     data = Dataset("one", (Document(text=text, id_="d"),), (asked,))
-    around = evaluate(data, {"one": columns()["small"]}, plan=BARE).questions[0]["around"]
-    start, end = around["start"], around["start"] + len(around["text"])
-    assert around["text"] == text[start:end]
+    around = evaluate(data, {"one": columns()["small"]}, plan=BARE).questions[0].around
+    start, end = around.start, around.start + len(around.text)
+    assert around.text == text[start:end]
     assert text[start - 1] == text[end] == " "
-    assert around["text"].split() == text[start - 1 : end + 1].split()
+    assert around.text.split() == text[start - 1 : end + 1].split()
     assert len(filler) - 301 < start < len(filler) - 280
     assert 280 < end - len(filler) - 25 < 301
 
@@ -355,5 +355,5 @@ def test_a_question_that_is_asked_again_makes_no_difference_surer() -> None:
     many = replace(first, questions=(*first.questions, *again))
     few, found = (evaluate(one, columns(), plan=BARE) for one in (first, many))
     assert (found.decision, found.contrasts) == (few.decision, few.contrasts)
-    assert (found.dataset["questions"], found.dataset["repeated"]) == (2, 20)
+    assert (found.dataset.questions, found.dataset.repeated) == (2, 20)
     assert "20 questions that repeat others were left out." in found.said

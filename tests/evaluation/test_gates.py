@@ -68,7 +68,7 @@ def test_a_drop_holds_where_a_large_one_is_excluded_and_fell_where_it_is_shown(
 def lost(report: EvaluationReport, count: int) -> EvaluationReport:
     """63 questions of which 50 were found, and so many of those no longer are."""
     (row,) = report.of_role("own")
-    asked = tuple({**report.questions[0], "id": f"q{at}"} for at in range(63))
+    asked = tuple(replace(report.questions[0], id=f"q{at}") for at in range(63))
     outcomes = tuple(
         replace(row.outcomes[0], question=f"q{at}", scores={"recall@60": float(count <= at < 50)})
         for at in range(63)
@@ -116,7 +116,7 @@ def test_new_questions_do_not_matter_and_reworded_ones_are_not_compared(
     report: EvaluationReport,
 ) -> None:
     worse = changed(report, 1, -0.2)
-    reworded = tuple({**one, "text": f"{one['text']} Really?"} for one in worse.questions[2:])
+    reworded = tuple(replace(one, text=f"{one.text} Really?") for one in worse.questions[2:])
     mixed = replace(worse, questions=(*worse.questions[:2], *reworded))
     assert "each of 2 questions" in against_baseline(mixed, worse)[0].words
     with pytest.raises(DatasetError, match="other questions"):
@@ -127,7 +127,7 @@ def test_a_baseline_of_other_columns_or_budgets_is_refused(report: EvaluationRep
     renamed = replace(report, rows=tuple(replace(row, name="other") for row in report.rows))
     with pytest.raises(DatasetError, match="name the same parsers"):
         against_baseline(report, renamed)
-    other = replace(report, settings={**report.settings, "measure": "recall@77"})
+    other = replace(report, settings=replace(report.settings, measure="recall@77"))
     with pytest.raises(DatasetError, match="did not measure"):
         against_baseline(other, report)
 

@@ -133,9 +133,9 @@ def test_the_plot_has_a_line_with_a_band_per_strategy_and_a_ring_around_what_is_
 def test_probes_have_a_curve_that_says_what_it_was_measured_with_and_drafts_have_none(
     report: EvaluationReport,
 ) -> None:
-    probed = size_curve(replace(report, dataset={**report.dataset, "probed": 700}))
+    probed = size_curve(replace(report, dataset=replace(report.dataset, probed=700)))
     assert "by keywords of passages of 700 characters" in probed
-    drafts = {**report.dataset, "drafts": report.dataset["questions"]}
+    drafts = replace(report.dataset, drafts=report.dataset.questions)
     assert size_curve(replace(report, dataset=drafts)) == ""
 
 
@@ -198,7 +198,7 @@ def test_a_reason_stands_beside_what_can_be_done(report: EvaluationReport) -> No
 def test_kinds_have_their_own_numbers(report: EvaluationReport) -> None:
     rows = cells_of(html_of(report))
     assert ["kind", "questions", "small", "large"] in rows
-    asked = {one["id"] for one in report.questions if one["kind"] == "o"}
+    asked = {one.id for one in report.questions if one.kind == "o"}
     means = []
     for name in ("small", "large"):
         found = [one for one in report.row(name).outcomes if one.question in asked]
@@ -210,12 +210,12 @@ def test_what_an_index_takes_is_on_the_page_and_seconds_where_they_are_known(
     report: EvaluationReport,
 ) -> None:
     cost = report.row("small").cost
-    wanted = [f"{cost['embedded']:,}", "0.0000", f"{(cost['bytes'] or 0) / 1000:,.0f}"]
+    wanted = [f"{cost.embedded:,}", "0.0000", f"{(cost.bytes or 0) / 1000:,.0f}"]
 
     def small(shown: EvaluationReport) -> list[str]:
         return next(one for one in cells_of(html_of(shown)) if one[:1] == ["small"])[-4:]
 
-    assert small(report) == [*wanted, f"{cost['seconds']:.1f}"]
+    assert small(report) == [*wanted, f"{cost.seconds:.1f}"]
     assert small(EvaluationReport.from_dict(report.as_dict())) == [*wanted, ""]
 
 

@@ -66,7 +66,7 @@ def test_what_is_taken_is_a_preset_that_cuts_and_is_searched_as_was_measured(
     found = recommend(dataset, parsers(), plan=plan)
     preset = preset_in(found.decision.preset)
     row = found.row(found.decision.take or "")
-    assert len(preset.make()(list(dataset.documents))) == row.cost["chunks"]
+    assert len(preset.make()(list(dataset.documents))) == row.cost.chunks
     assert dict(preset.query) == {"granularity": "chunks", "mode": "sparse", "budget": 60}
 
 

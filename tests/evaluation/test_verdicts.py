@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import Contrast, Row
+from rag_nodes.evaluation.tables import ChunkStatistics, Cost
 from rag_nodes.evaluation.verdicts import Judge, pairs_of, shares_of
 from rag_nodes.evaluation.wording import basis, beside, best_of
 
@@ -19,7 +20,8 @@ IDS = [f"d{number}" for number in range(DOCUMENTS) for _ in range(EACH)]
 
 def row(name: str, values: np.ndarray, role: str = "own") -> Row:
     column = name.partition(" at ")[0]
-    return Row(name, column, role, {}, None, "", {}, {}, {}, own_mean(values), {}, ())
+    chunks, cost = ChunkStatistics(), Cost()
+    return Row(name, column, role, {}, None, "", chunks, cost, {}, own_mean(values), {}, ())
 
 
 def found(count: int) -> np.ndarray:

@@ -61,7 +61,7 @@ def test_what_a_user_has_is_compared_measured_and_left_as_it_was(
     before = digests(tmp_path / "chunks")
     assert any(name.endswith("storage.sqlite") for name in before)
     assert [row.error for row in made["report"].rows] == [None, None]
-    assert [row.cost["recovery"] for row in made["report"].rows] == [1.0, 1.0]
+    assert [row.cost.recovery for row in made["report"].rows] == [1.0, 1.0]
     assert all(0 <= row.means["recall@1000"] <= 1 for row in made["report"].rows)
 
     assert made["report"].said[0] in capsys.readouterr().out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib.metadata import version
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,14 @@ from rag_nodes.evaluation.decision import alone, decision_of, likely
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import EvaluationReport, ReportDecision, Row
 from rag_nodes.evaluation.sizes import TOLERANCE
+from rag_nodes.evaluation.tables import (
+    GoldQuote,
+    ReportDataset,
+    ReportDocument,
+    ReportQuestion,
+    ReportSettings,
+    TextAround,
+)
 from rag_nodes.evaluation.verdicts import Judge, pairs_of, shares_of
 from rag_nodes.evaluation.wording import BY_DRAFTS, basis, beside, lost
 
@@ -78,7 +86,7 @@ def assemble(
         dataset=_described(dataset),
         settings=_settings(plan, models, rows),
         documents=tuple(
-            {"id": one.id_, "name": dataset.names[one.id_], "characters": len(one.text)}
+            ReportDocument(one.id_, dataset.names[one.id_], len(one.text))
             for one in dataset.documents
         ),
         questions=tuple(_question(dataset, question) for question in dataset.questions),
@@ -122,70 +130,66 @@ def _equal_rows(rows: Sequence[Row]) -> list[Row]:
     Short documents cannot always be cut to the target; what is compared is of one size all the
     same: that of the middle row, with the tolerance of both.
     """
-    matched = [row for row in rows if row.role == "matched" and row.chunks.get("mean")]
-    middle = median(row.chunks["mean"] for row in matched) if matched else 1
-    return [row for row in matched if abs(row.chunks["mean"] / middle - 1) <= 2 * TOLERANCE]
+    matched = [row for row in rows if row.role == "matched" and row.chunks.mean]
+    middle = median(row.chunks.mean for row in matched) if matched else 1
+    return [row for row in matched if abs(row.chunks.mean / middle - 1) <= 2 * TOLERANCE]
 
 
-def _described(dataset: Dataset) -> dict[str, Any]:
+def _described(dataset: Dataset) -> ReportDataset:
     """The data in a few numbers."""
-    return {
-        "name": dataset.name,
-        "fingerprint": dataset.fingerprint,
-        "documents": len(dataset.documents),
-        "questions": len(dataset.questions),
-        "drafts": sum(question.draft for question in dataset.questions),
-        "unaccepted": dataset.unaccepted,
-        "repeated": dataset.repeated,
-        "probed": dataset.probed,
-        "unplaced": [asdict(one) for one in dataset.unplaced],
-        "left_out": dict(dataset.left_out),
-    }
+    return ReportDataset(
+        name=dataset.name,
+        fingerprint=dataset.fingerprint,
+        documents=len(dataset.documents),
+        questions=len(dataset.questions),
+        drafts=sum(question.draft for question in dataset.questions),
+        unaccepted=dataset.unaccepted,
+        repeated=dataset.repeated,
+        probed=dataset.probed,
+        unplaced=dataset.unplaced,
+        left_out=dict(dataset.left_out),
+    )
 
 
-def _settings(plan: EvaluationPlan, models: Models, rows: Sequence[Row]) -> dict[str, Any]:
+def _settings(plan: EvaluationPlan, models: Models, rows: Sequence[Row]) -> ReportSettings:
     """Everything that has to be equal to get the same numbers from the same data."""
     usual = plan.options.search_mode(by_meaning=models.embeds_meaning)
-    return {
-        "measure": plan.main,
-        "budget": plan.budget,
-        "budgets": list(plan.budgets),
-        "ks": list(plan.ks),
-        "sizes": list(plan.sizes),
-        "target": plan.target,
-        "chosen_from": plan.chosen_from,
-        "mode": ", ".join(dict.fromkeys(row.mode for row in rows if row.mode)) or usual,
-        "vector": plan.options.vector,
-        "granularity": plan.options.granularity or "chunks",
-        "draws": plan.draws,
-        "seed": plan.seed,
-        "models": models.describe(),
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in _PACKAGES},
-    }
+    return ReportSettings(
+        measure=plan.main,
+        budget=plan.budget,
+        budgets=plan.budgets,
+        ks=plan.ks,
+        sizes=plan.sizes,
+        target=plan.target,
+        chosen_from=plan.chosen_from,
+        mode=", ".join(dict.fromkeys(row.mode for row in rows if row.mode)) or usual,
+        vector=plan.options.vector,
+        granularity=plan.options.granularity or "chunks",
+        draws=plan.draws,
+        seed=plan.seed,
+        models=models.describe(),
+        python=platform.python_version(),
+        versions={name: version(name) for name in _PACKAGES},
+    )
 
 
-def _question(dataset: Dataset, question: Question) -> dict[str, Any]:
-    return {
-        "id": question.id,
-        "text": question.text,
-        "kind": question.kind,
-        "document": question.document,
-        "draft": question.draft,
-        "confidence": question.confidence,
-        "around": _around(dataset, question),
-        "gold": [
-            [
-                {"document": one.document, "start": one.span.start, "end": one.span.end,
-                 "text": dataset.quote(one)}
-                for one in answer
-            ]
+def _question(dataset: Dataset, question: Question) -> ReportQuestion:
+    return ReportQuestion(
+        id=question.id,
+        text=question.text,
+        kind=question.kind,
+        document=question.document,
+        draft=question.draft,
+        confidence=question.confidence,
+        around=_around(dataset, question),
+        gold=tuple(
+            tuple(GoldQuote(one.document, *one.span, dataset.quote(one)) for one in answer)
             for answer in question.gold
-        ],
-    }  # fmt: skip
+        ),
+    )
 
 
-def _around(dataset: Dataset, question: Question) -> dict[str, Any]:
+def _around(dataset: Dataset, question: Question) -> TextAround:
     """The text around the first passage of the gold: where chunks begin is seen in it."""
     first = question.gold[0][0]
     text = dataset.texts[first.document]
@@ -195,4 +199,4 @@ def _around(dataset: Dataset, question: Question) -> dict[str, Any]:
     reach = min(len(text), end + _CONTEXT)
     if reach < len(text):
         reach = max((one.start() for one in _BLANK.finditer(text, end, reach + 1)), default=reach)
-    return {"document": first.document, "start": start, "text": text[start:reach]}
+    return TextAround(first.document, start, text[start:reach])

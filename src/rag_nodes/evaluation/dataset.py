@@ -56,7 +56,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Unplaced:
-    """A question that nothing can be measured with: what was looked for, and why it is nowhere."""
+    """A question that nothing can be measured with.
+
+    Attributes:
+        id: as it was named.
+        text: the question.
+        quote: what was looked for.
+        reason: why it is nowhere.
+    """
 
     id: str
     text: str

@@ -96,11 +96,11 @@ def decision_of(
         row
         for row in others
         if row.name not in behind
-        and row.cost["bytes"] is not None
+        and row.cost.bytes is not None
         and leader.mean - row.mean <= max(TOLERANCE, min(errors[leads[row.name]], VISIBLE))
     ]
     taken = _cheapest(good, standard)
-    start = f"Take {taken.name} ({taken.chunks['mean']:,.0f} tokens a chunk on average)"
+    start = f"Take {taken.name} ({taken.chunks.mean:,.0f} tokens a chunk on average)"
     if taken is not leader:
         share = round(_ALL * _bytes(taken) / (_bytes(leader) or 1))
         leads_it = ", which leads" if leader.mean - taken.mean > SAME else ""
@@ -117,7 +117,7 @@ def _cheapest(good: Sequence[Row], standard: str) -> Row:
 
     A row whose size is not known is taken only where it leads, as nothing is cheaper or dearer.
     """
-    if good[0].cost["bytes"] is None:
+    if good[0].cost.bytes is None:
         return good[0]
     least = min(map(_bytes, good))
     cheap = [row for row in good if _bytes(row) <= _ALIKE * least]
@@ -126,21 +126,21 @@ def _cheapest(good: Sequence[Row], standard: str) -> Row:
 
 def _taking(taken: Row, grade: Grade, words: str, preset: Callable[[str], str]) -> ReportDecision:
     cost, said = taken.cost, ""
-    if cost["bytes"] is not None:
+    if cost.bytes is not None:
         size = _bytes(taken) / _MEGABYTE
-        said = f"It takes {cost['chunks']:,} chunks, {cost['tokens']:,} tokens, {size:,.1f} MB"
-        priced = f" and ${cost['price']:.4f} to embed" if cost["price"] else ""
+        said = f"It takes {cost.chunks:,} chunks, {cost.tokens:,} tokens, {size:,.1f} MB"
+        priced = f" and ${cost.price:.4f} to embed" if cost.price else ""
         said += f" of vectors and texts{priced}."
     return ReportDecision(
         taken.name,
-        round(taken.chunks["mean"]),
+        round(taken.chunks.mean),
         grade,
         words,
         said,
         preset=preset(taken.name),
-        search_ms=cost.get("search_ms"),
+        search_ms=cost.search_ms,
     )
 
 
 def _bytes(row: Row) -> float:
-    return float(row.cost["bytes"] or 0)
+    return float(row.cost.bytes or 0)

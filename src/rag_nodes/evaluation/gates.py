@@ -75,7 +75,7 @@ def against_baseline(
     found = {row.name: _unmeasured(row, report) for row in rows}
     names = [name for name, result in found.items() if result is None]
     if names:
-        both = _shared_questions(baseline, {one["id"]: one["text"] for one in report.questions})
+        both = _shared_questions(baseline, {one.id: one.text for one in report.questions})
         found |= _changes(report, baseline, names, both, tolerance)
     gone = sorted({*_measured(baseline)} - {row.name for row in own})
     words = "is in the baseline and not in this run, so it was not compared"
@@ -117,7 +117,7 @@ def _shared_columns(baseline: EvaluationReport, columns: Iterable[str]) -> set[s
 
 def _shared_questions(baseline: EvaluationReport, asked: dict[str, str]) -> list[str]:
     """The ids of questions, given by id and text, that the baseline asked in the same words."""
-    then = {one["id"]: one["text"] for one in baseline.questions}
+    then = {one.id: one.text for one in baseline.questions}
     both = [name for name, text in asked.items() if then.get(name) == text]
     if len(both) < _FEWEST:
         raise DatasetError("the baseline asked other questions; make a new one with these")
@@ -165,7 +165,7 @@ def under(report: EvaluationReport, limit: str) -> list[GateResult]:
     Raises:
         ConfigurationError: see `limit_of`.
     """
-    measure, least = limit_of(limit, shares(report.settings["budgets"], report.settings["ks"]))
+    measure, least = limit_of(limit, shares(report.settings.budgets, report.settings.ks))
     found = []
     for row in report.of_role("own"):
         result = _unmeasured(row, report)
@@ -208,7 +208,7 @@ def _changes(
     table = np.array([[scores[one] for scores in runs] for one in asked])
     pairs = [(at, at + len(names)) for at in range(len(names))]
     settings = report.settings
-    swaps = Swaps(table, pairs, draws=int(settings["draws"]), seed=int(settings["seed"]))
+    swaps = Swaps(table, pairs, draws=settings.draws, seed=settings.seed)
     changed = [bool((table[:, now] != table[:, then]).any()) for now, then in pairs]
     return {
         name: _told(name, measure, swaps, at, tolerance, changed=changed[at])

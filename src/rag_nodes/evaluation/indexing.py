@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,8 @@ from llama_index.core.schema import MetadataMode
 from rag_nodes.columns import FoundStore, StoredCollection
 from rag_nodes.errors import RagNodesError
 from rag_nodes.evaluation.scoring import ChunkMap, ContextRead
-from rag_nodes.evaluation.sizes import ChunkStatistics, chunk_statistics, token_counts
+from rag_nodes.evaluation.sizes import chunk_statistics, token_counts
+from rag_nodes.evaluation.tables import ChunkStatistics, Cost
 from rag_nodes.parsers import SpanNodeParser, leaf_nodes
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.processes import current_interrupt
@@ -45,31 +46,6 @@ _DEEPER = 4
 """How many times as many are retrieved where those did not fill it."""
 _LEAST = 20
 """Chunks retrieved at least; small parts at the ends of sections are below the mean."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What it takes to have a column in a store; None where that is not known.
-
-    Attributes:
-        chunks: that can be found; parents, which are read in their place, do not count.
-        tokens: the chunks' own texts, overlap counted twice.
-        embedded: tokens the embedding model is given: headings above the text included.
-        bytes: of vectors and texts; an index takes more.
-        seconds: cutting, embedding and storing here and now; 0 of a collection.
-        price: US dollars for the embedding.
-        recovery: share of the chunks whose place in their document is known; 1 for our parsers.
-        outdated: documents of which a collection holds another version; see `FoundStore`.
-    """
-
-    chunks: int | None
-    tokens: int | None
-    embedded: int | None
-    bytes: int | None
-    seconds: float
-    price: float | None
-    recovery: float
-    outdated: int = 0
 
 
 class _ReadOnce(Store):

@@ -9,7 +9,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +26,7 @@ from rag_nodes.evaluation.plan import EvaluationPlan, of_probes
 from rag_nodes.evaluation.report import LeftOut, Outcome, Row
 from rag_nodes.evaluation.scoring import FOUND, ContextRead, score
 from rag_nodes.evaluation.sizes import matched
+from rag_nodes.evaluation.tables import ChunkStatistics, Cost
 from rag_nodes.models import Models
 from rag_nodes.models.unpickling import unpickled
 from rag_nodes.parsers import SpanNodeParser
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.text.filling import Ranked
 
+_NO_CHUNKS, _NO_COST = ChunkStatistics(), Cost()
 _DEEPEST = 2_000
 """Chunks among which the rank of a missed answer is looked for."""
 
@@ -171,8 +173,8 @@ def _measured(recipe: Recipe, variant: Variant) -> Measured:
         mode = index.mode
     finally:
         index.close()
-    cost = {**asdict(index.cost), "search_ms": round(1000 * median(index.seconds or seconds), 2)}
-    row = row_of(variant, asdict(index.statistics), cost, tuple(outcomes))
+    cost = replace(index.cost, search_ms=round(1000 * median(index.seconds or seconds), 2))
+    row = row_of(variant, index.statistics, cost, tuple(outcomes))
     return Measured(replace(row, means={**row.means, **means}, mode=mode), read)
 
 
@@ -243,8 +245,8 @@ def _outcome(
 
 def row_of(
     variant: Variant,
-    chunks: dict[str, float] | None = None,
-    cost: dict[str, float | None] | None = None,
+    chunks: ChunkStatistics = _NO_CHUNKS,
+    cost: Cost = _NO_COST,
     outcomes: tuple[Outcome, ...] = (),
     error: str | None = None,
 ) -> Row:
@@ -260,8 +262,8 @@ def row_of(
         parser=configuration_of(variant),
         nominal=variant.nominal,
         note=variant.note,
-        chunks=chunks or {},
-        cost=cost or {},
+        chunks=chunks,
+        cost=cost,
         means={name: float(np.mean(each)) for name, each in values.items()},
         interval=None,
         reasons=dict(Counter(one.reason for one in outcomes if one.reason)),

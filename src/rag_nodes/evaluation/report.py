@@ -7,12 +7,20 @@ from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.checks import DRAFTED, PROBED
 from rag_nodes.evaluation.judgement import Judgement
 from rag_nodes.evaluation.leads import Interval
+from rag_nodes.evaluation.tables import (
+    ChunkStatistics,
+    Cost,
+    ReportDataset,
+    ReportDocument,
+    ReportQuestion,
+    ReportSettings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,12 +70,11 @@ class Row:
 
     Attributes:
         role: "own", "size", "matched" or "reference", see `rag_nodes.evaluation.columns.Role`.
-        parser: class and options.
+        parser: class, fingerprint and options by name, as that parser has them.
         nominal: size that was asked for, in tokens.
         note: what has to be said of it; "" for nothing.
-        chunks: statistics of the chunks' sizes: "chunks", "mean", "median", "smallest", ….
-        cost: see `rag_nodes.evaluation.indexing.Cost`, and "search_ms", the median time of a search
-            here, in milliseconds.
+        chunks: how many, and their sizes in tokens.
+        cost: what it takes to have it in a store, and the time of a search.
         means: of every score over the questions that have it.
         interval: of the main measure: it holds for this row alone, in these documents.
         reasons: how many questions were missed, by reason.
@@ -80,11 +87,11 @@ class Row:
     name: str
     column: str
     role: str
-    parser: dict[str, Any]
+    parser: dict[str, JsonValue]
     nominal: int | None
     note: str
-    chunks: dict[str, Any]
-    cost: dict[str, Any]
+    chunks: ChunkStatistics
+    cost: Cost
     means: dict[str, float]
     interval: Interval | None
     reasons: dict[str, int]
@@ -199,12 +206,10 @@ class EvaluationReport:
     """All of a run.
 
     Attributes:
-        dataset: name, fingerprint, numbers of documents, questions, drafts, unaccepted (drafts
-            that were left out) and repeated (questions that were, as they ask the same as others),
-            probed (see `Dataset`), and what could not be placed.
+        dataset: what was measured with.
         settings: everything that has to be equal to get the same numbers.
-        documents: id, name and characters of each.
-        questions: id, text, kind, gold places and quotes of each.
+        documents: that were searched.
+        questions: that were asked, with the places of their answers.
         rows: one per parser and configuration.
         contrasts: pairs of rows of the same role.
         sizes: of each pair of columns how much is size.
@@ -214,10 +219,10 @@ class EvaluationReport:
         judgement: whether the answers are good; None where nobody asked.
     """
 
-    dataset: dict[str, Any]
-    settings: dict[str, Any]
-    documents: tuple[dict[str, Any], ...]
-    questions: tuple[dict[str, Any], ...]
+    dataset: ReportDataset
+    settings: ReportSettings
+    documents: tuple[ReportDocument, ...]
+    questions: tuple[ReportQuestion, ...]
     rows: tuple[Row, ...]
     contrasts: tuple[Contrast, ...]
     sizes: tuple[SizeShare, ...]
@@ -229,7 +234,7 @@ class EvaluationReport:
     @property
     def measure(self) -> str:
         """The main measure, such as "recall@1000"."""
-        return str(self.settings["measure"])
+        return self.settings.measure
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -239,12 +244,12 @@ class EvaluationReport:
     @property
     def by_drafts(self) -> bool:
         """Whether nobody asked or accepted any of the questions: nothing is compared by them."""
-        return bool(self.dataset["probed"] or self.dataset["drafts"] == self.dataset["questions"])
+        return bool(self.dataset.probed or self.dataset.drafts == self.dataset.questions)
 
     @property
     def untold(self) -> str:
         """Why no column is compared with another; "" where they are."""
-        if self.dataset["probed"]:
+        if self.dataset.probed:
             return PROBED
         return DRAFTED if self.by_drafts else ""
 
@@ -254,9 +259,9 @@ class EvaluationReport:
         columns = defaultdict[str, dict[str, None]](dict)
         for row in self.rows:
             if not row.error:
-                columns[row.mode or str(self.settings["mode"])][row.column] = None
+                columns[row.mode or self.settings.mode][row.column] = None
         if len(columns) <= 1:
-            return f"{next(iter(columns), self.settings['mode'])} search"
+            return f"{next(iter(columns), self.settings.mode)} search"
         return "; ".join(f"{mode} search by {', '.join(each)}" for mode, each in columns.items())
 
     def of_role(self, role: str) -> list[Row]:
@@ -273,7 +278,7 @@ class EvaluationReport:
 
     def kinds(self) -> list[Group]:
         """The kinds of questions, in their order."""
-        kinds = [one["kind"] or UNNAMED for one in self.questions]
+        kinds = [one.kind or UNNAMED for one in self.questions]
         means = defaultdict[str, dict[str, float]](dict)
         for row in self.rows:
             values = defaultdict[str, list[float]](list)

@@ -16,6 +16,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import BaseModel
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.evaluation.tables import ChunkStatistics
 from rag_nodes.import_paths import with_options
 from rag_nodes.metadata import TOKEN_COUNT
 from rag_nodes.parsers import ForeignNodeParser, get_parser, leaf_nodes
@@ -156,24 +157,11 @@ def token_counts(nodes: Sequence[BaseNode], encoding: str | None = DEFAULT_ENCOD
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkStatistics:
-    """How many chunks a parser makes, and how large they are, in tokens; `tokens` are of all."""
-
-    chunks: int
-    tokens: int
-    smallest: int
-    largest: int
-    mean: float
-    median: float
-    deviation: float
-
-
 def chunk_statistics(token_counts: Iterable[int]) -> ChunkStatistics:
     """Statistics of chunk sizes; all zero without chunks."""
     sizes = list(token_counts)
     if not sizes:
-        return ChunkStatistics(0, 0, 0, 0, 0.0, 0.0, 0.0)
+        return ChunkStatistics()
     return ChunkStatistics(
         chunks=len(sizes),
         tokens=sum(sizes),

@@ -168,12 +168,12 @@ def basis(questions: int, documents: int, unaccepted: int = 0, repeated: int = 0
 
 def lost(row: Row) -> Iterator[str]:
     """What a column loses: chunks without a place, documents that were others when ingested."""
-    chunks, recovery = row.chunks.get("chunks") or 0, row.cost.get("recovery")
+    chunks, recovery = row.chunks.chunks, row.cost.recovery
     unplaced = round(chunks * (1 - (1 if recovery is None else recovery)))
     if unplaced:
-        some = f"{unplaced:,} of {chunks:,.0f} chunks have no place in the documents"
+        some = f"{unplaced:,} of {chunks:,} chunks have no place in the documents"
         yield f"{row.name}: {some}; they are read and score nothing."
-    if outdated := row.cost.get("outdated"):
+    if outdated := row.cost.outdated:
         yield (
             f"{row.name}: the collection holds another version of {counted(outdated, 'document')}, "
             "whose chunks were looked for by their text; ingest the documents anew with "

@@ -317,5 +317,5 @@ def _outcome(run: Run, report: EvaluationReport, gates: Sequence[GateResult]) ->
     if failed:
         return ExitCode.FAILURE if failed == len(report.rows) else ExitCode.PARTIAL
     not_judged = report.judgement.error if report.judgement else None
-    partly = report.dataset["unplaced"] or not_judged or run.unread
+    partly = report.dataset.unplaced or not_judged or run.unread
     return ExitCode.PARTIAL if partly else ExitCode.DONE

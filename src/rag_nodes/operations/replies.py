@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import types
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import Field, create_model
@@ -12,6 +12,7 @@ from pydantic import Field, create_model
 from rag_nodes.compare import Column, ComparisonReport
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.report import SCHEMA, EvaluationReport, ReportDecision, Row
+from rag_nodes.evaluation.tables import Cost
 from rag_nodes.operations.base import Reply
 from rag_nodes.parsers.offer import entries_of
 from rag_nodes.query import Answer, Citation, Hit
@@ -89,6 +90,7 @@ _HIDDEN = {
     Citation: {"source"},
     Column: {"parser"},
     ComparisonReport: {"corpus", "files", "schema_version"},
+    Cost: {"seconds", "search_ms"},
     ReportDecision: {"search_ms"},
 }
 """Fields that strangers do not see: paths, corpora, and what a view or one run alone needs."""
@@ -228,16 +230,16 @@ def summary_of(report: EvaluationReport) -> dict[str, Any]:
         "measure": report.measure,
         "rows": [_found(report, row) for row in report.rows],
         "missed": missed,
-        "left_out": report.dataset["unplaced"],
+        "left_out": [asdict(one) for one in report.dataset.unplaced],
     }
 
 
 def _found(report: EvaluationReport, row: Row) -> dict[str, Any]:
-    budgets = [] if row.error else [f"recall@{one}" for one in report.settings["budgets"]]
+    budgets = [] if row.error else [f"recall@{one}" for one in report.settings.budgets]
     interval = row.interval
     return {
         "name": row.name,
-        "mean_tokens": None if row.error else round(row.chunks["mean"], 1),
+        "mean_tokens": None if row.error else round(row.chunks.mean, 1),
         "recall": {name: _points(row.means[name]) for name in budgets},
         "low": _points(interval.low) if interval else None,
         "high": _points(interval.high) if interval else None,

@@ -139,12 +139,13 @@ def _tool_name(operation: Operation) -> str:
 def _tool(operation: Operation, parsers: tuple[str, ...]) -> Tool:
     """How agents see an operation."""
     taken = schema_of(model_for(operation.request, "mcp"))
+    given = model_for(reply_of(operation, "mcp"), "mcp")
     return Tool(
         name=_tool_name(operation),
         title=operation.name.capitalize(),
         description=operation.summary,
         inputSchema=shortened(named_parsers(taken, parsers)),
-        outputSchema=schema_of(model_for(reply_of(operation, "mcp"), "mcp"), reply=True),
+        outputSchema=shortened(schema_of(given, reply=True), reply=True),
         annotations=_READ_ONLY,
     )
 

@@ -31,23 +31,29 @@ def schema_of(model: type[BaseModel], *, reply: bool = False) -> dict[str, Any]:
     return model.model_json_schema(schema_generator=_Short, mode=mode)
 
 
-def shortened(schema: Any) -> Any:
-    """A schema of what is sent, without what an agent need not read: nulls, titles, patterns."""
+def shortened(schema: Any, *, reply: bool = False) -> Any:
+    """A schema without what an agent need not read: titles, patterns, that a field may be null.
+
+    Of a reply all fields are there, so that is not said of each, and what may be null is.
+    """
     if isinstance(schema, list):
-        return [shortened(one) for one in schema]
+        return [shortened(one, reply=reply) for one in schema]
     if not isinstance(schema, dict):
         return schema
+    left_out = {"title", "pattern", *(("required", "default") if reply else ())}
     found = {
-        name: {key: shortened(one) for key, one in value.items()}
+        name: {key: shortened(one, reply=reply) for key, one in value.items()}
         if name in {"properties", "$defs"}
-        else shortened(value)
+        else shortened(value, reply=reply)
         for name, value in schema.items()
-        if name not in {"title", "pattern"} and not (name == "default" and value is None)
+        if name not in left_out and not (name == "default" and value is None)
     }
     kinds = found.get("anyOf", [])
     if {"type": "null"} in kinds and len(kinds) == _OR_NULL:
-        del found["anyOf"]
-        found = {**next(one for one in kinds if one != {"type": "null"}), **found}
+        (kind,) = (one for one in kinds if one != {"type": "null"})
+        if not reply or "type" in kind:
+            del found["anyOf"]
+            found = {**kind, **found, **({"type": [kind["type"], "null"]} if reply else {})}
     if isinstance(words := found.get("description"), str):
         found["description"] = " ".join(words.split())
     return found

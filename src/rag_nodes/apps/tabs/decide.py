@@ -264,7 +264,7 @@ def _drawn(session: PageSession) -> tuple[Any, ...]:
 def _lengths(session: PageSession) -> Markup | str:
     """The question; nothing where accepted questions answer it."""
     verdict = session.decider.verdict
-    if verdict and not verdict.report.dataset["probed"]:
+    if verdict and not verdict.report.dataset.probed:
         return ""
     texts = {one.id_: one.text for one in session.documents}
     found = examples(session.documents)

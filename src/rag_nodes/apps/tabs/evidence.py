@@ -54,7 +54,7 @@ def table(session: PageSession, report: EvaluationReport) -> tuple[Any, Any]:
     """Heading and table of the questions, or of the passages, whose outcome differs."""
     rows, lines = matrix(report)
     differing = [one for one in lines if one.differs][:_MOST]
-    asked = "passage" if report.dataset["probed"] else "question"
+    asked = "passage" if report.dataset.probed else "question"
     if not differing:
         said = f"All {count(len(lines), asked)} came out alike." if lines else ""
         return tag("p", said, cls="rn-quiet") if said else "", gr.Dataframe(visible=False)
@@ -72,18 +72,18 @@ def table(session: PageSession, report: EvaluationReport) -> tuple[Any, Any]:
 
 def _asked(report: EvaluationReport, line: MatrixLine) -> str:
     """The question; of a passage, whose keywords nobody asks, how it begins."""
-    text = line.question["text"]
-    if report.dataset["probed"]:
-        text = line.question["gold"][0][0]["text"]
+    text = line.question.text
+    if report.dataset.probed:
+        text = line.question.gold[0][0].text
     text = in_a_line(text)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _where(session: PageSession, line: MatrixLine) -> str:
-    first = line.question["gold"][0][0]
-    document = next((one for one in session.documents if one.id_ == first["document"]), None)
+    first = line.question.gold[0][0]
+    document = next((one for one in session.documents if one.id_ == first.document), None)
     pages = PageMap.of(document.metadata) if document else None
-    page = f"p. {pages.page_of(first['start'])}" if pages else ""
+    page = f"p. {pages.page_of(first.start)}" if pages else ""
     name = display_name(document.metadata) if document else None
     several = len(session.documents) > 1
     return " ".join(filter(None, (name if several or not page else "", page)))
@@ -101,9 +101,9 @@ def _word(cell: Cell) -> str:
 
 def place_of(line: MatrixLine) -> ChunkLocation:
     """Where the answer of a question stands."""
-    answer = line.question["gold"][0]
-    document = answer[0]["document"]
-    gold = tuple(Span(one["start"], one["end"]) for one in answer if one["document"] == document)
+    answer = line.question.gold[0]
+    document = answer[0].document
+    gold = tuple(Span(one.start, one.end) for one in answer if one.document == document)
     return ChunkLocation(document=document, gold=gold)
 
 
@@ -127,13 +127,13 @@ def _row(report: EvaluationReport, row: Row) -> dict[str, Any]:
              "taken": row.name == report.decision.take}  # fmt: skip
     if row.error:
         return plain
-    cost, size = row.cost, row.cost["bytes"]
+    cost, size = row.cost, row.cost.bytes
     values = (
         f"{100 * row.mean:.1f}",
         ends(row.interval) if row.interval else "",
-        f"{row.chunks['mean']:,.0f}",
-        *("" if cost[one] is None else f"{cost[one]:,}" for one in ("chunks", "tokens")),
+        f"{row.chunks.mean:,.0f}",
+        *("" if one is None else f"{one:,}" for one in (cost.chunks, cost.tokens)),
         "" if size is None else f"{size / 1_000_000:,.1f}",
-        f"{cost['search_ms']:,.1f}" if cost.get("search_ms") else "",
+        f"{cost.search_ms:,.1f}" if cost.search_ms else "",
     )
     return {**plain, "numbers": values}

@@ -63,7 +63,7 @@ def _gates(gates: Sequence[GateResult], report: EvaluationReport) -> Iterator[Re
 
 
 def _numbers(report: EvaluationReport) -> Table:
-    budgets = [f"recall@{budget}" for budget in report.settings["budgets"]]
+    budgets = [f"recall@{budget}" for budget in report.settings.budgets]
     # In two lines, or the names have no room on a terminal of 80 characters.
     shares = [name.replace("@", "\n@") for name in budgets]
     right = ["mean", "read", *shares, "95 %", "MRR"]
@@ -76,8 +76,8 @@ def _numbers(report: EvaluationReport) -> Table:
         interval = row.interval
         rows.add_row(
             _name(row),
-            f"{row.chunks['mean']:.0f}",
-            f"{row.means['tokens@' + str(report.settings['budget'])]:.0f}",
+            f"{row.chunks.mean:.0f}",
+            f"{row.means['tokens@' + str(report.settings.budget)]:.0f}",
             *(f"{100 * row.means[name]:.1f}" for name in budgets),
             f"{100 * interval.low:.0f}-{100 * interval.high:.0f}" if interval else "",
             f"{row.means['mrr']:.2f}",
@@ -154,8 +154,8 @@ def _procedure(report: EvaluationReport) -> str:
     from rag_nodes.evaluation.wording import LEGEND
 
     settings = report.settings
-    words = f"{settings['models']}, {report.search}; mean and read are tokens; "
-    words += f"intervals of {settings['measure']}."
+    words = f"{settings.models}, {report.search}; mean and read are tokens; "
+    words += f"intervals of {settings.measure}."
     if not report.by_drafts:
-        words += f" {LEGEND}; {settings['draws']:,} random swaps, seed {settings['seed']}."
+        words += f" {LEGEND}; {settings.draws:,} random swaps, seed {settings.seed}."
     return words

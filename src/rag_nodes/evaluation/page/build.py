@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.page.plots import line_colour, size_curve, templates
@@ -12,9 +12,10 @@ from rag_nodes.evaluation.scoring import FOUND
 from rag_nodes.evaluation.wording import LEGEND, counted, ends, points
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Sequence
 
     from rag_nodes.evaluation.report import EvaluationReport, Row
+    from rag_nodes.evaluation.tables import GoldQuote, ReportQuestion
 
 _HALF = 0.5
 """Recall from which an answer counts as found in part."""
@@ -58,7 +59,7 @@ class MatrixLine(NamedTuple):
     """One question, by its number from 1, and its cells in all rows that are compared."""
 
     number: int
-    question: Mapping[str, Any]
+    question: ReportQuestion
     cells: tuple[Cell, ...]
 
     @property
@@ -72,9 +73,9 @@ class MatrixLine(NamedTuple):
         return tuple(_pieces(Outcome("", {}), self.question))
 
     @property
-    def others(self) -> list[list[Mapping[str, Any]]]:
+    def others(self) -> Sequence[Sequence[GoldQuote]]:
         """Answers as quotes, where one passage does not show all there is."""
-        gold: list[list[Mapping[str, Any]]] = self.question["gold"]
+        gold = self.question.gold
         return gold if len(gold) > 1 or len(gold[0]) > 1 else []
 
     @property
@@ -103,7 +104,7 @@ def matrix(report: EvaluationReport) -> Matrix:
     rows.sort(key=lambda row: row.name != report.decision.take)
     outcomes = [{one.question: one for one in row.outcomes} for row in rows]
     lines = [
-        MatrixLine(number, question, tuple(_cell_of(report, of[question["id"]], question)
+        MatrixLine(number, question, tuple(_cell_of(report, of[question.id], question)
                                            for of in outcomes))
         for number, question in enumerate(report.questions, 1) if rows
     ]  # fmt: skip
@@ -130,9 +131,9 @@ def html_of(report: EvaluationReport) -> str:
             reasons=[reason for reason in REMEDIES if any(reason in row.reasons for row in rows)],
             remedies=REMEDIES,
             kinds=report.kinds(),
-            names={one["id"]: one["name"] for one in report.documents},
-            texts={one["id"]: one["text"] for one in report.questions},
-            budgets=[f"recall@{budget}" for budget in report.settings["budgets"]],
+            names={one.id: one.name for one in report.documents},
+            texts={one.id: one.text for one in report.questions},
+            budgets=[f"recall@{budget}" for budget in report.settings.budgets],
             legend=LEGEND,
             counted=counted,
             points=points,
@@ -142,9 +143,9 @@ def html_of(report: EvaluationReport) -> str:
     )
 
 
-def _cell_of(report: EvaluationReport, outcome: Outcome, question: Mapping[str, Any]) -> Cell:
+def _cell_of(report: EvaluationReport, outcome: Outcome, question: ReportQuestion) -> Cell:
     """What one question came to in one row."""
-    recall = outcome.scores[f"recall@{report.settings['budget']}"]
+    recall = outcome.scores[f"recall@{report.settings.budget}"]
     grade = "found" if recall >= FOUND else "partly" if recall >= _HALF else "missed"
     if not outcome.reason:
         return Cell(grade, 100 * recall, "", "", ())
@@ -154,16 +155,16 @@ def _cell_of(report: EvaluationReport, outcome: Outcome, question: Mapping[str, 
     return Cell(grade, 100 * recall, f"{outcome.reason}{rank}", remedy, pieces)
 
 
-def _pieces(outcome: Outcome, question: Mapping[str, Any]) -> Iterator[TextPiece]:
+def _pieces(outcome: Outcome, question: ReportQuestion) -> Iterator[TextPiece]:
     """The text around the first passage of the gold, cut where chunks begin and gold changes."""
-    around = question["around"]
-    first, text, document = around["start"], around["text"], around["document"]
+    around = question.around
+    first, text, document = around.start, around.text, around.document
     last = first + len(text)
     gold = [
-        (one["start"], one["end"])
-        for answer in question["gold"]
+        (one.start, one.end)
+        for answer in question.gold
         for one in answer
-        if one["document"] == document
+        if one.document == document
     ]
     begins = {start for where, start, _ in outcome.chunks if where == document}
     read = [(start, end) for where, start, end in outcome.read if where == document]

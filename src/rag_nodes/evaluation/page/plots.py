@@ -103,7 +103,7 @@ def size_curve(
         link: where a point leads to; None for points that lead nowhere.
     """
     lines = _lines(report)
-    probed = report.dataset["probed"]
+    probed = report.dataset.probed
     drafted = report.by_drafts and not probed
     if drafted or sum(len(one.points) for one in lines) < 2:  # noqa: PLR2004 -- to compare
         return Markup("")
@@ -146,8 +146,9 @@ def line_colour(report: EvaluationReport, column: str) -> str:
 
 
 def _reads_sentences(report: EvaluationReport, row: Row) -> bool:
-    own = row.parser.get("searched", {}).get("granularity")
-    return bool((own or report.settings["granularity"]) == "sentences")
+    searched = row.parser.get("searched")
+    own = searched.get("granularity") if isinstance(searched, dict) else None
+    return bool((own or report.settings.granularity) == "sentences")
 
 
 def _lines(report: EvaluationReport) -> list[_Line]:
@@ -160,7 +161,7 @@ def _lines(report: EvaluationReport) -> list[_Line]:
         points = [
             _Point(size, row.interval, row)
             for row in rows
-            if row.interval and (size := float(row.chunks.get("mean", 0))) > 0
+            if row.interval and (size := row.chunks.mean) > 0
         ]
         if points:
             points.sort(key=lambda one: one.size)

@@ -1,0 +1,179 @@
+"""What a report says of its data, of how it was measured, and of each row, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rag_nodes.evaluation.dataset import Unplaced
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDataset:
+    """What was measured with.
+
+    Attributes:
+        name: of the data.
+        fingerprint: the same for the same documents and questions.
+        documents: how many.
+        questions: how many were asked.
+        drafts: how many of them nobody has accepted.
+        unaccepted: drafts that were left out because other questions are accepted.
+        repeated: questions that were left out because they ask the same as another.
+        probed: characters of the passages whose keywords are asked; 0 for questions.
+        unplaced: questions that were left out because their answer has no place.
+        left_out: entries of a file that are no question to measure with, by reason.
+    """
+
+    name: str
+    fingerprint: str
+    documents: int
+    questions: int
+    drafts: int
+    unaccepted: int
+    repeated: int
+    probed: int
+    unplaced: tuple[Unplaced, ...]
+    left_out: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSettings:
+    """Everything that has to be equal to get the same numbers from the same data.
+
+    Attributes:
+        measure: the main measure.
+        budget: tokens of context at which the main measure is taken.
+        budgets: all of them.
+        ks: numbers of chunks of measures such as hit@5.
+        sizes: chunk sizes of the size curve, in tokens.
+        target: mean size of the comparison at equal size, in tokens; None for none.
+        chosen_from: what is decided between: "columns", or each of them at each of the "sizes".
+        mode: how was searched: sparse, dense, hybrid, or own where a column finds in its own way.
+        vector: the embedding that was searched.
+        granularity: what was read: "chunks" or "sentences".
+        draws: random swaps that intervals come from.
+        seed: of the swaps.
+        models: what ran.
+        python: its version.
+        versions: of the packages that can change the numbers.
+    """
+
+    measure: str
+    budget: int
+    budgets: tuple[int, ...]
+    ks: tuple[int, ...]
+    sizes: tuple[int, ...]
+    target: int | None
+    chosen_from: str
+    mode: str
+    vector: str
+    granularity: str
+    draws: int
+    seed: int
+    models: str
+    python: str
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDocument:
+    """A document by id and name, and how many characters it has."""
+
+    id: str
+    name: str
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class GoldQuote:
+    """A passage of an answer: the id of its document, its offsets there, and its text."""
+
+    document: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextAround:
+    """The text around the first passage of an answer, from an offset of its document on."""
+
+    document: str
+    start: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportQuestion:
+    """A question that was asked.
+
+    Attributes:
+        id: unique in the report.
+        text: as it was asked.
+        kind: what sort of question it is; "" where nobody said.
+        document: id of the one that its answer is in.
+        draft: nobody has accepted it.
+        confidence: 1 where the answer was found as it was written, less where only something
+            like it was.
+        around: the text around its answer, in which is seen where chunks begin.
+        gold: its answers, each of them passages that are all needed.
+    """
+
+    id: str
+    text: str
+    kind: str
+    document: str
+    draft: bool
+    confidence: float
+    around: TextAround
+    gold: tuple[tuple[GoldQuote, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkStatistics:
+    """How many chunks a parser makes, and how large they are, in tokens; 0 where it failed.
+
+    Attributes:
+        chunks: how many.
+        tokens: of all of them.
+        smallest: tokens of the smallest.
+        largest: tokens of the largest.
+        mean: tokens of a chunk on average.
+        median: tokens of the one in the middle.
+        deviation: standard deviation of the tokens.
+    """
+
+    chunks: int = 0
+    tokens: int = 0
+    smallest: int = 0
+    largest: int = 0
+    mean: float = 0.0
+    median: float = 0.0
+    deviation: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What it takes to have a column in a store; None where that is not known.
+
+    Attributes:
+        chunks: that can be found; parents, which are read in their place, do not count.
+        tokens: the chunks' own texts, overlap counted twice.
+        embedded: tokens the embedding model is given: headings above the text included.
+        bytes: of vectors and texts; an index takes more.
+        seconds: cutting, embedding and storing here and now; 0 of a collection; in no JSON.
+        price: US dollars for the embedding.
+        recovery: share of the chunks whose place in their document is known; 1 for our parsers.
+        outdated: documents of which a collection holds another version; see `FoundStore`.
+        search_ms: median time of a search here, in milliseconds; in no JSON.
+    """
+
+    chunks: int | None = None
+    tokens: int | None = None
+    embedded: int | None = None
+    bytes: int | None = None
+    seconds: float = 0.0
+    price: float | None = None
+    recovery: float | None = None
+    outdated: int = 0
+    search_ms: float | None = None
