@@ -23,7 +23,7 @@ from rag_nodes.operations import ExitCode
 from rag_nodes.operations.run import context_budget
 from rag_nodes.parsers import PRESETS
 from rag_nodes.settings import Settings
-from rag_nodes.workspace import Workspace
+from rag_nodes.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

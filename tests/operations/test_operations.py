@@ -34,7 +34,7 @@ from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 from rag_nodes.upkeep import ListedDocument
-from rag_nodes.workspace import Workspace
+from rag_nodes.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,8 @@ from rag_nodes.errors import BusyError
 from rag_nodes.operations import run
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.workers import Workers
-from rag_nodes.workspace import Session, Sessions
+from rag_nodes.workspace.session import Session
+from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

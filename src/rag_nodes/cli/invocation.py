@@ -12,7 +12,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
@@ -130,6 +129,8 @@ class Invocation:
 
     def standard_input(self, sent: Literal["text", "data"]) -> Path:
         """What was sent to this process, as a file that is gone at the end of the run."""
+        from tempfile import TemporaryDirectory
+
         folder = self.cleanup.enter_context(TemporaryDirectory(prefix="rag_nodes_"))
         content = sys.stdin.buffer.read()
         data = ".json" if content.lstrip()[:1] in (b"[", b"{") else ".csv"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     typed = sys.argv[1:] if arguments is None else arguments
     if "--version" in typed[:1]:
+        from importlib.metadata import version
+
         sys.stdout.write(f"{PROGRAM} {version(PROGRAM)}\n")
         return 0
     for stream in (sys.stdout, sys.stderr):
