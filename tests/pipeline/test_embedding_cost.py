@@ -11,10 +11,10 @@ from openai_server import OpenAIServer
 
 from rag_nodes.compare import Comparison
 from rag_nodes.models import Models, choose_models
-from rag_nodes.models.embedded_tokens import EmbeddedTokens
 from rag_nodes.models.prices import PRICES, cost_of, dollars, price_of
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import Progress, ingest, ingest_documents
+from rag_nodes.pipeline.embedding import EmbeddedTokens
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store

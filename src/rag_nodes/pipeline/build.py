@@ -73,7 +73,7 @@ class LeafEmbedding(TransformComponent):
             self.embed_model(due, **kwargs)
         for name, texts in _further(nodes).items():
             made = self.embed_model.get_text_embedding_batch(list(texts))
-            _note(nodes, name, dict(zip(texts, made, strict=True)))
+            _give_vectors(nodes, name, dict(zip(texts, made, strict=True)))
         return nodes
 
     async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
@@ -82,7 +82,7 @@ class LeafEmbedding(TransformComponent):
             await self.embed_model.acall(due, **kwargs)
         for name, texts in _further(nodes).items():
             made = await self.embed_model.aget_text_embedding_batch(list(texts))
-            _note(nodes, name, dict(zip(texts, made, strict=True)))
+            _give_vectors(nodes, name, dict(zip(texts, made, strict=True)))
         return nodes
 
 
@@ -110,7 +110,7 @@ def _further(nodes: Sequence[BaseNode]) -> dict[str, dict[str, None]]:
     return due
 
 
-def _note(nodes: Sequence[BaseNode], name: str, vectors: Mapping[str, list[float]]) -> None:
+def _give_vectors(nodes: Sequence[BaseNode], name: str, vectors: Mapping[str, list[float]]) -> None:
     for node in nodes:
         if text := further_due(node).get(name):
             give_vector(node, name, vectors[text])

@@ -68,7 +68,7 @@ class IngestColumn:
             self._believe()
         return self._row.dimension
 
-    def whole(self, document_ids: Sequence[str]) -> dict[str, StoredDocument]:
+    def stored_whole(self, document_ids: Sequence[str]) -> dict[str, StoredDocument]:
         """Which of some documents are stored whole; none where the store does not answer."""
         found: dict[str, StoredDocument] = {}
         with self._failing((), "looking up what is stored"):
@@ -222,7 +222,7 @@ class IngestColumn:
             kept = former.difference(one.ids if one.is_cut else ())
             one.former = min(len(kept), self._former_chunks.get(document_id, 0))
         for document_id, one in made.documents.items():
-            made.documents[document_id] = self.remember(one)
+            made.documents[document_id] = self.enqueue(one)
         return stored
 
     def _stale(self, made: DocumentResult) -> set[str]:
@@ -248,14 +248,14 @@ class IngestColumn:
         except Exception as error:  # noqa: BLE001 -- of the store of somebody else
             if not isinstance(error, HOPELESS) and len(made) > 1:
                 return sum(self._put([one]) for one in made)
-            self._note(made[0].label, error)
+            self._note_error(made[0].label, error)
             return _refuse(made, said(error))
         self._has_written = True
         chunks = sum(point.vector is not None for point in points)
         self._tally.tell("store", self.name, chunks, 0)
         return len(points)
 
-    def remember(self, made: DocumentResult) -> DocumentResult:
+    def enqueue(self, made: DocumentResult) -> DocumentResult:
         """Have a document settled at the next checkpoint, or its error written down.
 
         Returns:
@@ -267,7 +267,7 @@ class IngestColumn:
             if pending and pending.stored.version == made.stored.version:
                 return pending
             # Of another version that failed, or of a run that was killed; but it may have changed.
-            row = self.whole([document_id]).get(document_id) if made.stored.error else None
+            row = self.stored_whole([document_id]).get(document_id) if made.stored.error else None
             if row is None or row.version != made.stored.version:
                 return made
         self._pending[document_id] = made
@@ -301,7 +301,7 @@ class IngestColumn:
 
     # What fails.
 
-    def _note(self, what: str, error: Exception) -> None:
+    def _note_error(self, what: str, error: Exception) -> None:
         self._tally.fail(self.name, noted(self.name, what, error))
         if isinstance(error, HOPELESS):
             self.stopped = self.stopped or said(error)
@@ -315,7 +315,7 @@ class IngestColumn:
             raise
         except Exception as error:  # noqa: BLE001 -- of the store of somebody else
             if not self.stopped:
-                self._note(what, error)
+                self._note_error(what, error)
             for one in made:
                 one.fail(said(error))
 

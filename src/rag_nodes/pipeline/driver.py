@@ -65,26 +65,25 @@ class Driver:
         self._stopped: dict[str, str] = {}
         self._unsettled = 0
 
-    def run(
-        self,
-        items: Iterable[DueFile | UnchangedDocument],
-        executor: Executor,
-        recipe: IngestRecipe,
-    ) -> None:
-        """Have everything done that is due, by an executor with this recipe or its copy.
+    def run(self, items: Iterable[DueFile | UnchangedDocument], executor: Executor) -> None:
+        """Have everything done that is due; other processes get a copy of the recipe.
 
         Raises:
             CancelledError: see `interruptible`; what was paid for by then is stored.
             EngineError: see `Executor`.
             LedgerError: the ledger cannot be read or written.
         """
-        self._is_here = isinstance(executor, Inline)
+        self._is_here, recipe = isinstance(executor, Inline), self._recipe
+        if self._is_here:
+            recipe.tell = self._tally.tell
+        else:
+            recipe = recipe.for_workers(is_remote=executor.is_remote)
         try:
             for unit, result in executor.run(work, recipe, self._units(items)):
                 if isinstance(result, LostUnit):
                     self._lose(unit, result)
                     continue
-                self._tally.take(result)
+                self._tally.add(result)
                 self._apply(unit, result)
                 if result.broken:
                     raise result.broken
@@ -123,7 +122,7 @@ class Driver:
         documents: dict[tuple[int, str], StoredDocument] = {}
         vectors: dict[tuple[int, str], Mapping[str, Sequence[float]]] = {}
         for number, column in enumerate(self._columns):
-            documents |= {(number, one): row for one, row in column.whole(ids).items()}
+            documents |= {(number, one): row for one, row in column.stored_whole(ids).items()}
             for name in (USUAL, *further_names(self._recipe.steps)):
                 found = column.vectors(ids, name)
                 vectors[number, name] = {text: array("f", of) for text, of in found.items()}
@@ -155,7 +154,7 @@ class Driver:
         """Report a file that is not opened, as every parser has given up."""
         ids, columns = self._document_ids([file]), {}
         for one in self._columns:
-            there = sum(row.chunks for row in one.whole(ids).values())
+            there = sum(row.chunks for row in one.stored_whole(ids).values())
             columns[one.name] = FileColumn("incomplete", 0, 0, there, self._stopped[one.name])
         self._tally.tell("read", file.path, 0, 0)
         self._tally.failed(file.position, file.path, None, columns=columns)

@@ -87,7 +87,7 @@ class DueFiles:
             places = [file.place for _, file in block if _is_text(file.place)]
             known = self._ledger.known(self._corpus, places)
             ids = [one.id for of in known.values() for one in of.documents]
-            stored = [column.whole(ids) for column in self._columns]
+            stored = [column.stored_whole(ids) for column in self._columns]
             touched: list[KnownFile] = []
             for position, file in block:
                 if file.size is None or not _is_text(file.place):

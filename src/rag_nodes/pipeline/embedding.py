@@ -1,4 +1,7 @@
-"""The requests of a unit to its embedding model; one that is refused costs no other."""
+"""The requests of a unit to its embedding model, and the tokens they hold.
+
+One that is refused costs no other.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,17 @@ import logging
 import threading
 from collections import deque
 from concurrent.futures import Future, wait
-from contextvars import copy_context
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from itertools import zip_longest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from llama_index.core import instrumentation
+from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+from llama_index.core.instrumentation.events.embedding import (
+    EmbeddingEndEvent,
+    EmbeddingStartEvent,
+)
 from llama_index.core.schema import BaseNode, MetadataMode
 
 from rag_nodes.errors import (
@@ -24,9 +34,12 @@ from rag_nodes.models import failure_of
 from rag_nodes.pipeline.build import is_due
 from rag_nodes.pipeline.units import DocumentResult
 from rag_nodes.processes import current_interrupt
+from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
 
     from rag_nodes.models import Models
     from rag_nodes.pipeline.build import LeafEmbedding
@@ -73,17 +86,17 @@ def embed_all(columns: Sequence[ColumnWork], recipe: IngestRecipe) -> None:
     try:
         for turn in zip_longest(*parts):
             for column, part in zip(columns, turn, strict=True):
-                _take(asked, leaving=max(0, at_once - 1))
+                _receive(asked, leaving=max(0, at_once - 1))
                 if part and column.may_ask():
                     _ask(asked, column, part, recipe, is_threaded=bool(at_once))
             if not recipe.has_embedded:
-                _take(asked)
+                _receive(asked)
             recipe.has_embedded = True
-        _take(asked)
+        _receive(asked)
     except (CancelledError, KeyboardInterrupt):
         wait([answer for _, answer in asked], GRACE)
         for column, answer in filter(lambda one: one[1].done(), asked):
-            column.take(answer.result())
+            column.receive(answer.result())
         raise
 
 
@@ -114,7 +127,7 @@ def _ask(
     asked.append((column, answer))
 
 
-def _take(asked: Asked, leaving: int = 0) -> None:
+def _receive(asked: Asked, leaving: int = 0) -> None:
     """Keep what came of the first requests: of those with an answer, and until few are left.
 
     Raises:
@@ -127,7 +140,7 @@ def _take(asked: Asked, leaving: int = 0) -> None:
                 current_interrupt().check("embedding")
                 wait([answer], _POLL)
         asked.popleft()
-        column.take(answer.result())
+        column.receive(answer.result())
 
 
 def _requests(waiting: Waiting, models: Models) -> Iterator[Waiting]:
@@ -188,3 +201,53 @@ def _run(nodes: list[BaseNode], step: LeafEmbedding, model: str) -> None:
     except Exception as error:
         # Any LlamaIndex embedding can be plugged in, and each raises its provider's errors.
         raise failure_of(error, step.embed_model, name=model) from error
+
+
+class EmbeddedTokens:
+    """A sum of tokens; counted here, so a server may bill a few more or less. Any thread may add.
+
+    Args:
+        model: whose requests are counted, by its class and name; one that runs offline has none.
+
+    Attributes:
+        tokens: so far.
+    """
+
+    def __init__(self, model: BaseEmbedding) -> None:
+        self.tokens = 0
+        self._is_offline = getattr(model, "place", None) == "offline"
+        self._name = (model.class_name(), model.model_name)
+        self._spans: set[str | None] = set()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Add what the model embeds inside the block, in this context."""
+        before = _CURRENT.set(None if self._is_offline else self)
+        try:
+            yield
+        finally:
+            _CURRENT.reset(before)
+
+    def note(self, event: Any) -> None:
+        """Add the tokens of a request that was answered; only its start names the model."""
+        if isinstance(event, EmbeddingStartEvent):
+            asked = event.model_dict
+            if (asked.get("class_name"), asked.get("model_name")) == self._name:
+                self._spans.add(event.span_id)
+        elif isinstance(event, EmbeddingEndEvent) and event.span_id in self._spans:
+            tokens = sum(map(count_tokens, event.chunks))
+            with self._lock:
+                self.tokens += tokens
+
+
+_CURRENT: ContextVar[EmbeddedTokens | None] = ContextVar("embedded_tokens", default=None)
+
+
+class _Meter(BaseEventHandler):
+    def handle(self, event: Any, **_: Any) -> None:
+        if total := _CURRENT.get():
+            total.note(event)
+
+
+instrumentation.get_dispatcher().add_event_handler(_Meter())  # type: ignore[attr-defined] # re-exported

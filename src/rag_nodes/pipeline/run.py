@@ -172,13 +172,8 @@ class IngestRun:
             ttl=ttl,
             dry_run=self._dry_run,
         )
-        if executor:
-            with closing(executor):
-                recipe = self.recipe.for_workers(is_remote=executor.is_remote)
-                driver.run(items, executor, recipe)
-        else:
-            self.recipe.tell = tally.tell
-            driver.run(items, Inline(), self.recipe)
+        with closing(executor or Inline()) as opened:
+            driver.run(items, opened)
         return IngestReport(
             files=tally.rows,
             omitted=tally.omitted,

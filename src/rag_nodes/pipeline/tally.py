@@ -92,7 +92,7 @@ class Tally:
         name = basename(path.rstrip("/"))  # noqa: PTH119 - of each of a million files
         return Progress("read", name, done, total, seconds_left=rest)
 
-    def take(self, result: UnitResult) -> None:
+    def add(self, result: UnitResult) -> None:
         """Add what a unit took, before anything of it is stored."""
         for step in result.steps:
             self.tell(*step)
@@ -140,7 +140,7 @@ class Tally:
         """Count a document that is left as it is stored."""
         made = {}
         for column, row in zip(columns, left.stored, strict=True):
-            made[column.name] = column.remember(DocumentResult.known(left.row.name, row))
+            made[column.name] = column.enqueue(DocumentResult.known(left.row.name, row))
             self.count(column.name, made[column.name])
         self.tell("read", left.path, 0, 0)
         self.document(left.position, left.path, left.row, made)

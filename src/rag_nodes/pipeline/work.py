@@ -27,7 +27,6 @@ from rag_nodes.metadata import (
     START_CHAR,
     USUAL,
 )
-from rag_nodes.models.embedded_tokens import EmbeddedTokens
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
 from rag_nodes.pipeline.build import (
     LeafEmbedding,
@@ -40,7 +39,7 @@ from rag_nodes.pipeline.build import (
     lacks_vector,
     tokens_of,
 )
-from rag_nodes.pipeline.embedding import embed_all
+from rag_nodes.pipeline.embedding import EmbeddedTokens, embed_all
 from rag_nodes.pipeline.units import (
     HOPELESS,
     ColumnResult,
@@ -216,7 +215,7 @@ class ColumnWork:
         )
         made.lacks_texts = True
         made.fail(said(error))
-        self._note(made.label, error)
+        self._note_error(made.label, error)
 
     def _reuse_vectors(self, nodes: Sequence[BaseNode], made: DocumentResult) -> None:
         """Give chunks the vectors that are stored for what reads the same to the model."""
@@ -240,11 +239,11 @@ class ColumnWork:
             self._fail(self.waiting, why)
         return not why
 
-    def take(self, embedded: Embedded) -> None:
+    def receive(self, embedded: Embedded) -> None:
         """Note what came of a request; no later failure costs its vectors."""
         for node, made, refusal in embedded.refused:
             made.fail(said(refusal))
-            self._note(f"{made.label}, chunk {node.node_id}", refusal)
+            self._note_error(f"{made.label}, chunk {node.node_id}", refusal)
         error = embedded.error or self._error_of_length(embedded.part)
         chunks = sum(is_ready(node) for node, _ in embedded.part)
         self._tell("embed", self.name, chunks, self.embedded.tokens - self._told)
@@ -253,7 +252,7 @@ class ColumnWork:
             raise error
         if error:
             self._fail(embedded.part, said(error))
-            self._note(embedded.part[0][1].label, error)
+            self._note_error(embedded.part[0][1].label, error)
             if isinstance(error, HOPELESS):
                 self._fail(self.waiting, said(error))
 
@@ -295,7 +294,7 @@ class ColumnWork:
                 points = points_of(due)
                 made.points = list(map(_packed, points)) if is_packed else points
 
-    def _note(self, what: str, error: BaseException) -> None:
+    def _note_error(self, what: str, error: BaseException) -> None:
         """Note an error; one that is hopeless is why the column stops."""
         self.result.errors.append(noted(self.name, what, error))
         if isinstance(error, HOPELESS):
@@ -321,7 +320,7 @@ class ColumnWork:
         # cancellation, which is no `Exception`.
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
             if not (isinstance(error, HOPELESS) and self.result.stopped):
-                self._note(made.label, error)
+                self._note_error(made.label, error)
             made.fail(said(error))
             made.missing += lost
 
