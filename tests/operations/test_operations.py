@@ -34,7 +34,7 @@ from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 from rag_nodes.upkeep import ListedDocument
-from rag_nodes.workspace.workspace import Workspace
+from rag_nodes.workspace.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -289,10 +289,7 @@ def test_an_operation_that_is_ended_does_nothing_more(
 
 def test_what_a_stranger_sends_is_never_given_to_a_store_that_is_kept(settings: Settings) -> None:
     with pytest.raises(ConfigurationError, match="must not be stored"):
-        Run(
-            settings, print, workspace=Workspace(settings, store=settings.store), documents=(),
-            offer={},
-        )  # fmt: skip
+        Run(settings, session=Session(settings, store=settings.store), offer={})
 
 
 def test_bounds_hold_for_strangers_and_not_for_the_owner() -> None:

@@ -118,8 +118,7 @@ def asked_of(request: LabelledQuestions, run: Run, seed: int = 0) -> Dataset:
         DatasetError: the questions cannot be used, or no document could be read.
     """
     if not run.is_trusted:
-        dataset: Dataset = run.workspace.dataset(labels_of(request.questions))  # type: ignore[attr-defined]
-        return dataset
+        return run.session.dataset(labels_of(request.questions))
     if request.file:
         if request.answers:
             raise ConfigurationError("--answers is for no --questions; leave out one of them")

@@ -120,7 +120,7 @@ def ask(request: AskRequest, run: Run) -> Asked:
 
     usual = run.query_of(request.parser)
     options = run.options(request, usual)
-    workspace = run.stored_workspace()
+    workspace = run.stored_workspace
     models = workspace.models()
     store = workspace.store
     label, collection = _asked_collection(request, run, store, models)

@@ -160,7 +160,7 @@ def compare_sent(
 
     check_documents(run.documents, len(specs))
     models = run.models()
-    comparison: Comparison = run.workspace.prepared(  # type: ignore[attr-defined] # of a session
+    comparison = run.session.prepared(
         run.parsers(specs, models=models),
         models,
         options,

@@ -190,7 +190,7 @@ def check(request: CheckRequest, run: Run) -> Checked:
         from rag_nodes.workspace.limits import check_documents
 
         check_documents(run.documents)
-        dataset = run.workspace.dataset(labels_of(request.questions))  # type: ignore[attr-defined]
+        dataset = run.session.dataset(labels_of(request.questions))
     found = check_dataset(dataset)
     whole = ExitCode.PARTIAL if run.unread else ExitCode.DONE
     return Checked(outcome=whole if found.is_sound else ExitCode.GATE, check=found, dataset=dataset)

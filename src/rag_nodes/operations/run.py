@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rag_nodes.query import Answer, QueryOptions, RagNodesQueryEngine
     from rag_nodes.readers import Limits
     from rag_nodes.settings import Settings
+    from rag_nodes.workspace.session import Session
     from rag_nodes.workspace.workspace import Workspace
 
 MEMORY = ":memory:"
@@ -76,9 +77,8 @@ class Run:
             `total`), and where answers are streamed, `QuestionAsked` and pairs of a column and an
             event.
         streams: answers are told piece by piece.
-        workspace: models and store of a stranger; None for those of the settings.
-        documents: that a stranger has sent.
-        offer: parsers that a stranger may name; None where the owner of the computer asks.
+        session: what a stranger has sent; None where the owner of the computer asks.
+        offer: parsers that a stranger may name; None for the owner, who may name any.
         reads_store: a stranger without documents is answered from the store of the settings.
 
     Raises:
@@ -91,23 +91,22 @@ class Run:
         emit: Callable[[object], None] = lambda _: None,
         *,
         streams: bool = False,
-        workspace: Workspace | None = None,
-        documents: Sequence[Document] = (),
+        session: Session | None = None,
         offer: Mapping[str, Preset] | None = None,
         reads_store: bool = False,
     ) -> None:
-        if offer is not None and (workspace is None or workspace.location != MEMORY):
+        if offer is not None and (session is None or session.location != MEMORY):
             raise ConfigurationError("what strangers send must not be stored; give it to memory")
         self.settings = settings
         self._emit = emit
         self._interrupt = current_interrupt()
         self.streams = streams
-        self.documents = documents
+        self.documents = session.documents if session else ()
         self.offer = offer
         self.reads_store = reads_store
         self.unread = 0
         self.cleanup = ExitStack()
-        self._workspace = workspace
+        self._session = session
 
     @property
     def is_trusted(self) -> bool:
@@ -160,21 +159,22 @@ class Run:
             kept = self.settings.model_dump(exclude_unset=True)
             self.settings = type(self.settings)(**{**kept, **told})
 
-    @cached_property
+    @property
+    def session(self) -> Session:
+        """What a stranger has sent, and does with it."""
+        if self._session is None:
+            raise TypeError("the owner of the computer has no session")
+        return self._session
+
+    @property
     def workspace(self) -> Workspace:
         """Models and store; nothing is opened before it is needed."""
         self.check()
-        if self._workspace is not None:
-            return self._workspace
-        from rag_nodes.workspace.workspace import Workspace
+        return self._session or self.stored_workspace
 
-        made = Workspace(self.settings, store=self.settings.store)
-        return self.cleanup.enter_context(made)
-
+    @cached_property
     def stored_workspace(self) -> Workspace:
         """Models and store of the settings, also where a stranger asks: what is there is read."""
-        if self.is_trusted:
-            return self.workspace
         from rag_nodes.workspace.workspace import Workspace
 
         made = Workspace(self.settings, store=self.settings.store)

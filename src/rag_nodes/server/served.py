@@ -91,8 +91,7 @@ class ServedOperations:
             run = Run(
                 self.settings,
                 emit,
-                workspace=session,
-                documents=session.documents,
+                session=session,
                 offer=self.offer,
                 reads_store=surface == "mcp",  # agents have no documents of their own here
             )
