@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
@@ -11,6 +12,16 @@ from llama_index.core import Document
 
 from rag_nodes.evaluation import load_dataset
 from rag_nodes.evaluation.diagnosis import REMEDIES, Reason
+from rag_nodes.evaluation.report import TIMES, LeftOut, Row
+from rag_nodes.evaluation.tables import (
+    ChunkStatistics,
+    Cost,
+    GoldQuote,
+    ReportDataset,
+    ReportDocument,
+    ReportQuestion,
+    ReportSettings,
+)
 from rag_nodes.readers import read
 
 ROOT = Path(__file__).parents[2]
@@ -48,3 +59,24 @@ def test_the_questions_of_the_example_corpus_are_found_in_its_documents(
 def test_every_reason_of_a_miss_is_explained_in_its_order() -> None:
     rows = re.findall(r"^\| ([a-z ]+) \| .* \| .* \|$", CONCEPT, re.MULTILINE)
     assert [row for row in rows if row in REMEDIES] == list(get_args(Reason))
+
+
+@pytest.mark.parametrize(
+    ("key", "table"),
+    [
+        ("rows", Row),
+        ("rows", ChunkStatistics),
+        ("rows", Cost),
+        ("dataset", ReportDataset),
+        ("settings", ReportSettings),
+        ("documents", ReportDocument),
+        ("questions", ReportQuestion),
+        ("questions", GoldQuote),
+        ("left_out", LeftOut),
+    ],
+)
+def test_every_field_of_a_report_is_named_in_its_row_of_the_page(key: str, table: type) -> None:
+    report = QUESTIONS.partition("### Report of an evaluation")[2]
+    (row,) = re.findall(rf"^\| `{key}` \| (.*) \|$", report, re.MULTILINE)
+    named = {one.name for one in fields(table)} - {*TIMES}
+    assert named <= {*re.findall(r"`(\w+)`", row)}
