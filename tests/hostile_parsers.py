@@ -16,7 +16,7 @@ from rag_nodes.parsers import FixedSizeNodeParser, SpanNodeParser
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rag_nodes.parsers.source import Cut, SourceText
+    from rag_nodes.parsers.source import ChunkSpan, SourceText
 
 
 class HangingNodeParser(SpanNodeParser):
@@ -24,7 +24,7 @@ class HangingNodeParser(SpanNodeParser):
 
     note: str = ""
 
-    def spans(self, source: SourceText) -> Iterator[Cut]:
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         if self.note:
             noted(self.note)
         total = sum(range(10**15))
@@ -34,7 +34,7 @@ class HangingNodeParser(SpanNodeParser):
 class DyingNodeParser(SpanNodeParser):
     """Ends its process."""
 
-    def spans(self, source: SourceText) -> Iterator[Cut]:
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         del source
         os._exit(7)
 
@@ -49,7 +49,7 @@ class PoisonedNodeParser(FixedSizeNodeParser):
 
     note: str = ""
 
-    def spans(self, source: SourceText) -> Iterator[Cut]:
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         words = f"a broken font, by {os.environ.get('POISON_API_KEY')}"
         if "warn" in source.text:
             warnings.warn(words, stacklevel=1)
@@ -68,14 +68,14 @@ class PoisonedNodeParser(FixedSizeNodeParser):
 class RefusingNodeParser(SpanNodeParser):
     """Raises an error of ours."""
 
-    def spans(self, source: SourceText) -> Iterator[Cut]:
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         raise ConfigurationError(f"{len(source.text)} characters are refused")
 
 
 class FailingNodeParser(SpanNodeParser):
     """Raises what nobody thought of."""
 
-    def spans(self, source: SourceText) -> Iterator[Cut]:
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         raise LookupError(f"nothing in {len(source.text)} characters")
 
 

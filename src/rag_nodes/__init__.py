@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from rag_nodes.transforms import (
         ChunkContext,
         EmbeddingGuard,
-        FurtherVectors,
+        NamedVectors,
         NeighbourText,
         SectionSummary,
     )
@@ -93,10 +93,10 @@ __all__ = [
     "Filter",
     "FixedSizeNodeParser",
     "ForeignNodeParser",
-    "FurtherVectors",
     "HeadingHierarchyNodeParser",
     "IngestReport",
     "Models",
+    "NamedVectors",
     "NeighbourText",
     "PageNodeParser",
     "ParentChildNodeParser",
@@ -175,7 +175,7 @@ _HOMES = {
     "transforms": (
         "ChunkContext",
         "EmbeddingGuard",
-        "FurtherVectors",
+        "NamedVectors",
         "NeighbourText",
         "SectionSummary",
     ),

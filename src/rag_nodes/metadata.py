@@ -124,7 +124,7 @@ PARSER = _hidden("parser")
 DECISION = _hidden("parser_choice")
 """Which parser and size `AutoNodeParser` chose for the document, and why, in a sentence (str)."""
 
-FURTHER_VECTORS = _own("further_vectors")
+NAMED_VECTORS = _own("named_vectors")
 """Further embeddings by name, None for one that is due (dict); stored are the names (list)."""
 SUMMARY = _own("summary")
 """What `SectionSummary` wrote about the node (str). Embedded where that is asked for."""

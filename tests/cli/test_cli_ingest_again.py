@@ -28,21 +28,21 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def test_what_was_stored_before_is_said_to_be_spared(
+def test_what_was_stored_before_is_said_to_be_saved(
     command: Callable[..., Ended], folder: Path
 ) -> None:
-    assert "spared" not in command("ingest", folder, *KEPT).stdout
+    assert "saved" not in command("ingest", folder, *KEPT).stdout
 
     again = command("ingest", folder, *KEPT).stdout
 
     assert "unchanged" in again
     assert "Already embedded: 100%" in again
     told = command("ingest", folder, *KEPT, "--json").json
-    assert told["hit_rate"] == 1
-    assert told["spared_tokens"] == told["columns"][0]["tokens"]
+    assert told["embedding_cache_hit_rate"] == 1
+    assert told["saved_tokens"] == told["columns"][0]["tokens"]
 
 
-def test_a_share_is_all_only_where_all_was_spared(
+def test_a_share_is_all_only_where_all_was_saved(
     command: Callable[..., Ended], folder: Path
 ) -> None:
     (folder / "long.md").write_text("Tea is ready. " * 2000)
@@ -59,7 +59,7 @@ def test_another_option_says_what_became_of_the_former_collection(
 
     said = " ".join(command("ingest", folder, *KEPT, "-s", "chunk_size=400").stdout.split())
 
-    assert "The former one stays, with 2 chunks of 2 documents" in said
+    assert "The superseded one stays, with 2 chunks of 2 documents" in said
     assert f"rag-nodes clear --parser {former['name']} --yes" in said
     command("clear", "--store", "kept", "--parser", former["name"], "--yes")
     left = command("status", "--store", "kept", "--json").json["collections"]

@@ -68,7 +68,7 @@ def test_a_disk_that_fills_up_ends_in_a_sentence_and_the_next_run_completes(
     assert 0 < broken["written"] < before["chunks"]
     for file in ended.json["files"]:
         [row] = file["columns"].values()
-        assert row["stored"] == row["chunks"] > 0 or row["former"] == before["chunks"] // 6
+        assert row["stored"] == row["chunks"] > 0 or row["superseded"] == before["chunks"] // 6
     completed = ingest("--json").json
     assert completed["columns"][0]["error"] is None
     assert completed["columns"][0]["chunks"] == before["chunks"]

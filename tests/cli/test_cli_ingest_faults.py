@@ -62,7 +62,7 @@ def test_six_changed_files_keep_their_chunks_when_the_model_refuses(
     for file in ended.json["files"]:
         row = file["columns"]["heading:chunk_size=30,min_chunk_size=5"]
         assert (file["status"], row["status"]) == ("incomplete", "incomplete")
-        assert row["former"] == before["chunks"] // 6
+        assert row["superseded"] == before["chunks"] // 6
         assert row["stored"] == 0
         assert row["error"]
     assert "Not stored whole: 6 of 6 files; what was stored before is kept" in ended.stderr

@@ -26,7 +26,7 @@ BANNED = {
     r"drawn anew": "bootstrap samples",
     r"no difference (?:is )?shown": "no significant difference",
     r"collection of its own": "separate collection",
-    r"\bspared\b(?!_)": "saved",
+    r"\bspared\b": "saved",
     r"\b(?:books|ladder|the house|rooms|a door)\b": "no metaphors",
     r"\bof the draws\b": "random seed",
     r"\b(?:now|formerly) (?:it|they) (?:is|are)\b": "the present",

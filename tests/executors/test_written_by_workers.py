@@ -19,7 +19,7 @@ from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import driver
 from rag_nodes.store import Store, open_store
-from rag_nodes.transforms import FurtherVectors
+from rag_nodes.transforms import NamedVectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 KEY = "canary-0123456789"
 PRICES = {"tea-1": (1.0, 2.0)}
-VECTORS = FurtherVectors("summary", "context")
+VECTORS = NamedVectors("summary", "context")
 
 
 def says(prompt: str) -> str:
@@ -126,7 +126,7 @@ def test_an_llm_that_no_other_process_can_make_is_refused(
         embed_model="lexical", llm=OfThisFunction(model="tea-1", api_base=server.base)
     )
     parsers = {"x": get_parser("fixed")}
-    options: dict[str, Any] = {"models": models, "transformations": [FurtherVectors("context")]}
+    options: dict[str, Any] = {"models": models, "transformations": [NamedVectors("context")]}
     with (
         open_store(tmp_path / "store") as store,
         pytest.raises(ConfigurationError, match="no class of a module"),

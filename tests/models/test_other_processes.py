@@ -38,7 +38,7 @@ from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.transforms import (
     ChunkContext,
     EmbeddingGuard,
-    FurtherVectors,
+    NamedVectors,
     NeighbourText,
     PromptKey,
     SectionSummary,
@@ -157,7 +157,7 @@ def test_writers_keep_their_llm_and_what_was_paid_for(
     here = [TextNode(text=TEXT)]
     context(summary(here))
     paid = len(openai_server.requests)
-    steps = [summary, context, FurtherVectors("summary", "plain")]
+    steps = [summary, context, NamedVectors("summary", "plain")]
     found, identities = in_worker.transform(pickled(steps), [TEXT])
     assert len(openai_server.requests) == paid
     assert found[0]["summary"] == here[0].metadata["summary"]
@@ -174,7 +174,7 @@ def test_other_transformations_do_the_same_there() -> None:
     steps = [
         NeighbourText(tokens=3),
         EmbeddingGuard(max_tokens=64, tokenizer="o200k_base"),
-        FurtherVectors("plain", keep=False),
+        NamedVectors("plain", keep=False),
         UserTransformations([NeighbourText(tokens=2)], tokenizer="o200k_base"),
     ]
     found, identities = in_worker.transform(pickled(steps), [TEXT, TEXT * 12])

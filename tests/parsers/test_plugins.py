@@ -29,10 +29,10 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "custom_parser"
 BUILT_IN: dict[str, type[SpanNodeParser]] = {"fixed": FixedSizeNodeParser}
 Install = Callable[..., None]
 PARSER = """
-from rag_nodes.parsers import Cut, SpanNodeParser
+from rag_nodes.parsers import ChunkSpan, SpanNodeParser
 class {name}(SpanNodeParser):
     def spans(self, source):
-        return iter([Cut(source.packer.start, source.packer.end)])
+        return iter([ChunkSpan(source.packer.start, source.packer.end)])
 """
 
 
@@ -166,7 +166,7 @@ def test_the_example_is_as_short_as_we_say() -> None:
 
 def test_a_plugin_is_offered_like_a_preset_with_sliders_from_its_fields(install: Install) -> None:
     code = (
-        "from pydantic import Field\nfrom rag_nodes.parsers import Cut, SpanNodeParser\n"
+        "from pydantic import Field\nfrom rag_nodes.parsers import ChunkSpan, SpanNodeParser\n"
         "class PackedNodeParser(SpanNodeParser):\n"
         '    """Packs things.\n\n    Args:\n        chunk_size: tokens of a node.\n    """\n'
         "    chunk_size: int = Field(default=100, ge=8)\n"

@@ -61,10 +61,10 @@ def test_a_model_that_refuses_every_chunk_costs_none_of_the_former_ones(
     assert store.count(column.collection) == count
     assert [file.status for file in report.files] == ["incomplete"] * 6
     for file, row in zip(report.files, rows, strict=True):
-        assert (row.status, row.stored, row.former) == ("incomplete", 0, count // 6)
+        assert (row.status, row.stored, row.superseded) == ("incomplete", 0, count // 6)
         assert row.chunks > 0
         assert row.error == "no chunk is good enough"
-        assert row.lack == f"nothing stored, the {row.former} former ones are kept"
+        assert row.lack == f"nothing stored, the {row.superseded} former ones are kept"
         assert file.error is None, "it was read"
         assert versions(store, report, str(file.document_id)) == {"former"}
 
@@ -86,10 +86,10 @@ def test_one_refused_chunk_keeps_the_former_chunks_of_its_document_alone(
     assert [file.status for file in report.files] == ["read", "incomplete", "read"]
     assert (good.status, other.status) == ("stored", "stored")
     assert bad.stored == bad.chunks - 1
-    assert bad.former > 0
+    assert bad.superseded > 0
     assert bad.error == "this is poison"
     assert bad.lack == (
-        f"{bad.stored} of {bad.chunks} chunks stored, the {bad.former} former ones are kept"
+        f"{bad.stored} of {bad.chunks} chunks stored, the {bad.superseded} former ones are kept"
     )
     assert good.lack is None
     assert "bad, chunk" in (report.columns[0].error or "")
@@ -113,7 +113,7 @@ def test_a_family_of_which_no_child_is_accepted_is_not_begun(
     for name in ("one", "two"):
         report, [row] = taken(store, models, {name: text("latter", 300)}, family=parser)
         assert report.columns[0].written == row.stored == 0
-        assert (row.former, row.error) == (chunks if name == "one" else 0, "no")
+        assert (row.superseded, row.error) == (chunks if name == "one" else 0, "no")
     assert store.stored(collection, "one") == nodes
     assert not store.stored(collection, "two")
 
@@ -157,7 +157,7 @@ def test_former_chunks_that_cannot_be_deleted_are_reported(
     assert report.columns[0].error == "one: the disk is read-only"
     assert row.stored == row.chunks
     assert (row.status, row.error) == ("incomplete", "the disk is read-only")
-    assert row.lack == f"stored, but {row.former} former chunks could not be deleted"
+    assert row.lack == f"stored, but {row.superseded} former chunks could not be deleted"
 
 
 def test_former_chunks_left_by_a_broken_run_go_although_the_model_refuses_other_documents(
@@ -173,7 +173,7 @@ def test_former_chunks_left_by_a_broken_run_go_although_the_model_refuses_other_
 
     embedding.fail(refuse)
     report, [one, two] = taken(store, models, {"one": text("latter"), "two": text("other")})
-    assert (one.status, one.former, one.error) == ("stored", 0, None)
+    assert (one.status, one.superseded, one.error) == ("stored", 0, None)
     assert (two.status, two.error) == ("incomplete", "there is no such model")
     assert versions(store, report, "one") == {"latter"}
 

@@ -178,7 +178,7 @@ def test_an_extractor_that_fails_for_one_document_costs_that_document_alone(
     assert failed.error is not None
     assert failed.error.startswith("Changing failed: KeyError: 'no title for ****")
     assert "ingest again" in failed.error
-    assert failed.former == len(former)
+    assert failed.superseded == len(former)
     kept = [node for node in stored(store, models) if node.ref_doc_id == "manual-1.md"]
     assert [node.node_id for node in kept] == [node.node_id for node in former]
 

@@ -97,11 +97,11 @@ def test_a_new_parser_makes_all_files_due_and_the_old_one_still_knows_them(
     report = corpus.ingest()
 
     assert corpus.opened == ["0.md", "1.md", "2.md"]
-    [former] = report.former
+    [former] = report.superseded
     assert former.parser == "FixedSizeNodeParser"
     assert former.documents == 3
     assert former.chunks == corpus.store.count(former.name) > 0
-    assert corpus.ingest().former == (), "said once"
+    assert corpus.ingest().superseded == (), "said once"
     corpus.parsers = old
     assert states(corpus.ingest()) == ["unchanged"] * 3
     assert corpus.opened == []
@@ -110,7 +110,7 @@ def test_a_new_parser_makes_all_files_due_and_the_old_one_still_knows_them(
 def test_two_parsers_side_by_side_are_none_the_former_of_the_other(corpus: FolderIngests) -> None:
     corpus.parsers["small"] = get_parser("fixed", chunk_size=40, chunk_overlap=0)
 
-    assert corpus.ingest().former == ()
+    assert corpus.ingest().superseded == ()
 
 
 def test_other_limits_make_files_due_again(corpus: FolderIngests) -> None:

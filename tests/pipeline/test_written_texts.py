@@ -18,7 +18,7 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
-from rag_nodes.transforms import FurtherVectors, SectionSummary, TextJournal
+from rag_nodes.transforms import NamedVectors, SectionSummary, TextJournal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +69,7 @@ def test_what_was_written_outlives_a_store_and_stands_beside_its_ledger(
                 PARSERS,
                 fresh,
                 models=paid,
-                transformations=[FurtherVectors("summary", "context")],
+                transformations=[NamedVectors("summary", "context")],
                 ledger=place,
             )
             assert len(known_of(fresh, report, "context")) == 3
@@ -83,7 +83,7 @@ def test_a_file_that_was_moved_or_is_cut_by_another_parser_is_not_written_about_
 ) -> None:
     file = tmp_path / "tea.md"
     file.write_text(TEXT)
-    options: dict[str, Any] = {"models": paid, "transformations": [FurtherVectors("context")]}
+    options: dict[str, Any] = {"models": paid, "transformations": [NamedVectors("context")]}
     with open_store(tmp_path / "store") as store:
         ingest([file], PARSERS, store, **options)
         file = file.rename(tmp_path / "coffee.md")
@@ -110,7 +110,7 @@ def test_chunks_about_which_nothing_was_written_are_named_and_written_about_by_t
 ) -> None:
     file = tmp_path / "tea.md"
     file.write_text(TEXT)
-    options: dict[str, Any] = {"transformations": [FurtherVectors("summary")]}
+    options: dict[str, Any] = {"transformations": [NamedVectors("summary")]}
     silent = replace(paid, llm=FailingLLM(says="About tea.", fails_at="It is hard"))
     paid = replace(paid, llm=FailingLLM(says="About tea.", fails_at="what nobody wrote"))
     with open_store(tmp_path / "store") as store:
@@ -162,7 +162,7 @@ def test_what_was_written_outlives_an_embedding_that_fails(
         )
     )
     models = Models.of(embed_model=served.embedding, llm=paid.llm)
-    steps = [FurtherVectors("context")]
+    steps = [NamedVectors("context")]
     openai_server.faults.extend([UNAUTHORIZED] * 3)
     for _ in range(2):
         with open_store() as fresh:
@@ -186,7 +186,7 @@ def test_a_dry_run_prices_what_would_be_written_and_not_what_was(
     file.write_text(TEXT)
     options: dict[str, Any] = {
         "models": paid,
-        "transformations": [FurtherVectors("summary", "context")],
+        "transformations": [NamedVectors("summary", "context")],
         "prices": {"parrot": (1.0, 2.0)},
     }
     with open_store(tmp_path / "store") as kept:

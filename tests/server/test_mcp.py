@@ -26,7 +26,7 @@ from rag_nodes.server.mcp import PATH, make_mcp
 from rag_nodes.server.served import ServedOperations
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
-from rag_nodes.transforms import FurtherVectors
+from rag_nodes.transforms import NamedVectors
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -126,7 +126,7 @@ async def test_an_agent_asks_by_an_embedding_that_is_stored_and_hears_of_those_t
             store,
             models=choose_models(offline),
             corpus=offline.corpus,
-            transformations=[FurtherVectors("plain")],
+            transformations=[NamedVectors("plain")],
         )
     asked = {"question": "What colour is the machine?", "parser": "heading"}
     async with _connected(address) as session:

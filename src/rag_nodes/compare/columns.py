@@ -25,7 +25,7 @@ from rag_nodes.parsers import PRESETS, as_parser, get_parser
 from rag_nodes.pipeline import ParserOutcome
 from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesQueryEngine
 from rag_nodes.store import parser_collection
-from rag_nodes.transforms import FurtherVectors
+from rag_nodes.transforms import NamedVectors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +97,7 @@ class ColumnEngines:
             granularity=chosen.granularity or "chunks",
         )
         self.asked_by = tuple(dict.fromkeys(vectors)) or (self.options.vector,)
-        self.transformations = [*transformations, FurtherVectors(*self.asked_by)]
+        self.transformations = [*transformations, NamedVectors(*self.asked_by)]
         self.vectors = QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
         self.prompt = prompt
         self.statistics: dict[str, ParserOutcome] = {}

@@ -62,7 +62,7 @@ class Comparison(ColumnEngines):
         equal_size: tokens that a chunk of every parser has on average: chunks of one size are what
             tells ways of cutting apart. The sizes are found on the first documents that are
             ingested, and stay; `parsers` then are those parsers. None for their own options.
-        vectors: embeddings of the chunks, see `FurtherVectors`: each parser is asked by each of
+        vectors: embeddings of the chunks, see `NamedVectors`: each parser is asked by each of
             them, in one collection. () for that of the options alone.
 
     Raises:

@@ -151,7 +151,7 @@ def recommend(
             stands, see `evaluate`, and `Searched` columns are measured as they are.
         plan: budgets, sizes, and how is searched; None for the defaults. Where its options name a
             granularity all rows are read so.
-        vectors: by which embeddings of the chunks every row is searched, see `FurtherVectors`; ()
+        vectors: by which embeddings of the chunks every row is searched, see `NamedVectors`; ()
             for that of the plan.
         **options: as for `evaluate`.
 

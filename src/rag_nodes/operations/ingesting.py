@@ -98,7 +98,7 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         return _told(request, run, opened(run), report)
     run.emit(Doing("Loading parsers and models"))
     from rag_nodes.pipeline import ingest as ingested
-    from rag_nodes.transforms import FurtherVectors
+    from rag_nodes.transforms import NamedVectors
 
     settings, vectors = run.settings, request.vector
 
@@ -109,7 +109,7 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
     models = run.models(answers=bool(_WRITTEN & {*vectors}), check=not request.dry_run)
     parsers = run.parsers(request.parsers, request.set, models)
     names = [one for one in vectors if one != _NONE]
-    steps = [FurtherVectors(*names, keep=_NONE not in vectors)]
+    steps = [NamedVectors(*names, keep=_NONE not in vectors)]
     run.note(models.describe())
     store = run.workspace.store
     if request.engine == "ray" and "://" not in store.location:

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from rag_nodes.parsers.recursive import RecursiveNodeParser
     from rag_nodes.parsers.semantic import SemanticNodeParser
     from rag_nodes.parsers.sentence import SentenceNodeParser
-    from rag_nodes.parsers.source import Cut, SourceText
+    from rag_nodes.parsers.source import ChunkSpan, SourceText
 
 __all__ = [
     "COMPARED",
     "DEFAULT_PARSER",
     "PRESETS",
     "AutoNodeParser",
-    "Cut",
+    "ChunkSpan",
     "Decision",
     "EnrichedChunk",
     "FixedSizeNodeParser",
@@ -69,7 +69,7 @@ _HOMES = {
     **dict.fromkeys(("as_parser", "ForeignNodeParser"), "foreign"),
     **dict.fromkeys(("COMPARED", "DEFAULT_PARSER", "PRESETS", "OptionRange", "Preset"), "presets"),
     **dict.fromkeys(("load_parser", "load_preset", "preset_for", "save_preset"), "preset_files"),
-    **dict.fromkeys(("Cut", "SourceText"), "source"),
+    **dict.fromkeys(("ChunkSpan", "SourceText"), "source"),
     **dict.fromkeys(("EnrichedChunk", "to_chunks"), "chunks"),
     "Decision": "auto",
     "SpanNodeParser": "base",

@@ -26,7 +26,7 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
 from rag_nodes.parsers.sizes import check_sizes
-from rag_nodes.parsers.source import Cut, Origin, SourceText, origins_of
+from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText, origins_of
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.sentences import AUTO
 from rag_nodes.text.tokens import DEFAULT_ENCODING, check_tokenizer
@@ -198,7 +198,7 @@ class SpanNodeParser(NodeParser):
         given = [name for name, field in fields if field.exclude and name not in _NOT_OPTIONS]
         return all(getattr(self, name) is None for name in given)
 
-    def spans(self, source: SourceText) -> Iterator[Cut]:
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """Where to cut: the only thing a strategy implements.
 
         Starts and ends must strictly increase, every visible character must be in a cut, and no
@@ -207,7 +207,7 @@ class SpanNodeParser(NodeParser):
         # Not an abstract method: LlamaIndex would trace every call, 0.1 ms for each document.
         raise NotImplementedError(f"{type(self).__name__} does not say where to cut: give it spans")
 
-    async def aspans(self, source: SourceText) -> list[Cut]:
+    async def aspans(self, source: SourceText) -> list[ChunkSpan]:
         """Like `spans`, for a strategy that waits for a model; others are run in a thread."""
         return await asyncio.to_thread(lambda: list(self.spans(source)))
 
@@ -271,7 +271,9 @@ class SpanNodeParser(NodeParser):
             page_breaks=origin.breaks_within(0, len(text)),
         )
 
-    def _build(self, origin: Origin, source: SourceText, cuts: Iterable[Cut]) -> list[TextNode]:
+    def _build(
+        self, origin: Origin, source: SourceText, cuts: Iterable[ChunkSpan]
+    ) -> list[TextNode]:
         return build_nodes(
             origin,
             source,

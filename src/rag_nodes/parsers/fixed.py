@@ -9,7 +9,7 @@ from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.sizes import scaled
-from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.spans import with_indentation
 
@@ -42,13 +42,13 @@ class FixedSizeNodeParser(SpanNodeParser):
     unit: Literal["characters", "tokens"] = Field(default="characters")
     scale_by_script: bool = Field(default=False)
 
-    def spans(self, source: SourceText) -> Iterator[Cut]:
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """Windows from the first line with something visible to the last visible character."""
         if self.scale_by_script and self.unit == "characters":
             return scaled(self, source)
         return self._windows(source)
 
-    def _windows(self, source: SourceText) -> Iterator[Cut]:
+    def _windows(self, source: SourceText) -> Iterator[ChunkSpan]:
         text = source.text
         start = with_indentation(text, 0, len(text) - len(text.lstrip()))
         stop = len(text.rstrip())
@@ -60,7 +60,7 @@ class FixedSizeNodeParser(SpanNodeParser):
                 start = after
                 end = self._end(source, start, stop)
             if not text[start:end].isspace():
-                yield Cut(start, end)
+                yield ChunkSpan(start, end)
             if end >= stop:
                 return
             start, after = self._next_start(source, start, end), end

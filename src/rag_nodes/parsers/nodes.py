@@ -19,7 +19,7 @@ from llama_index.core.schema import (
 from pydantic import BaseModel
 
 from rag_nodes import metadata as keys
-from rag_nodes.parsers.source import NO_FACTS, Cut, Origin, SourceText
+from rag_nodes.parsers.source import NO_FACTS, ChunkSpan, Origin, SourceText
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import is_estimate
 
@@ -33,7 +33,7 @@ _NEIGHBOUR = RelatedNodeInfo(node_id="", node_type=ObjectType.TEXT)
 
 
 def build_nodes(
-    origin: Origin, source: SourceText, cuts: Iterable[Cut], *, parser: str, inherit: bool
+    origin: Origin, source: SourceText, cuts: Iterable[ChunkSpan], *, parser: str, inherit: bool
 ) -> list[TextNode]:
     """One node per cut, with everything but its neighbours."""
     shared = _inherited(origin) if inherit else {}
@@ -72,7 +72,7 @@ class _NodeMaker:
         name = f"{origin.document_id}/{node.node_id if chained else ''}/{parser}/"
         self.name = hashlib.sha1(_NAMESPACE.bytes + name.encode(), usedforsecurity=False)
 
-    def make(self, cut: Cut) -> TextNode:
+    def make(self, cut: ChunkSpan) -> TextNode:
         text = self.source.text[cut.start : cut.end]
         facts = self.origin.believed(cut.facts)
         metadata = {**self.shared, **self._place(cut), **facts, **self._headings(cut)}
@@ -100,14 +100,14 @@ class _NodeMaker:
 
     def _window(self, window: Span, own: str) -> dict[str, Any]:
         """What is read in the node's place, as exact a slice of the document as the node itself."""
-        whole = Cut(*window)
+        whole = ChunkSpan(*window)
         return {
             keys.WINDOW: window.of(self.source.text),
             keys.ORIGINAL_TEXT: own,
             keys.WINDOW_PLACE: {**self._place(whole), **self._headings(whole)},
         }
 
-    def _headings(self, cut: Cut) -> Mapping[str, Any]:
+    def _headings(self, cut: ChunkSpan) -> Mapping[str, Any]:
         """Headings above the node and inside it, and what follows from them.
 
         Of a document: what the strategy says, else what its metadata say, else its own text. Of a
@@ -126,7 +126,7 @@ class _NodeMaker:
         path = list(stated or inherited or ())
         return _named(path, [] if inherited else self._inside(cut, path))
 
-    def _found(self, cut: Cut) -> Mapping[str, Any]:
+    def _found(self, cut: ChunkSpan) -> Mapping[str, Any]:
         """The headings in the text of a document whose strategy and metadata say nothing of any."""
         tree, title = self.source.packer.headings, self.source.title
         if not (tree.headings or title):
@@ -137,7 +137,7 @@ class _NodeMaker:
         link = above.anchor if above else ""
         return {**named, keys.LINK: self.address + link} if link else named
 
-    def _inside(self, cut: Cut, stated: list[str] | None) -> list[list[Any]]:
+    def _inside(self, cut: ChunkSpan, stated: list[str] | None) -> list[list[Any]]:
         """`[offset, path]` of the headings in a node.
 
         Where the node is named after another section than it starts in, its start is one of them.
@@ -158,7 +158,7 @@ class _NodeMaker:
         base = self.origin.base or 0
         return [[base + offset, _below(root, path)] for offset, path in found]
 
-    def _id(self, cut: Cut, text: str) -> str:
+    def _id(self, cut: ChunkSpan, text: str) -> str:
         """UUIDv5 of the document, the parser, the span and the text (L8).
 
         What all nodes of a document share is hashed once; `uuid.uuid5` would hash it every time.
@@ -169,7 +169,7 @@ class _NodeMaker:
         name.update(text.encode("utf-8", "surrogatepass"))
         return _uuid5(name.hexdigest())
 
-    def _place(self, cut: Cut) -> dict[str, Any]:
+    def _place(self, cut: ChunkSpan) -> dict[str, Any]:
         """Offsets and pages; nothing where the document offset is unknown."""
         base = self.origin.base
         if base is None:

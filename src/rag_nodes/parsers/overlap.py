@@ -9,7 +9,7 @@ from llama_index.core.bridge.pydantic import Field
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.sizes import MIN_TOKENS, best_start, starts_within, table_header
-from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import trimmed
 
@@ -46,14 +46,14 @@ class TokenOverlapNodeParser(SpanNodeParser):
     chunk_overlap: int = Field(default=100, ge=0)
     whole_document_below: int = Field(default=500, ge=0)
 
-    def spans(self, source: SourceText) -> Iterator[Cut]:
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """Paragraphs and sentences packed from the front."""
         packer = source.packer
         start, stop = packer.start, packer.end
         if start == stop:
             return
         if self._is_short(packer):
-            yield Cut(start, stop, {keys.WHOLE_DOCUMENT: True})
+            yield ChunkSpan(start, stop, {keys.WHOLE_DOCUMENT: True})
             return
         after = start
         while after < stop:
@@ -66,7 +66,7 @@ class TokenOverlapNodeParser(SpanNodeParser):
                     end = packer.cluster_end(start, self.chunk_size)
             span = trimmed(source.text, start, end)
             if span.end > start:  # not just an indentation that alone exceeds the size
-                yield Cut(start, span.end, table_header(packer, start))
+                yield ChunkSpan(start, span.end, table_header(packer, start))
             start, after = self._next_start(packer, start, end), end
 
     def _is_short(self, packer: Packer) -> bool:

@@ -9,7 +9,7 @@ from llama_index.core.bridge.pydantic import Field
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.sizes import MIN_TOKENS, table_header
-from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.spans import Span, trimmed, with_indentation
 
@@ -37,7 +37,7 @@ class PageNodeParser(SpanNodeParser):
 
     chunk_size: int = Field(default=2000, ge=MIN_TOKENS)
 
-    def spans(self, source: SourceText) -> Iterator[Cut]:
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """Pages, and the parts of long ones."""
         packer = source.packer
         for page in _pages(source.text, source.page_breaks):
@@ -48,7 +48,7 @@ class PageNodeParser(SpanNodeParser):
                     facts |= {keys.PART: number, keys.PARTS: len(parts)}
                 elif not source.page_breaks:
                     facts[keys.WHOLE_DOCUMENT] = True
-                yield Cut(*span, facts)
+                yield ChunkSpan(*span, facts)
 
 
 def _pages(text: str, breaks: Sequence[int]) -> Iterator[Span]:

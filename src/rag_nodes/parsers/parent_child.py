@@ -22,7 +22,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser, counted
 from rag_nodes.parsers.nodes import link_neighbours
 from rag_nodes.parsers.presets import get_parser
-from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.parsers.source import ChunkSpan, SourceText
 
 _NAMESPACE = uuid.UUID("0b5a3c52-3f0e-5b57-9a0c-6d6f7c1d4e21")
 _Family = tuple[TextNode, list[TextNode]]
@@ -108,11 +108,11 @@ class ParentChildNodeParser(SpanNodeParser):
             )
         return parser
 
-    def spans(self, source: SourceText) -> Iterator[Cut]:
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """The children of all parents, in the order of their parents."""
         nodes = self.get_nodes_from_documents([Document(text=source.text)])
         for leaf in leaf_nodes(nodes):
-            yield Cut(leaf.start_char_idx or 0, leaf.end_char_idx or 0)
+            yield ChunkSpan(leaf.start_char_idx or 0, leaf.end_char_idx or 0)
 
     def _parse_nodes(
         self,

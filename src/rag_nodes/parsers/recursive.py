@@ -13,7 +13,7 @@ from llama_index.core.bridge.pydantic import Field, field_validator
 
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.sizes import scaled, sizer_of
-from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.spans import trimmed, with_indentation
 
@@ -78,7 +78,7 @@ class RecursiveNodeParser(SpanNodeParser):
             raise ValueError('"" cuts anywhere, so it must come last')
         return separators
 
-    def spans(self, source: SourceText) -> Iterator[Cut]:
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """Merged pieces from the first visible character to the last."""
         if self.scale_by_script and self.unit == "characters":
             return scaled(self, source)
@@ -138,7 +138,7 @@ class _Cutter:
         self.separators = [_Separator(s, self.text) for s in parser.separators if s]
         self.before: tuple[int, int, int] | None = None
 
-    def cuts(self, low: int, high: int, level: int) -> Iterator[Cut]:
+    def cuts(self, low: int, high: int, level: int) -> Iterator[ChunkSpan]:
         """Nodes of `low..high` (which ends visibly), in pieces of one level of separators."""
         if level == len(self.separators):
             yield from self._anywhere(low, high)
@@ -156,7 +156,7 @@ class _Cutter:
                 stop = trimmed(self.text, following, after).end
                 yield from self.cuts(following, stop, level + 1)
 
-    def _anywhere(self, low: int, high: int) -> Iterator[Cut]:
+    def _anywhere(self, low: int, high: int) -> Iterator[ChunkSpan]:
         text, fits = self.text, self.measure.fits
         after = low
         while (following := self._visible_from(after, high)) < high:
@@ -169,11 +169,11 @@ class _Cutter:
                 after = max(first, boundary_at_or_before(text, after - 1, following))
             yield self._cut(start, after, len(self.separators))
 
-    def _cut(self, start: int, after: int, level: int) -> Cut:
+    def _cut(self, start: int, after: int, level: int) -> ChunkSpan:
         end = trimmed(self.text, start, after).end
         start = self._with_indentation(start, end)
         self.before = start, end, level
-        return Cut(start, end)
+        return ChunkSpan(start, end)
 
     def _with_indentation(self, start: int, end: int) -> int:
         """`start`, or where its line starts, if size and overlap leave room for that."""

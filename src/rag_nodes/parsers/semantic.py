@@ -16,7 +16,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.embedders import model_named, name_of
 from rag_nodes.parsers.sizes import MIN_TOKENS
-from rag_nodes.parsers.source import NO_FACTS, Cut, SourceText
+from rag_nodes.parsers.source import NO_FACTS, ChunkSpan, SourceText
 from rag_nodes.parsers.topics.runs import Breaks, Runs
 from rag_nodes.parsers.topics.units import TopicUnits
 from rag_nodes.text.cohesion import unit_rows
@@ -105,7 +105,7 @@ class SemanticNodeParser(SpanNodeParser):
                     "the other method"
                 )
 
-    def spans(self, source: SourceText) -> Iterator[Cut]:
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """Groups of sentences between breaks."""
         units, model, measured = self._prepared(source)
         if model:
@@ -113,7 +113,7 @@ class SemanticNodeParser(SpanNodeParser):
                 measured.add(unit_rows(model.get_text_embedding_batch(texts), len(texts)))
         yield from self._cuts(units, measured)
 
-    async def aspans(self, source: SourceText) -> list[Cut]:
+    async def aspans(self, source: SourceText) -> list[ChunkSpan]:
         """The same cuts; the model is awaited, and everything else runs in a worker thread."""
         units, model, measured = await asyncio.to_thread(self._prepared, source)
         if model:
@@ -148,18 +148,18 @@ class SemanticNodeParser(SpanNodeParser):
             return None
         return model_named(self.embedding, self.embed_model)
 
-    def _cuts(self, units: TopicUnits, measured: Breaks | Runs) -> Iterator[Cut]:
+    def _cuts(self, units: TopicUnits, measured: Breaks | Runs) -> Iterator[ChunkSpan]:
         if not units:
             return
         for first, last in measured.pieces():
             span = units.span(first, last)
             facts = NO_FACTS if last < units.embedded else {keys.CUT_BY_SIZE: self._beyond()}
             if units.packer.count(*span) <= self.chunk_size:
-                yield Cut(*span, facts)
+                yield ChunkSpan(*span, facts)
             else:
                 # Where the sum over the text misses the count of this very span.
                 pieces = units.packer.pieces(span, self.chunk_size)
-                yield from (Cut(*piece, facts) for piece in pieces)
+                yield from (ChunkSpan(*piece, facts) for piece in pieces)
 
     def _beyond(self) -> str:
         return (

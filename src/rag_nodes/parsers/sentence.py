@@ -12,7 +12,7 @@ from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.sizes import MIN_TOKENS, finer_starts, scaled, sizer_of
-from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span, trimmed
@@ -65,16 +65,18 @@ class SentenceNodeParser(SpanNodeParser):
     max_tokens: int = Field(default=1000, ge=MIN_TOKENS)
     window: int = Field(default=0, ge=0)
 
-    def spans(self, source: SourceText) -> Iterator[Cut]:
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """Groups of sentences."""
         if self.scale_by_script and self.unit == "characters":
             return scaled(self, source)
         return self._grouped(source)
 
-    def _grouped(self, source: SourceText) -> Iterator[Cut]:
+    def _grouped(self, source: SourceText) -> Iterator[ChunkSpan]:
         groups = _Groups(source, self)
         for start, first, last in groups:
-            yield Cut(start, groups.ends[last], window=self._window(groups, start, first, last))
+            yield ChunkSpan(
+                start, groups.ends[last], window=self._window(groups, start, first, last)
+            )
 
     def _window(self, groups: _Groups, start: int, first: int, last: int) -> Span | None:
         if not self.window:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.source import NO_FACTS, Cut, SourceText
+from rag_nodes.parsers.source import NO_FACTS, ChunkSpan, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after
 from rag_nodes.text.markdown import Kind
 from rag_nodes.text.packing import Packer
@@ -196,7 +196,7 @@ _LATIN = 0x0250
 _MORE_LATIN = range(0x1E00, 0x1F00)
 
 
-def scaled(parser: SpanNodeParser, source: SourceText) -> Iterator[Cut]:
+def scaled(parser: SpanNodeParser, source: SourceText) -> Iterator[ChunkSpan]:
     """The cuts at a size that holds about as many tokens as it would of Latin text.
 
     The size and overlap of the parser are in characters of that. A cut says the size it was made at

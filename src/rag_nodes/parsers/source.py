@@ -18,7 +18,7 @@ from rag_nodes.text.spans import PageMap, Span
 NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 
 
-class Cut(NamedTuple):
+class ChunkSpan(NamedTuple):
     """One future node: a span of the text and what the strategy knows of it.
 
     Attributes:

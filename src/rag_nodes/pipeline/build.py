@@ -18,7 +18,7 @@ from pydantic import Field
 
 from rag_nodes.metadata import (
     FILE_NAME,
-    FURTHER_VECTORS,
+    NAMED_VECTORS,
     SOURCE,
     SOURCE_HASH,
     TOKEN_COUNT,
@@ -31,8 +31,8 @@ from rag_nodes.text.tokens import count_tokens
 from rag_nodes.transforms import (
     EmbeddingGuard,
     UserTransformations,
-    further_text,
     identity_of,
+    vector_text,
 )
 
 if TYPE_CHECKING:
@@ -88,10 +88,10 @@ class LeafEmbedding(TransformComponent):
 
 def further_due(node: BaseNode) -> dict[str, str]:
     """What a node is still to be embedded as beside the usual text, by name."""
-    marked = node.metadata.get(FURTHER_VECTORS)
+    marked = node.metadata.get(NAMED_VECTORS)
     if not isinstance(marked, dict):
         return {}
-    texts = {name: further_text(node, name) for name, made in marked.items() if made is None}
+    texts = {name: vector_text(node, name) for name, made in marked.items() if made is None}
     return {name: text for name, text in texts.items() if text}
 
 
@@ -121,7 +121,7 @@ def give_vector(node: BaseNode, name: str, vector: list[float] | None) -> None:
     if name == USUAL:
         node.embedding = vector
     else:
-        node.metadata[FURTHER_VECTORS][name] = vector
+        node.metadata[NAMED_VECTORS][name] = vector
 
 
 def lacks_vector(node: BaseNode) -> bool:

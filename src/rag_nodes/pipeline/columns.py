@@ -220,7 +220,7 @@ class IngestColumn:
                     self._tally.columns[self.name].deleted += len(stale)
                     former -= stale
             kept = former.difference(one.ids if one.is_cut else ())
-            one.former = min(len(kept), self._former_chunks.get(document_id, 0))
+            one.superseded = min(len(kept), self._former_chunks.get(document_id, 0))
         for document_id, one in made.documents.items():
             made.documents[document_id] = self.enqueue(one)
         return stored

@@ -20,7 +20,7 @@ from rag_nodes.pipeline.report import FileColumn
 from rag_nodes.pipeline.units import DocumentRead, FileUnit, Known, UnitResult
 from rag_nodes.pipeline.work import work
 from rag_nodes.readers import COLLECTIONS, document_id, read_listed
-from rag_nodes.transforms import further_names
+from rag_nodes.transforms import asked_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -123,7 +123,7 @@ class Driver:
         vectors: dict[tuple[int, str], Mapping[str, Sequence[float]]] = {}
         for number, column in enumerate(self._columns):
             documents |= {(number, one): row for one, row in column.stored_whole(ids).items()}
-            for name in (USUAL, *further_names(self._recipe.steps)):
+            for name in (USUAL, *asked_vectors(self._recipe.steps)):
                 found = column.vectors(ids, name)
                 vectors[number, name] = {text: array("f", of) for text, of in found.items()}
             if column.stopped:

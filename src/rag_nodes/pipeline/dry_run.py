@@ -18,7 +18,7 @@ from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.models.names import place_of
 from rag_nodes.parsers import ForeignNodeParser
 from rag_nodes.parsers.embedders import cutting_with
-from rag_nodes.transforms import ChunkWriter, FurtherVectors
+from rag_nodes.transforms import ChunkWriter, NamedVectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ def rehearsed_steps(steps: Sequence[TransformComponent]) -> list[TransformCompon
 
     That is what an LLM writes, and what is embedded beside the usual text.
     """
-    asked = (one for one in steps if isinstance(one, FurtherVectors | ChunkWriter))
+    asked = (one for one in steps if isinstance(one, NamedVectors | ChunkWriter))
     return [one.rehearsal() if isinstance(one, ChunkWriter) else one for one in asked]
 
 

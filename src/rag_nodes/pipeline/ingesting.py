@@ -78,7 +78,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             before they are embedded. What they add is stored with the chunks; a document for which
             one fails is stored as it was before, and its row says why. Where their code or options
             change, all documents are due again: see `UserTransformations` and `identity_of`.
-            Further embeddings that the collections have are kept up to date, see `FurtherVectors`.
+            Further embeddings that the collections have are kept up to date, see `NamedVectors`.
         corpus: name of the document set; every corpus has its own collections.
         limits: what one file may cost; None for the defaults.
         progress: called after every step, never from two threads at once.

@@ -24,7 +24,7 @@ ColumnStatus = Literal["stored", "unchanged", "incomplete"]
 """How a file ended with one parser: stored by this run, stored before, or not stored whole."""
 
 _FORMER = ("name", "parser", "model", "documents", "chunks")
-"""What programs are told of a former collection."""
+"""What programs are told of a superseded collection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Progress:
 class FileColumn:
     """What one parser's collection holds of one file.
 
-    `chunks` were made of it, parents not counted, and `stored` of them are stored now. `former`
+    `chunks` were made of it, parents not counted, and `stored` of them are stored now. `superseded`
     chunks of its former version are still there: they are deleted when all new ones are stored.
     `error` says why it is incomplete, `choice` what a parser that decides per document chose for it
     and why, where it was cut.
@@ -59,7 +59,7 @@ class FileColumn:
     status: ColumnStatus
     chunks: int
     stored: int
-    former: int = 0
+    superseded: int = 0
     error: str | None = None
     choice: str | None = None
 
@@ -69,11 +69,11 @@ class FileColumn:
         if self.status != "incomplete":
             return None
         if self.stored and self.stored == self.chunks:
-            if self.former:
-                return f"stored, but {self.former} former chunks could not be deleted"
+            if self.superseded:
+                return f"stored, but {self.superseded} former chunks could not be deleted"
             return "stored without all that was to be written about its chunks"
         lack = f"{self.stored} of {self.chunks} chunks stored" if self.stored else "nothing stored"
-        return f"{lack}, the {self.former} former ones are kept" if self.former else lack
+        return f"{lack}, the {self.superseded} former ones are kept" if self.superseded else lack
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class ParserOutcome:
     changed documents, `unplaced` chunks of a foreign splitter that do not stand in their document
     for certain: they are found and read, and cited without offsets, pages and headings. `seconds`
     are by the clock, by stage: "parse", "embed", "store". The model was given `embedding_tokens`,
-    counted here, 0 where it runs offline; `spared_tokens` needed no embedding, as they or their
+    counted here, 0 where it runs offline; `saved_tokens` needed no embedding, as they or their
     vectors were stored. Costs are US dollars by the price table, None when the price is unknown.
     `size_remark` says why the mean is not the one that was asked for.
     """
@@ -129,8 +129,8 @@ class ParserOutcome:
     embedding_tokens: int = 0
     embedding_cost: float | None = 0.0
     unplaced: int = 0
-    spared_tokens: int = 0
-    spared_cost: float | None = 0.0
+    saved_tokens: int = 0
+    saved_cost: float | None = 0.0
     size_remark: str = ""
 
     @property
@@ -173,8 +173,8 @@ class IngestReport:
     """Everything one ingest run did.
 
     `files` has a row per file, in the order they were read; of more than 10,000 documents that
-    ended well the others are `omitted`. `columns` are in the order the parsers were given. `former`
-    are collections whose place new ones took, as the parser's options or the model changed; they
+    ended well the others are `omitted`. `columns` are in the order the parsers were given.
+    `superseded` are collections whose place new ones took, as the parser's options or the model changed; they
     stay until they are dropped. `pruned` is None where that was not asked for, or put off since
     something was not stored whole; else `gone` counts documents that are stored and of which no
     file is left, and `moved` are files that are not there any more, and whose bytes were read from
@@ -192,7 +192,7 @@ class IngestReport:
     seconds: float
     models: str
     corpus: str = "default"
-    former: tuple[CollectionRow, ...] = ()
+    superseded: tuple[CollectionRow, ...] = ()
     pruned: Pruned | None = None
     writers: tuple[WriterOutcome, ...] = ()
     kept_vectors: tuple[str, ...] = ()
@@ -225,20 +225,20 @@ class IngestReport:
         return _sum(outcome.embedding_cost for outcome in self.columns)
 
     @property
-    def hit_rate(self) -> float | None:
+    def embedding_cache_hit_rate(self) -> float | None:
         """Share of the tokens of all chunks that needed no embedding; None without any."""
         tokens = sum(outcome.tokens for outcome in self.columns)
-        return self.spared_tokens / tokens if tokens else None
+        return self.saved_tokens / tokens if tokens else None
 
     @property
-    def spared_tokens(self) -> int:
+    def saved_tokens(self) -> int:
         """Tokens that needed no embedding, for all parsers together."""
-        return sum(outcome.spared_tokens for outcome in self.columns)
+        return sum(outcome.saved_tokens for outcome in self.columns)
 
     @property
-    def spared_cost(self) -> float | None:
+    def saved_cost(self) -> float | None:
         """US dollars that they would have cost; None when the price is unknown."""
-        return _sum(outcome.spared_cost for outcome in self.columns)
+        return _sum(outcome.saved_cost for outcome in self.columns)
 
     @property
     def pages(self) -> int:
@@ -248,14 +248,20 @@ class IngestReport:
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
         facts = asdict(self).items()
-        sums = ("embedding_tokens", "embedding_cost", "hit_rate", "spared_tokens", "spared_cost")
+        sums = (
+            "embedding_tokens",
+            "embedding_cost",
+            "embedding_cache_hit_rate",
+            "saved_tokens",
+            "saved_cost",
+        )
         return {
             **{key: list(one) if isinstance(one, tuple) else one for key, one in facts},
             "columns": [one.as_dict() for one in self.columns],
-            "former": [
+            "superseded": [
                 {name: getattr(one, name) for name in _FORMER}
                 | {"last_used": utc_time(one.last_used)}
-                for one in self.former
+                for one in self.superseded
             ],
             **{name: getattr(self, name) for name in sums},
         }

@@ -25,10 +25,10 @@ from rag_nodes.store import parser_collection
 from rag_nodes.transforms import (
     WRITTEN_FILE,
     ChunkWriter,
-    FurtherVectors,
+    NamedVectors,
     TextJournal,
     UserTransformations,
-    further_names,
+    asked_vectors,
     unwritten,
     vector_steps,
 )
@@ -181,7 +181,7 @@ class IngestRun:
             seconds=time.perf_counter() - started,
             models=self._models.describe(),
             corpus=self._corpus,
-            former=tuple(
+            superseded=tuple(
                 one
                 for one in self.ledger.collections(self._corpus)
                 if one.parser in self._new and one.name not in self._used and one.documents
@@ -230,8 +230,8 @@ def _complete(
     that is missing from a changed document would be found by its words alone, unnoticed.
     """
     given = UserTransformations(transformations).steps
-    asked, there = further_names(given), set[str]()
-    if all(step.keep for step in given if isinstance(step, FurtherVectors)):
+    asked, there = asked_vectors(given), set[str]()
+    if all(step.keep for step in given if isinstance(step, NamedVectors)):
         there = {name for one in collections for name in store.vector_names(one)}
     kept = tuple(sorted(there.difference(asked, [USUAL])))
     writes = models.llm and journal and unwritten([*asked, *kept], given)

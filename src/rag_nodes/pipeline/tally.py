@@ -134,7 +134,7 @@ class Tally:
         one.parents += row.parents
         one.unplaced += row.unplaced
         one.unchanged += row.chunks if made.is_known else 0
-        one.spared_tokens += made.spared
+        one.saved_tokens += made.saved
 
     def leave(self, left: UnchangedDocument, columns: Sequence[IngestColumn]) -> None:
         """Count a document that is left as it is stored."""
@@ -214,7 +214,7 @@ class Tally:
         """What became of each column, priced."""
         for name, one in self.columns.items():
             one.embedding_cost = self._cost(one.embedding_tokens)
-            one.spared_cost = self._cost(one.spared_tokens)
+            one.saved_cost = self._cost(one.saved_tokens)
             if one.error and (more := self._errors[name] - 1):
                 one.error += f" (and {more} more, see the log)"
         return tuple(self.columns.values())
@@ -230,4 +230,4 @@ def _outcome(made: DocumentResult) -> FileColumn:
             "stored" if made.touched else "unchanged", chunks, chunks, choice=made.choice
         )
     stored = max(0, chunks - made.missing)
-    return FileColumn("incomplete", chunks, stored, made.former, made.error, made.choice)
+    return FileColumn("incomplete", chunks, stored, made.superseded, made.error, made.choice)

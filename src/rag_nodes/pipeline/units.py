@@ -197,9 +197,9 @@ class DocumentResult:
 
     `stored` is what the ledger says of it once it is whole, and its version alone until it is cut;
     `ids` are those of all its nodes, `points` what the store was not given yet. `missing` chunks
-    are not stored, `spared` tokens had their vectors already. `is_known` is one that is stored
+    are not stored, `saved` tokens had their vectors already. `is_known` is one that is stored
     whole and was not cut. `lacks_texts` says that chunks are stored without what an LLM was to
-    write. `former` counts chunks of the former version that are still there, and `touched` says
+    write. `superseded` counts chunks of the former version that are still there, and `touched` says
     that this ingest changed something of it in the store.
     """
 
@@ -208,19 +208,19 @@ class DocumentResult:
     ids: tuple[str, ...] = ()
     points: Sequence[Point] = ()
     missing: int = 0
-    spared: int = 0
+    saved: int = 0
     is_known: bool = False
     is_cut: bool = False
     lacks_texts: bool = False
     choice: str | None = None
     error: str | None = None
-    former: int = 0
+    superseded: int = 0
     touched: bool = False
 
     @classmethod
     def known(cls, label: str, stored: StoredDocument) -> DocumentResult:
         """That of a document that is stored whole as it is."""
-        return cls(label, stored, spared=stored.tokens, is_known=True)
+        return cls(label, stored, saved=stored.tokens, is_known=True)
 
     def fail(self, error: str) -> None:
         """Say why a chunk is not stored; the first reason is kept."""
@@ -234,7 +234,9 @@ class DocumentResult:
     @property
     def is_whole(self) -> bool:
         """Whether every node is in the store as it should be, and nothing else of the document."""
-        return self.is_stored and not self.former and not self.lacks_texts and self.error is None
+        return (
+            self.is_stored and not self.superseded and not self.lacks_texts and self.error is None
+        )
 
 
 @dataclass(slots=True, eq=False)

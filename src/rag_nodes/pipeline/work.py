@@ -53,7 +53,7 @@ from rag_nodes.pipeline.versions import hashed, made_by
 from rag_nodes.processes import current_interrupt
 from rag_nodes.readers import read_listed
 from rag_nodes.store.payload import points_of
-from rag_nodes.transforms import ChunkWriter, further_text
+from rag_nodes.transforms import ChunkWriter, vector_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -224,9 +224,9 @@ class ColumnWork:
             for node in nodes if vectors else ():
                 if name == USUAL and not lacks_vector(node):
                     continue
-                if vector := vectors.get(further_text(node, name) or ""):
+                if vector := vectors.get(vector_text(node, name) or ""):
                     give_vector(node, name, list(vector))
-                    made.spared += tokens_of(node)
+                    made.saved += tokens_of(node)
 
     def may_ask(self) -> bool:
         """Whether there is any use in asking the model for more.

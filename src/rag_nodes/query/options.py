@@ -177,7 +177,7 @@ class QueryOptions:
             use, a cutoff or another `vector` is asked for, or words are not indexed.
         fusion: how a hybrid search joins its rankings: "score" or "rank".
         vector: which embedding of the chunks is compared: "heading", which all have, or one that
-            `FurtherVectors` had made at the ingest: "plain", "summary" or "context".
+            `NamedVectors` had made at the ingest: "plain", "summary" or "context".
         filter: search only chunks that pass it; None for all.
         similarity_cutoff: leave out chunks of a lower cosine similarity; None to keep all.
         expand: what is read around what was found: "auto" the window of a sentence or the parent

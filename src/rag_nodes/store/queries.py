@@ -55,7 +55,7 @@ class Query:
         mode: which rankings to use.
         filter: search only chunks that pass it; as it comes, it lets all pass.
         fusion: how a hybrid search joins its rankings, see `rag_nodes.store.fusion`.
-        using: name of the embedding that is compared, see `rag_nodes.FurtherVectors`.
+        using: name of the embedding that is compared, see `rag_nodes.NamedVectors`.
         alpha: weight of the dense ranking in the fusion "score", from 0 to 1; None for half.
         also: what nodes have to be beside passing the filter; None for nothing.
 

@@ -181,7 +181,7 @@ class Store(Catalogue):
         Unknown ids are left out. Vectors have unit length, as Qdrant keeps them for cosine.
         """
         from rag_nodes.store.payload import node_in
-        from rag_nodes.transforms.further import further_text
+        from rag_nodes.transforms.named_vectors import vector_text
 
         place = self.engine.place(collection)
         found: dict[str, tuple[str, list[float]]] = {}
@@ -190,7 +190,7 @@ class Store(Catalogue):
                 points = self._there(collection).read(page, vectors=True)
             for point in points:
                 vector = point.vector if using == USUAL else point.named.get(named(using))
-                text = further_text(node_in(point.payload, point.node_id, place), using)
+                text = vector_text(node_in(point.payload, point.node_id, place), using)
                 if vector is not None and text is not None:
                     found[point.node_id] = text, list(vector)
         return found

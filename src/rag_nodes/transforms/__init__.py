@@ -1,14 +1,14 @@
 """Node in, node out: what happens to chunks between parser and embedding model."""
 
-from rag_nodes.transforms.further import (
-    FurtherVectors,
-    further_names,
-    further_text,
-    unwritten,
-    vector_steps,
-)
 from rag_nodes.transforms.guard import EmbeddingGuard
 from rag_nodes.transforms.journal import WRITTEN_FILE, PromptKey, TextJournal
+from rag_nodes.transforms.named_vectors import (
+    NamedVectors,
+    asked_vectors,
+    unwritten,
+    vector_steps,
+    vector_text,
+)
 from rag_nodes.transforms.neighbours import NeighbourText
 from rag_nodes.transforms.user import UserTransformations, identity_of
 from rag_nodes.transforms.written import ChunkContext, ChunkWriter, SectionSummary
@@ -18,15 +18,15 @@ __all__ = [
     "ChunkContext",
     "ChunkWriter",
     "EmbeddingGuard",
-    "FurtherVectors",
+    "NamedVectors",
     "NeighbourText",
     "PromptKey",
     "SectionSummary",
     "TextJournal",
     "UserTransformations",
-    "further_names",
-    "further_text",
+    "asked_vectors",
     "identity_of",
     "unwritten",
     "vector_steps",
+    "vector_text",
 ]

@@ -31,7 +31,7 @@ from rag_nodes.metadata import (
 )
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
 from rag_nodes.parsers.parent_child import is_leaf, leaf_nodes
-from rag_nodes.parsers.source import Cut, Origin, SourceText
+from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.packing import Packer
@@ -129,7 +129,7 @@ class EmbeddingGuard(TransformComponent):
             )
         source = _source(node, self.tokenizer)
         packer = source.packer
-        cuts = [Cut(*span) for span in packer.pieces(Span(packer.start, packer.end), room)]
+        cuts = [ChunkSpan(*span) for span in packer.pieces(Span(packer.start, packer.end), room)]
         origin = Origin(node, node.start_char_idx, PageMap.of(node.metadata))
         parser = str(node.metadata.get(PARSER, ""))
         made = build_nodes(origin, source, cuts, parser=parser, inherit=False)

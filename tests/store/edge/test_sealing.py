@@ -221,7 +221,7 @@ def test_chunks_are_found_by_an_embedding_that_came_after_others_were_sealed(
 ) -> None:
     before, after = make_nodes(range(100)), make_nodes(range(100, 150))
     for node in after:
-        node.metadata[keys.FURTHER_VECTORS] = {"summary": [1.0, 0.5]}
+        node.metadata[keys.NAMED_VECTORS] = {"summary": [1.0, 0.5]}
     with open_store(tmp_path) as store:
         store.add("c", before)
         assert sealed(tmp_path)

@@ -62,11 +62,11 @@ def _done(report: IngestReport) -> Iterator[RenderableType]:
             yield plain(f"{one.parser}: {said}", "yellow")
     for untold in report.untold:
         yield plain(f"{one_line(untold)}, so every ingest makes it anew.", "yellow")
-    if report.hit_rate:
-        cost = f" · {dollars(report.spared_cost)}" if report.spared_cost else ""
-        tokens = counted(report.spared_tokens, "token")
-        share = floor(report.hit_rate * 100)  # 100 % are all
-        yield plain(f"Already embedded: {share}% ({tokens}{cost} spared).", "dim")
+    if report.embedding_cache_hit_rate:
+        cost = f" · {dollars(report.saved_cost)}" if report.saved_cost else ""
+        tokens = counted(report.saved_tokens, "token")
+        share = floor(report.embedding_cache_hit_rate * 100)  # 100 % are all
+        yield plain(f"Already embedded: {share}% ({tokens}{cost} saved).", "dim")
     yield from _former(report)
     yield from _gone(report, "Removed, as they are gone")
     yield from _further(report, "{:,} tokens read and {:,} written")
@@ -126,11 +126,11 @@ def _further(report: IngestReport, tokens: str) -> Iterator[RenderableType]:
 
 def _former(report: IngestReport) -> Iterator[RenderableType]:
     """What was stored before, from elsewhere or by other options, and how to be rid of it."""
-    for one in report.former:
+    for one in report.superseded:
         chunks, documents = counted(one.chunks, "chunk"), counted(one.documents, "document")
         yield plain(
-            f"The parser's options or the model are new, and so is the collection. The former one "
-            f"stays, with {chunks} of {documents}; delete it with: "
+            "The parser's options or the model are new, and so is the collection. The superseded "
+            f"one stays, with {chunks} of {documents}; delete it with: "
             f"`rag-nodes clear --parser {one.name} --yes`",
             "yellow",
         )

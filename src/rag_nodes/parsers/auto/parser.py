@@ -27,7 +27,7 @@ from rag_nodes.parsers.recursive import RecursiveNodeParser
 from rag_nodes.parsers.semantic import SemanticNodeParser
 from rag_nodes.parsers.sentence import SentenceNodeParser
 from rag_nodes.parsers.sizes import MIN_TOKENS
-from rag_nodes.parsers.source import Cut, SourceText, origins_of
+from rag_nodes.parsers.source import ChunkSpan, SourceText, origins_of
 
 WHOLE = "whole"
 """The choice for a document that is short enough to stay one node."""
@@ -207,11 +207,11 @@ class AutoNodeParser(SpanNodeParser):
         (origin,) = origins_of([text])
         return self._decide(self._source_of(origin))
 
-    def spans(self, source: SourceText) -> Iterator[Cut]:
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """The cuts of the parser that suits the text."""
         decision = self._decide(source)
         if decision.chosen == WHOLE:
-            cuts: Iterable[Cut] = _whole(source)
+            cuts: Iterable[ChunkSpan] = _whole(source)
         else:
             cuts = self._parsers[decision.chosen].spans(source)
         yield from _marked(cuts, decision)
@@ -247,17 +247,17 @@ class AutoNodeParser(SpanNodeParser):
         return size
 
 
-def _whole(source: SourceText) -> Iterator[Cut]:
+def _whole(source: SourceText) -> Iterator[ChunkSpan]:
     packer = source.packer
     if packer.start < packer.end:
-        yield Cut(packer.start, packer.end, {keys.WHOLE_DOCUMENT: True})
+        yield ChunkSpan(packer.start, packer.end, {keys.WHOLE_DOCUMENT: True})
 
 
 def _known() -> str:
     return ", ".join(_STRATEGIES)
 
 
-def _marked(cuts: Iterable[Cut], decision: Decision) -> Iterator[Cut]:
+def _marked(cuts: Iterable[ChunkSpan], decision: Decision) -> Iterator[ChunkSpan]:
     said = str(decision)
     for cut in cuts:
         yield cut._replace(facts={**cut.facts, keys.DECISION: said})

@@ -29,7 +29,7 @@ from rag_nodes.parsers.foreign.configuration import (
 from rag_nodes.parsers.foreign.placing import Visible, place, place_window
 from rag_nodes.parsers.nodes import link_neighbours
 from rag_nodes.parsers.parent_child import is_leaf
-from rag_nodes.parsers.source import Cut, Origin, SourceText
+from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText
 
 _NAMESPACE = uuid.UUID("1d0f7c5a-91a2-5f0c-8a34-3b1d0e6f7a58")
 _NOT_PICKLED = frozenset({"callback_manager", "id_func"})
@@ -105,14 +105,14 @@ class ForeignNodeParser(SpanNodeParser):
         """Whether its splitter can be made anew from its path."""
         return bool(self.path)
 
-    def spans(self, source: SourceText) -> Iterator[Cut]:
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """The chunks that have a place and no chunks below them, in order."""
         pieces = pieces_of(self.splitter, source.text)
         places = place(Visible(source.text), pieces, overlap_of(self.splitter))
         parents = {piece.parent for piece in pieces}
         for number, span in enumerate(places):
             if span is not None and number not in parents:
-                yield Cut(*span)
+                yield ChunkSpan(*span)
 
     def split_text(self, text: str) -> list[str]:
         """The chunks as the splitter gives them."""
@@ -150,7 +150,9 @@ class ForeignNodeParser(SpanNodeParser):
         visible = Visible(source.text)
         places = place(visible, pieces, overlap_of(self.splitter))
         cuts = [
-            Cut(*span, window=place_window(visible, span, piece.window) if piece.window else None)
+            ChunkSpan(
+                *span, window=place_window(visible, span, piece.window) if piece.window else None
+            )
             for piece, span in zip(pieces, places, strict=True)
             if span is not None
         ]
@@ -165,7 +167,7 @@ class ForeignNodeParser(SpanNodeParser):
         """Nodes of a text that is made of them alone, as they are not in the document."""
         cuts, start = [], 0
         for piece in pieces:
-            cuts.append(Cut(start, start + len(piece.text)))
+            cuts.append(ChunkSpan(start, start + len(piece.text)))
             start += len(piece.text) + 1
         text = "\n".join(piece.text for piece in pieces)
         own = self._source(text, title=source.title, text_format=source.text_format)

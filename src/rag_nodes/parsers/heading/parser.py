@@ -18,7 +18,7 @@ from rag_nodes.parsers.embedders import model_named, name_of
 from rag_nodes.parsers.heading.sections import FutureNode, Joining, Outline, kinds_of
 from rag_nodes.parsers.heading.split import Splitter, Stretch, embed, parts_by_meaning, runs_of
 from rag_nodes.parsers.sizes import MAX_BLOCK_TOKENS, MIN_TOKENS
-from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.parsers.topics.runs import Runs
 from rag_nodes.text.spans import Span
 
@@ -145,7 +145,7 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
         usual = min(_MOST_SIZES * self.chunk_size, MAX_BLOCK_TOKENS)
         return self.max_block_tokens or max(usual, self.chunk_size)
 
-    def spans(self, source: SourceText) -> Iterator[Cut]:
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """Sections, merged where short, cut where long."""
         packer, size, least = source.packer, self.chunk_size, self.min_chunk_size
         outline = Outline(packer, title=source.title, max_level=self.max_level, least=least)
@@ -174,7 +174,7 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
             if node.is_part and (count := counts[node.first]) > 1:
                 numbers[node.first] += 1
                 facts |= {keys.PART: numbers[node.first], keys.PARTS: count}
-            yield Cut(*span, facts)
+            yield ChunkSpan(*span, facts)
 
     def _pieces(
         self, outline: Outline, groups: Sequence[tuple[int, int]], splitter: Splitter

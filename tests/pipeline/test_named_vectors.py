@@ -9,12 +9,12 @@ from llama_index.core import Document
 from llama_index.core.llms import MockLLM
 
 from rag_nodes.errors import ConfigurationError, VectorMissingError
-from rag_nodes.metadata import FURTHER_VECTORS
+from rag_nodes.metadata import NAMED_VECTORS
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
 from rag_nodes.store import open_store
-from rag_nodes.transforms import FurtherVectors, vector_steps
+from rag_nodes.transforms import NamedVectors, vector_steps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +54,7 @@ def test_both_texts_are_embedded_and_no_vector_is_kept_as_metadata(
     assert "Heading: Tea > Water\n\n## Water\n\nNine litres." in known(store, report, "heading")
     collection = report.columns[0].collection
     for node in store.fetch(collection, list(store.stored(collection, "tea.md"))).values():
-        assert node.metadata[FURTHER_VECTORS] == ["plain"]
+        assert node.metadata[NAMED_VECTORS] == ["plain"]
     assert taken(store, models, TEXT, "plain").files[0].status == "unchanged"
     assert len(embedding.texts) == 6
 
@@ -119,7 +119,7 @@ def test_a_context_needs_a_model() -> None:
 
 def test_unknown_ways_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="unknown vector 'title'; choose heading, plain"):
-        FurtherVectors("title")
+        NamedVectors("title")
     assert vector_steps(["heading"]) == []
 
 
@@ -167,12 +167,12 @@ def test_vectors_that_are_not_to_be_kept_are_gone_and_stay_away(
     taken(store, models, TEXT, "plain", "summary")
     before = len(embedding.texts)
     made = [Document(text=TEXT, id_="tea.md")]
-    steps = [FurtherVectors("summary", keep=False)]
+    steps = [NamedVectors("summary", keep=False)]
     report = ingest_documents(made, PARSERS, store, models=models, transformations=steps)
     collection = report.columns[0].collection
     assert (report.kept_vectors, known(store, report, "plain")) == ((), [])
     assert store.vector_names(collection) == ("heading", "summary")
-    steps = [FurtherVectors(keep=False)]
+    steps = [NamedVectors(keep=False)]
     ingest_documents(made, PARSERS, store, models=models, transformations=steps)
     assert store.vector_names(collection) == ("heading",)
     assert taken(store, models).files[0].status == "unchanged"
@@ -198,7 +198,7 @@ def test_asking_by_an_embedding_that_is_not_there_names_those_that_are(
     with pytest.raises(VectorMissingError, match=r"'summary'; it has: heading, plain\. Ask by"):
         store.search(collection, vector=vector, text="Water?", limit=3, using="summary")
     made = [Document(text=TEXT, id_="tea.md")]
-    steps = [FurtherVectors(keep=False)]
+    steps = [NamedVectors(keep=False)]
     ingest_documents(made, PARSERS, store, models=models, transformations=steps)
     # The collection still has a place for them.
     with pytest.raises(VectorMissingError, match=r"'plain'; it has: heading\. Ask by"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.errors import ConfigurationError, DimensionError
-from rag_nodes.metadata import FURTHER_VECTORS
+from rag_nodes.metadata import NAMED_VECTORS
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def make(make_node: Callable[..., TextNode]) -> Callable[..., TextNode]:
     """A node with a usual embedding, and a plain one where it is given."""
 
     def made(text: str, usual: list[float], plain: list[float] | None = None) -> TextNode:
-        node = make_node(text, usual, **({FURTHER_VECTORS: {"plain": plain}} if plain else {}))
-        node.excluded_embed_metadata_keys.append(FURTHER_VECTORS)
+        node = make_node(text, usual, **({NAMED_VECTORS: {"plain": plain}} if plain else {}))
+        node.excluded_embed_metadata_keys.append(NAMED_VECTORS)
         return node
 
     return made
@@ -46,7 +46,7 @@ def test_a_question_is_asked_by_one_of_the_embeddings(
     assert first(store, collection, "heading", X) == "red"
     assert first(store, collection, "plain", X) == "blue"
     [hit, _] = store.search(collection, vector=X, text="red", limit=2, using="plain")
-    assert hit.node.metadata[FURTHER_VECTORS] == ["plain"], "vectors are no metadata"
+    assert hit.node.metadata[NAMED_VECTORS] == ["plain"], "vectors are no metadata"
 
 
 def test_an_embedding_can_be_added_to_what_is_stored(

@@ -10,7 +10,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
 from pydantic import ConfigDict, Field
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import CONTEXT, FURTHER_VECTORS, SUMMARY, USUAL, check_vector
+from rag_nodes.metadata import CONTEXT, NAMED_VECTORS, SUMMARY, USUAL, check_vector
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.transforms.journal import TextJournal
 from rag_nodes.transforms.written import ChunkContext, ChunkWriter, SectionSummary
@@ -19,7 +19,7 @@ _WRITTEN = {"summary": SUMMARY, "context": CONTEXT}
 """Metadata with what is embedded in front of the usual text."""
 
 
-class FurtherVectors(TransformComponent):
+class NamedVectors(TransformComponent):
     r"""Has chunks embedded in further ways, each a vector of its own beside the usual one.
 
     Stored in the same collection, so a question can be asked of one or the other:
@@ -38,12 +38,12 @@ class FurtherVectors(TransformComponent):
         ConfigurationError: a name is unknown.
 
     Examples:
-        >>> from rag_nodes import FurtherVectors
-        >>> from rag_nodes.transforms.further import further_text
+        >>> from rag_nodes import NamedVectors
+        >>> from rag_nodes.transforms.named_vectors import vector_text
         >>> from llama_index.core.schema import TextNode
         >>> node = TextNode(text="It holds nine litres.", metadata={"Heading": "Tank"})
-        >>> [marked] = FurtherVectors("plain")([node])
-        >>> further_text(marked, "plain"), further_text(marked, "heading")
+        >>> [marked] = NamedVectors("plain")([node])
+        >>> vector_text(marked, "plain"), vector_text(marked, "heading")
         ('It holds nine litres.', 'Heading: Tank\n\nIt holds nine litres.')
     """
 
@@ -61,15 +61,15 @@ class FurtherVectors(TransformComponent):
     @classmethod
     def class_name(cls) -> str:
         """Name of the class: part of LlamaIndex's cache key."""
-        return "FurtherVectors"
+        return "NamedVectors"
 
     def __call__(self, nodes: Sequence[BaseNode], **_kwargs: Any) -> list[BaseNode]:
         """The nodes; those that are found are marked with what they are to be embedded as."""
         for node in filter(is_leaf, nodes):
-            node.metadata[FURTHER_VECTORS] = dict.fromkeys(self.names)
+            node.metadata[NAMED_VECTORS] = dict.fromkeys(self.names)
             for hidden in (node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys):
-                if FURTHER_VECTORS not in hidden:
-                    hidden.append(FURTHER_VECTORS)
+                if NAMED_VECTORS not in hidden:
+                    hidden.append(NAMED_VECTORS)
         return list(nodes)
 
 
@@ -92,8 +92,8 @@ def vector_steps(
     Raises:
         ConfigurationError: a name is unknown, or "context" is one and there is no model.
     """
-    wanted = FurtherVectors(*names, *further_names(given))
-    steps = [one for one in given if not isinstance(one, FurtherVectors)]
+    wanted = NamedVectors(*names, *asked_vectors(given))
+    steps = [one for one in given if not isinstance(one, NamedVectors)]
     lacking = unwritten(wanted.names, given)
     if "context" in lacking and llm is None:
         raise ConfigurationError(
@@ -114,13 +114,13 @@ def unwritten(names: Iterable[str], given: Iterable[TransformComponent] = ()) ->
     return [name for name in names if name in _WRITTEN and _WRITTEN[name] not in there]
 
 
-def further_names(transformations: Iterable[object]) -> list[str]:
+def asked_vectors(transformations: Iterable[object]) -> list[str]:
     """Names of the embeddings that transformations ask for beside the usual one."""
-    marked = (step.names for step in transformations if isinstance(step, FurtherVectors))
+    marked = (step.names for step in transformations if isinstance(step, NamedVectors))
     return sorted({name for names in marked for name in names})
 
 
-def further_text(node: BaseNode, name: str) -> str | None:
+def vector_text(node: BaseNode, name: str) -> str | None:
     """What of a node is embedded under a name; None where nothing was written for it."""
     if name == "plain":
         return node.get_content(MetadataMode.NONE)
