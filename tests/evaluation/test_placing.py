@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from llama_index.core import Document
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question
-from rag_nodes.evaluation.importers import place
+from rag_nodes.evaluation.importers import load_dataset, place
 from rag_nodes.evaluation.importers.labels import Labelled, Labels, Quote
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
@@ -187,3 +189,11 @@ def test_the_page_says_which_of_several_shortened_passages_is_meant_else_the_clo
     quote = Quote("Tea takes … water", "p", pages=(page, page) if page else None)
     found = placed(quote, documents=(paged,))
     assert found.questions[0].gold[0][0].span.start == start
+
+
+def test_rows_of_one_question_that_all_quote_nothing_are_listed(tmp_path: Path) -> None:
+    sheet = tmp_path / "questions.csv"
+    sheet.write_text("question,answer\nWhen?,\nWhen?,\nHow?,eighty degrees\n", encoding="utf-8")
+    dataset = load_dataset(sheet, [TEA])
+    assert [one.text for one in dataset.unplaced] == ["When?"]
+    assert quoted(dataset) == ["eighty degrees"]

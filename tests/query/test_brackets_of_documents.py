@@ -195,3 +195,8 @@ def test_only_as_many_backticks_as_began_code_end_it() -> None:
     assert without_marks("```\n[1, 2]\n```\n") == "```\n[ 1, 2 ]\n```\n"
     assert without_marks("````\n```\n[1, 2]\n````\n[5]") == "````\n```\n[ 1, 2 ]\n````\n(5)"
     assert without_marks("````\n[1, 2]\n```\n") == "````\n(1, 2)\n```\n"
+
+
+@pytest.mark.parametrize("text", ["[Sources of A [1], 2]", "[Sources ~ [Sources 1]` 1, 2]` ]"])
+def test_brackets_around_a_mark_are_none_once_that_is_unmade(text: str) -> None:
+    assert marks_of(without_marks(text)) == ()

@@ -152,7 +152,13 @@ def without_marks(text: str) -> str:
         done = code.end()
     pieces.append(_in_prose(text[done:]))
     # Across all pieces: brackets may open before code and close behind it.
-    return _LABEL.sub("(", "".join(pieces))
+    safe = _LABEL.sub("(", "".join(pieces))
+    while marks := marks_of(safe):  # around brackets that are parentheses now
+        letters = list(safe)
+        for mark in marks:
+            letters[mark.start], letters[mark.end - 1] = "()"
+        safe = "".join(letters)
+    return safe
 
 
 def _in_prose(text: str) -> str:

@@ -84,7 +84,7 @@ class _Library:
         within = one.within and tuple(self._named(name).document.id_ for name in one.within)
         answers: list[list[QuotePlace]] = []
         reasons: list[str] = []
-        for quotes in one.gold:
+        for quotes in filter(None, one.gold):  # of rows that quote nothing
             try:
                 answers += self._answers(quotes)
             except _UnknownError as reason:
