@@ -174,13 +174,13 @@ class IngestReport:
 
     `files` has a row per file, in the order they were read; of more than 10,000 documents that
     ended well the others are `omitted`. `columns` are in the order the parsers were given.
-    `superseded` are collections whose place new ones took, as the parser's options or the model changed; they
-    stay until they are dropped. `pruned` is None where that was not asked for, or put off since
-    something was not stored whole; else `gone` counts documents that are stored and of which no
-    file is left, and `moved` are files that are not there any more, and whose bytes were read from
-    elsewhere. `kept_vectors` are embeddings that nobody asked for, kept up to date as the
-    collections have them. `untold` says of which splitters, models and transformations nobody can
-    tell whether their code changed: what they make is made anew by every ingest.
+    `superseded` are collections whose place new ones took, as the parser's options or the model
+    changed; they stay until they are dropped. `pruned` is None where that was not asked for,
+    or put off since something was not stored whole; else `gone` counts documents that are stored
+    and of which no file is left, and `moved` are files that are not there any more, and whose bytes
+    were read from elsewhere. `kept_vectors` are embeddings that nobody asked for, kept up to date
+    as the collections have them. `untold` says of which splitters, models and transformations
+    nobody can tell whether their code changed: what they make is made anew by every ingest.
 
     Of a `dry_run` nothing was done: `due` counts by parser the documents of which something would
     be stored, `estimated` are parsers whose embedding model would decide where to cut, and words
