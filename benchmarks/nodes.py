@@ -19,7 +19,7 @@ from llama_index.core.node_parser.node_utils import build_nodes_from_splits
 from llama_index.core.schema import Document
 from measuring import MEGABYTE, interleaved, markdown_table, ratio, save
 
-from rag_nodes.parsers import Cut, SourceText, SpanNodeParser, get_parser
+from rag_nodes.parsers import ChunkSpan, SourceText, SpanNodeParser, get_parser
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
 from rag_nodes.parsers.source import origins_of
 
@@ -29,7 +29,7 @@ MANY = 4_000
 PRESETS = {"fixed": {}, "token-overlap": {"chunk_size": 512, "chunk_overlap": 64}}
 MICROSECONDS = 1_000_000
 
-Parsed = list[tuple[Document, SourceText, list[Cut]]]
+Parsed = list[tuple[Document, SourceText, list[ChunkSpan]]]
 
 
 def parsed(parser: SpanNodeParser, texts: list[str]) -> Parsed:
