@@ -291,13 +291,14 @@ def test_without_questions_columns_are_ranked_by_passages_as_long_as_answers(
     lengths = re.findall(r"--answers \w+, about (\d+) words", refused.stderr)
     assert lengths
     assert all(int(one) < 100 or one.endswith("0") for one in lengths)  # "about 130 words", not 131
-    ended = command(*asked, "--answers", "paragraph", "--html", page)
+    ended = command(*asked[:-1], "--answers", "paragraph", "--html", page)  # not quiet
     assert ended.code == 0, ended.stderr
     assert "passages are asked, each as long as a paragraph" in " ".join(ended.stderr.split())
     said = " ".join(ended.stdout.split())
     assert "looks best" in said
     assert "Tested by keywords of " in said
     assert "is better" not in said
+    assert "To be surer, label twenty" in " ".join(ended.stderr.split())
     assert "looks best" in page.read_text("utf-8")
 
 
