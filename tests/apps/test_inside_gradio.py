@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -12,21 +14,25 @@ import gradio as gr
 import pytest
 from gradio.context import LocalContext
 from gradio.data_classes import PredictBodyInternal
+from gradio.state_holder import SessionState
 
 from rag_nodes.apps.inside_gradio import (
     DOES_NOT_FIT,
     MOST_WAITING,
     NO_EVENT,
     TOO_MANY,
+    Drawn,
     GuardedBlocks,
     data_of,
+    newest_wins,
+    now,
     offer,
     outermost,
     take_uploads_only,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from gradio.queueing import Queue
@@ -129,6 +135,58 @@ async def test_every_input_and_all_data_of_an_event_pass_the_blocks(page: Guarde
     with pytest.raises(gr.Error, match=DOES_NOT_FIT):
         await page.process_api(event, [None], event_data=gr.EventData(None, {"f": address}))
     assert (await page.process_api(event, [None], None))["data"] == ["called"]
+
+
+async def test_what_was_read_first_changes_nothing_where_it_arrives_last(
+    leaks_collected: Callable[[], AbstractContextManager[None]],
+) -> None:
+    read, sent = threading.Event(), threading.Event()
+
+    def slow() -> Drawn:
+        at = now()
+        read.set()
+        sent.wait(60)
+        return Drawn(at, ("before", "typed", "kept"))
+
+    with leaks_collected(), GuardedBlocks() as page:
+        state, outputs = gr.State(""), [gr.HTML(), gr.Textbox()]
+        gr.Button().click(slow, None, [*outputs, state])
+        gr.Button().click(
+            lambda: Drawn(now(), ("after", gr.skip(), "new")), None, [*outputs, state]
+        )
+    newest_wins(page)
+    events = list(page.fns.values())
+    visitor, other = SessionState(page), SessionState(page)
+    late = asyncio.create_task(page.process_api(events[0], [], visitor))
+    await asyncio.to_thread(read.wait, 60)
+    assert (await page.process_api(events[1], [], visitor))["data"][0] == "after"
+    sent.set()
+    assert (await late)["data"][:2] == [gr.skip(), "typed"]
+    assert visitor[state._id] == "new"
+    # Another visitor's page shows nothing newer.
+    assert (await page.process_api(events[0], [], other))["data"][0] == "before"
+
+
+@pytest.mark.parametrize(("kind", "again"), [("private", gr.skip()), ("public", "all")])
+async def test_a_page_is_not_sent_the_last_values_of_an_event_again_and_a_script_is(
+    kind: Any, again: Any, leaks_collected: Callable[[], AbstractContextManager[None]]
+) -> None:
+    def grow() -> Iterator[str]:
+        yield "some"
+        yield "all"
+
+    with leaks_collected(), GuardedBlocks() as page:
+        gr.Button().click(grow, None, gr.Textbox(), api_visibility=kind)
+    newest_wins(page)
+    [event], state, sent = page.fns.values(), SessionState(page), []
+    answer: Any = {"iterator": None, "is_generating": True}
+    while answer["is_generating"]:
+        answer = await page.process_api(
+            event, [], state, iterator=answer["iterator"], session_hash="tab", event_id="event"
+        )
+        sent.append(answer["data"])
+    assert len(sent) == 3
+    assert sent[-1] == [again]
 
 
 def test_blocks_that_are_open_are_part_of_the_outermost(

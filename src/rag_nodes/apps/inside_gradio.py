@@ -13,6 +13,9 @@ a test for each assumption, named after it:
 - while `Blocks.has_launched` is false, any path is taken for an upload (`take_uploads_only`);
 - files to download go through `save_bytes_to_cache` (`offer`);
 - the browser keeps what public events of the page took and gave (`for_scripts`);
+- answers of events pass `Blocks.postprocess_data` before the browser gets them in the order in which
+  they left it, and once more, when a generator has ended, `Blocks.handle_streaming_diffs`
+  (`newest_wins`);
 - the browser asks for no answers of an event that the server took in after it had ended the stream
   of answers, and before the browser knew (`hear_every_answer`; its test needs a browser, and is in
   `test_reload_browser.py`).
@@ -23,8 +26,10 @@ from __future__ import annotations
 import errno
 import logging
 import re
+from itertools import count
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import gradio as gr
 from gradio.context import Context
@@ -34,12 +39,13 @@ from gradio.utils import get_upload_folder
 from rag_nodes.models.public_servers import is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from fastapi import Request
     from gradio.data_classes import PredictBodyInternal
     from gradio.queueing import Queue
+    from gradio.state_holder import SessionState
 
 DOES_NOT_FIT = "The page sent something that does not fit: reload it and try again."
 MOST_WAITING = 20
@@ -136,6 +142,69 @@ def data_of(event: gr.EventData) -> Any:
 def outermost(app: gr.Blocks) -> gr.Blocks:
     """The blocks that hold all that are open: others, where `app` is built inside of them."""
     return Context.root_block or app
+
+
+now = count().__next__
+"""A number for what is read from here on, see `Drawn`."""
+
+
+class Drawn(tuple[Any, ...]):
+    """Values for all outputs of an event, at least two, that show what a visitor has now.
+
+    Events run at the same time: what was read first may reach the page last. There it changes
+    nothing where an output shows what was read later; see `newest_wins`.
+
+    Attributes:
+        at: `now()` of before anything of it was read.
+    """
+
+    at: int
+
+    def __new__(cls, at: int, values: Iterable[Any]) -> Drawn:
+        """Values in the order of the outputs, and `now()` of before anything of them was read."""
+        drawn = super().__new__(cls, values)
+        drawn.at = at
+        return drawn
+
+
+def newest_wins(root: gr.Blocks) -> None:
+    """Let no answer replace what was read later, nor what was shown after it.
+
+    The last values of a generator are sent twice by Gradio: as it gives them, and again once it has
+    ended, which may be after other events have changed the page. The second time they change
+    nothing here, except for scripts, which wait for them.
+
+    Args:
+        root: the outermost blocks.
+    """
+    postprocess, diffs = root.postprocess_data, root.handle_streaming_diffs
+    pages: WeakKeyDictionary[SessionState, dict[int, int]] = WeakKeyDictionary()
+
+    async def postprocess_newest(event: Any, values: Any, state: SessionState | None) -> list[Any]:
+        if state is None or not isinstance(values, Drawn):
+            return await postprocess(event, values, state)
+        last, at = pages.setdefault(state, {}), values.at
+
+        def newest(values: Iterable[Any]) -> list[Any]:
+            left = list(values)
+            for position, output in enumerate(event.outputs):
+                if shown[position] and last.get(output._id, at) > at:  # noqa: SLF001 - no other name
+                    left[position] = gr.skip()
+                elif shown[position]:
+                    last[output._id] = at  # noqa: SLF001
+            return left
+
+        shown = [one != gr.skip() for one in values]
+        # Looked at before, as states are kept by it, and after it, as it lets others go first.
+        return newest(await postprocess(event, newest(values), state))
+
+    def diffs_once(event: Any, data: list[Any], **how: Any) -> list[Any]:
+        again = how["final"] and event.api_visibility == "private"
+        sent = diffs(event, data, **how)
+        return [gr.skip() for _ in sent] if again else sent
+
+    root.postprocess_data = postprocess_newest  # type: ignore[method-assign]
+    root.handle_streaming_diffs = diffs_once  # type: ignore[method-assign]
 
 
 def take_uploads_only(root: gr.Blocks) -> None:
@@ -241,39 +310,6 @@ def _waiting(queue: Queue, visitor: str) -> int:
 def _visitor(request: Request, tab: str | None) -> str:
     address = request.client.host if request.client else ""
     return f"tab {tab}" if not address or is_loopback(address) else address
-
-
-class Sent(NamedTuple):
-    """A click below an answer, checked for its form only.
-
-    Attributes:
-        act: what was clicked; "" for something else.
-        turn: number of the question; 0 for none.
-        column: position of the column on the page, from 1; 0 for none.
-        rank: of a chunk, from 1; 0 for none.
-        cited: position of a cited place, from 1; 0 for none.
-        verdict: what was said.
-    """
-
-    act: str = ""
-    turn: int = 0
-    column: int = 0
-    rank: int = 0
-    cited: int = 0
-    verdict: str = ""
-
-    @classmethod
-    def of(cls, event: gr.EventData) -> Sent:
-        """Read it; what does not fit counts as not sent."""
-        texts = texts_of(event)
-        return cls(
-            act=texts.get("act", ""),
-            turn=number_in(texts.get("turn")) or 0,
-            column=number_in(texts.get("column")) or 0,
-            rank=number_in(texts.get("rank")) or 0,
-            cited=number_in(texts.get("cited")) or 0,
-            verdict=texts.get("verdict", ""),
-        )
 
 
 def texts_of(event: gr.EventData) -> dict[str, str]:

@@ -15,6 +15,7 @@ from rag_nodes.apps.header.panel import build_header
 from rag_nodes.apps.inside_gradio import (
     GuardedBlocks,
     hear_every_answer,
+    newest_wins,
     outermost,
     take_uploads_only,
 )
@@ -158,6 +159,7 @@ def build_app(  # noqa: PLR0913 - options of one page, all with defaults
     # no limit of their own are quick, and one of them must not hold up those of other visitors.
     app.queue(max_size=_WAITING, api_open=False, default_concurrency_limit=_AT_ONCE)
     take_uploads_only(root)
+    newest_wins(root)
     cutting.warm_up()
     return app
 

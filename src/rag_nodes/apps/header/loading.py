@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import gradio as gr
 
 from rag_nodes.apps.header import status
-from rag_nodes.apps.inside_gradio import for_scripts, is_uploaded
+from rag_nodes.apps.inside_gradio import Drawn, for_scripts, is_uploaded, now
 from rag_nodes.apps.markup import tag
 from rag_nodes.apps.visitors.sessions import KNOWN_BY, session_of
 from rag_nodes.errors import CancelledError, RagNodesError
@@ -101,12 +101,7 @@ class LoadingEvents:
         self.arrived: Dependency
         self._token = gr.Textbox(visible=False)
         self.inputs = header.controls.inputs
-        self.outputs = [
-            header.status,
-            *follower.components,
-            header.process,
-            header.cancel,
-        ]
+        self.outputs = [header.status, *follower.components, header.process, header.cancel]
 
     def wire(self, app: gr.Blocks, documents: Sequence[Path] = ()) -> list[Dependency]:
         """Let the header load documents.
@@ -306,9 +301,10 @@ class LoadingEvents:
             yield self._ended(session)
             return None
         for steps in loading.looks(TICK):
+            at = now()
             if not loading.done:
                 panel = status.working(steps or {}, session.wanted, loading.seconds)
-                yield panel, *self._follower.meanwhile(), *_BUSY
+                yield Drawn(at, (panel, *self._follower.meanwhile(), *_BUSY))
         try:
             loading.result()
             ended = self._ended(session)
@@ -344,9 +340,11 @@ class LoadingEvents:
         again: bool = False,
     ) -> tuple[Any, ...]:
         """The page when nothing is loaded any more."""
+        at = now()
         if panel is None:
             panel = status.done(session.report) if session.report else status.idle()
             if session.trouble:
                 panel = status.failed(session.trouble, session.report)
         button = gr.Button(name, interactive=again, variant="secondary")
-        return panel, *self._follower.afterwards(session), button, gr.Button(visible=False)
+        shown = panel, *self._follower.afterwards(session), button, gr.Button(visible=False)
+        return Drawn(at, shown)

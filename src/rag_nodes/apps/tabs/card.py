@@ -25,7 +25,10 @@ _AROUND, _LONGEST, _MOST = 280, 1600, 6
 _REASONS = 12
 """Reasons of refusals that are listed."""
 _MORE = "…"
-_NEW = "Which question does this passage answer? Type it as somebody would who has not read it."
+_NEW = (
+    "Which question does the marked passage answer? Type it as somebody would who has not read it; "
+    "Enter accepts. Esc, then L marks more, W another passage."
+)
 _HINT = (
     "How long answers are decides which size is best: mark as much as answers (S, L), and no more. "
     "E edits the question, Q asks something else of the same passage, Enter accepts."
@@ -38,7 +41,8 @@ def card(session: PageSession, dataset: Dataset, question: Question) -> Markup:
     covered = len(parts) - len(free(parts, dataset.questions))
     accepted = session.decider.accepted
     drafts = len(dataset.questions) - accepted
-    shared = leakage(question, dataset)
+    is_asked = question.draft and question.kind == TO_ASK
+    shared = 0 if is_asked else leakage(question, dataset)
     facts = [f"{percent(shared)} of the question's words are in the answer."] if shared else []
     if question.confidence < 1:
         facts.append(f"The answer was found only nearly: {percent(question.confidence)} alike.")
@@ -48,7 +52,8 @@ def card(session: PageSession, dataset: Dataset, question: Question) -> Markup:
         drafts=f"{count(drafts, 'draft')} to review" if drafts else "all reviewed",
         covered=f"{covered:,} of {count(len(parts), 'part')} covered",
         told=told(accepted),
-        ask=_NEW if question.draft and question.kind == TO_ASK else _HINT,
+        is_asked=is_asked,
+        ask=_NEW if is_asked else _HINT,
         answers=list(_answers(session, question)),
         facts=" ".join(facts),
     )

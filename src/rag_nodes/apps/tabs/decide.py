@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.inside_gradio import data_of, offer, texts_of
+from rag_nodes.apps.inside_gradio import Drawn, data_of, now, offer, texts_of
 from rag_nodes.apps.markup import count, empty, in_a_line, tag, title_of
 from rag_nodes.apps.tabs import TabView, evidence
 from rag_nodes.apps.tabs.review import build_review
@@ -88,11 +88,11 @@ class DecideEvents:
 
     def refresh(self, shown: str, request: gr.Request) -> tuple[Any, ...]:
         """Everything as it is now; where nothing was decided since, how far the sweep is."""
-        session = session_of(self._sessions, request)
+        at, session = now(), session_of(self._sessions, request)
         if shown != _key(session):
             return _drawn(session)
         kept = (gr.skip(),) * (_OUTPUTS - 7)
-        return gr.skip(), gr.skip(), *_state(session), *kept
+        return Drawn(at, (gr.skip(), gr.skip(), *_state(session), *kept))
 
     def choose(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
         """Another length of what is looked for: decide by that."""
@@ -126,7 +126,7 @@ class DecideEvents:
         Returns:
             Code, file of the script, file of the preset.
         """
-        return _used(session_of(self._sessions, request), setting)
+        return Drawn(now(), _used(session_of(self._sessions, request), setting))
 
     def open(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
         """The passage of a line of the table, in its document."""
@@ -222,8 +222,8 @@ def build_decide_tab(
         change.then(events.refresh, shown, outputs, **common)
 
     def refresh(shown: str, reviewed: str, current: str, request: gr.Request) -> tuple[Any, ...]:
-        drawn = review.events.refresh(reviewed, current, request)
-        return *events.refresh(shown, request), *drawn
+        at, decided = now(), events.refresh(shown, request)
+        return Drawn(at, (*decided, *review.events.refresh(reviewed, current, request)))
 
     return TabView(refresh, [shown, *review.inputs], [*outputs, *review.outputs])
 
@@ -236,17 +236,18 @@ def _key(session: PageSession) -> str:
     return f"{id(session.comparison)} {session.decider.revision}"
 
 
-def _drawn(session: PageSession) -> tuple[Any, ...]:
+def _drawn(session: PageSession) -> Drawn:
     """Values of all outputs."""
+    at = now()
     hidden = gr.update(visible=False)
     if not session.documents or session.comparison is None:
         state = "", hidden, hidden, hidden, gr.Timer(active=False)
         use = hidden, hidden, *(gr.skip(),) * 4
-        return "", EMPTY, *state, *use, "", "", hidden, "", hidden
+        return Drawn(at, ("", EMPTY, *state, *use, "", "", hidden, "", hidden))
     verdict = session.decider.verdict
     report = verdict.report if verdict else None
     choices = [("The decision", ""), *((title_of(one), one) for one in session.comparison.parsers)]
-    return (
+    shown = (
         _key(session),
         _lengths(session),
         *_state(session),
@@ -259,6 +260,7 @@ def _drawn(session: PageSession) -> tuple[Any, ...]:
         evidence.why(report) if report else "",
         gr.Row(visible=report is not None),
     )
+    return Drawn(at, shown)
 
 
 def _lengths(session: PageSession) -> Markup | str:

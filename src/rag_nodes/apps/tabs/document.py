@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import gradio as gr
 from markupsafe import Markup
 
-from rag_nodes.apps.inside_gradio import number_in, offer, texts_of
+from rag_nodes.apps.inside_gradio import Drawn, now, number_in, offer, texts_of
 from rag_nodes.apps.markup import title_of
 from rag_nodes.apps.tabs.drawing import map_html, page_html, summary_html, where_html
 from rag_nodes.apps.tabs.shown import Shown, page_at, pages_of
@@ -72,13 +72,17 @@ class DocumentEvents:
         self, shown: str, strategy: str, document: str, page: float | None, request: gr.Request
     ) -> tuple[Any, ...]:
         """Draw what the session holds now, unless that is on the page already."""
-        session = session_of(self._sessions, request)
-        if shown == _key(session):
+        session, place = session_of(self._sessions, request), ChunkLocation(strategy, document)
+        key = _key(session)
+        if shown == key:
             return (gr.skip(),) * OUTPUTS
-        is_known = session.cuts is not None and document in session.cuts.documents
-        place = ChunkLocation(strategy, document, int(page or 1) * is_known or 1)
+        is_asked = shown.rpartition(" ")[2] != key.rpartition(" ")[2]
         if not shown and isinstance(kept := session.shown.get("place"), list):
             place = ChunkLocation(*kept)  # the page was loaded again
+        elif is_asked and (found := _first_found(session, strategy)):
+            place = found
+        elif session.cuts is not None and document in session.cuts.documents:
+            place = place._replace(page=int(page or 1))
         return self._draw(session, place)
 
     def choose_document(self, strategy: str, document: str, request: gr.Request) -> tuple[Any, ...]:
@@ -150,7 +154,8 @@ class DocumentEvents:
             return -1, gr.Textbox(info="not found"), *(gr.skip(),) * OUTPUTS
         number = f"{text.count(wanted, 0, at) + 1:,} of {text.count(wanted):,}"
         place = ChunkLocation(strategy, document, gold=(Span(at, at + len(wanted)),))
-        return at, gr.Textbox(info=number), *self._draw(session, place, is_turn=True)
+        drawn = self._draw(session, place, is_turn=True)
+        return Drawn(drawn.at, (at, gr.Textbox(info=number), *drawn))
 
     def open(self, place: ChunkLocation | None, request: gr.Request) -> tuple[Any, ...]:
         """A place that another tab points at; None changes nothing.
@@ -161,7 +166,8 @@ class DocumentEvents:
         if place is None:
             return (gr.skip(),) * (OUTPUTS + 1)
         session = session_of(self._sessions, request)
-        return gr.Tabs(selected="document"), *self._draw(session, place)
+        drawn = self._draw(session, place)
+        return Drawn(drawn.at, (gr.Tabs(selected="document"), *drawn))
 
     def export(
         self, kind: str, write: Callable[[Cuts, str], bytes]
@@ -190,14 +196,13 @@ class DocumentEvents:
         """The page of a place and nothing else, such as after something was marked on it."""
         return self._draw(session_of(self._sessions, request), place, is_turn=True)[-1]
 
-    def _draw(
-        self, session: PageSession, place: ChunkLocation, *, is_turn: bool = False
-    ) -> tuple[Any, ...]:
+    def _draw(self, session: PageSession, place: ChunkLocation, *, is_turn: bool = False) -> Drawn:
         """What a place looks like; `is_turn` where the map is on the page already."""
-        cuts, failed = session.cuts, _failed(session)
+        at, cuts, failed = now(), session.cuts, _failed(session)
         if cuts is None or not cuts.documents:
             empty = render("document_empty", failed=failed)
-            return "", gr.Column(visible=False), *(gr.skip(),) * 4, "", "", "", empty
+            unchanged = (gr.skip(),) * 4
+            return Drawn(at, ("", gr.Column(visible=False), *unchanged, "", "", "", empty))
         strategy = _one_of(cuts.strategies, place.strategy)
         document = _one_of(tuple(cuts.documents), place.document)
         kept = self._kept.setdefault(session, KeptPages(pool.draw))
@@ -215,10 +220,10 @@ class DocumentEvents:
             drawing = render("document_empty", failed=[{"name": "", "why": str(error)}])
             summary = whole = where = Markup()
             unit, page, pages, chunk, chunks = "Page", 1, 1, 1, 1
-        return (
+        shown_now = (
             _key(session),
             gr.Column(visible=True),
-            gr.Dropdown(choices=_documents(cuts), value=document),
+            gr.Dropdown(choices=_documents(cuts), value=document, visible=len(cuts.documents) > 1),
             gr.Radio(choices=[(title_of(one), one) for one in cuts.strategies], value=strategy),
             gr.Number(value=page, maximum=pages, label=f"{unit} of {pages:,}"),
             gr.Number(value=chunk, maximum=max(1, chunks), label=f"Chunk of {chunks:,}"),
@@ -227,12 +232,26 @@ class DocumentEvents:
             summary,
             drawing,
         )
+        return Drawn(at, shown_now)
 
 
 def _key(session: PageSession) -> str:
     """What is drawn; another one once documents were cut anew or a question was answered."""
     cuts, turns = session.cuts, session.turns
     return f"{cuts.key} {turns[-1].number if turns else 0}" if cuts else ""
+
+
+def _first_found(session: PageSession, strategy: str) -> ChunkLocation | None:
+    """The page on which the best chunk of the last question begins, of this parser if it has one."""
+    cuts, turn = session.cuts, session.turns[-1] if session.turns else None
+    columns = sorted(turn.columns if turn else (), key=lambda one: one.name != strategy)
+    for column in columns:
+        for hit in column.answer.hits if column.answer else ():
+            if cuts and column.name in cuts.strategies and hit.node.ref_doc_id in cuts.documents:
+                starts = pages_of(cuts, hit.node.ref_doc_id, session.paths).starts
+                page = page_at(starts, span_of(hit.node).start)
+                return ChunkLocation(column.name, hit.node.ref_doc_id, page)
+    return None
 
 
 def _failed(session: PageSession) -> list[dict[str, str]]:

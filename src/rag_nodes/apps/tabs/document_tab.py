@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -10,7 +11,7 @@ import gradio as gr
 from rag_nodes.apps.tabs import TabView
 from rag_nodes.apps.tabs.chunk_files import as_csv, as_json
 from rag_nodes.apps.tabs.document import LONGEST_SEARCH, DocumentEvents
-from rag_nodes.apps.tabs.labelling import SELECT, LabelEvents
+from rag_nodes.apps.tabs.labelling import LabelEvents
 from rag_nodes.apps.templates import render
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
 
@@ -23,38 +24,10 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 8
 """Visitors whose pages are drawn at the same time."""
-_MAP = """element.addEventListener('click', (event) => {
-  const strip = event.target.closest('svg[data-strategy]');
-  if (!strip) return;
-  const box = strip.getBoundingClientRect();
-  const share = Math.round(1000 * (event.clientX - box.left) / box.width);
-  trigger('click', {share: `${Math.max(0, share)}`});
-});"""
-_PAGE = """const under = (event) => document.elementsFromPoint(event.clientX, event.clientY)
-  .map((one) => one.closest?.('[data-k]')).find((one) => one && element.contains(one));
-const numbers = (one) => (one?.dataset.k || '').split(' ').filter(Boolean);
-const light = (chosen) => element.querySelectorAll('[data-k]').forEach((one) =>
-  one.classList.toggle('rn-lit', numbers(one).some((number) => chosen.includes(number))));
-element.addEventListener('mousemove', (event) => light(numbers(under(event))));
-element.addEventListener('mouseleave', () => light([]));
-element.addEventListener('focusin', (event) => light(numbers(event.target.closest('.rn-piece'))));
-element.addEventListener('click', (event) => {
-  const button = event.target.closest('button[data-act]');
-  if (button) return trigger('click', {...button.dataset});
-  if (!event.target.closest('.rn-sheet') || !getSelection().isCollapsed) return;
-  const card = element.querySelector(`#rn-piece-${numbers(under(event))[0]}`);
-  if (!card) return;
-  element.querySelectorAll('[data-k]').forEach((one) =>
-    one.classList.toggle('rn-shown', numbers(one).includes(card.dataset.k)));
-  card.querySelector('details').open = true;
-  card.scrollIntoView({behavior: 'smooth', block: 'nearest'});
-});
-element.addEventListener('keydown', (event) => {
-  const step = {ArrowLeft: '0', ArrowRight: '1'}[event.key];
-  const sheet = event.target;
-  if (step && sheet.matches('.rn-sheet') && sheet.scrollWidth <= sheet.clientWidth)
-    trigger('click', {act: 'turn', forth: step});
-});"""
+_MAP, _PAGE = (
+    (files(__package__ or "") / f"document_{one}.js").read_text(encoding="utf-8")
+    for one in ("map", "page")
+)
 _TO_CHOSEN = """() => {
   document.querySelector('.rn-piece.rn-shown')?.scrollIntoView({block: 'nearest'});
   document.querySelector('.rn-sheet .rn-shown, .rn-sheet .rn-gold, .rn-gold-box[d]:not([d=""])')
@@ -142,7 +115,7 @@ def build_document_tab(sessions: PageSessions, tabs: gr.Tabs) -> DocumentTab:
                     elem_id="rn-search",
                 )  # fmt: skip
                 for name, step in (("Zoom in", 1), ("Zoom out", -1)):
-                    zoom = gr.Button(name, size="sm", scale=0, min_width=90)
+                    zoom = gr.Button(name, size="sm", scale=0, min_width=90, elem_classes="rn-zoom")
                     zoom.click(
                         None, js=_ZOOM.replace("{step}", str(step)), api_visibility="private"
                     )
@@ -154,7 +127,7 @@ def build_document_tab(sessions: PageSessions, tabs: gr.Tabs) -> DocumentTab:
             }
         drawing = gr.HTML(
             render("document_empty", failed=[]),
-            js_on_load=f"{_PAGE}\n{SELECT}",
+            js_on_load=_PAGE,
             apply_default_css=False,
             elem_id="rn-document-drawing",
         )

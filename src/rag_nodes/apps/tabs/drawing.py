@@ -92,8 +92,10 @@ def summary_html(shown: Shown) -> Markup:
     known = cuts.comparison.statistics.get(strategy)
     over = sum(bool(one.metadata.get(OVERSIZED)) for one in nodes)
     facts = [
-        f"{len(nodes):,} chunks",
-        f"median {median(sizes):,.0f} tokens, {min(sizes):,} to {max(sizes):,}" if sizes else "",
+        count(len(nodes), "chunk"),
+        f"median {median(sizes):,.0f} tokens, {min(sizes):,} to {max(sizes):,}"
+        if len(sizes) > 1
+        else f"{sum(sizes):,} tokens",
         f"{over:,} over the size limit" if over else "",
         cuts.recovery(strategy, [document]),
         *(f"{name}: {words}" for name, words in remarks(one.metadata for one in nodes)),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.inside_gradio import number_in, texts_of
+from rag_nodes.apps.inside_gradio import Drawn, now, number_in, texts_of
 from rag_nodes.apps.markup import count
 from rag_nodes.apps.tabs.document import ChunkLocation
 from rag_nodes.apps.templates import render
@@ -26,54 +26,6 @@ if TYPE_CHECKING:
     from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.apps.visitors.sessions import PageSessions
 
-SELECT = """const at = (node, offset) => {
-  const home = (node.nodeType === 3 ? node.parentElement : node).closest?.('[data-at]');
-  if (!home || !element.contains(home)) return null;
-  const range = document.createRange();
-  range.setStart(home, 0);
-  range.setEnd(node, offset);
-  return Number(home.dataset.at) + [...range.toString()].length;
-};
-const within = () => {
-  const sheet = element.querySelector('.rn-sheet'), chosen = getSelection();
-  if (!sheet || !chosen.rangeCount || chosen.isCollapsed) return null;
-  const range = chosen.getRangeAt(0);
-  const held = [...sheet.querySelectorAll('[data-at]')].filter((one) => range.intersectsNode(one));
-  if (!held.length) return null;
-  const last = held.at(-1), whole = (one) => Number(one.dataset.at) + [...one.textContent].length;
-  const start = at(range.startContainer, range.startOffset) ?? Number(held[0].dataset.at);
-  const end = at(range.endContainer, range.endOffset) ?? whole(last);
-  return start < end ? {range, start, end} : null;
-};
-const follow = () => {
-  if (!element.isConnected) return document.removeEventListener('selectionchange', follow);
-  const here = element.querySelector('.rn-mark-here'), chosen = within();
-  if (!here) return;
-  here.hidden = !chosen;
-  if (!chosen) return;
-  const home = here.parentElement.getBoundingClientRect();
-  const last = [...chosen.range.getClientRects()].pop() || home;
-  here.style.top = `${last.bottom - home.top + 6}px`;
-  const most = home.width - here.offsetWidth;
-  here.style.left = `${Math.max(0, Math.min(most, last.right - home.left - here.offsetWidth))}px`;
-};
-document.addEventListener('selectionchange', follow);
-element.addEventListener('mousedown', (event) => {
-  if (event.target.closest('.rn-mark-here')) event.preventDefault();
-});
-element.addEventListener('click', (event) => {
-  const chosen = event.target.closest('.rn-mark-here') && within();
-  if (!chosen) return;
-  const sent = {document: element.querySelector('.rn-sheet').dataset.document,
-    start: `${chosen.start}`, end: `${chosen.end}`, text: chosen.range.toString()};
-  getSelection().removeAllRanges();
-  trigger('select', sent);
-});
-"""
-"""A button follows what is selected and sends which characters of the document these are.
-
-Every piece of text on the page says its offset; the rest is counted as Python does.
-"""
 _AGAIN = "This is not what stands in the document as it is loaded now: select it again."
 _SHOWN = 160
 """Characters of a passage in the list, the middle left out."""
@@ -144,16 +96,16 @@ class LabelEvents:
         session.questions.unmark()
         gr.Info(f"Added: you have {count(len(known.questions), 'question')}.")
         place = ChunkLocation(strategy, document, _page(page))
-        return "", *self._shown(session, place, request)
+        shown = self._shown(session, place, request)
+        return Drawn(shown.at, ("", *shown))
 
-    def _shown(
-        self, session: PageSession, place: ChunkLocation, request: gr.Request
-    ) -> tuple[Any, ...]:
-        marked, cuts = session.questions.marked, session.cuts
+    def _shown(self, session: PageSession, place: ChunkLocation, request: gr.Request) -> Drawn:
+        at, marked, cuts = now(), session.questions.marked, session.cuts
         texts = {one: cuts.text_of(one) for one in cuts.documents} if cuts else {}
         quotes = [_shortened(one.span.of(texts.get(one.document, ""))) for one in marked]
         listed = render("document_marked", passages=quotes)
-        return gr.Column(visible=bool(marked)), listed, self._document.drawn(place, request)
+        drawing = self._document.drawn(place, request)
+        return Drawn(at, (gr.Column(visible=bool(marked)), listed, drawing))
 
 
 def _page(page: float | None) -> int:

@@ -7,12 +7,13 @@ import json
 # At runtime, since Gradio evaluates the annotations of its events.
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gradio as gr
 
-from rag_nodes.apps.inside_gradio import number_in, offer, texts_of
+from rag_nodes.apps.inside_gradio import Drawn, now, number_in, offer, texts_of
 from rag_nodes.apps.markup import count
 from rag_nodes.apps.tabs.card import card, taken
 from rag_nodes.apps.tabs.document import ChunkLocation
@@ -46,31 +47,9 @@ if TYPE_CHECKING:
 AT_ONCE = 4
 """Visitors whose questions are changed at the same time."""
 _OUTPUTS = 6
-_KEYS = """element.addEventListener('click', (event) => {
-  const picked = event.target.closest('button[data-act]');
-  if (picked) trigger('click', {...picked.dataset});
-});
-const keys = {a: 'accept', r: 'reject', z: 'undo', n: 'next', s: 'shorter', l: 'longer',
-  w: 'elsewhere', e: 'text textarea', q: 'text textarea'};
-const press = (event) => {
-  if (!element.isConnected) return document.removeEventListener('keydown', press);
-  if (event.key === 'Enter' && event.target.matches('#rn-review-text textarea'))
-    setTimeout(() => event.target.blur());
-  const key = event.key.toLowerCase();
-  const free = !event.target.closest('input, textarea, select, [contenteditable]');
-  if (!free || !element.offsetParent || !keys[key] || event.repeat) return;
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  event.preventDefault();
-  const one = document.querySelector(`#rn-review-${keys[key]}`);
-  if (!one?.matches('textarea')) return one?.click();
-  one.focus();
-  if (key !== 'q') return;
-  one.select();
-  document.execCommand('delete');
-};
-document.addEventListener('keydown', press);"""
-"""A passage opens in its document; letters press the buttons, but where text is typed; Enter ends
-that."""
+_KEYS = (files(__package__ or "") / "review.js").read_text(encoding="utf-8")
+_GOAL = 20
+"""Questions after which no further passage is asked about by itself."""
 _SURE = """(_, current) =>
   [confirm('Remove all questions? What was not downloaded is lost.'), current]"""
 _SAVE = "() => document.querySelector('#rn-save-questions')?.click()"
@@ -98,7 +77,8 @@ class ReviewEvents:
         given = gr.Button(visible=self._given(session) is not None)
         if shown == _key(session):
             return *(gr.skip(),) * _OUTPUTS, given
-        return *_drawn(session, current), given
+        drawn = _drawn(session, current)
+        return Drawn(drawn.at, (*drawn, given))
 
     def draft(self, request: gr.Request) -> tuple[Any, ...]:
         """Add drafts; where none can be made, a passage whose question is to be typed."""
@@ -128,21 +108,25 @@ class ReviewEvents:
         )
         if told(session.decider.accepted):
             session.decider.start()
+        if session.decider.accepted < _GOAL and not any(one.draft for one in _all(session)):
+            _ask_elsewhere(session)
         return _drawn(session, following(_all(session), at + 1))
 
     def reject(self, current: str, request: gr.Request) -> tuple[Any, ...]:
         """Throw a question out, and go to the next draft; first what it was."""
         session = session_of(self._sessions, request)
         at, removed = _position(session, current), session.questions.remove(current)
-        return removed, *_drawn(session, following(_all(session), at))
+        drawn = _drawn(session, following(_all(session), at))
+        return Drawn(drawn.at, (removed, *drawn))
 
     def bring_back(self, removed: Any, current: str, request: gr.Request) -> tuple[Any, ...]:
         """Take the question back that was thrown out last; first None."""
         session = session_of(self._sessions, request)
-        if removed is None or not session.documents:
-            return None, *_drawn(session, current)
-        _add(session, [removed])
-        return None, *_drawn(session, removed.id)
+        if removed is not None and session.documents:
+            _add(session, [removed])
+            current = removed.id
+        drawn = _drawn(session, current)
+        return Drawn(drawn.at, (None, *drawn))
 
     def resized(self, step: int) -> Callable[[str, gr.Request], tuple[Any, ...]]:
         """An event that takes more for the answer, or less: sentence, paragraph, section."""
@@ -208,12 +192,9 @@ class ReviewEvents:
         return asked if asked.is_file() else None
 
     def _elsewhere(self, session: PageSession, said: str = "") -> tuple[Any, ...]:
-        parts = session.questions.parts(session.documents)
-        texts = {one.id_: one.text for one in session.documents}
-        made = next_to_ask(parts, _all(session), texts)
+        made = _ask_elsewhere(session)
         if made is None:
             raise gr.Error("Every part of the documents has an answer.", print_exception=False)
-        _add(session, [made])
         return _drawn(session, made.id, taken(said))
 
     def _take(self, session: PageSession, path: Path | None) -> tuple[Any, ...]:
@@ -308,6 +289,19 @@ def _add(session: PageSession, questions: Sequence[Question]) -> None:
         raise gr.Error(str(error), print_exception=False) from error
 
 
+def _ask_elsewhere(session: PageSession) -> Question | None:
+    """A passage far from all answers, as long as answers are here; None where there is none."""
+    documents = {one.id_: one for one in session.documents}
+    texts = {one.id_: one.text for one in session.documents}
+    made = next_to_ask(session.questions.parts(session.documents), _all(session), texts)
+    if made is not None:
+        while (shorter := lengthened(made, documents, -1)).gold != made.gold:
+            made = shorter
+        made = as_long(made, documents, CHARACTERS[session.decider.length])
+        _add(session, [made])
+    return made
+
+
 def _key(session: PageSession) -> str:
     return f"{id(session.comparison)} {session.questions.revision}"
 
@@ -318,18 +312,18 @@ def _position(session: PageSession, current: str) -> int:
     return ids.index(current) if current in ids else 0
 
 
-def _drawn(session: PageSession, current: str, note: Any = "") -> tuple[Any, ...]:
-    dataset, key = session.questions.dataset, _key(session)
+def _drawn(session: PageSession, current: str, note: Any = "") -> Drawn:
+    at, dataset, key = now(), session.questions.dataset, _key(session)
     if dataset is None or not dataset.questions:
-        return key, "", note, "", gr.Column(visible=False), ""
-    at = _position(session, current or following(dataset.questions, 0))
-    question = dataset.questions[at]
+        return Drawn(at, (key, "", note, "", gr.Column(visible=False), ""))
+    position = _position(session, current or following(dataset.questions, 0))
+    question = dataset.questions[position]
     to_ask = question.draft and question.kind in (TO_ASK, "phrase")
     text = gr.Textbox(value="" if to_ask else question.text, placeholder=question.text,
-                      label=f"Question {at + 1:,} of {len(dataset.questions):,}"
+                      label=f"Question {position + 1:,} of {len(dataset.questions):,}"
                       f" ({'draft' if question.draft else 'accepted'})")  # fmt: skip
     drawn = card(session, dataset, question)
-    return key, question.id, note, drawn, gr.Column(visible=True), text
+    return Drawn(at, (key, question.id, note, drawn, gr.Column(visible=True), text))
 
 
 def _place(answer: Sequence[Any], passage: int | None) -> ChunkLocation | None:

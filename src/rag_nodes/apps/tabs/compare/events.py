@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.inside_gradio import Sent
+from rag_nodes.apps.inside_gradio import Drawn, now
 from rag_nodes.apps.markup import count
 from rag_nodes.apps.tabs.compare.reply import asking_view, turn_view
-from rag_nodes.apps.tabs.compare.right import call_right, cited_places, passages_of
+from rag_nodes.apps.tabs.compare.right import Sent, call_right, cited_places, passages_of
 from rag_nodes.apps.tabs.document import ChunkLocation
 from rag_nodes.apps.templates import render
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
@@ -79,7 +79,7 @@ class CompareEvents:
         except Exception as error:
             # Whatever it was, the visitor can go on: the box is open again, and says what happened.
             logger.exception("a question could not be answered")
-            yield _page(session), _question_box(session), _NOT_STOPPABLE
+            yield _answered(session)
             raise gr.Error(_FAULT.format(type(error).__name__), print_exception=False) from error
 
     def watch(self, request: gr.Request) -> Iterator[tuple[Any, ...]]:
@@ -99,18 +99,14 @@ class CompareEvents:
         sent = Sent.of(event)
         session_of(self._sessions, request).stop_one(sent.turn, sent.column)
 
-    def clear(self, request: gr.Request) -> str:
+    def clear(self, request: gr.Request) -> Drawn:
         """Forget the questions."""
         session = session_of(self._sessions, request)
         session.clear()
-        return _page(session)
+        return _redrawn(session)
 
     def pick(self, request: gr.Request, event: gr.EventData) -> Any:
-        """A verdict on an answer, a citation that is right, or a look at earlier questions.
-
-        Returns:
-            What is above the question box.
-        """
+        """A verdict on an answer, a citation that is right, or a look at earlier questions."""
         session, sent = session_of(self._sessions, request), Sent.of(event)
         if sent.act == "earlier":
             session.history.shown += AT_FIRST
@@ -120,7 +116,7 @@ class CompareEvents:
             session.history, sent.turn, sent.column, sent.verdict
         ):
             return gr.skip()
-        return _page(session)
+        return _redrawn(session)
 
     def suggest(self, shown: str, request: gr.Request) -> tuple[Any, ...]:
         """Questions about the documents, unless they are on the page already.
@@ -128,14 +124,14 @@ class CompareEvents:
         Returns:
             Shown key, the row of buttons, and the buttons.
         """
-        session = session_of(self._sessions, request)
+        at, session = now(), session_of(self._sessions, request)
         key = " ".join(document.id_ for document in session.documents)
         if shown == key:
             return (gr.skip(),) * (SUGGESTED + 2)
         asked = suggested_questions(session.documents, SUGGESTED)
         buttons = [gr.Button(one, visible=True) for one in asked]
         buttons += [gr.Button("", visible=False)] * (SUGGESTED - len(asked))
-        return key, gr.Row(visible=bool(asked)), *buttons
+        return Drawn(at, (key, gr.Row(visible=bool(asked)), *buttons))
 
     def location(self, request: gr.Request, event: gr.EventData) -> ChunkLocation | None:
         """Where the cited place or the chunk is that was chosen; None where it is nowhere."""
@@ -235,11 +231,22 @@ def _pictures(
     """What the page shows while answers grow, and once they have ended."""
     frames = _Frames()
     for growing in answers:
+        at = now()
         if frames.is_first():
-            yield _page(session), gr.Textbox("", interactive=False), _STOPPABLE
+            yield Drawn(at, (_page(session), gr.Textbox("", interactive=False), _STOPPABLE))
         elif frames.is_due(growing):
-            yield _page(session), gr.skip(), gr.skip()
-    yield _page(session), _question_box(session), _NOT_STOPPABLE
+            yield _redrawn(session)
+    yield _answered(session)
+
+
+def _redrawn(session: PageSession) -> Drawn:
+    """What is above the question box, and the rest as it is."""
+    return Drawn(now(), (_page(session), gr.skip(), gr.skip()))
+
+
+def _answered(session: PageSession) -> Drawn:
+    """The page once answers have ended."""
+    return Drawn(now(), (_page(session), _question_box(session), _NOT_STOPPABLE))
 
 
 class _Frames:
@@ -289,10 +296,7 @@ def after_loading(session: PageSession) -> tuple[Any, ...]:
 
 
 def _question_box(session: PageSession) -> gr.Textbox:
-    """Open once there is something to ask.
-
-    Without a value: Gradio sends an event's last values a second time, when a visitor may type.
-    """
+    """Open once there is something to ask; what is typed there stays."""
     return gr.Textbox(
         interactive=session.ready and session.asking is None,
         placeholder=PLACEHOLDER if session.ready else NOT_YET,

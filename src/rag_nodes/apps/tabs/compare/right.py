@@ -1,18 +1,21 @@
-"""A cited place that a visitor calls right becomes the answer of a labelled question."""
+"""Clicks below an answer: a cited place that is called right answers a labelled question."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from rag_nodes.apps.inside_gradio import number_in, texts_of
 from rag_nodes.evaluation.dataset import Question, trimmed_passage
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import gradio as gr
 
     from rag_nodes.apps.visitors.questions import Questions
     from rag_nodes.apps.visitors.session import PageSession
@@ -33,6 +36,39 @@ TAKEN_BACK = "Taken out of your questions."
 
 _INSIDE_A_WORD = re.compile(r"[^\W\d_\u3040-\u30ff\u3400-\u9fff]{2}")
 """Two letters, of a script that puts blanks between words."""
+
+
+class Sent(NamedTuple):
+    """A click below an answer, checked for its form only.
+
+    Attributes:
+        act: what was clicked; "" for something else.
+        turn: number of the question; 0 for none.
+        column: position of the column on the page, from 1; 0 for none.
+        rank: of a chunk, from 1; 0 for none.
+        cited: position of a cited place, from 1; 0 for none.
+        verdict: what was said.
+    """
+
+    act: str = ""
+    turn: int = 0
+    column: int = 0
+    rank: int = 0
+    cited: int = 0
+    verdict: str = ""
+
+    @classmethod
+    def of(cls, event: gr.EventData) -> Sent:
+        """Read it; what does not fit counts as not sent."""
+        texts = texts_of(event)
+        return cls(
+            act=texts.get("act", ""),
+            turn=number_in(texts.get("turn")) or 0,
+            column=number_in(texts.get("column")) or 0,
+            rank=number_in(texts.get("rank")) or 0,
+            cited=number_in(texts.get("cited")) or 0,
+            verdict=texts.get("verdict", ""),
+        )
 
 
 def cited_places(answer: Answer) -> list[tuple[Citation, ...]]:

@@ -57,6 +57,11 @@ class CompareTab:
     stop: gr.Button
     clear: gr.Button
 
+    @property
+    def answered(self) -> list[Any]:
+        """What changes with the answers."""
+        return [self.history, self.question, self.stop]
+
     def follow(self) -> Follower:
         """What becomes of it while the header loads documents, and then."""
         return Follower(
@@ -71,14 +76,13 @@ class CompareTab:
 
         So what is seen there is what answers.
         """
-        ask, clear = self.events.ask, self.events.clear
-        answered = [self.history, self.question, self.stop]
+        ask, clear, answered = self.events.ask, self.events.clear, self.answered
         typed: list[tuple[Any, Any]] = [(self.question.submit, self.question)]
         clicked = [(one.click, one) for one in self.suggested]
         common: dict[str, Any] = {"show_progress": "hidden", "concurrency_limit": AT_ONCE}
         looking = {**common, "concurrency_limit": LOOKING}
         for_scripts("ask", ask, self.question, answered, **common)
-        for_scripts("clear", clear, None, self.history, show_progress="hidden")
+        for_scripts("clear", clear, None, answered, show_progress="hidden")
         private: dict[str, Any] = {"api_visibility": "private"}
         for event, source in typed + clicked:
             # Loading itself is limited by the sessions; whoever waits for it holds up nobody else.
@@ -88,7 +92,7 @@ class CompareTab:
             event(None, source, js=_SENT, **private)
         loading.arrived.then(self.events.watch, outputs=answered, **looking, **private)
         self.stop.click(self.events.stop, show_progress="hidden", queue=False, **private)
-        self.clear.click(clear, outputs=self.history, show_progress="hidden", **private)
+        self.clear.click(clear, outputs=answered, show_progress="hidden", **private)
 
     def open_chunks_in(self, chunks: DocumentTab) -> None:
         """Let chunks below an answer open in the tab that draws them."""
@@ -174,4 +178,4 @@ def _wire_clicks(page: CompareTab, work: CompareEvents) -> None:
         "api_visibility": "private",
     }
     page.history.stop(work.stop_one, **common)
-    page.history.click(work.pick, outputs=page.history, **common)
+    page.history.click(work.pick, outputs=page.answered, **common)
