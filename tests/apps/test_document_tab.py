@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -101,6 +102,20 @@ def test_turning_a_page_does_not_send_the_map_again(
     assert "Lower the ramp" in second["drawing"]
 
 
+def test_it_opens_on_the_page_of_the_best_chunk_and_a_later_question_leads_to_another(
+    events: DocumentEvents, session: PageSession, handbook: Path
+) -> None:
+    session.load([handbook], replace(SMALL, budget=None, top_k=1), ignore)
+    session.ask("Rinse the tank weekly. Row 21. Row 22?")
+    first = events.refresh("", "fixed", "", 1, REQUEST)
+    assert shown_page(first) == 3
+    session.ask("Lower the ramp when moored. Row 11. Row 12?")
+    document = document_of(session)
+    assert shown_page(events.refresh(named(first)["key"], "fixed", document, 3, REQUEST)) == 2
+    session.clear()
+    assert shown_page(events.refresh("1 2", "fixed", document, 2, REQUEST)) == 2
+
+
 @pytest.mark.parametrize(
     ("sent", "page"),
     [
@@ -163,7 +178,7 @@ def test_a_chunk_is_reached_by_its_number_and_says_what_is_embedded(
 def test_what_was_retrieved_for_the_last_question_is_marked(
     events: DocumentEvents, session: PageSession
 ) -> None:
-    session.ask("When is the ramp lowered?")
+    session.ask("Lower the ramp when moored. Row 11. Row 12?")
     shown = named(events.jump("heading", document_of(session), 2, REQUEST))
     assert "retrieved as no. " in shown["drawing"]
     assert "Retrieved for: <bdi>When is the ramp lowered?</bdi>" in shown["drawing"]

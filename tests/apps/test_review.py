@@ -127,6 +127,21 @@ def test_the_extent_of_an_answer_is_set_and_the_next_passage_lies_far_away(
         assert "all reviewed" not in _text(card)
 
 
+def test_after_the_last_draft_the_next_passage_follows_with_a_sentence_marked(
+    settings: Settings, tmp_path: Path
+) -> None:
+    with visiting(settings, tmp_path / "guide.md", GUIDE, Choice(("fixed",))) as opened:
+        events, session = _events(opened), opened.of(VISITOR)
+        session.questions.add([_question("a", session, draft=True)], session.documents)
+        _, current, _, card, _, text = events.accept("a", "When is it?", REQUEST)
+        [first, made] = session.questions.dataset.questions  # type: ignore[union-attr]
+        assert (first.draft, made.draft, made.id, text.value) == (False, True, current, "")
+        [document] = session.documents
+        [[passage]] = made.gold
+        assert "marked passage" in _text(card)
+        assert passage.span.of(document.text).count(".") == 1
+
+
 def test_where_nothing_can_be_drafted_a_passage_waits_for_its_question(
     events: ReviewEvents, session: PageSession
 ) -> None:

@@ -13,9 +13,8 @@ a test for each assumption, named after it:
 - while `Blocks.has_launched` is false, any path is taken for an upload (`take_uploads_only`);
 - files to download go through `save_bytes_to_cache` (`offer`);
 - the browser keeps what public events of the page took and gave (`for_scripts`);
-- answers of events pass `Blocks.postprocess_data` before the browser gets them in the order in which
-  they left it, and once more, when a generator has ended, `Blocks.handle_streaming_diffs`
-  (`newest_wins`);
+- answers pass `Blocks.postprocess_data`, and the browser gets them in the order in which they left
+  it; those of a generator that has ended pass `Blocks.handle_streaming_diffs` (`newest_wins`);
 - the browser asks for no answers of an event that the server took in after it had ended the stream
   of answers, and before the browser knew (`hear_every_answer`; its test needs a browser, and is in
   `test_reload_browser.py`).
@@ -28,7 +27,7 @@ import logging
 import re
 from itertools import count
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 import gradio as gr
@@ -148,7 +147,7 @@ now = count().__next__
 """A number for what is read from here on, see `Drawn`."""
 
 
-class Drawn(tuple[Any, ...]):
+class Drawn(tuple[Any, ...]):  # noqa: SLOT001 - a tuple takes none
     """Values for all outputs of an event, at least two, that show what a visitor has now.
 
     Events run at the same time: what was read first may reach the page last. There it changes
@@ -160,7 +159,7 @@ class Drawn(tuple[Any, ...]):
 
     at: int
 
-    def __new__(cls, at: int, values: Iterable[Any]) -> Drawn:
+    def __new__(cls, at: int, values: Iterable[Any]) -> Self:
         """Values in the order of the outputs, and `now()` of before anything of them was read."""
         drawn = super().__new__(cls, values)
         drawn.at = at
@@ -203,8 +202,8 @@ def newest_wins(root: gr.Blocks) -> None:
         sent = diffs(event, data, **how)
         return [gr.skip() for _ in sent] if again else sent
 
-    root.postprocess_data = postprocess_newest  # type: ignore[method-assign]
-    root.handle_streaming_diffs = diffs_once  # type: ignore[method-assign]
+    root.postprocess_data = postprocess_newest  # type: ignore[method-assign,assignment]
+    root.handle_streaming_diffs = diffs_once  # type: ignore[method-assign,assignment]
 
 
 def take_uploads_only(root: gr.Blocks) -> None:

@@ -242,14 +242,15 @@ def _key(session: PageSession) -> str:
 
 
 def _first_found(session: PageSession, strategy: str) -> ChunkLocation | None:
-    """The page on which the best chunk of the last question begins, of this parser if it has one."""
+    """The page in the middle of the last question's best chunk, of this parser if it has one."""
     cuts, turn = session.cuts, session.turns[-1] if session.turns else None
     columns = sorted(turn.columns if turn else (), key=lambda one: one.name != strategy)
     for column in columns:
         for hit in column.answer.hits if column.answer else ():
             if cuts and column.name in cuts.strategies and hit.node.ref_doc_id in cuts.documents:
                 starts = pages_of(cuts, hit.node.ref_doc_id, session.paths).starts
-                page = page_at(starts, span_of(hit.node).start)
+                start, end = span_of(hit.node)
+                page = page_at(starts, (start + end) // 2)
                 return ChunkLocation(column.name, hit.node.ref_doc_id, page)
     return None
 

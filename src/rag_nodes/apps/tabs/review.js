@@ -28,6 +28,7 @@ const press = (event) => {
 };
 document.addEventListener('keydown', press);
 new MutationObserver(() => {
+  element.querySelector('mark')?.scrollIntoView({block: 'nearest'});
   if (decided && element.querySelector('[data-asked]'))
     document.querySelector('#rn-review-text textarea')?.focus();
   decided = false;

@@ -91,9 +91,7 @@ class ReviewEvents:
         new = [one for one in drafts.questions if one.id not in known]
         if not new:
             return self._elsewhere(session, "There are no further drafts.")
-        if (length := session.decider.length) != ANSWER_LENGTHS[0]:
-            documents = {one.id_: one for one in session.documents}
-            new = [as_long(one, documents, CHARACTERS[length]) for one in new]
+        new = [_as_answers_are(session, one) for one in new]
         _add(session, new)
         return _drawn(session, new[0].id, taken(fewer(drafts, COUNT)))
 
@@ -297,9 +295,17 @@ def _ask_elsewhere(session: PageSession) -> Question | None:
     if made is not None:
         while (shorter := lengthened(made, documents, -1)).gold != made.gold:
             made = shorter
-        made = as_long(made, documents, CHARACTERS[session.decider.length])
+        made = _as_answers_are(session, made)
         _add(session, [made])
     return made
+
+
+def _as_answers_are(session: PageSession, question: Question) -> Question:
+    """With an answer as long as what the visitor looks for; a sentence or two stays as it is."""
+    if (length := session.decider.length) == ANSWER_LENGTHS[0]:
+        return question
+    documents = {one.id_: one for one in session.documents}
+    return as_long(question, documents, CHARACTERS[length])
 
 
 def _key(session: PageSession) -> str:
