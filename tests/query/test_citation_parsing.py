@@ -40,9 +40,7 @@ from rag_nodes.query.types import Hit
 def test_source_numbers_are_found_however_the_model_writes_them(
     answer: str, known: tuple[int, ...], unknown: tuple[int, ...]
 ) -> None:
-    cited = cited_numbers(marks_of(answer), [1, 2, 3])
-    assert cited.known == known
-    assert cited.unknown == unknown
+    assert cited_numbers(marks_of(answer), [1, 2, 3]) == (known, unknown)
 
 
 def test_brackets_without_end_are_read_in_linear_time() -> None:

@@ -77,14 +77,14 @@ class AnsweringEngine:
     def _traced(self, question: str, text: str, sources: tuple[Source, ...]) -> Answer:
         marks = marks_of(text)
         numbers = [source.number for source in sources]
-        cited = cited_numbers(marks, numbers)
+        known, unknown = cited_numbers(marks, numbers)
         read = sum(source.tokens for source in sources)
         return Answer(
             question=question,
             text=text,
             kind="generated" if sources else "nothing",
-            citations=cite_sources(cited.known or numbers, sources),
-            unknown_sources=cited.unknown,
+            citations=cite_sources(known or numbers, sources),
+            unknown_sources=unknown,
             hits=tuple(source.hits[0] for source in sources),
             sources=sources,
             left_out=0,

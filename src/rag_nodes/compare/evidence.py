@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from rag_nodes.query.locations import document_of, found_in
+from rag_nodes.query.locations import document_of, span_of
 from rag_nodes.text.spans import Span, merge
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def found_also_by(columns: Mapping[str, Sequence[Hit]]) -> dict[tuple[str, int],
 
 
 def _place(hit: Hit) -> tuple[str, Span] | None:
-    span = found_in(hit)
+    span = span_of(hit.found)
     return None if span is None else (document_of(hit.node), span)
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.sizes import scaled
+from rag_nodes.parsers.sizes import scaled, sizer_of
 from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.spans import with_indentation
@@ -66,40 +66,27 @@ class FixedSizeNodeParser(SpanNodeParser):
             start, after = self._next_start(source, start, end), end
 
     def _end(self, source: SourceText, start: int, stop: int) -> int:
-        text = source.text
-        if self.unit == "characters":
-            reach = min(start + self.chunk_size, stop)
-        else:
-            reach = source.packer.tokens.fit(start, self.chunk_size, stop)
+        text, size, measure = source.text, self.chunk_size, sizer_of(source, self.unit)
+        reach = measure.reach(start, size, stop)
         if reach >= stop:
             return stop
         end = boundary_at_or_before(text, reach, start)
-        if self.unit == "characters":
-            return end if end > start else reach
-        while start < end and source.count(start, end) > self.chunk_size:
+        while start < end and not measure.fits(start, end, size):
             end = boundary_at_or_before(text, end - 1, start)
-        return end if end > start else source.packer.cluster_end(start, self.chunk_size)
+        if end > start:
+            return end
+        return reach if self.unit == "characters" else source.packer.cluster_end(start, size)
 
     def _next_start(self, source: SourceText, start: int, end: int) -> int:
         """The earliest boundary whose text up to `end` is within the overlap."""
-        if not self.chunk_overlap:
+        text, overlap, low = source.text, self.chunk_overlap, end - self.chunk_overlap
+        if not overlap:
             return end
-        text = source.text
-        if self.unit == "characters":
-            low = end - self.chunk_overlap
-        else:
-            low = _tokens_back(source, start, end, self.chunk_overlap)
+        measure = sizer_of(source, self.unit)
+        if self.unit == "tokens":
+            tokens = source.packer.tokens
+            low = tokens.fit(start, max(0, tokens.estimate(start, end) - overlap), end)
         following = boundary_at_or_after(text, max(low, start + 1), start)
-        while (
-            self.unit == "tokens"
-            and following < end
-            and (source.count(following, end) > self.chunk_overlap)
-        ):
+        while following < end and not measure.fits(following, end, overlap):
             following = boundary_at_or_after(text, following + 1, following)
         return min(following, end)
-
-
-def _tokens_back(source: SourceText, start: int, end: int, count: int) -> int:
-    """The offset about `count` tokens before `end`."""
-    tokens = source.packer.tokens
-    return tokens.fit(start, max(0, tokens.estimate(start, end) - count), end)

@@ -20,6 +20,7 @@ from pydantic import BaseModel
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.source import NO_FACTS, ChunkSpan, Origin, SourceText
+from rag_nodes.text.formats import below
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import is_estimate
 
@@ -133,7 +134,7 @@ class _NodeMaker:
             return NO_FACTS
         root, above = tree.root(title), tree.above(cut.start)
         inside = [(h.block.start, h.path) for h in tree.inside(cut.start, cut.end)]
-        named = _named(_below(root, above.path if above else ()), self._under(root, inside))
+        named = _named(below(root, above.path if above else ()), self._under(root, inside))
         link = above.anchor if above else ""
         return {**named, keys.LINK: self.address + link} if link else named
 
@@ -143,20 +144,20 @@ class _NodeMaker:
         Where the node is named after another section than it starts in, its start is one of them.
         """
         tree, title = self.source.packer.headings, self.source.title
-        root = tree.root(title) if stated and stated[:1] == [title] else []
+        root = tree.root(title) if stated and stated[:1] == [title] else ()
         found = [(h.block.start, h.path) for h in tree.inside(cut.start, cut.end)]
         opening = tree.path_at(cut.start)
-        if stated and root + list(opening) != stated:
-            elsewhere = any(root + list(path) == stated for _, path in found)
+        if stated and [*root, *opening] != stated:
+            elsewhere = any([*root, *path] == stated for _, path in found)
             if opening or elsewhere:
                 found.insert(0, (cut.start, opening))
         return self._under(root, found)
 
     def _under(
-        self, root: list[str], found: Iterable[tuple[int, Sequence[str]]]
+        self, root: Sequence[str], found: Iterable[tuple[int, Sequence[str]]]
     ) -> list[list[Any]]:
         base = self.origin.base or 0
-        return [[base + offset, _below(root, path)] for offset, path in found]
+        return [[base + offset, below(root, path)] for offset, path in found]
 
     def _id(self, cut: ChunkSpan, text: str) -> str:
         """UUIDv5 of the document, the parser, the span and the text (L8).
@@ -191,11 +192,6 @@ def _named(path: list[str], inside: list[list[Any]]) -> dict[str, Any]:
     if inside:
         facts[keys.HEADINGS_INSIDE] = inside
     return facts
-
-
-def _below(root: list[str], path: Sequence[str]) -> list[str]:
-    """A path under the title, unless that is what it begins with anyway."""
-    return list(path) if list(path[:1]) == root else [*root, *path]
 
 
 def _hidden(present: tuple[str, ...], excluded: Sequence[str]) -> list[str]:

@@ -135,9 +135,9 @@ class ParentChildNodeParser(SpanNodeParser):
     def _relate(self, families: Sequence[_Family]) -> list[BaseNode]:
         """Both levels, one after the other, each linked within itself and to the other."""
         for parent, children in families:
-            parent.relationships[NodeRelationship.CHILD] = [_info(child) for child in children]
+            parent.relationships[NodeRelationship.CHILD] = [info_of(child) for child in children]
             for child in children:
-                child.relationships[NodeRelationship.PARENT] = _info(parent)
+                child.relationships[NodeRelationship.PARENT] = info_of(parent)
         levels = (
             [parent for parent, _ in families],
             [child for _, children in families for child in children],
@@ -177,5 +177,6 @@ def parents_first(nodes: Sequence[BaseNode]) -> list[BaseNode]:
     return [*ordered.values(), *(node for one, node in parents.items() if one not in ordered)]
 
 
-def _info(node: TextNode) -> RelatedNodeInfo:
+def info_of(node: TextNode) -> RelatedNodeInfo:
+    """How a node of another level names it."""
     return RelatedNodeInfo(node_id=node.node_id, node_type=ObjectType.TEXT)

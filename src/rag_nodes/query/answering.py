@@ -154,20 +154,19 @@ class Answering:
         )
         sources = prepared.packed.sources
         marks = marks_of(stripped)
-        cited = cited_numbers(marks, (source.number for source in sources))
-        citations = cite_sources(cited.known, sources)
-        return Written((stripped,), "generated", citations, cited.unknown, usage, marks)
+        known, unknown = cited_numbers(marks, {source.number for source in sources})
+        citations = cite_sources(known, sources)
+        return Written((stripped,), "generated", citations, unknown, usage, marks)
 
     def _cited(self, marks: Iterable[Mark]) -> Iterator[Event]:
         """What the marks name for the first time."""
-        sources = self._prepared.packed.sources
-        known = {source.number for source in sources}
-        for number in dict.fromkeys(number for mark in marks for number in mark.numbers):
+        sources = {source.number: source for source in self._prepared.packed.sources}
+        for number in (number for mark in marks for number in mark.numbers):
             if number in self._named:
                 continue
             self._named.add(number)
-            if number in known:
-                yield from map(CitationSeen, cite_sources([number], sources))
+            if number in sources:
+                yield from map(CitationSeen, cite_sources([number], [sources[number]]))
             else:
                 yield UnknownSource(number)
 

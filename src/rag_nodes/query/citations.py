@@ -7,15 +7,15 @@ a model reads, so that a document's own `[5]` can never become a citation by bei
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rag_nodes.metadata import FILE_PATH, SOURCE, display_name
-from rag_nodes.query.locations import found_in, headings_of, pages_of
+from rag_nodes.query.locations import headings_of, pages_of, span_of
 from rag_nodes.query.types import Citation, Mark
 from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from rag_nodes.query.types import Hit, Source
 
@@ -203,31 +203,13 @@ def _listed(text: str) -> Iterator[int]:
             yield int(number[1])
 
 
-class Cited(NamedTuple):
-    """The sources an answer names.
-
-    Attributes:
-        known: numbers of given sources, in order of first mention.
-        unknown: numbers that no source has, in order of first mention.
-    """
-
-    known: tuple[int, ...]
-    unknown: tuple[int, ...]
-
-
-def cited_numbers(marks: Iterable[Mark], given: Iterable[int]) -> Cited:
-    """Which sources the marks of an answer name.
-
-    Args:
-        marks: in order.
-        given: numbers of the sources the model was given.
-    """
-    available = set(given)
-    numbers = dict.fromkeys(number for mark in marks for number in mark.numbers)
-    return Cited(
-        known=tuple(number for number in numbers if number in available),
-        unknown=tuple(number for number in numbers if number not in available),
-    )
+def cited_numbers(
+    marks: Iterable[Mark], given: Collection[int]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What the marks of an answer name, in order of first mention: of `given`, and of no source."""
+    named = dict.fromkeys(number for mark in marks for number in mark.numbers)
+    known = tuple(number for number in named if number in given)
+    return known, tuple(number for number in named if number not in given)
 
 
 def cite_sources(numbers: Iterable[int], sources: Sequence[Source]) -> tuple[Citation, ...]:
@@ -291,7 +273,7 @@ def _holds(source: Source, offset: int) -> bool:
 
 def _found(hit: Hit, quote: Span) -> bool:
     """Whether the quote lies in what was found, not only around it."""
-    found = found_in(hit)
+    found = span_of(hit.found)
     return found is not None and found.start <= quote.start and quote.end <= found.end
 
 
@@ -306,7 +288,7 @@ def _cited(source: Source) -> Citation:
 
 def _read_of(hit: Hit, source: Source) -> tuple[int, int] | None:
     """What a source holds of what was found, inside `hit.read.text`; None where nothing."""
-    found, base = found_in(hit), hit.read.start_char_idx
+    found, base = span_of(hit.found), hit.read.start_char_idx
     if found is None or base is None:
         return None
     read = [one.span for one in source.excerpts if one.span and one.span.overlap(found)]

@@ -8,28 +8,16 @@ from uuid import NAMESPACE_OID, uuid5
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
 from rag_nodes import metadata as keys
-from rag_nodes.metadata import (
-    HEADING_PATH,
-    HEADINGS_INSIDE,
-    PAGE_END,
-    PAGE_LABEL,
-    PAGE_START,
-    SOURCE,
-)
 from rag_nodes.text.spans import PageMap, Span
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from llama_index.core.schema import TextNode
-
-    from rag_nodes.store import Hit
-
 
 def document_of(node: TextNode) -> str:
     """What nodes of the same document have in common: its id, else its source."""
-    return node.ref_doc_id or str(node.metadata.get(SOURCE) or node.node_id)
+    return node.ref_doc_id or str(node.metadata.get(keys.SOURCE) or node.node_id)
 
 
 def span_of(node: TextNode) -> Span | None:
@@ -46,16 +34,11 @@ def related(node: TextNode, relationship: NodeRelationship) -> str | None:
     return info.node_id if isinstance(info, RelatedNodeInfo) else None
 
 
-def found_in(hit: Hit) -> Span | None:
-    """The characters of `Hit.found` in their document; None where their place is unknown."""
-    return span_of(hit.found)
-
-
 def headings_of(node: TextNode, start: int) -> tuple[str, ...]:
     """Headings above an offset inside a node, outermost first."""
-    path = node.metadata.get(HEADING_PATH) or ()
+    path = node.metadata.get(keys.HEADING_PATH) or ()
     if start and node.start_char_idx is not None:
-        for offset, inner in node.metadata.get(HEADINGS_INSIDE) or ():
+        for offset, inner in node.metadata.get(keys.HEADINGS_INSIDE) or ():
             if offset <= node.start_char_idx + start:
                 path = inner
     return tuple(path)
@@ -65,13 +48,13 @@ def pages_of(node: TextNode, start: int, end: int) -> tuple[int | None, int | No
     """First and last page of some characters of a node."""
     pages = PageMap.of(node.metadata)
     if pages is None:
-        page = _foreign_page(node.metadata.get(PAGE_LABEL))
+        page = _foreign_page(node.metadata.get(keys.PAGE_LABEL))
         return page, page
     if node.start_char_idx is None:
-        first = int(node.metadata[PAGE_START])
-        return first, int(node.metadata.get(PAGE_END) or first)
+        first = int(node.metadata[keys.PAGE_START])
+        return first, int(node.metadata.get(keys.PAGE_END) or first)
     found = pages.facts(node.start_char_idx + start, node.start_char_idx + end)
-    return found[PAGE_START], found[PAGE_END]
+    return found[keys.PAGE_START], found[keys.PAGE_END]
 
 
 def _foreign_page(label: object) -> int | None:

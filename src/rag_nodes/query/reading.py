@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from llama_index.core.schema import NodeRelationship, TextNode
 
 from rag_nodes import metadata as keys
-from rag_nodes.query.locations import document_of, found_in, pages_of, related, span_of
+from rag_nodes.query.locations import document_of, pages_of, related, span_of
 from rag_nodes.query.types import Excerpt, Hit, Source
 from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.spans import Span
@@ -242,7 +242,7 @@ def passage_of(hit: Hit) -> Ranked:
     node, span = hit.read, span_of(hit.read)
     if span is None:
         return Ranked(f"node {node.node_id}", Span(0, len(node.text)), node.text)
-    return Ranked(document_of(node), span, node.text, found_in(hit))
+    return Ranked(document_of(node), span, node.text, span_of(hit.found))
 
 
 def _sources(read: Sequence[_ReadHit]) -> tuple[Source, ...]:

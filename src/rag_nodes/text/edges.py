@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import cached_property
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 import regex
@@ -60,10 +61,6 @@ class EdgeFinder:
         blocks = blocks_of(self._text, self._format)
         return [Span(block.start, block.end) for block in blocks if block.kind is Kind.CODE]
 
-    @cached_property
-    def _code_ends(self) -> list[int]:
-        return [span.end for span in self._code]
-
     def _cut_at(self, at: int) -> Inside | None:
         text = self._text
         if not 0 < at < len(text):
@@ -77,7 +74,7 @@ class EdgeFinder:
         return "sentence" if _in_sentence(text, at) else None
 
     def _in_code(self, line: Span) -> bool:
-        block = bisect_left(self._code_ends, line.start + 1)
+        block = bisect_left(self._code, line.start + 1, key=attrgetter("end"))
         return block < len(self._code) and self._code[block].start < line.end
 
 

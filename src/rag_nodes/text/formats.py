@@ -199,14 +199,19 @@ class HeadingTree:
         position = bisect_right(self._starts, offset)
         return self.headings[position - 1] if position else None
 
-    def root(self, title: str) -> list[str]:
+    def root(self, title: str) -> tuple[str, ...]:
         """The title, where everything stands under it because no heading is of level 1."""
         words = " ".join(title.split())
-        return [words] if words and all(h.block.level > 1 for h in self.headings) else []
+        return (words,) if words and all(h.block.level > 1 for h in self.headings) else ()
 
     def inside(self, start: int, end: int) -> list[Heading]:
         """Headings that start after `start` and before `end`."""
         return self.headings[bisect_right(self._starts, start) : bisect_left(self._starts, end)]
+
+
+def below(root: Sequence[str], path: Sequence[str]) -> list[str]:
+    """A path under the title, unless that is what it begins with anyway."""
+    return list(path) if path[:1] == root else [*root, *path]
 
 
 def _headings(text: str, blocks: Sequence[Block]) -> Iterator[Heading]:

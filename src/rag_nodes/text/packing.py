@@ -227,32 +227,27 @@ class Packer:
 
     def _line_end(self, start: int, after: int, reach: int, limit: int) -> int:
         """The last line end in `after..reach` that keeps the limit; 0 if there is none."""
-        text = self.text
-        following = self.visible_from(after)
+        text, low = self.text, self.visible_from(after)
         cut = reach + 1
-        while (cut := max(text.rfind("\n", following, cut), text.rfind("\r", following, cut))) >= 0:
-            end = trimmed(text, following, cut).end
-            if end == following:
-                return 0
-            if self.count(start, end) <= limit:
+        while (cut := max(text.rfind("\n", low, cut), text.rfind("\r", low, cut))) >= 0:
+            if end := self._fitting_end(start, low, cut, limit):
                 return end
         return 0
 
     def _word_end(self, start: int, after: int, reach: int, limit: int) -> int:
         """The last word end in `after..reach` that keeps the limit; 0 if there is none."""
-        text = self.text
-        following = self.visible_from(after)
-        cut = reach
-        while cut > following:
-            if text[cut : cut + 1].isspace() or cut == len(text):
-                end = trimmed(text, following, cut).end
-                if end > following and self.count(start, end) <= limit:
-                    return end
-            space = _last_space(text, following, cut)
-            if space <= following:
-                return 0
-            cut = space
+        text, low = self.text, self.visible_from(after)
+        for cut in range(reach, low, -1):
+            if (cut == len(text) or text[cut].isspace()) and (
+                end := self._fitting_end(start, low, cut, limit)
+            ):
+                return end
         return 0
+
+    def _fitting_end(self, start: int, low: int, cut: int, limit: int) -> int:
+        """The last visible end in `low..cut`; 0 where there is none, or the limit is passed."""
+        end = trimmed(self.text, low, cut).end
+        return end if end > low and self.count(start, end) <= limit else 0
 
     def _grapheme_end(self, start: int, after: int, reach: int, limit: int) -> int:
         """The last cluster end in `after..reach` that keeps the limit; 0 if there is none."""
@@ -293,14 +288,6 @@ def _may_have_headings(text: str) -> bool:
     """Whether any line could be a heading or its underline; far cheaper than finding out."""
     lines = text.replace("\r", "\n") if "\r" in text else text
     return bool(_MARK.match(lines) or _LOWER_MARK.search(lines))
-
-
-def _last_space(text: str, low: int, high: int) -> int:
-    """Offset of the last blank character in `low..high`; -1 if there is none."""
-    for position in range(high - 1, low, -1):
-        if text[position].isspace():
-            return position
-    return -1
 
 
 def _lines(text: str, start: int, end: int) -> Bounds:

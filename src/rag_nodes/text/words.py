@@ -29,7 +29,6 @@ _INVISIBLE = re.compile("[\u00ad\u200c\u200d\u2060\ufeff]")
 _GROUPED_DIGITS = re.compile(r",(?=\d{3}(?!\d))(?<=\d,)")
 """The comma of `1,250,000`, which a question may well leave out. What stands before it is looked at
 last, so that the search is one for commas."""
-_ASCII_WORD = re.compile(r"[a-z0-9]+(?:(?<=\d)\.\d+)*")
 _DECIMAL = re.compile(r"\.\d")
 _APART = "".join(one.lower() if one.isalnum() else " " for one in map(chr, range(128)))
 """What stands for each of ASCII where no decimal has to be kept: a table and `split` are twice as
@@ -67,7 +66,7 @@ def words(text: str) -> list[str]:
         plain = _GROUPED_DIGITS.sub("", text) if "," in text else text
         if not _DECIMAL.search(plain):
             return plain.translate(_APART).split()
-        return _ASCII_WORD.findall(plain.lower())
+        return _PLAIN_WORD.findall(plain.lower())
     folded = _GROUPED_DIGITS.sub("", _fold(text))
     if not _UNUSUAL.search(folded):
         return _PLAIN_WORD.findall(folded)

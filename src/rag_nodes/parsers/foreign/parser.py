@@ -11,8 +11,6 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index.core.schema import (
     BaseNode,
     NodeRelationship,
-    ObjectType,
-    RelatedNodeInfo,
     TextNode,
 )
 
@@ -28,7 +26,7 @@ from rag_nodes.parsers.foreign.configuration import (
 )
 from rag_nodes.parsers.foreign.placing import Visible, place, place_window
 from rag_nodes.parsers.nodes import link_neighbours
-from rag_nodes.parsers.parent_child import is_leaf
+from rag_nodes.parsers.parent_child import info_of, is_leaf
 from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText
 
 _NAMESPACE = uuid.UUID("1d0f7c5a-91a2-5f0c-8a34-3b1d0e6f7a58")
@@ -219,14 +217,10 @@ def _made(options: dict[str, Any]) -> Any:
 def _relate(parent: TextNode, child: TextNode) -> None:
     """Parent and child under ids that name the family: both may have the same span."""
     child.id_ = _id(parent.node_id, child)
-    child.relationships[NodeRelationship.PARENT] = _info(parent)
+    child.relationships[NodeRelationship.PARENT] = info_of(parent)
     siblings = parent.relationships.setdefault(NodeRelationship.CHILD, [])
     if isinstance(siblings, list):
-        siblings.append(_info(child))
-
-
-def _info(node: TextNode) -> RelatedNodeInfo:
-    return RelatedNodeInfo(node_id=node.node_id, node_type=ObjectType.TEXT)
+        siblings.append(info_of(child))
 
 
 def _id(within: str, node: TextNode) -> str:

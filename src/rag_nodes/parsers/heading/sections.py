@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rag_nodes import metadata as keys
+from rag_nodes.text.formats import below
 from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span
@@ -156,8 +157,7 @@ def kinds_of(blocks: Sequence[Block]) -> dict[str, Any]:
 def _sections(packer: Packer, title: str, max_level: int) -> Iterator[Section]:
     """One section per heading up to `max_level`, and one for what stands above the first."""
     blocks = packer.blocks
-    every = packer.headings.headings
-    headings = [heading for heading in every if heading.block.level <= max_level]
+    headings = [one for one in packer.headings.headings if one.block.level <= max_level]
     starts = [block.start for block in blocks]
     opens = [bisect_left(starts, heading.block.start) for heading in headings]
     first = opens[0] if opens else len(blocks)
@@ -165,11 +165,11 @@ def _sections(packer: Packer, title: str, max_level: int) -> Iterator[Section]:
         opening = title or _opening_words(packer)
         path: tuple[str, ...] = (opening,) if opening else ()
         yield Section(0, first - 1, 0, path, "", has_body=True)
-    root = (title,) if title and all(heading.block.level > 1 for heading in every) else ()
+    root = packer.headings.root(title)
     for (block, own, anchor), opened, following in zip(
         headings, opens, [*opens, len(blocks)][1:], strict=True
     ):
-        path = _below(root, own) if root else own
+        path = tuple(below(root, own))
         yield Section(opened, following - 1, block.level, path, anchor, following > opened + 1)
 
 
@@ -182,11 +182,6 @@ def _with_preamble(packer: Packer, sections: list[Section], least: int) -> list[
     if packer.count(blocks[preamble.first].start, blocks[preamble.last].end) >= least:
         return sections
     return [opening._replace(first=preamble.first), *others]
-
-
-def _below(root: tuple[str, ...], path: tuple[str, ...]) -> tuple[str, ...]:
-    """A heading's path under the title, unless that is what it begins with anyway."""
-    return path if path[:1] == root else root + path
 
 
 def _opening_words(packer: Packer) -> str:

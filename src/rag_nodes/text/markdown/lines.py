@@ -211,26 +211,6 @@ def has_long_code_span(text: str, start: int, end: int) -> bool:
     return False
 
 
-def lone_code_span(text: str, at: int) -> int:
-    """Offset after a code span whose backticks stand on lines of their own; 0 without one.
-
-    Crawlers write code so. Blank lines inside would end a CommonMark code span; here they belong
-    to it, because the closing line shows that it was code. A heading below a blank line shows that
-    it was not.
-    """
-    opening = _LONE.match(text, at)
-    if not opening:
-        return 0
-    at = opening.end()
-    while stop := _LONE_STOP.search(text, at):
-        if stop.group(1) == opening.group(1):
-            return stop.end()
-        if stop.group(1) is None:
-            return 0
-        at = stop.end()
-    return 0
-
-
 PLAUSIBLE = 20_000
 """Characters up to which a block is believed whatever is in it: some five hundred lines of code."""
 _LONGEST_MARK = 64
@@ -276,9 +256,21 @@ class EndMarks:
         return self._blank_line(at) if doubtful else len(text)
 
     def code_span_end(self, at: int) -> int:
-        """Offset after a code span whose backticks stand on lines of their own; 0 without one."""
-        end = lone_code_span(self._text, at)
-        return 0 if end > at + PLAUSIBLE and self._holds_prose(at) else end
+        """Offset after a code span whose backticks stand on lines of their own; 0 without one.
+
+        Crawlers write code so. Blank lines inside would end a CommonMark code span; here they
+        belong to it, because the closing line shows that it was code. A heading below a blank line
+        shows that it was not.
+        """
+        opening = _LONE.match(self._text, at)
+        end = opening.end() if opening else -1
+        while opening and (stop := _LONE_STOP.search(self._text, end)):
+            end = stop.end()
+            if stop.group(1) == opening.group(1):
+                return 0 if end > at + PLAUSIBLE and self._holds_prose(at) else end
+            if stop.group(1) is None:
+                break
+        return 0
 
     def _holds_prose(self, at: int) -> bool:
         """Whether what a block may hold after `at` is a text to be read."""

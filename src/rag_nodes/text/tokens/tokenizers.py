@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,18 +35,6 @@ _CHARACTERS_PER_TOKEN = {CHARACTERS: 1, ESTIMATE: 3}
 _FILE = "tokenizer.json"
 _BLOCK = 1 << 16
 """Characters encoded at a time where only the approximate places of tokens are asked for."""
-
-
-class Tokenizer(Protocol):
-    """What a tokenizer beyond tiktoken's has to offer."""
-
-    def count(self, text: str) -> int:
-        """Tokens of a text on its own."""
-        ...
-
-    def encode_ends(self, text: str) -> NDArray[np.int64]:
-        """Offset at which each token's last character ends; these never decrease."""
-        ...
 
 
 def token_index(text: str, name: str = DEFAULT_ENCODING) -> TokenIndex | LengthIndex | SliceIndex:
@@ -86,14 +74,11 @@ def check_tokenizer(name: str) -> None:
         ConfigurationError: no such tokenizer, or its vocabulary is not on this machine.
         MissingExtraError: it needs a package that is not installed.
     """
-    if name in _CHARACTERS_PER_TOKEN:
-        return
-    if name.startswith(HUGGING_FACE):
-        load_hugging_face(name)
-        return
     try:
-        load_encoder(name)
+        count_tokens("", name)
     except ConfigurationError as error:
+        if name.startswith(HUGGING_FACE):
+            raise
         more = f"{HUGGING_FACE}<model or path>, {CHARACTERS!r}, or {ESTIMATE!r} (inexact)"
         raise ConfigurationError(f"{error}; or {more}") from error
 
@@ -132,7 +117,7 @@ class SliceIndex(TokenEnds):
 
     __slots__ = ("_text", "_tokenizer")
 
-    def __init__(self, text: str, tokenizer: Tokenizer) -> None:
+    def __init__(self, text: str, tokenizer: HuggingFaceTokenizer) -> None:
         self._text = text
         self._tokenizer = tokenizer
         super().__init__(_ends_by_block(text, tokenizer))
@@ -167,7 +152,7 @@ class SliceIndex(TokenEnds):
         return offset
 
 
-def _ends_by_block(text: str, tokenizer: Tokenizer) -> NDArray[np.int64]:
+def _ends_by_block(text: str, tokenizer: HuggingFaceTokenizer) -> NDArray[np.int64]:
     """Ends of tokens, with blocks cut at spaces so that memory stays flat."""
     pieces = [np.empty(0, dtype=np.int64)]
     start = 0
