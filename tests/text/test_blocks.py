@@ -96,7 +96,7 @@ def test_a_table_knows_where_its_header_ends() -> None:
 
 
 def test_fenced_code_knows_its_language() -> None:
-    assert scan_blocks("``` python title=x\n1\n```")[0].info == "python title=x"
+    assert next(scan_blocks("``` python title=x\n1\n```")).info == "python title=x"
 
 
 @pytest.mark.parametrize(

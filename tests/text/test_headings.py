@@ -9,7 +9,7 @@ from rag_nodes.text.markdown import scan_blocks
 
 
 def tree_of(text: str) -> HeadingTree:
-    return HeadingTree(text, scan_blocks(text))
+    return HeadingTree(text, list(scan_blocks(text)))
 
 
 def test_paths_hold_the_headings_above_without_gaps_for_skipped_levels() -> None:

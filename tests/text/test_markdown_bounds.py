@@ -99,7 +99,7 @@ def test_many_marks_without_partners_are_searched_for_once(
 
     monkeypatch.setattr(markdown_lines, "closing_fence", counted)
     text = (opening + PROSE) * 2000
-    assert len(scan_blocks(text)) >= 2000
+    assert sum(1 for _ in scan_blocks(text)) >= 2000
     assert searched <= 3 * len(text)
 
 
@@ -122,4 +122,4 @@ def test_the_bounds_are_those_of_the_documentation() -> None:
 def test_a_heading_may_have_the_longest_length_and_not_one_more(form: str) -> None:
     for more, kind in ((0, Kind.HEADING), (1, Kind.PARAGRAPH)):
         title = "word " * (LONGEST_HEADING // 5 - 1) + "w" * (5 + more)
-        assert scan_blocks(form.format(title))[0].kind is kind
+        assert next(scan_blocks(form.format(title))).kind is kind

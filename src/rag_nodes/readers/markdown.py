@@ -11,7 +11,7 @@ from rag_nodes.metadata import FRONT_MATTER
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.plain import decode_file
 from rag_nodes.text.formats import Format
-from rag_nodes.text.markdown import each_block
+from rag_nodes.text.markdown import scan_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,7 +90,7 @@ def _unquoted(value: str) -> str:
 
 def _first_h1(text: str) -> str | None:
     """The first heading of level 1."""
-    for block in each_block(text):
+    for block in scan_blocks(text):
         if block.level == 1:
             return _without_marks(block.title.of(text))
     return None

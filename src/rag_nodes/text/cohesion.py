@@ -163,7 +163,9 @@ class RunScores:
             self._tail = np.zeros((self._reach - 1, rows.shape[1]))
         known = np.vstack([self._tail, rows])
         nearby = known[self._reach - reach :]
-        band = _products(rows, nearby)[np.arange(len(rows))[:, None], _band(len(rows), reach)]
+        own = np.arange(len(rows))[:, None]
+        # Of each row, the columns of the `reach` items that end with its own.
+        band = _products(rows, nearby)[own, own + np.arange(reach)]
         self._store(items, self._squares_of_sums(band))
         self._tail = known[len(rows) :]
         self._done += len(rows)
@@ -207,7 +209,11 @@ class RunScores:
             at = int(found.argmax())
             total[item + 1] = found[at] - toll
             opened.append(first + at)
-        return _walk_back(opened)
+        runs, last = [], len(opened) - 1
+        while last >= 0:
+            runs.append((opened[last], last))
+            last = opened[last] - 1
+        return runs[::-1]
 
 
 def _products(rows: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -217,18 +223,3 @@ def _products(rows: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray
         some = slice(first, first + step)
         np.matmul(rows, others[some].T, out=found[:, some])
     return found
-
-
-def _band(rows: int, reach: int) -> NDArray[np.int64]:
-    """For each row of a product, the columns of the `reach` items that end with its own."""
-    return np.arange(rows)[:, None] + np.arange(reach)
-
-
-def _walk_back(opened: Sequence[int]) -> list[tuple[int, int]]:
-    """Runs of the partition in which the run that ends with an item starts at `opened[item]`."""
-    runs = []
-    last = len(opened) - 1
-    while last >= 0:
-        runs.append((opened[last], last))
-        last = opened[last] - 1
-    return runs[::-1]

@@ -88,7 +88,7 @@ def format_in(metadata: Mapping[str, Any], text: str) -> Format:
 
 def blocks_of(text: str, text_format: Format) -> list[Block]:
     """The blocks of a text, in order, disjoint; together they hold every visible character."""
-    return scan_blocks(text) if text_format is Format.MARKDOWN else scan_plain_blocks(text)
+    return list(scan_blocks(text)) if text_format is Format.MARKDOWN else scan_plain_blocks(text)
 
 
 _DEEPEST = 6

@@ -67,7 +67,9 @@ class Packer:
     @cached_property
     def headings(self) -> HeadingTree:
         """The tree of headings."""
-        known = "blocks" in self.__dict__ or _may_have_headings(self.text)
+        text = self.text.replace("\r", "\n") if "\r" in self.text else self.text
+        # Whether any line could be a heading or its underline is far cheaper than finding out.
+        known = "blocks" in self.__dict__ or _MARK.match(text) or _LOWER_MARK.search(text)
         return HeadingTree(self.text, self.blocks if known else ())
 
     @cached_property
@@ -282,12 +284,6 @@ class Packer:
         if self.count(start, cluster) <= limit:
             return cluster
         return max(start + 1, self.tokens.fit(start, limit, cluster))
-
-
-def _may_have_headings(text: str) -> bool:
-    """Whether any line could be a heading or its underline; far cheaper than finding out."""
-    lines = text.replace("\r", "\n") if "\r" in text else text
-    return bool(_MARK.match(lines) or _LOWER_MARK.search(lines))
 
 
 def _lines(text: str, start: int, end: int) -> Bounds:

@@ -95,9 +95,6 @@ class PageMap:
             return None
         return cls(metadata.get(keys.PAGE_BREAKS) or (), before=int(first))
 
-    def __len__(self) -> int:
-        return len(self.starts)
-
     def page_of(self, offset: int) -> int:
         """Page that holds the character at `offset`, counted from 1."""
         return max(1, self.before + bisect_right(self.starts, offset))

@@ -51,15 +51,10 @@ _PRONOUNS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CandidateSentence:
-    """One span worth quoting.
+    """One span worth quoting of the passage of a number, with its words, folded.
 
-    Attributes:
-        passage: index of its passage.
-        start: offset of its first character.
-        end: offset one past its last.
-        words: its words, folded.
-        around: words of the heading above and of the sentence before.
-        before: start of the sentence before, where both can be quoted as one; None otherwise.
+    `around` are words of the heading above and of the sentence before, and `before` where that
+    starts, if both can be quoted as one.
     """
 
     passage: int

@@ -49,13 +49,9 @@ _QUOTED = 3
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """A quote that answers.
+    """A quote that answers: characters of the passage of a number.
 
-    Attributes:
-        passage: index into the passages.
-        start: offset of its first character in that passage.
-        end: offset one past its last.
-        score: share of the question's weighted words it covers, from 0 to 1.
+    Its score is the share of the question's weighted words that it covers, from 0 to 1.
     """
 
     passage: int

@@ -1,11 +1,10 @@
 """Where the blocks of a Markdown text are."""
 
-from rag_nodes.text.markdown.blocks import LONGEST_HEADING, Block, Kind, each_block, scan_blocks
+from rag_nodes.text.markdown.blocks import LONGEST_HEADING, Block, Kind, scan_blocks
 
 __all__ = [
     "LONGEST_HEADING",
     "Block",
     "Kind",
-    "each_block",
     "scan_blocks",
 ]

@@ -74,16 +74,11 @@ class Block(NamedTuple):
     header_end: int = 0
 
 
-def scan_blocks(text: str) -> list[Block]:
-    """The top-level blocks of a Markdown text, in order, disjoint.
+def scan_blocks(text: str) -> Iterator[Block]:
+    """The top-level blocks of a Markdown text, in order, disjoint, found as they are asked for.
 
     Together they hold every visible character. Time is linear in the length of the text.
     """
-    return list(each_block(text))
-
-
-def each_block(text: str) -> Iterator[Block]:
-    """The blocks of `scan_blocks`, each looked for when it is asked for."""
     return _Scanner(text).run()
 
 

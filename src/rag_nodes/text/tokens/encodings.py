@@ -186,13 +186,11 @@ def _vocabulary(name: str) -> Path | None:
     own = os.environ.get(_FOLDER)
     for folder in (Path(own) if own else None, _bundled_folder()):
         with suppress(OSError):
-            if folder and name in _SHA256 and _digest(folder / file) == _SHA256[name]:
-                return folder / file
+            if folder and name in _SHA256:
+                content = (folder / file).read_bytes()
+                if hashlib.sha256(content).hexdigest() == _SHA256[name]:
+                    return folder / file
     return None
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _bundled_folder() -> Path | None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rag_nodes.text.tokens.encodings import Encoder
 
 _LETTER_BEFORE_MARK = re.compile(r"(?<=[^\W\d_])(?=[,.;:!?)\]}。、，！？；：…])")  # noqa: RUF001 -- CJK marks are meant
+_FRESH_SPACE = re.compile(r"(?<!\s) ")
+"""A space behind something visible: every pattern of tiktoken cuts here."""
 _EDGE = 400
 """Characters searched for a place where tokens start afresh before encoding the whole span."""
 _EDGE_TOKENS = 4
@@ -135,13 +137,9 @@ class TokenIndex(TokenEnds):
         """The first offset in `start..end` at which tokens start afresh."""
         text = self.text
         stop = min(end, start + _EDGE)
-        space = text.find(" ", start, stop)
-        while space >= 0:
-            if _is_fresh_space(text, space):
-                return space
-            space = text.find(" ", space + 1, stop)
-        mark = _LETTER_BEFORE_MARK.search(text, start + 1, stop)
-        return mark.start() if mark else None
+        space = _FRESH_SPACE.search(text, start, stop)
+        found = space or _LETTER_BEFORE_MARK.search(text, start + 1, stop)
+        return found.start() if found else None
 
     def _fresh_before(self, start: int, end: int) -> int | None:
         """The last offset in `start..end` at which tokens start afresh."""
@@ -149,7 +147,7 @@ class TokenIndex(TokenEnds):
         stop = max(start, end - _EDGE)
         space = text.rfind(" ", stop, end)
         while space >= 0:
-            if _is_fresh_space(text, space):
+            if space == 0 or not text[space - 1].isspace():
                 return space
             space = text.rfind(" ", stop, space)
         last = None
@@ -158,11 +156,6 @@ class TokenIndex(TokenEnds):
         if last is None and stop == start:
             return start
         return last
-
-
-def _is_fresh_space(text: str, offset: int) -> bool:
-    """Whether the space at `offset` follows something visible: every tiktoken pattern cuts here."""
-    return offset == 0 or not text[offset - 1].isspace()
 
 
 def _starts_afresh(text: str, offset: int) -> bool:

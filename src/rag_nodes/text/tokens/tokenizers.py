@@ -140,13 +140,9 @@ class SliceIndex(TokenEnds):
             if excess <= 0:
                 return offset
             wanted = min(wanted, self._tokens_before(offset)) - excess
-        return self._halve(start, min(stop, max(offset, start + limit)), limit)
-
-    def _halve(self, start: int, offset: int, limit: int) -> int:
-        """Where tokens of the span and of the text have nothing in common: shorter until it fits.
-
-        A tokenizer may give one token for a long unknown word and many for a part of it.
-        """
+        # A tokenizer may give one token for a long unknown word and many for a part of it, so that
+        # tokens of the span and of the text have nothing in common: shorter until it fits.
+        offset = min(stop, max(offset, start + limit))
         while offset > start and self.count(start, offset) > limit:
             offset = start + (offset - start) // 2
         return offset
