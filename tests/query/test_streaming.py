@@ -302,6 +302,17 @@ def test_any_split_of_a_text_gives_the_same_citations(text: str, cuts: list[int]
     assert all(text[mark.start] + text[mark.end - 1] == "[]" for mark in marks)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["`[1]" + "`" * 70, "~" * 70 + "[2]", "`" * 200 + "[3]\n[4]"],
+    ids=["a tick and 70", "70 tildes", "200 ticks"],
+)
+def test_a_run_of_any_length_is_one_when_it_comes_by_the_character(text: str) -> None:
+    reader = MarkReader()
+    marks = [mark for piece in text for mark in reader.read(piece)] + reader.end()
+    assert tuple(marks) == marks_of(text)
+
+
 def test_the_reader_forgets_what_cannot_matter_any_more() -> None:
     reader = MarkReader()
     for _ in range(50):

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 _MAX_MARK = 120
 """Characters between brackets above which nothing is a mark."""
-_TOKEN = re.compile(rf"\n|`{{1,64}}|~{{3,64}}|\[(?P<inside>[^\[\]\n]{{1,{_MAX_MARK}}})\](?!\()")
+_TOKEN = re.compile(rf"\n|`++|~{{3,}}+|\[(?P<inside>[^\[\]\n]{{1,{_MAX_MARK}}})\](?!\()")
 """What decides whether a bracket is a mark: line ends, what may begin or end code, and brackets
 that are no link (`[1](url)`)."""
-_UNCERTAIN = re.compile(rf"(?:`{{1,63}}|~{{1,63}}|\[[^\[\]\n]{{0,{_MAX_MARK}}}\]?)\Z")
+_UNCERTAIN = re.compile(rf"(?:`++|~++|\[[^\[\]\n]{{0,{_MAX_MARK}}}\]?)\Z")
 """At the end of a piece, what the next one may change."""
 _FENCE = 3
 """Backticks or tildes at the beginning of a line that begin or end a block of code."""
@@ -84,7 +84,10 @@ class MarkReader:
         """The marks that became certain with this piece."""
         self._text += piece
         uncertain = _UNCERTAIN.search(self._text, max(0, len(self._text) - _MAX_MARK - 2))
-        return list(self._taken(uncertain.start() if uncertain else len(self._text)))
+        end = uncertain.start() if uncertain else len(self._text)
+        if self._text[end : end + 1] in ("`", "~"):  # however long the run is that they end
+            end = len(self._text[:end].rstrip(self._text[end]))
+        return list(self._taken(end))
 
     def end(self) -> list[Mark]:
         """The marks that only the end of the answer made certain."""
