@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,8 +14,10 @@ import pytest
 from app_server import PATIENCE, Api, hanging_up
 from hostile_parsers import HangingNodeParser, is_running, wait_for
 
-from rag_nodes.errors import BusyError
+from rag_nodes.errors import BusyError, CancelledError
 from rag_nodes.operations import run
+from rag_nodes.processes import Interrupt, interruptible, unless_interrupted
+from rag_nodes.server.events import Work
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.workers import Workers
 from rag_nodes.workspace.session import Session
@@ -189,3 +192,30 @@ def test_nobody_gets_more_than_their_share_of_the_work() -> None:
         with workers.place(b), pytest.raises(BusyError, match="too much"):
             workers.hold(c)
     assert not workers._running
+
+
+@pytest.mark.parametrize("way", ["agent", "client"])
+def test_a_place_is_held_as_long_as_a_model_works_for_somebody_who_left(way: str) -> None:
+    workers, interrupt = Workers(ServerLimits(at_once=1)), Interrupt()
+    caller, answered, free = workers.session("a"), threading.Event(), threading.Event()
+    interrupt.set()  # so that whoever asks has left before the model answers
+
+    def perform(*_: object) -> dict[str, Any]:
+        return {"answered": unless_interrupted(answered.wait, "the question")}
+
+    async def asked() -> object:
+        with interruptible(interrupt):
+            if way == "agent":
+                return await workers.run(caller, perform)
+            return await Work(perform, workers, interrupt, workers.hold(caller)).answered(
+                stream=False
+            )
+
+    with pytest.raises(CancelledError):
+        asyncio.run(asked())
+    with pytest.raises(BusyError, match="too much"):
+        workers.hold(caller)
+    answered.set()
+    interrupt.afterwards(free.set)
+    assert free.wait(PATIENCE)
+    workers.hold(caller)()

@@ -7,6 +7,7 @@ import threading
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from rag_nodes.errors import CancelledError
@@ -25,6 +26,8 @@ class Interrupt:
         self._lock = threading.Lock()
         self._kills: list[Callable[[], None]] = []
         self._set = False
+        self._unheard = 0
+        self._afterwards: list[Callable[[], None]] = []
 
     def check(self, what: str) -> None:
         """Do nothing unless it was set.
@@ -44,6 +47,28 @@ class Interrupt:
             self._set = True
             for kill in self._kills:
                 kill()
+
+    def afterwards(self, call: Callable[[], None]) -> None:
+        """Call it once nothing works any more that `unless_interrupted` began; at once if so."""
+        with self._lock:
+            if self._unheard:
+                self._afterwards.append(call)
+                return
+        call()
+
+    def began(self) -> None:
+        """Something works now that cannot be ended; `ended` is called after it."""
+        with self._lock:
+            self._unheard += 1
+
+    def ended(self) -> None:
+        """Something that `began` works no more."""
+        with self._lock:
+            self._unheard -= 1
+            due = [] if self._unheard else self._afterwards
+            self._afterwards = self._afterwards if self._unheard else []
+        for call in due:
+            call()
 
     @contextmanager
     def killing(self, kill: Callable[[], None]) -> Iterator[None]:
@@ -85,7 +110,8 @@ def unless_interrupted(work: Callable[[], Made], what: str) -> Made:
         what: it is, for the message.
 
     Raises:
-        CancelledError: the work is to end, see `interruptible`; it goes on unheard.
+        CancelledError: the work is to end, see `interruptible`; it goes on unheard, see
+            `Interrupt.afterwards`.
         Exception: what the work raised.
     """
     interrupt, outcome, over = current_interrupt(), Future[Made](), threading.Event()
@@ -93,10 +119,13 @@ def unless_interrupted(work: Callable[[], Made], what: str) -> Made:
 
     def do() -> None:
         try:
-            outcome.set_result(work())
+            tell = partial(outcome.set_result, work())
         except BaseException as error:  # noqa: BLE001 - it is raised again where it is waited for
-            outcome.set_exception(error)
+            tell = partial(outcome.set_exception, error)
+        interrupt.ended()  # before anybody hears of it, who may want what it held
+        tell()
 
+    interrupt.began()
     threading.Thread(target=copy_context().run, args=(do,), name=what, daemon=True).start()
     with interrupt.killing(over.set):
         over.wait()

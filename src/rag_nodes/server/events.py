@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -53,7 +54,7 @@ class Work:
         perform: does it, telling its events, and gives back the reply.
         workers: threads for the work, and for waiting for it.
         interrupt: ends it.
-        release: called once it has ended, whichever way.
+        release: called once it has ended, whichever way, and so has what it asked of models.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class Work:
     ) -> None:
         self._perform = perform
         self._workers = workers
-        self._release = release
+        self._release = partial(interrupt.afterwards, release)
         self.stop = interrupt.set
         self._queue: SimpleQueue[object] = SimpleQueue()
 

@@ -6,6 +6,7 @@ Models are paid for by the word, and cores are few.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import Counter
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -15,7 +16,7 @@ import anyio
 import anyio.to_thread
 
 from rag_nodes.errors import BusyError
-from rag_nodes.processes import Interrupt, interruptible
+from rag_nodes.processes import Interrupt, current_interrupt, interruptible
 from rag_nodes.server.throttle import network_of
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ class Caller(NamedTuple):
 class Workers:
     """Threads for what blocks, shared so that nobody takes them all.
 
-    A request that finds no place is refused at once instead of waiting unseen. To be used from
-    one event loop.
+    A request that finds no place is refused at once instead of waiting unseen.
 
     Args:
         limits: how many places there are.
@@ -54,6 +54,7 @@ class Workers:
     def __init__(self, limits: ServerLimits) -> None:
         self._limits = limits
         self._threads = anyio.CapacityLimiter(2 * limits.at_once)
+        self._lock = threading.Lock()
         self._running: Counter[str] = Counter()
 
     def session(self, key: str) -> Caller:
@@ -71,19 +72,24 @@ class Workers:
             BusyError: all places, or those of the caller, are taken.
         """
         key, most = caller
-        if self._running.total() >= self._limits.at_once or self._running[key] >= most:
-            raise BusyError("too much is being worked on at once; try again in a few seconds")
-        self._running[key] += 1
+        with self._lock:
+            if self._running.total() >= self._limits.at_once or self._running[key] >= most:
+                raise BusyError("too much is being worked on at once; try again in a few seconds")
+            self._running[key] += 1
         return partial(self._release, key)
 
     @contextmanager
     def place(self, caller: Caller) -> Iterator[None]:
-        """Hold a place for a caller inside a `with` block; raises BusyError like `hold`."""
+        """Hold a place inside a `with` block, and until models that were asked there have answered.
+
+        Raises:
+            BusyError: as `hold`.
+        """
         release = self.hold(caller)
         try:
             yield
         finally:
-            release()
+            current_interrupt().afterwards(release)
 
     async def run(
         self,
@@ -107,9 +113,8 @@ class Workers:
         return await anyio.to_thread.run_sync(call, limiter=self._threads, abandon_on_cancel=True)
 
     def _release(self, key: str) -> None:
-        self._running[key] -= 1
-        if not self._running[key]:
-            del self._running[key]
+        with self._lock:
+            self._running -= Counter([key])
 
 
 @asynccontextmanager
