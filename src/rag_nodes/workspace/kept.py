@@ -88,7 +88,7 @@ class Kept:
         try:
             plain = json.loads(path.read_text(encoding="utf-8"))
             version = plain["format"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise StoreError(f"{path} cannot be read ({error}); delete its folder") from error
         if version != FORMAT:
             raise StoreError(
@@ -140,12 +140,19 @@ def listed(data: Path) -> list[KeptWork]:
 def _name_of(kept: Kept) -> str:
     """What a list calls it; the main file knows that, too, where the small one is damaged."""
     with suppress(StoreError):
-        return str(kept.read(_ABOUT).get("name", ""))
+        if name := _named(kept.read(_ABOUT)):
+            return name
     try:
-        return str(kept.read().get("name", ""))
+        return _named(kept.read()) or "without a name"
     except StoreError as error:
         logger.warning("%s", error)
         return f"cannot be opened: {error.__class__.__name__}"
+
+
+def _named(written: dict[str, Any]) -> str:
+    """The name in it; "" where there is none."""
+    name = written.get("name")
+    return name if isinstance(name, str) else ""
 
 
 def plain(value: Any, nodes: dict[str, Any]) -> Any:

@@ -75,14 +75,16 @@ def test_documents_choice_answers_verdicts_and_questions_outlive_the_server(
     document = session.documents[0]
     gold = ((Passage(document.id_, Span(10, 30)),),)
     session.questions.add([Question("q", QUESTION, gold)], session.documents)
-    session.shown["place"] = {"page": 3}
+    session.shown |= {"place": {"page": 3}, "tab": "document"}
     session.name = "Machines"
     red.unlink()  # uploads are deleted after an hour
 
     again = serve().attach("page after the restart", TOKEN)
+    again.shown["tab"] = "compare"  # which the page has open at first, and tells at once
     _loaded(again)
     assert again is not session
-    assert (again.choice, again.name, again.shown) == (CHOICE, "Machines", {"place": {"page": 3}})
+    assert (again.choice, again.name) == (CHOICE, "Machines")
+    assert again.shown == {"place": {"page": 3}, "tab": "document", "left": "document"}
     (turn,) = again.turns
     assert turn.report == before.report
     assert turn.edges == before.edges
@@ -177,7 +179,11 @@ def test_it_is_deleted_when_asked_to_or_when_nobody_opened_it_for_thirty_days(
     assert not (data / old.key).exists()
 
 
-@pytest.mark.parametrize("damage", [None, "{", '{"format": 2}'], ids=["gone", "torn", "newer"])
+@pytest.mark.parametrize(
+    "damage",
+    [None, "{", '{"format": 2}', '{"format": 1}', '{"format": 1, "name": null}', "[" * 100_000],
+    ids=["gone", "torn", "newer", "nameless", "null", "deep"],
+)
 def test_work_whose_short_description_cannot_be_read_is_listed_by_name_and_opened(
     serve: Callable[[], PageSessions],
     upload: Callable[[str], Path],

@@ -284,7 +284,8 @@ class PageSession(AnsweringSession):
         restored, self._restored = self._restored, None
         if restored is None or restored.paths != self.paths:
             return
-        self._asked, self.shown = restored.asked, restored.shown
+        self._asked = restored.asked
+        self.shown = {**restored.shown, "left": restored.shown.get("tab")}
         for turn in restored.turns:
             self.history.add(turn)
         try:
