@@ -281,6 +281,25 @@ def test_a_page_that_looks_before_anything_is_loaded_changes_nothing_when_it_hea
     assert "red.md" in str(list(events.look(request))[-1][0])
 
 
+def test_what_was_changed_meanwhile_is_pointed_out_once_nothing_is_loaded_and_can_be_tried_again(
+    settings: Settings, red: Path, openai_server: OpenAIServer
+) -> None:
+    sessions = PageSessions(settings, local_models=True)
+    events, request = _events(sessions, Choice(()), red)  # which cannot be loaded
+    session = sessions.of("a")
+    session.load([red], Choice(("fixed",)))
+    *_, failed = events.process_example(request)
+    button, note = events.noted(request)
+    assert failed[-2].value == "Try again"
+    assert button.constructor_args == {"interactive": True, "variant": "primary"}
+    assert "Settings have changed" in note
+    openai_server.fail(Fault(body="slow"))
+    session.start_loading([red], _served(openai_server, "fixed"))
+    assert events.noted(request) == (gr.skip(), gr.skip())
+    openai_server.release()
+    sessions.close()
+
+
 def test_a_failed_loading_is_over_and_says_so_to_whoever_looks_later(
     settings: Settings, red: Path
 ) -> None:

@@ -241,9 +241,9 @@ class LoadingEvents:
 
         It only ever adds that: a change that came later may have been answered already.
         """
-        if not self._pending(request, values):
+        if session_of(self._sessions, request).loading or not self._pending(request, values):
             return gr.skip(), gr.skip()
-        return gr.Button("Apply changes", interactive=True, variant="primary"), _NOTE
+        return gr.Button(interactive=True, variant="primary"), _NOTE  # it may say "Try again"
 
     def _pending(self, request: gr.Request, values: Sequence[Any]) -> bool:
         """Whether what is chosen differs from what would answer."""
