@@ -190,6 +190,31 @@ def test_a_comparison_is_a_page_of_its_columns_models_options_and_documents(
         sessions[0].close()
 
 
+@pytest.mark.parametrize(
+    "options",
+    [QueryOptions(budget=77), QueryOptions(budget=16_050), QueryOptions(top_k=37, budget=None)],
+)
+@pytest.mark.parametrize("vector", ["plain", "context"])
+def test_the_page_of_a_comparison_takes_what_it_begins_with_however_unusual_that_is(
+    options: QueryOptions, vector: str, leaks_collected: Callable[[], AbstractContextManager[None]]
+) -> None:
+    columns = {"fixed": get_parser("fixed", chunk_size=400), "fixed (yours)": get_parser("fixed")}
+    with (
+        Comparison(columns, options=options, vectors=[vector], llm=MockLLM()) as comparison,
+        leaks_collected(),
+    ):
+        app = comparison.tab()
+    controls = [one for one in app.blocks.values() if isinstance(one, gr.Slider | gr.Dropdown)]
+    for control in controls:
+        control.preprocess(control.value)
+    values = {one.label: one.value for one in controls}
+    limit = values["Context tokens per answer" if options.budget else "Chunks per answer"]
+    assert limit == (options.budget or options.top_k)
+    assert named(app, "rn-vector").value == vector
+    assert named(app, "rn-parsers").value == ["fixed (yours)*", "fixed (yours)"]
+    app.at_end()
+
+
 def test_the_page_of_a_comparison_starts_with_what_was_ingested_last(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -201,7 +226,9 @@ def test_the_page_of_a_comparison_starts_with_what_was_ingested_last(
         comparison.tab()
         comparison.ingest([path])
         comparison.tab()
-        comparison.ingest_documents([DOCUMENT])
+        documents = [DOCUMENT]
+        comparison.ingest_documents(documents)
+        documents.clear()
         comparison.tab()
         comparison.ingest_documents(iter([DOCUMENT]))
         comparison.tab()

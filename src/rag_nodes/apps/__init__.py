@@ -5,6 +5,7 @@ Importing this loads no Gradio; `build_app` and `launch` do.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import MissingExtraError
@@ -72,7 +73,8 @@ def tab_of(comparison: Comparison, documents: Sequence[str | Path | Document] = 
     from rag_nodes.parsers import PRESETS, get_parser
     from rag_nodes.settings import Settings
 
-    models, options = comparison.models, comparison.options
+    models = comparison.models
+    options = replace(comparison.options, vector=comparison.asked_by[0])
     columns: dict[str, Any] = {}
     for name in comparison.names:
         parser = comparison.parsers.get(name)
@@ -83,7 +85,10 @@ def tab_of(comparison: Comparison, documents: Sequence[str | Path | Document] = 
         elif parser == get_parser(name):
             columns[name] = name
         else:  # what a preset is called means that preset alone on the page
-            columns[f"{name} (yours)"] = parser
+            own = f"{name} (yours)"
+            while own in comparison.names:
+                own += "*"
+            columns[own] = parser
     settings = Settings(
         prompt=comparison.prompt or models.prompt,
         system_prompt=models.system_prompt,

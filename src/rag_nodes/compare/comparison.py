@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -130,7 +130,7 @@ class Comparison(ColumnEngines):
     ) -> IngestReport:
         """Cut, embed and store documents that are already read; see `ingest_documents`."""
         wanted = list(documents) if self.found or self.sizing else documents
-        self._ingested_last = wanted if isinstance(wanted, Sequence) else ()
+        self._ingested_last = list(wanted) if isinstance(wanted, Collection) else ()
         run = partial(ingest_documents, wanted, parse=parse)
         return self._ingested(run, lambda: wanted, progress, parse)
 
@@ -139,7 +139,8 @@ class Comparison(ColumnEngines):
 
         Every visitor starts with these columns, models and options, over chunks of their own in
         memory: nothing they do reaches this comparison, which is to stay open. Asked is by the
-        first of `vectors`.
+        first of `vectors`; the first four columns are ticked; chunks have the sizes that
+        `equal_size` has found up to now; a number of chunks means whole ones there.
 
         Args:
             documents: that every visitor starts with, by path or as they are; None for those of

@@ -144,7 +144,7 @@ def build_answering(settings: Settings, usual: QueryOptions | None = None) -> An
             elem_id="rn-cutoff",
         )
         vector = gr.Dropdown(
-            _VECTORS,
+            [*_VECTORS, *([] if usual.vector in dict(_VECTORS).values() else [usual.vector])],
             value=usual.vector,
             label="What of a chunk is compared with the question",
             info="Another one is embedded as well when you apply it.",
@@ -180,6 +180,7 @@ def build_answering(settings: Settings, usual: QueryOptions | None = None) -> An
 
 def _retrieval(settings: Settings, usual: QueryOptions) -> tuple[gr.Radio, gr.Slider, gr.Slider]:
     by_budget = settings.top_k is None
+    budget, top_k = settings.budget or 1500, settings.top_k or 5
     within = BY_SENTENCE if usual.granularity == "sentences" else BY_BUDGET
     return (
         gr.Radio(
@@ -190,17 +191,17 @@ def _retrieval(settings: Settings, usual: QueryOptions) -> tuple[gr.Radio, gr.Sl
             "wherever chunks end: better answers, and less of a difference between parsers.",
         ),
         gr.Slider(
-            200,
-            8000,
-            value=settings.budget or 1500,
-            step=100,
+            min(200, budget),
+            max(8000, budget),
+            value=budget,
+            step=1 if budget % 100 else 100,
             label="Context tokens per answer",
             visible=by_budget,
         ),
         gr.Slider(
             1,
-            20,
-            value=settings.top_k or 5,
+            max(20, top_k),
+            value=top_k,
             step=1,
             label="Chunks per answer",
             visible=not by_budget,
