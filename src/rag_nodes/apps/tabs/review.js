@@ -6,12 +6,13 @@ element.addEventListener('click', (event) => {
 });
 const keys = {a: 'accept', r: 'reject', z: 'undo', n: 'next', s: 'shorter', l: 'longer',
   w: 'elsewhere', e: 'text textarea', q: 'text textarea'};
-let decided = false;
+const shown = () => [...element.querySelectorAll('.rn-progress, mark')].map((one) => one.textContent).join();
+let decided = null; // what keys have dealt with
 const press = (event) => {
   if (!element.isConnected) return document.removeEventListener('keydown', press);
   if (event.target.matches('#rn-review-text textarea')) {
-    decided ||= event.key === 'Enter';
-    if (['Enter', 'Escape'].includes(event.key)) setTimeout(() => event.target.blur());
+    const stays = event.key === 'Enter' && element.querySelector('[data-asked]');
+    if (['Enter', 'Escape'].includes(event.key) && !stays) setTimeout(() => event.target.blur());
   }
   const key = event.key.toLowerCase();
   const free = !event.target.closest('input, textarea, select, [contenteditable]');
@@ -19,7 +20,7 @@ const press = (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   const one = document.querySelector(`#rn-review-${keys[key]}`);
-  decided ||= 'arnwz'.includes(key);
+  if ('arnwz'.includes(key)) decided = shown();
   if (!one?.matches('textarea')) return one?.click();
   one.focus();
   if (key !== 'q') return;
@@ -29,7 +30,8 @@ const press = (event) => {
 document.addEventListener('keydown', press);
 new MutationObserver(() => {
   element.querySelector('mark')?.scrollIntoView({block: 'nearest'});
-  if (decided && element.querySelector('[data-asked]'))
-    document.querySelector('#rn-review-text textarea')?.focus();
-  decided = false;
+  if ([null, shown()].includes(decided)) return;
+  if (!element.querySelector('[data-asked]')) return;
+  decided = null;
+  document.querySelector('#rn-review-text textarea')?.focus();
 }).observe(element, {subtree: true, childList: true});
