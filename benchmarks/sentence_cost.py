@@ -100,11 +100,11 @@ def kept(runs: int) -> None:
     bounds = [list(map(list, spans(one.text))) for one in chunks]
     size = fmean(len(json.dumps(payload_of(one))) for one in chunks)
     rows = []
-    for name, values, spared in (("bounds", bounds, cut), ("stems", stems(), stems)):
+    for name, values, saved in (("bounds", bounds, cut), ("stems", stems(), stems)):
         texts = [json.dumps(one) for one in values]
         taken = fmean(map(len, texts))
         share = READ / len(chunks)
-        made = share * least(spared, runs)
+        made = share * least(saved, runs)
         loaded = share * least(lambda texts=texts: [json.loads(one) for one in texts], runs)
         rows.append([name, f"{taken:.0f}", f"{taken / size:.0%}", f"{made:.1f}", f"{loaded:.1f}"])
     print(f"{len(chunks)} chunks with payloads of {size:.0f} bytes, {READ} read for a question")

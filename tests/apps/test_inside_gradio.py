@@ -149,11 +149,14 @@ async def test_what_was_read_first_changes_nothing_where_it_arrives_last(
         return Drawn(at, ("before", "typed", "kept"))
 
     with leaks_collected(), GuardedBlocks() as page:
-        state, outputs = gr.State(""), [gr.HTML(), gr.Textbox()]
-        gr.Button().click(slow, None, [*outputs, state])
+        state = gr.State("")
+        outputs = [gr.HTML(), gr.Textbox(), state]
+        private: dict[str, Any] = {"api_visibility": "private"}
+        gr.Button().click(slow, None, outputs, **private)
         gr.Button().click(
-            lambda: Drawn(now(), ("after", gr.skip(), "new")), None, [*outputs, state]
+            lambda: Drawn(now(), ("after", gr.skip(), "new")), None, outputs, **private
         )
+        gr.on([], slow, None, outputs, api_visibility="public")  # for scripts
     newest_wins(page)
     events = list(page.fns.values())
     visitor, other = SessionState(page), SessionState(page)
@@ -163,6 +166,8 @@ async def test_what_was_read_first_changes_nothing_where_it_arrives_last(
     sent.set()
     assert (await late)["data"][:2] == [gr.skip(), "typed"]
     assert visitor[state._id] == "new"
+    asked = await page.process_api(events[2], [], visitor)
+    assert asked["data"][:2] == ["before", "typed"]
     # Another visitor's page shows nothing newer.
     assert (await page.process_api(events[0], [], other))["data"][0] == "before"
 

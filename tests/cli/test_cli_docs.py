@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -18,7 +19,6 @@ from rag_nodes.operations import ExitCode, crawls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from conftest import Ended
     from openai_server import OpenAIServer, Recorded
@@ -143,7 +143,10 @@ def test_a_file_that_is_no_crawl_is_a_failure_with_the_reason(
 def test_names_in_help_texts_are_those_of_the_library() -> None:
     fields = crawls.DocsRequest.model_fields
     assert get_args(fields["format"].annotation) == tuple(FORMATS)
-    assert f": {', '.join(MEASURES)}." in (fields["fail_on"].description or "").replace("\n", " ")
+    assert {"lost-headings", "coverage"} <= {*MEASURES}
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "crawls.md").read_text("utf-8")
+    assert [one for one in MEASURES if f"`{one}" not in guide] == []
+    assert "lost-headings, or coverage=" in (fields["fail_on"].description or "")
 
 
 # --- with a model -------------------------------------------------------------------------------

@@ -164,6 +164,22 @@ def test_a_start_that_never_ends_leaves_the_environment_as_it_was(
     assert homes != [str(tmp_path)], "Ray was started with a home of its own"
 
 
+def test_a_start_that_ray_gives_up_on_a_busy_machine_is_tried_once_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    starts: list[object] = []
+
+    def init(**_: object) -> None:
+        starts.append(None)
+        if len(starts) == 1:
+            raise Exception("The current node timed out during startup.")  # noqa: TRY002 - as Ray
+
+    ends = stand_in(monkeypatch, init)
+    with ray_session(2):
+        assert len(starts) == 2
+        assert ends == ["shutdown"]
+
+
 def test_a_start_that_is_interrupted_ends_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = threading.main_thread().ident or 0
 

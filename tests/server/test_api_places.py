@@ -198,10 +198,13 @@ def test_nobody_gets_more_than_their_share_of_the_work() -> None:
 def test_a_place_is_held_as_long_as_a_model_works_for_somebody_who_left(way: str) -> None:
     workers, interrupt = Workers(ServerLimits(at_once=1)), Interrupt()
     caller, answered, free = workers.session("a"), threading.Event(), threading.Event()
-    interrupt.set()  # so that whoever asks has left before the model answers
+
+    def answer() -> bool:
+        interrupt.set()  # whoever asked has left
+        return answered.wait(PATIENCE)
 
     def perform(*_: object) -> dict[str, Any]:
-        return {"answered": unless_interrupted(answered.wait, "the question")}
+        return {"answered": unless_interrupted(answer, "the question")}
 
     async def asked() -> object:
         with interruptible(interrupt):
@@ -219,3 +222,11 @@ def test_a_place_is_held_as_long_as_a_model_works_for_somebody_who_left(way: str
     interrupt.afterwards(free.set)
     assert free.wait(PATIENCE)
     workers.hold(caller)()
+
+
+def test_a_model_is_not_asked_for_whoever_has_left_already() -> None:
+    interrupt, asked = Interrupt(), []
+    interrupt.set()
+    with interruptible(interrupt), pytest.raises(CancelledError):
+        unless_interrupted(lambda: asked.append(1), "the question")
+    assert asked == []

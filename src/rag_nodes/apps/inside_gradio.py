@@ -180,7 +180,8 @@ def newest_wins(root: gr.Blocks) -> None:
     pages: WeakKeyDictionary[SessionState, dict[int, int]] = WeakKeyDictionary()
 
     async def postprocess_newest(event: Any, values: Any, state: SessionState | None) -> list[Any]:
-        if state is None or not isinstance(values, Drawn):
+        is_public = event.api_visibility == "public"  # scripts wait for what they asked
+        if state is None or is_public or not isinstance(values, Drawn):
             return await postprocess(event, values, state)
         last, at = pages.setdefault(state, {}), values.at
 
@@ -193,7 +194,7 @@ def newest_wins(root: gr.Blocks) -> None:
                     last[output._id] = at  # noqa: SLF001
             return left
 
-        shown = [one != gr.skip() for one in values]
+        shown = [not isinstance(one, dict) or one != gr.skip() for one in values]
         # Looked at before, as states are kept by it, and after it, as it lets others go first.
         return newest(await postprocess(event, newest(values), state))
 

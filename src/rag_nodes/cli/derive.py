@@ -199,6 +199,8 @@ def _parameter(
     words = escape(unwrapped(flag.help or field.description or name.replace("_", " ")))
     if not is_setting and (default := _default_in_words(field)):
         words += rf" [dim]\[default: {escape(default)}][/dim]"
+    if many and not flag.argument and "epeatable" not in words:
+        words += " Repeatable."
     said: dict[str, Any] = {
         "help": words,
         "metavar": flag.metavar or (name.upper() if flag.argument else _TYPED_AS.get(kind)),

@@ -90,7 +90,7 @@ UNHEEDED = re.compile(
     r"(^|_)(api_?key|secret|password|credentials?)$|^(callback_manager|_abc_impl)$", re.IGNORECASE
 )
 """Names of what may be a key, and of what decides nothing."""
-_OPENED = frozenset({"_client", "_aclient", "_http_client", "_async_http_client"})
+_OPENED = frozenset({"_client", "_aclient"})
 """Attributes in which models of distributions, and ours, have what they opened when first asked."""
 MAKES_CODE = frozenset({"eval", "exec", "__import__", "import_module"})
 """Names with which code reaches what nobody sees in it."""

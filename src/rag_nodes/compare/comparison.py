@@ -140,7 +140,8 @@ class Comparison(ColumnEngines):
         Every visitor starts with these columns, models and options, over chunks of their own in
         memory: nothing they do reaches this comparison, which is to stay open. Asked is by the
         first of `vectors`; the first four columns are ticked; chunks have the sizes that
-        `equal_size` has found up to now; a number of chunks means whole ones there.
+        `equal_size` has found up to now; a number of chunks means whole ones there, whatever the
+        budget.
 
         Args:
             documents: that every visitor starts with, by path or as they are; None for those of

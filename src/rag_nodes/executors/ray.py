@@ -198,11 +198,10 @@ def _start(ray: Any, tasks: int, address: str | None, folder: Path, session: Exi
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
 
     try:
-        # Here and not on the thread, which may be left behind and would never put it back.
+        # Not on the thread, which may be left behind and would never put it back.
         with _environment({"HOME": _home(folder)} if address is None else {}):
             _start_in_time(start, ray.shutdown, session)
     except Exception as error:
-        # Of no narrower kind where a busy machine has not started it within 30 seconds.
         why = ": ".join(_words(one) for one in (error, error.__cause__) if one)
         if address is None:
             raise EngineError(f"Ray could not be used on this machine: {why}") from error
@@ -262,15 +261,22 @@ def _home(folder: Path) -> str:
 
 
 def _start_here(ray: Any, tasks: int, folder: Path) -> None:
-    ray.init(
-        address="local",
-        num_cpus=tasks + 1,
-        include_dashboard=False,
-        object_store_memory=max(80, 25 * tasks) * 2**20,
-        log_to_driver=False,  # it would write what workers print to stdout
-        logging_level=logging.ERROR,
-        _temp_dir=str(folder / "r"),
-    )
+    options = {
+        "address": "local",
+        "num_cpus": tasks + 1,
+        "include_dashboard": False,
+        "object_store_memory": max(80, 25 * tasks) * 2**20,
+        "log_to_driver": False,  # it would write what workers print to stdout
+        "logging_level": logging.ERROR,
+        "_temp_dir": str(folder / "r"),
+    }
+    try:
+        ray.init(**options)
+    except Exception as error:
+        if "timed out" not in str(error):  # Ray gives its processes 30 s, however busy others are
+            raise
+        ray.shutdown()
+        ray.init(**options)
 
 
 def _told_to_join() -> dict[str, str]:
@@ -310,10 +316,8 @@ def _words(error: BaseException) -> str:
 @contextmanager
 def _ordered_sigterm() -> Iterator[None]:
     """Have SIGTERM end this process in order meanwhile, unless it does something of its own."""
-    is_ours = (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    )
+    is_main = threading.current_thread() is threading.main_thread()
+    is_ours = is_main and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     if is_ours:
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
@@ -331,11 +335,9 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in values:
+            os.environ.pop(name, None)
+        os.environ.update({name: one for name, one in before.items() if one is not None})
 
 
 def _private_folder() -> tempfile.TemporaryDirectory[str]:

@@ -53,8 +53,8 @@ class IngestColumn:
         self._is_shared = is_shared
         self._is_believed = self._is_marked = self._has_written = False
         self._trouble: StoreError | None = None
-        self._former: dict[str, set[str]] = {}
-        self._former_chunks: dict[str, int] = {}
+        self._superseded: dict[str, set[str]] = {}
+        self._superseded_chunks: dict[str, int] = {}
         self._intended: frozenset[str] = frozenset()
         self._pending: dict[str, DocumentResult] = {}
         ledger.use(row)
@@ -170,16 +170,16 @@ class IngestColumn:
     def look_up(self, made: ColumnResult) -> None:
         """See what is stored of documents that are about to be written; that need not be put."""
         due = {key: one for key, one in made.documents.items() if not one.is_known}
-        self._former, self._former_chunks = {}, {}
+        self._superseded, self._superseded_chunks = {}, {}
         with self._failing(due.values(), "looking up what is stored"):
             settled, others = self._stored(list(due))
-            self._former = {one: set(ids) for one, (_, ids) in settled.items()}
-            self._former |= {one: set(nodes) for one, nodes in others.items()}
-            self._former_chunks = {one: row.chunks for one, (row, _) in settled.items()}
+            self._superseded = {one: set(ids) for one, (_, ids) in settled.items()}
+            self._superseded |= {one: set(nodes) for one, nodes in others.items()}
+            self._superseded_chunks = {one: row.chunks for one, (row, _) in settled.items()}
             self._has_written |= bool(others)  # perhaps by a run that could not flush it
             for key, nodes in others.items():
                 one, version = due[key], due[key].stored.version
-                self._former_chunks[key] = sum(not node.is_parent for node in nodes.values())
+                self._superseded_chunks[key] = sum(not node.is_parent for node in nodes.values())
                 there = {i: n.is_parent for i, n in nodes.items() if n.source_hash == version}
                 one.points = [p for p in one.points if there.get(p.node_id) != (p.vector is None)]
 
@@ -212,15 +212,15 @@ class IngestColumn:
         stored = self._put([one for one in due if one.is_cut])
         for one in due:
             document_id, one.points = one.stored.document_id, ()
-            former = self._former.get(document_id, set())
+            superseded = self._superseded.get(document_id, set())
             if document_id in self._intended and (stale := self._stale(one)):
                 with self._failing([one], one.label), self._tally.storing(self.name):
                     self._store.delete(self.collection, sorted(stale))
                     self._has_written = True
                     self._tally.columns[self.name].deleted += len(stale)
-                    former -= stale
-            kept = former.difference(one.ids if one.is_cut else ())
-            one.superseded = min(len(kept), self._former_chunks.get(document_id, 0))
+                    superseded -= stale
+            kept = superseded.difference(one.ids if one.is_cut else ())
+            one.superseded = min(len(kept), self._superseded_chunks.get(document_id, 0))
         for document_id, one in made.documents.items():
             made.documents[document_id] = self.enqueue(one)
         return stored
@@ -229,7 +229,7 @@ class IngestColumn:
         """What is to be deleted of a document once all its points are stored."""
         if not (made.is_cut and made.is_stored):
             return set()
-        return self._former.get(made.stored.document_id, set()).difference(made.ids)
+        return self._superseded.get(made.stored.document_id, set()).difference(made.ids)
 
     def _put(self, made: Sequence[DocumentResult]) -> int:
         """Store the points of documents; where all are refused, those of each document alone."""

@@ -23,7 +23,7 @@ FileStatus = Literal["read", "partial", "incomplete", "failed", "unchanged"]
 ColumnStatus = Literal["stored", "unchanged", "incomplete"]
 """How a file ended with one parser: stored by this run, stored before, or not stored whole."""
 
-_FORMER = ("name", "parser", "model", "documents", "chunks")
+_SUPERSEDED = ("name", "parser", "model", "documents", "chunks")
 """What programs are told of a superseded collection."""
 
 
@@ -259,7 +259,7 @@ class IngestReport:
             **{key: list(one) if isinstance(one, tuple) else one for key, one in facts},
             "columns": [one.as_dict() for one in self.columns],
             "superseded": [
-                {name: getattr(one, name) for name in _FORMER}
+                {name: getattr(one, name) for name in _SUPERSEDED}
                 | {"last_used": utc_time(one.last_used)}
                 for one in self.superseded
             ],

@@ -122,11 +122,19 @@ def unless_interrupted(work: Callable[[], Made], what: str) -> Made:
             tell = partial(outcome.set_result, work())
         except BaseException as error:  # noqa: BLE001 - it is raised again where it is waited for
             tell = partial(outcome.set_exception, error)
-        interrupt.ended()  # before anybody hears of it, who may want what it held
-        tell()
+        try:
+            interrupt.ended()  # before anybody hears of it, who may want what it held
+        finally:
+            tell()
 
+    interrupt.check(what)
     interrupt.began()
-    threading.Thread(target=copy_context().run, args=(do,), name=what, daemon=True).start()
+    thread = threading.Thread(target=copy_context().run, args=(do,), name=what, daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:  # there are too many
+        interrupt.ended()
+        raise
     with interrupt.killing(over.set):
         over.wait()
     interrupt.check(what)

@@ -68,7 +68,7 @@ class MarkReader:
 
     A bracket counts once the character behind it is known, and behind a backtick once the line
     has ended without another one. What is certain is forgotten, so the cost does not grow with
-    the answer.
+    the answer; only a run of backticks or tildes is kept as long as it goes on.
     """
 
     def __init__(self) -> None:

@@ -54,7 +54,8 @@ class Work:
         perform: does it, telling its events, and gives back the reply.
         workers: threads for the work, and for waiting for it.
         interrupt: ends it.
-        release: called once it has ended, whichever way, and so has what it asked of models.
+        release: called once it has ended, whichever way, and so has what it left behind, see
+            `Interrupt.afterwards`.
     """
 
     def __init__(

@@ -144,7 +144,7 @@ class Settings(BaseSettings):
     retry_seconds: float = Field(10.0, ge=0)
     """Seconds for which a failing request to a model is repeated; 10 by default, 120 for `docs`."""
     store: str = Field("./rag_nodes_data", min_length=1)
-    """A folder, ./rag_nodes_data by default, ':memory:', or the URL of a Qdrant server."""
+    """Folder (./rag_nodes_data, none for comparisons), ':memory:', or a Qdrant server's URL."""
     store_api_key: _Key = None
     """Key of the Qdrant server."""
     ledger: _Address = None

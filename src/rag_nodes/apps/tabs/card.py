@@ -52,6 +52,7 @@ def card(session: PageSession, dataset: Dataset, question: Question) -> Markup:
         drafts=f"{count(drafts, 'draft')} to review" if drafts else "all reviewed",
         covered=f"{covered:,} of {count(len(parts), 'part')} covered",
         told=told(accepted),
+        question=question.id,
         is_asked=is_asked,
         ask=_NEW if is_asked else _HINT,
         answers=list(_answers(session, question)),

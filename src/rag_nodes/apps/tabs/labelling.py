@@ -17,6 +17,7 @@ from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import trimmed_passage
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
+from rag_nodes.text.tokens.encodings import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,7 +86,7 @@ class LabelEvents:
             An empty box, and what the others return.
         """
         session = session_of(self._sessions, request)
-        asked = " ".join(str(question or "").split())[:MOST_QUESTION]
+        asked = encodable(" ".join(str(question or "").split()))[:MOST_QUESTION]
         marked = session.questions.marked
         if not asked or not marked:
             raise gr.Error("Mark the answer and type its question.", print_exception=False)

@@ -33,6 +33,7 @@ from rag_nodes.evaluation.drafts.review import (
 )
 from rag_nodes.evaluation.importers import plain_of
 from rag_nodes.evaluation.importers.files import SUFFIXES
+from rag_nodes.text.tokens.encodings import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,7 +98,8 @@ class ReviewEvents:
 
     def accept(self, current: str, text: str, request: gr.Request) -> tuple[Any, ...]:
         """Keep a question in these words, and go to the next draft."""
-        session, asked = session_of(self._sessions, request), " ".join(str(text or "").split())
+        session = session_of(self._sessions, request)
+        asked = encodable(" ".join(str(text or "").split()))
         if not asked:
             raise gr.Error("Type the question, or reject it.", print_exception=False)
         at = _position(session, current)
@@ -106,7 +108,8 @@ class ReviewEvents:
         )
         if told(session.decider.accepted):
             session.decider.start()
-        if session.decider.accepted < _GOAL and not any(one.draft for one in _all(session)):
+        every = _all(session)
+        if every and session.decider.accepted < _GOAL and not any(one.draft for one in every):
             _ask_elsewhere(session)
         return _drawn(session, following(_all(session), at + 1))
 

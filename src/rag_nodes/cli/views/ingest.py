@@ -67,7 +67,7 @@ def _done(report: IngestReport) -> Iterator[RenderableType]:
         tokens = counted(report.saved_tokens, "token")
         share = floor(report.embedding_cache_hit_rate * 100)  # 100 % are all
         yield plain(f"Already embedded: {share}% ({tokens}{cost} saved).", "dim")
-    yield from _former(report)
+    yield from _superseded(report)
     yield from _gone(report, "Removed, as they are gone")
     yield from _further(report, "{:,} tokens read and {:,} written")
     if spent := embedding_spent(report):
@@ -124,7 +124,7 @@ def _further(report: IngestReport, tokens: str) -> Iterator[RenderableType]:
         )
 
 
-def _former(report: IngestReport) -> Iterator[RenderableType]:
+def _superseded(report: IngestReport) -> Iterator[RenderableType]:
     """What was stored before, from elsewhere or by other options, and how to be rid of it."""
     for one in report.superseded:
         chunks, documents = counted(one.chunks, "chunk"), counted(one.documents, "document")
