@@ -200,7 +200,7 @@ def _parameter(
     if not is_setting and (default := _default_in_words(field)):
         words += rf" [dim]\[default: {escape(default)}][/dim]"
     if many and not flag.argument and "epeatable" not in words:
-        words += " Repeatable."
+        words += r" [dim]\[repeatable][/dim]"
     said: dict[str, Any] = {
         "help": words,
         "metavar": flag.metavar or (name.upper() if flag.argument else _TYPED_AS.get(kind)),

@@ -253,7 +253,7 @@ def described_parsers(used: str, default: Iterable[str]) -> str:
 
 def as_parsers(default: Iterable[str]) -> Flag:
     """How several parsers are typed."""
-    said = f"See `rag-nodes parsers`; module:Class(n=9). Default: {', '.join(default)}."
+    said = f"See `rag-nodes parsers`. Default: {', '.join(default)}."
     return Flag("--parser", short="-p", metavar=PARSER_WORDS, help=said)
 
 
