@@ -26,8 +26,6 @@ pytestmark = pytest.mark.browser
 
 PATIENCE = 120_000
 """Milliseconds after which a page counts as stuck."""
-TYPING = "document.activeElement.matches('#rn-review-text textarea')"
-"""Whether the cursor is in the box for the question."""
 NARROW = "() => document.documentElement.scrollWidth <= innerWidth"
 RUNS = "window.broken=1"
 ENDS_IN_DECIDE = page_of_app.ends_in_decide
@@ -130,26 +128,6 @@ def test_drafts_are_reviewed_with_the_keyboard_alone_and_decide_when_they_are_ac
     page.get_by_role("button", name="Decide by my 2 questions").click()
     page.locator("#rn-differ", has_text="uestion").wait_for()
     page.locator(".rn-reasons li", has_text="Based on 2 questions").first.wait_for(state="attached")
-
-
-def test_the_cursor_is_in_the_box_where_the_next_passage_has_no_question_yet(
-    browser: Browser, app: gr.Blocks
-) -> None:
-    with watched(browser, str(app.local_url), PATIENCE) as page:
-        with loading(page):
-            page.get_by_role("button", name="Try the example document").click()
-        page.get_by_role("tab", name="Decide").click()
-        page.get_by_role("button", name="Make it sure").click()
-        page.get_by_role("button", name="Draft questions").click()
-        page.locator(".rn-card").wait_for()
-        for _ in range(2):  # from a draft, and from another passage without a question
-            page.keyboard.press("w")
-            page.wait_for_function(TYPING)
-            page.keyboard.press("Escape")
-        page.keyboard.press("e")
-        page.keyboard.type("Where is it?")
-        page.keyboard.press("Enter")
-        page.locator(".rn-progress", has_text="1 accepted").wait_for()
 
 
 def test_hostile_questions_are_shown_and_nothing_in_them_runs(page: Page, tmp_path: Path) -> None:
