@@ -229,14 +229,26 @@ def test_a_bug_is_one_line_and_a_traceback_only_when_asked_for(
     assert "Traceback" in command(*arguments, "--verbose").stderr
 
 
-def test_an_interruption_ends_with_130_and_says_that_nothing_is_broken(
-    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("asked", "left"),
+    [
+        (("ingest",), " What was stored stays valid; run the same command again to complete it."),
+        (("compare", "--ask", "why?"), ""),
+    ],
+)
+def test_an_interruption_ends_with_130_and_says_what_is_left_where_something_is(
+    command: Callable[..., Ended],
+    manual: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: tuple[str, ...],
+    left: str,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Invocation, "configure_logging", lambda _: None)
     monkeypatch.setattr(Workspace, "models", failing(KeyboardInterrupt()))
-    ended = command("compare", manual, "--ask", "why?", "-p", "fixed", "-q")
-    assert ended.code == ExitCode.INTERRUPTED
-    assert ended.stderr.startswith("Interrupted. What was stored stays valid")
+    ended = command(*asked, manual, "-p", "fixed", "-q")
+    assert (ended.code, ended.stderr) == (ExitCode.INTERRUPTED, f"Interrupted.{left}\n")
 
 
 def test_an_app_that_is_interrupted_leaves_nothing_to_complete(

@@ -101,7 +101,7 @@ def test_a_leader_that_is_not_better_than_all_says_who_is_behind() -> None:
     ("standard", "start", "end"),
     [
         ("B", "Keep B: A leads B by 5.0 (", "show it."),
-        ("", "Keep what you have: A leads B by 5.0 (", "take the preset retrieval."),
+        ("", "Keep what you have: A leads B by 5.0 (", "retrieval, was not measured here."),
     ],
 )
 def test_where_nothing_is_shown_what_stands_is_kept_and_what_would_tell_is_said(

@@ -257,6 +257,13 @@ def test_a_number_of_thousands_of_digits_is_refused_in_own_words() -> None:
     assert len(str(caught.value)) < 400
 
 
+def test_an_integer_may_be_written_as_json_writes_one() -> None:
+    asked = request_of(named("ask"), "rest", {"text": TEXT, "question": "Who?", "budget": 500.0})
+    assert asked.model_dump()["budget"] == 500
+    with pytest.raises(ConfigurationError, match="budget: "):
+        request_of(named("ask"), "rest", {"text": TEXT, "question": "Who?", "budget": 500.5})
+
+
 @every_served
 def test_nothing_is_described_that_only_a_terminal_takes(
     operation: Operation, surface: Surface

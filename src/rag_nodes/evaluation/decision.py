@@ -89,7 +89,7 @@ def decision_of(
             known = f"{known[:-1]}; {would_show(lead.these.mean, lead.more_questions)}."
         words = f"Keep {standard or 'what you have'}: {known}"
         if not standard:
-            words += f" If you have nothing yet, take the preset {DEFAULT_PARSER}."
+            words += f" The default preset, {DEFAULT_PARSER}, was not measured here."
         more, kept = lead.more_questions, preset(standard) if standard else ""
         return ReportDecision(None, None, "not shown", words, more_questions=more, preset=kept)
     good = [leader] + [

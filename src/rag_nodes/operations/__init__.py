@@ -36,6 +36,9 @@ ANSWERS = ("temperature", "max_output_tokens")
 """Settings of the model that answers."""
 SERVED: tuple[Surface, ...] = ("cli", "rest", "mcp")
 """Surfaces of what strangers may ask for, too."""
+_COMPLETED = "What was stored stays valid; run the same command again to complete it."
+_REMOVED = "What was removed is gone; run the same command again to remove the rest."
+_RESUMED = "What a model wrote, if one was asked, is kept: --resume uses it."
 GROUPS = {
     "questions": "Labelled questions: drafts, what is wrong with them, other formats.",
     "store": "Copy a store to or from a Qdrant server, import a folder, manage aliases.",
@@ -81,7 +84,7 @@ class Operation:
     settings: tuple[str, ...] = ()
     defaults: tuple[tuple[str, str], ...] = ()
     surfaces: tuple[Surface, ...] = ("cli",)
-    interrupted: str = "What was stored stays valid; run the same command again to complete it."
+    interrupted: str = ""
     package: str = "rag_nodes.operations"
 
     @property
@@ -174,6 +177,7 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         usual=("parsers", "store", "corpus", "prune", "dry_run"),
         settings=(*STORE, "ledger", "corpus", *MODELS),
+        interrupted=_COMPLETED,
     ),
     Operation(
         "ask",
@@ -213,6 +217,7 @@ OPERATIONS: tuple[Operation, ...] = (
         examples=("remove docs/old.pdf", "remove old.pdf --dry-run"),
         usual=("dry_run", "corpus", "store"),
         settings=(*STORE, "ledger", "corpus"),
+        interrupted=_REMOVED,
     ),
     Operation(
         "clear",
@@ -221,6 +226,7 @@ OPERATIONS: tuple[Operation, ...] = (
         examples=("clear --corpus contracts --yes", "clear --parser fixed:chunk_size=500 --yes"),
         usual=("parser", "yes", "corpus", "store"),
         settings=(*STORE, "ledger", "corpus"),
+        interrupted=_REMOVED,
     ),
     Operation(
         "doctor",
@@ -261,6 +267,7 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         usual=("parser", "max_tokens", "format", "summaries", "fail_on"),
         settings=MODELS,
+        interrupted=_RESUMED,
     ),
     Operation(
         "parsers",
@@ -279,6 +286,7 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         usual=("output", "count", "kinds", "llm", "answers"),
         settings=("llm_model", "llm_options", "api_base", "retry_seconds"),
+        interrupted=_RESUMED,
     ),
     Operation(
         "questions review",
@@ -311,6 +319,7 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         usual=("collections", "all", "prune", "corpus", "store"),
         settings=(*STORE, "ledger", "corpus"),
+        interrupted=_COMPLETED,
     ),
     Operation(
         "store pull",
@@ -319,6 +328,7 @@ OPERATIONS: tuple[Operation, ...] = (
         examples=("store pull https://qdrant.example.com:6333 --store copy",),
         usual=("collections", "all", "prune", "corpus", "store"),
         settings=(*STORE, "ledger", "corpus"),
+        interrupted=_COMPLETED,
     ),
     Operation(
         "store import",
@@ -327,6 +337,7 @@ OPERATIONS: tuple[Operation, ...] = (
         examples=("store import qdrant_data --store rag_nodes_data",),
         usual=("store",),
         settings=STORE,
+        interrupted=_COMPLETED,
     ),
     Operation(
         "store alias",

@@ -129,13 +129,20 @@ def request_of(operation: Operation, surface: Surface, given: Mapping[str, Any])
     try:
         model = model_for(operation.request, surface)
         if surface == "rest":  # as its document says; models that call tools write "5" for 5
-            taken = model.model_validate_json(json.dumps(given), strict=True)
+            whole = json.loads(json.dumps(given), parse_float=_whole)
+            taken = model.model_validate_json(json.dumps(whole), strict=True)
         else:
             taken = model.model_validate(given)
         return operation.request.model_validate(taken.model_dump(exclude_unset=True))
     except ValidationError as error:
         found = misfits(error.errors(include_url=False, include_input=False))
         raise ConfigurationError(f"{found}; correct the request and send it again") from None
+
+
+def _whole(written: str) -> float:
+    """A number of JSON; 500.0 is an integer there."""
+    number = float(written)
+    return int(number) if number.is_integer() else number
 
 
 def seen(operation: Operation, surface: Surface, data: Mapping[str, Any]) -> dict[str, Any]:
