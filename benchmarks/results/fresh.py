@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 from measuring import markdown_table
+from systems import STOCK
 
 from rag_nodes.evaluation.leads import Interval, Swaps
 from results.kept import Kept
@@ -15,6 +16,7 @@ LADDER: Named = ("ladder", "ladder")
 BUDGET = 1000
 """Tokens that are read."""
 SHOWN: tuple[Named, ...] = (
+    ("plain", STOCK),
     ("plain", "LangChain recursive 200"),
     ("plain", "recursive 200"),
     ("plain", "heading 200"),
