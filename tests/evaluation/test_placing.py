@@ -10,7 +10,7 @@ from llama_index.core import Document
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.importers import load_dataset, place
-from rag_nodes.evaluation.importers.labels import Labelled, Labels, Quote
+from rag_nodes.evaluation.importers.formats import Labelled, Labels, Quote
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
 

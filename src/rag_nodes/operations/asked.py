@@ -17,7 +17,7 @@ from rag_nodes.workspace.limits import MOST_PASSAGES, MOST_QUESTIONS
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset
-    from rag_nodes.evaluation.importers.labels import Labels
+    from rag_nodes.evaluation.importers.formats import Labels
 
 _SHOWN = 12
 """Words that are shown of the beginning and of the end of an example."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.evaluation.dataset import Dataset
-    from rag_nodes.evaluation.importers.labels import Labels
+    from rag_nodes.evaluation.importers.formats import Labels
     from rag_nodes.evaluation.plan import EvaluationPlan
 
 MOST_QUESTIONS = 1000

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.compare import Comparison
     from rag_nodes.evaluation.dataset import Dataset
-    from rag_nodes.evaluation.importers.labels import Labels
+    from rag_nodes.evaluation.importers.formats import Labels
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import Progress

@@ -11,9 +11,8 @@ from llama_index.core.schema import Document
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.importers.corpora import PAIRS, beir, corpus_in
 from rag_nodes.evaluation.importers.files import SHEETS, SUFFIXES, read_file
-from rag_nodes.evaluation.importers.formats import FORMATS, read_rows
-from rag_nodes.evaluation.importers.labels import Labels
-from rag_nodes.evaluation.importers.library import place
+from rag_nodes.evaluation.importers.formats import FORMATS, Labels, read_rows
+from rag_nodes.evaluation.importers.placing import place
 from rag_nodes.metadata import FILE_NAME, SOURCE
 
 if TYPE_CHECKING:
@@ -79,27 +78,24 @@ def read_labels(path: Path) -> Labels:
 
 
 def _read(path: Path) -> Labels:
-    if not path.is_dir() and path.suffix.lower() not in SUFFIXES:
-        raise DatasetError(f"{path} is of no kind that has questions. {_SIMPLEST}")
-    plain: Any = None if path.is_dir() else read_file(path)
-    corpus = beir(path) if path.is_dir() else corpus_in(plain)
-    if corpus is not None:
-        labels = read_rows(corpus.rows)
-        questions = labels.questions if labels else ()
-        return Labels(corpus.form, questions, corpus.texts, dict(corpus.left_out))
+    suffix = path.suffix.lower()
     if path.is_dir():
-        raise DatasetError(f"{path} is a folder, but not one of BEIR. {_SIMPLEST}")
-    sheet = path.suffix.lower() in SHEETS
-    if sheet and not plain:
-        raise DatasetError(f"{path} has no row under its header; write a question in each")
-    labels = read_rows(plain, str(path), sheet=sheet)
-    if labels is None:
+        found, refusal = beir(path), "is a folder, but not one of BEIR"
+    elif suffix not in SUFFIXES:
+        found, refusal = None, "is of no kind that has questions"
+    else:
+        plain, sheet = read_file(path), suffix in SHEETS
+        if sheet and not plain:
+            raise DatasetError(f"{path} has no row under its header; write a question in each")
+        found = corpus_in(plain) or read_rows(plain, str(path), sheet=sheet)
         columns = f" (its columns: {', '.join(plain[0]) or 'none'})" if sheet else ""
-        raise DatasetError(
-            f"{path} is of no known format: nothing in it is called a question with the words "
-            f"that answer it{columns}. {_SIMPLEST}"
+        refusal = (
+            "is of no known format: nothing in it is called a question with the words that "
+            f"answer it{columns}"
         )
-    return labels
+    if found is None:
+        raise DatasetError(f"{path} {refusal}. {_SIMPLEST}")
+    return found
 
 
 def documents_of(labels: Labels) -> list[Document]:

@@ -41,35 +41,30 @@ def read_file(path: Path) -> Any:
         DatasetError: it cannot be read, or is damaged.
         MissingExtraError: it is a workbook, and openpyxl is not installed.
     """
-    suffix = path.suffix.lower()
-    if suffix == ".xlsx":
-        return _workbook(path)
-    if suffix in SHEETS:
-        try:
-            text, _ = decode_file(path)
-        except EmptyFileError:
-            return []
-        except (OSError, ReadError) as error:
-            raise DatasetError(f"{path} cannot be read ({error}); save the sheet as CSV") from error
-        return _sheet(text, path)
-    if suffix == ".jsonl":
-        return list(json_lines(path))
-    text = read_text(path)
-    return _json(text, str(path)) if suffix == ".json" else _yaml(text, path)
+    match path.suffix.lower():
+        case ".xlsx":
+            return _workbook(path)
+        case ".csv" | ".tsv":
+            return _sheet(read_text(path), path)
+        case ".jsonl":
+            return [*json_lines(path)]
+        case ".json":
+            return _json(read_text(path), str(path))
+    return _yaml(read_text(path), path)
 
 
 def read_text(path: Path) -> str:
-    """The text of a file.
+    """The text of a file in whatever encoding; "" for one with nothing but blank space.
 
     Raises:
-        DatasetError: it cannot be read, or is no text in UTF-8.
+        DatasetError: it cannot be read, or is no text.
     """
     try:
-        return path.read_text("utf-8-sig")
-    except (OSError, UnicodeError) as error:
-        raise DatasetError(
-            f"{path} cannot be read ({error}); name a file of questions in UTF-8"
-        ) from error
+        return decode_file(path)[0]
+    except EmptyFileError:
+        return ""
+    except (OSError, ReadError) as error:
+        raise DatasetError(f"{path} cannot be read ({error}); name a file of questions") from error
 
 
 def json_lines(path: Path) -> Iterator[Any]:
@@ -90,10 +85,8 @@ def _json(text: str, where: str) -> Any:
         plain = json.loads(text)
         if _HALF in text.lower():
             plain = json.loads(encodable(json.dumps(plain, ensure_ascii=False)))
-    except RecursionError:
-        raise DatasetError(f"{where} is nested too deeply; a list of questions is flat") from None
-    except ValueError as error:
-        raise DatasetError(f"{where} is not valid JSON: {error}") from error
+    except (RecursionError, ValueError) as error:
+        raise DatasetError(f"{where} is not valid JSON, or too deep a one: {error}") from error
     return plain
 
 
@@ -114,8 +107,7 @@ def _sheet(text: str, path: Path) -> list[dict[str, str]]:
     header = next((line for line in text.splitlines() if line.strip("\t;, ")), "")
     delimiter = max("\t;,", key=header.count)
     try:
-        whole = io.StringIO(f"{text}\n{_END}", newline="")
-        *lines, last = csv.reader(whole, delimiter=delimiter)
+        *lines, last = csv.reader(io.StringIO(f"{text}\n{_END}", newline=""), delimiter=delimiter)
     except csv.Error as error:
         raise DatasetError(f"{path} cannot be read as a sheet: {error}") from error
     if last != [_END]:
@@ -138,20 +130,17 @@ def _workbook(path: Path) -> list[dict[str, str]]:
             unpacked = sum(one.file_size for one in parts.infolist())
         if unpacked <= _LARGEST:
             with closing(load_workbook(path, read_only=True, data_only=True)) as book:
-                for sheet in book.worksheets:
-                    lines = islice(sheet.iter_rows(values_only=True), _MOST_ROWS)
-                    if rows := _by_column([_cell(one) for one in line] for line in lines):
-                        return rows
-            return []
+                sheets = (islice(one.iter_rows(values_only=True), _MOST_ROWS)
+                          for one in book.worksheets)  # fmt: skip
+                return next(filter(None, map(_by_column, sheets)), [])
     except Exception as error:  # a damaged workbook raises whatever it meets
         raise DatasetError(f"{path} cannot be read ({error}); save the sheet as CSV") from error
     raise DatasetError(f"{path} unpacks to over 100 MB; save the sheet as CSV")
 
 
-def _by_column(lines: Iterable[list[str]]) -> list[dict[str, str]]:
+def _by_column(lines: Iterable[Iterable[Any]]) -> list[dict[str, str]]:
     """Rows by the names in the first line that has any; of columns of one name the first cell."""
-    stripped = ([cell.strip() for cell in line] for line in lines)
-    filled = (line for line in stripped if any(line))
+    filled = (cells for line in lines if any(cells := [_cell(one) for one in line]))
     header = [name.lower() for name in next(filled, [])]
     rows = []
     for line in filled:
@@ -166,4 +155,4 @@ def _by_column(lines: Iterable[list[str]]) -> list[dict[str, str]]:
 def _cell(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return "" if value is None else str(value)
+    return "" if value is None else str(value).strip()

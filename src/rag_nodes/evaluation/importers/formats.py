@@ -1,7 +1,7 @@
 """Lists of questions, one a row: our own JSON, sheets, and what tools for evaluation write.
 
-What a column may be called stands in one table, and what is special about a format is a row of
-another. Our own format is
+What a column may be called stands in one table, what is special about a format in another. Our
+own format is
 
     {"questions": [{"id": "q1", "question": "When do quiet hours begin?", "document": "ferry.pdf",
                     "kind": "fact", "gold": [{"start": 120, "end": 160, "text": "Quiet hours …"}],
@@ -17,18 +17,58 @@ from __future__ import annotations
 import ast
 import json
 import re
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import DatasetError
-from rag_nodes.evaluation.importers.labels import Labelled, Labels, Quote
 from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
 Row = dict[str, Any]
+
+
+class Quote(NamedTuple):
+    """A passage as a file has it: "" for `text` where it gives only offsets or pages (from 1)."""
+
+    text: str
+    document: str | None = None
+    start: int | None = None
+    end: int | None = None
+    pages: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A question of a file.
+
+    `gold` are answers, each of which is enough, and each one or more quotes that are all wanted;
+    `within` are the documents that are searched, as the file calls them, None for all.
+    """
+
+    id: str
+    text: str
+    gold: tuple[tuple[Quote, ...], ...]
+    kind: str = ""
+    within: tuple[str, ...] | None = None
+    draft: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The questions of a file of some format, in its order.
+
+    `texts` are the documents that come with them, by name; `left_out` counts by reason the entries
+    that are no question to measure with.
+    """
+
+    form: str
+    questions: tuple[Labelled, ...]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 class DatasetFormat(NamedTuple):
@@ -92,23 +132,17 @@ _LISTS = ("questions", "examples", "tests", "samples", "data", "rows")
 """Under what name a file may hold its list of questions."""
 _INNER = ("inputs", "outputs", "vars", "metadata")
 """What the columns of a row may lie in."""
-_QUOTING = frozenset(
-    ["contains", "icontains", "contains-all", "icontains-all", "contains-any", "icontains-any",
-     "equals", "starts-with", "context-recall"]
-)  # fmt: skip
+_QUOTING = re.compile("i?contains(-all|-any)?|equals|starts-with|context-recall")
 """Assertions of promptfoo that quote words; of those that end with "any" one is enough."""
-_JUDGING = frozenset(
-    ["regex", "similar", "levenshtein", "rouge-n", "bleu", "gleu", "meteor", "classifier",
-     "moderation", "guardrails", "is-refusal", "is-json", "contains-json", "is-xml",
-     "contains-xml", "is-html", "contains-html", "is-sql", "contains-sql",
-     "is-valid-function-call", "is-valid-openai-function-call", "is-valid-openai-tools-call",
-     "javascript", "fn", "eval", "python", "ruby", "file", "webhook", "latency", "cost",
-     "perplexity", "perplexity-score", "finish-reason", "tool-call-f1", "word-count",
-     "select-best", "max-score", "llm-rubric", "grade", "search-rubric", "g-eval", "pi",
-     "factuality", "closedqa", "model-graded-factuality", "model-graded-closedqa",
-     "answer-relevance", "context-faithfulness", "context-relevance", "conversation-relevance"]
-)  # fmt: skip
-"""Assertions of promptfoo that quote nothing."""
+_JUDGING = re.compile(
+    "regex|similar|levenshtein|rouge-n|bleu|gleu|meteor|classifier|moderation|guardrails|"
+    "is-(refusal|json|xml|html|sql|valid-(openai-)?function-call|valid-openai-tools-call)|"
+    "contains-(json|xml|html|sql)|javascript|fn|eval|python|ruby|file|webhook|latency|cost|"
+    "perplexity(-score)?|finish-reason|tool-call-f1|word-count|select-best|max-score|"
+    "llm-rubric|grade|search-rubric|g-eval|pi|(model-graded-)?(factuality|closedqa)|"
+    "answer-relevance|context-(faithfulness|relevance)|conversation-relevance"
+)
+"""Assertions of promptfoo that quote nothing, nor do those with "not-" before them."""
 _ASSERTION = re.compile(
     r"([a-z]+(?:-[a-z0-9]+)*)\s*(?:\([^)]*\)\s*)?(?::\s*(.*)|(?<=\)))", re.DOTALL
 )
@@ -133,13 +167,12 @@ def read_rows(plain: Any, source: str = "the questions", *, sheet: bool = False)
     Args:
         plain: content of a JSON or YAML file, or the rows of a sheet.
         source: what an error calls it.
-        sheet: rows of one id, or else of one question, that follow each other are passages that
-            are wanted together.
+        sheet: neighbouring rows of one id, or question, are passages that are wanted together.
 
     Raises:
         DatasetError: the mark of a draft is neither true nor false.
     """
-    listed = [*_listed(plain)]
+    listed = _listed(plain)
     kept = [row for row in listed if isinstance(row, dict)]
     rows = [*map(_flat, kept)]
     names = {str(one).strip().lower() for one in kept[0]} | {*rows[0]} if kept else set()
@@ -156,59 +189,54 @@ def read_rows(plain: Any, source: str = "the questions", *, sheet: bool = False)
     return Labels(form.name, tuple(named), left_out=left_out)
 
 
-def _listed(plain: Any) -> Iterator[Any]:
+def _listed(plain: Any) -> list[Any]:
     """The rows of a file: its list, the list in it, or columns that were written side by side."""
     if isinstance(plain, dict):
         plain = next((plain[name] for name in _LISTS if isinstance(plain.get(name), list)), plain)
     if isinstance(plain, dict) and all(isinstance(one, list | dict) for one in plain.values()):
         columns = [[*one.values()] if isinstance(one, dict) else one for one in plain.values()]
         plain = [dict(zip(plain, row, strict=True)) for row in zip_longest(*columns)]
-    return iter(plain if isinstance(plain, list) else ())
+    return plain if isinstance(plain, list) else []
 
 
 def _flat(row: Mapping[Any, Any]) -> Row:
-    """A row with what lies in its inner rows, names in lower case."""
+    """A row with what lies in its inner rows and assertions, names in lower case."""
     plain = {str(name).strip().lower(): value for name, value in row.items()}
     for name in _INNER:
         if isinstance(inner := plain.get(name), dict):
             plain = {**_flat(inner), **{one: of for one, of in plain.items() if one != name}}
-    cells = [str(plain[name]) for name in plain if name.startswith("__expected")]
-    asserted = plain.get("assert") or [*map(_assertion, cells)]
-    return plain | _asserted(asserted) if isinstance(asserted, list) else plain
-
-
-def _asserted(assertions: Sequence[Any]) -> Row:
-    """What assertions of promptfoo quote."""
-    wanted: list[Any] = []
-    enough: list[Any] = []
-    for one in assertions:
-        kind = one.get("type") if isinstance(one, dict) else None
-        if kind in _QUOTING:
-            value = one.get("value")
-            quotes = value if isinstance(value, list) else [value]
-            (enough if kind.endswith("-any") else wanted).extend(quotes)
-    found: Row = {"asserted": wanted} if wanted else {}
-    return found if wanted or not enough else {"alternatives": [[one] for one in enough]}
+    cells = [_assertion(str(plain[name])) for name in plain if name.startswith("__expected")]
+    asserted = plain.get("assert") or cells
+    quoted = [
+        (kind, value)
+        for one in (asserted if isinstance(asserted, list) else ())
+        if isinstance(one, dict) and _QUOTING.fullmatch(kind := str(one.get("type")))
+        for value in _as_list(one.get("value"))
+    ]
+    if wanted := [value for kind, value in quoted if not kind.endswith("-any")]:
+        return {**plain, "asserted": wanted}
+    return {**plain, "alternatives": [[value] for _, value in quoted]} if quoted else plain
 
 
 def _assertion(cell: str) -> Row:
-    found = _ASSERTION.fullmatch(cell.strip())
-    if not found or found[1].removeprefix("not-") not in _QUOTING | _JUDGING:
-        return {"type": "equals", "value": cell.strip()}
-    kind, value = found[1], found[2] or ""
+    cell = cell.strip()
+    found = _ASSERTION.fullmatch(cell)
+    kind, value = (found[1], found[2] or "") if found else ("", cell)
+    known = kind.removeprefix("not-")
+    if not _QUOTING.fullmatch(known) and not _JUDGING.fullmatch(known):
+        return {"type": "equals", "value": cell}
     several = kind.endswith(("-any", "-all"))
     return {"type": kind, "value": [one.strip() for one in value.split(",")] if several else value}
 
 
 def _labelled(row: Row, form: DatasetFormat, where: str) -> Labelled:
-    kind, within, name = _value(row, "kind"), row.get("within") or [], _text(row, "id")
-    searched = tuple(map(str, within if isinstance(within, list) else [within]))
+    kind, name = _value(row, "kind"), _text(row, "id")
     return Labelled(
         id=name,
         text=_text(row, "question"),
         gold=tuple(_answers(row, form)),
         kind=_said(kind[0] if isinstance(kind, list) and kind else kind),
-        within=searched or None,
+        within=tuple(map(str, _as_list(row.get("within") or []))) or None,
         draft=_is_draft(_value(row, "draft"), f"{where} ({name})" if name else where),
     )
 
@@ -220,13 +248,11 @@ def _answers(row: Row, form: DatasetFormat) -> list[tuple[Quote, ...]]:
     values = (row.get(name) for name in form.gold.split() or COLUMNS["gold"])
     others = row.get("alternatives") or []
     listed = [
-        _parsed(next((one for one in values if one), None)),
+        _parsed(next(filter(None, values), None)),
         *([others] if isinstance(others, str | dict) else others),
     ]
     found = [
-        tuple(_quote(one, document, pages) for one in (of if isinstance(of, list) else [of]) if one)
-        for of in listed
-        if of
+        tuple(_quote(one, document, pages) for one in _as_list(of) if one) for of in listed if of
     ]
     if not any(found) and pages:
         return [(Quote("", document, pages=pages),)]
@@ -237,14 +263,10 @@ def _parsed(value: Any) -> Any:
     """A value; a cell with a list of quotes as JSON or as Python writes it, as that list."""
     if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
         for read in (json.loads, ast.literal_eval):
-            try:
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
                 found = read(value)
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                continue
-            if not isinstance(found, list):
-                return value
-            is_quote = found and not any(isinstance(one, str | dict | None) for one in found)
-            return value if is_quote else found  # as "[1]" is
+                is_quote = found and not any(isinstance(one, str | dict | None) for one in found)
+                return value if is_quote else found  # as "[1]" is
     return value
 
 
@@ -297,6 +319,10 @@ def _is_draft(mark: object, where: str) -> bool:
         # Taken for an accepted question, a draft would choose.
         raise DatasetError(f"{where} has {mark!r} as mark of a draft; write true or false")
     return said in _DRAFT
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _value(row: Row, what: str) -> Any:

@@ -1,19 +1,27 @@
-"""Where a quote stands in one document: word for word, else nearly, in parts, or on its page."""
+"""The questions of a file over documents: each answer with its characters, or why it has none.
+
+What is found only nearly says how surely; what is found nowhere, or in too many places, is listed
+and never guessed.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from functools import cached_property
 from itertools import islice
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 import regex
 
 from rag_nodes.errors import MissingExtraError
-from rag_nodes.evaluation.dataset import trimmed_passage
+from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced, reachable, trimmed_passage
 from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.metadata import FILE_NAME, SOURCE, TITLE, display_name
 from rag_nodes.parsers.foreign.placing import Visible
+from rag_nodes.processes import current_interrupt
 from rag_nodes.text.spans import PageMap, Span, trimmed
 
 if TYPE_CHECKING:
@@ -21,16 +29,18 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
-    from rag_nodes.evaluation.importers.labels import Quote
+    from rag_nodes.evaluation.importers.formats import Labelled, Labels, Quote
 
-MOST_LOOKED_AT = 1000
+_MOST_PLACES = 5
+"""Places of one quote that count as alternatives; in more it is a phrase and no answer."""
+_MOST_LOOKED_AT = 1000
 """Places of one quote, or of the first part of it, among which the right one is looked for."""
 _ELLIPSIS = re.compile(r"(?:[\[(]\s*)?(?:…|\.\s?\.\s?\.)[.…]*(?:\s*[\])])?")
 """What stands where somebody left words of a quote out. It begins with no blank: a search that may
 begin at each of many takes the square of their time."""
 _LEAST_PART = 3
 """Visible characters of a part of a quote between two ellipses."""
-LIKE = 0.85
+_LIKE = 0.85
 """Share of a quote's characters that must be in the text, in order, for it to be found nearly."""
 _FEWEST = 20
 """Visible characters of a quote that is looked for in other ways than word for word."""
@@ -41,78 +51,179 @@ _WITHIN_WORD = regex.compile(
 """Two characters between which no word ends; scripts without spaces do not say."""
 _SAME = str.maketrans("‘’‚‛“”„‟«»‐‑‒–—―\u00a0", '\'\'\'\'""""""------ ')  # noqa: RUF001 -- what is told apart by nobody
 """Marks that programs replace as they like."""
+_NOT_QUOTED = "no answer is quoted; quote the words that answer it"
 
 
-class QuotePlace(NamedTuple):
+class _UnknownError(Exception):
+    """Why a quote has no place: passed up, never shown as an error."""
+
+
+_Chain = tuple[bool, int, list[Span]]
+"""Whether no part of a quote is on its pages, the characters they take, and where they stand: the
+smallest of several is meant."""
+
+
+class _Place(NamedTuple):
     """A passage, and how surely it is the one that was meant, from 0 to 1."""
 
     passage: Passage
     confidence: float = 1.0
 
 
-def parts_of(quote: str) -> list[str]:
-    """What stands around the ellipses of a quote; nothing where it is ellipses alone."""
-    pieces = [one.strip() for one in _ELLIPSIS.split(quote)]
-    found = [one for one in pieces if len("".join(one.split())) >= _LEAST_PART]
-    return found or ([quote.strip()] if any(pieces) else [])
+def place(labels: Labels, documents: Sequence[Document], name: str) -> Dataset:
+    """The questions of a file as a dataset over documents.
+
+    Args:
+        labels: what the file says.
+        documents: whose characters are gold.
+        name: of the dataset.
+
+    Raises:
+        DatasetError: two questions or documents have one id.
+        MissingExtraError: a quote is not there word for word, and rapidfuzz is not installed.
+        CancelledError: see `interruptible`.
+    """
+    library = _Library(documents)
+    questions, unplaced = [], []
+    interrupt = current_interrupt()
+    for one in labels.questions:
+        interrupt.check("looking up the answers")
+        try:
+            questions.append(library.question(one))
+        except _UnknownError as reason:
+            quote = next((quote.text for answer in one.gold for quote in answer), "")
+            line = " ".join(quote.split())
+            shown = line if len(line) <= 80 else line[:79] + "…"  # noqa: PLR2004 -- of a terminal
+            unplaced.append(Unplaced(one.id, one.text, shown, str(reason)))
+    left_out = dict(labels.left_out)
+    return Dataset(name, tuple(documents), tuple(questions), tuple(unplaced), left_out=left_out)
 
 
-class Book:
-    """One document, and its text in another spelling, which is made when it is first needed."""
+class _Library:
+    """The documents by all they may be called."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._books = {document.id_: _Book(document) for document in documents}
+        self._names: dict[str, set[str]] = defaultdict(set)
+        for document in documents:
+            for name in _names_of(document):
+                self._names[name].add(document.id_)
+
+    def question(self, one: Labelled) -> Question:
+        """A question with the places of its answers."""
+        if not one.text:
+            raise _UnknownError("there is no question; write one, in each row of merged cells, too")
+        within = one.within and tuple(self._named(name).id for name in one.within)
+        answers: list[list[_Place]] = []
+        why = ""
+        for quotes in filter(None, one.gold):  # of rows that quote nothing
+            try:
+                answers += self._answers(quotes)
+            except _UnknownError as reason:
+                why = why or str(reason)
+        if not answers:
+            raise _UnknownError(why or _NOT_QUOTED)
+        gold = dict.fromkeys(
+            tuple(dict.fromkeys(found.passage for found in answer)) for answer in answers
+        )
+        if not reachable(gold, within):
+            raise _UnknownError(
+                "its answer is in none of the documents that it searches; name that one too"
+            )
+        surest = max(min(found.confidence for found in answer) for answer in answers)
+        return Question(one.id, one.text, tuple(gold), one.kind, within, one.draft, surest)
+
+    def _answers(self, quotes: Sequence[Quote]) -> list[list[_Place]]:
+        """What some quotes stand for: each place of a single quote is an answer of its own."""
+        parts = [places for quote in quotes for places in self._places(quote)]
+        return [[one] for one in parts[0]] if len(parts) == 1 else [[one[0] for one in parts]]
+
+    def _places(self, quote: Quote) -> list[list[_Place]]:
+        """Where each part of a quote stands, best first: it has one part, but for ellipses."""
+        books = [self._named(quote.document)] if quote.document else [*self._books.values()]
+        if len(books) == 1 and (claimed := books[0].claimed(quote)):
+            return [[claimed]]
+        parts = _parts(quote.text)
+        if not parts:
+            return [[_page(quote, books)]]
+        found = _as_written(quote.text, quote, books)
+        if not found and len(parts) > 1:
+            return _in_order(parts, quote, books)
+        if not found and parts != [quote.text.strip()]:  # an ellipsis at an end
+            found = _as_written(parts[0], quote, books)
+        if not found:
+            nearly = [one for book in books if (one := book.nearly(parts[0]))]
+            found = sorted(nearly, key=lambda one: -one.confidence)[:1]
+        return [self._meant(found, quote)]
+
+    def _meant(self, found: list[_Place], quote: Quote) -> list[_Place]:
+        """Of all places of a quote those that its label means."""
+        if quote.pages:
+            at = ((one, self._books[one.passage.document]) for one in found)
+            on = [one for one, book in at if book.pages(quote.pages).overlap(one.passage.span)]
+            found = on or found  # printed numbers may be others
+        if len(found) > _MOST_PLACES:
+            raise _UnknownError(
+                f"it stands in more than {_MOST_PLACES} places; quote more words, or name the file "
+                "or the page"
+            )
+        if not found:
+            raise _UnknownError(
+                "it is not in the documents, nor anything like it; was the text changed?"
+            )
+        if (start := quote.start) is not None:
+            return [min(found, key=lambda one: abs(one.passage.span.start - start))]
+        return found
+
+    def _named(self, name: str) -> _Book:
+        last = PurePosixPath(name.replace("\\", "/")).name
+        found = self._names.get(name) or self._names.get(last) or set()
+        if len(found) != 1:
+            which = f"{len(found)} documents are" if found else "no document is"
+            raise _UnknownError(f"{which} called {name!r}; name the file as it is")
+        return self._books[next(iter(found))]
+
+
+class _Book:
+    """One document, and its text in other spellings, which are made when they are needed."""
 
     def __init__(self, document: Document) -> None:
-        self.document = document
-        self._text = document.text
+        self.id, self.text, self._metadata = document.id_, document.text, document.metadata
 
-    def claimed(self, quote: Quote) -> QuotePlace | None:
+    def at(self, span: Span, confidence: float = 1.0) -> _Place:
+        """A place in this document, without blank space at its ends."""
+        return _Place(trimmed_passage(Passage(self.id, span), self.text), confidence)
+
+    def claimed(self, quote: Quote) -> _Place | None:
         """The place a quote says it has, if it is there."""
-        if quote.start is None or quote.end is None:
+        start, end = quote.start, quote.end
+        if start is None or end is None or not 0 <= start < end <= len(self.text):
             return None
-        span = Span(quote.start, quote.end)
-        if not 0 <= span.start < span.end <= len(self._text):
-            return None
-        there = span.of(self._text).strip()
-        return self.at(span) if there and quote.text.strip() in ("", there) else None
+        there = self.text[start:end].strip()
+        is_meant = there and quote.text.strip() in ("", there)
+        return self.at(Span(start, end)) if is_meant else None
 
-    def pages(self, pages: tuple[int, int]) -> Span | None:
-        """The text from one page to another; None for a document without them."""
-        known = PageMap.of(self.document.metadata)
-        return known.span(*pages, len(self._text)) if known else None
+    def pages(self, pages: tuple[int, int]) -> Span:
+        """The text from one page to another; empty for a document without them."""
+        known = PageMap.of(self._metadata)
+        return (known and known.span(*pages, len(self.text))) or Span(0, 0)
 
-    def is_on(self, span: Span, pages: tuple[int, int]) -> bool:
-        """Whether a span is, in part at least, on some pages."""
-        there = self.pages(pages)
-        return there is not None and there.overlap(span) > 0
-
-    def in_whole_words(self, quote: str) -> Iterator[Span]:
-        """Every place word for word that does not begin or end within a word: no ten in often."""
-        return filter(self._is_whole, self.exact(quote))
-
-    def in_any_case(self, quote: str) -> Iterator[Span]:
-        """Every place in whole words with other quotation marks, dashes or case."""
-        return filter(self._is_whole, _places(_folded(quote.strip()), _folded(self._text)))
-
-    def _is_whole(self, span: Span) -> bool:
-        around = (self._text[at - 1 : at + 1] for at in span if at > 0)
-        return not any(map(_WITHIN_WORD.fullmatch, around))
-
-    def exact(self, quote: str) -> Iterator[Span]:
-        """Every place word for word."""
-        return _places(quote.strip(), self._text)
+    def as_written(self, quote: str) -> Iterator[Iterator[Span]]:
+        """Every place of a quote, in each of several ways, one less strict than the other."""
+        yield filter(self._is_whole, _occurrences(quote.strip(), self.text))  # no ten in often
+        yield _occurrences(quote.strip(), self.text)
+        yield filter(self._is_whole, _occurrences(_folded(quote.strip()), self._plain))
+        yield self.loosely(quote)
 
     def loosely(self, quote: str) -> Iterator[Span]:
         """Every place with other blank space, quotation marks, dashes or case."""
         wanted = _folded("".join(quote.split()))
         if len(wanted) >= _FEWEST:
-            for letters in _places(wanted, self._letters):
+            for letters in _occurrences(wanted, self._letters):
                 yield self._visible.span(letters, quote)
 
-    def nearly(self, quote: str) -> QuotePlace | None:
-        """The place with the most of the characters in order, if there are enough of them.
-
-        Raises:
-            MissingExtraError: rapidfuzz is not installed.
-        """
+    def nearly(self, quote: str) -> _Place | None:
+        """The place with the most of the characters in order, if there are enough of them."""
         wanted = _folded("".join(quote.split()))
         if not _FEWEST <= len(wanted) <= len(self._letters):
             return None  # of a longer one the document would be looked for in the quote
@@ -120,50 +231,102 @@ class Book:
             from rapidfuzz import fuzz
         except ImportError as error:
             raise MissingExtraError("rapidfuzz", "evaluate") from error
-        found = fuzz.partial_ratio_alignment(wanted, self._letters, score_cutoff=LIKE * 100)
+        found = fuzz.partial_ratio_alignment(wanted, self._letters, score_cutoff=_LIKE * 100)
         if found is None or found.dest_end <= found.dest_start:
             return None
         span = self._visible.span(Span(found.dest_start, found.dest_end), quote)
-        return self.at(_whole_words(self._text, span), found.score / 100)
+        return self.at(_whole_words(self.text, span), found.score / 100)
 
-    def in_order(
-        self, parts: Sequence[str], pages: tuple[int, int] | None
-    ) -> tuple[bool, int, list[Span]] | None:
-        """Where parts of a quote stand, one behind the other and as close together as they do.
-
-        Returns:
-            Whether none of them is on the pages, the characters they take, and the spans: what is
-            smallest is meant. None where they do not stand in this order.
-        """
-        spans = {one: [*self.exact(one)] or [*self.loosely(one)] for one in parts}
-        best: tuple[bool, int, list[Span]] | None = None
-        for first in islice(spans[parts[0]], MOST_LOOKED_AT):
+    def in_order(self, parts: Sequence[str], pages: tuple[int, int] | None) -> _Chain | None:
+        """Where parts of a quote stand, one behind the other and as close together as they do."""
+        spans = {one: [*_occurrences(one, self.text)] or [*self.loosely(one)] for one in parts}
+        chains, on = list[_Chain](), self.pages(pages) if pages else None
+        for first in islice(spans[parts[0]], _MOST_LOOKED_AT):
             chain = [first]
             for part in parts[1:]:
                 # The nearest place behind the one before.
                 at = bisect_left(spans[part], chain[-1].end, key=lambda one: one.start)
                 if at == len(spans[part]):
-                    return best  # nor behind any later place of the first
+                    return min(chains, default=None)  # nor behind any later place of the first
                 chain.append(spans[part][at])
-            off = pages is not None and not any(self.is_on(one, pages) for one in chain)
-            found = off, chain[-1].end - first.start, chain
-            best = found if best is None or found < best else best
-        return best
+            off = on is not None and not any(map(on.overlap, chain))
+            chains.append((off, chain[-1].end - first.start, chain))
+        return min(chains, default=None)
 
-    def at(self, span: Span, confidence: float = 1.0) -> QuotePlace:
-        """A place in this document, without blank space at its ends."""
-        return QuotePlace(trimmed_passage(Passage(self.document.id_, span), self._text), confidence)
+    def _is_whole(self, span: Span) -> bool:
+        around = (self.text[at - 1 : at + 1] for at in span if at > 0)
+        return not any(map(_WITHIN_WORD.fullmatch, around))
+
+    @cached_property
+    def _plain(self) -> str:
+        return _folded(self.text)
 
     @cached_property
     def _visible(self) -> Visible:
-        return Visible(self._text)
+        return Visible(self.text)
 
     @cached_property
     def _letters(self) -> str:
         return _folded(self._visible.letters)
 
 
-def _places(wanted: str, text: str) -> Iterator[Span]:
+def _parts(quote: str) -> list[str]:
+    """What stands around the ellipses of a quote; nothing where it is ellipses alone."""
+    pieces = [one.strip() for one in _ELLIPSIS.split(quote)]
+    found = [one for one in pieces if len("".join(one.split())) >= _LEAST_PART]
+    return found or ([quote.strip()] if any(pieces) else [])
+
+
+def _as_written(text: str, quote: Quote, books: Sequence[_Book]) -> list[_Place]:
+    """Places of a text as it is: in whole words, else in parts of words, else spelt otherwise."""
+    most = _MOST_LOOKED_AT if quote.pages else _MOST_PLACES + 1
+    for way in zip(*(book.as_written(text) for book in books), strict=True):
+        pairs = zip(books, way, strict=True)
+        if found := [*islice((book.at(one) for book, spans in pairs for one in spans), most)]:
+            return found
+    return []
+
+
+def _in_order(parts: Sequence[str], quote: Quote, books: Sequence[_Book]) -> list[list[_Place]]:
+    """The parts of a quote around its ellipses: what somebody shortened stands close together."""
+    chains = [(*chain, book) for book in books if (chain := book.in_order(parts, quote.pages))]
+    if not chains:
+        raise _UnknownError(
+            "the parts of it around the ellipsis do not stand in this order in one document; "
+            "quote one passage without leaving words out"
+        )
+    *_, spans, book = min(chains, key=lambda chain: chain[:2])
+    return [[book.at(one)] for one in spans]
+
+
+def _page(quote: Quote, books: Sequence[_Book]) -> _Place:
+    """The pages that are named, as an answer."""
+    if quote.pages is None:
+        has_offsets = quote.start is not None or quote.end is not None
+        only = "offsets alone say nothing outside the document; quote the words"
+        raise _UnknownError(only if has_offsets else _NOT_QUOTED)
+    if len(books) != 1:
+        raise _UnknownError("a page alone may be one of any document; name the file")
+    span = books[0].pages(quote.pages)
+    if not span.of(books[0].text).strip():
+        raise _UnknownError(
+            f"there is no text on page {quote.pages[0]} of its document; quote the words"
+        )
+    return books[0].at(span)
+
+
+def _names_of(document: Document) -> Iterator[str]:
+    """All that a document may be called: its id, title, URL, name, and ends of its path."""
+    metadata = document.metadata
+    called = [str(metadata.get(key) or "") for key in (SOURCE, FILE_NAME, TITLE)]
+    parts = PurePosixPath(called[0].replace("\\", "/")).parts if called[0] else ()
+    ends = ["/".join(parts[first:]) for first in range(len(parts))]
+    names = [*filter(None, [document.id_, display_name(metadata), *called, *ends])]
+    yield from names
+    yield from (str(one.with_suffix("")) for one in map(PurePosixPath, names) if one.suffix)
+
+
+def _occurrences(wanted: str, text: str) -> Iterator[Span]:
     start = text.find(wanted)
     while start >= 0:
         yield Span(start, start + len(wanted))
