@@ -10,24 +10,16 @@ from __future__ import annotations
 import json
 import os
 import re
-import runpy
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
 ROOT = Path(__file__).parents[2]
-PAGES = {
-    ROOT / "docs" / "get-started" / "choose-chunking.md": 80,
-    ROOT / "docs" / "guides" / "qdrant.md": 100,
-}
-"""And how many characters wide a terminal is shown in each."""
-SERVER = "http://localhost:6333"
-"""Where pages say that a Qdrant server is; the tests' own stands in for it."""
+PAGES = (ROOT / "docs" / "get-started" / "choose-chunking.md",)
 _BLOCK = re.compile(r"(?<=```console\n)\$ .*?(?=```)", re.DOTALL)
 _COMMAND = re.compile(
     r"^\$ (?P<command>[^\n]+)\n(?P<shown>.*?)(?=^\$ |\Z)", re.DOTALL | re.MULTILINE
@@ -60,16 +52,15 @@ class Terminal:
 
     Args:
         folder: where they are run.
-        width: in characters.
     """
 
-    def __init__(self, folder: Path, width: int) -> None:
+    def __init__(self, folder: Path) -> None:
         kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         self._place: dict[str, Any] = {
             "cwd": folder,
             "env": {
                 **kept,
-                "COLUMNS": str(width),
+                "COLUMNS": "80",
                 "NO_COLOR": "1",
                 "PYTHONIOENCODING": "utf-8",
                 "XDG_STATE_HOME": str(folder.parent / "state"),
@@ -105,20 +96,13 @@ class Terminal:
         return said.strip("\n")
 
 
-def with_outputs(page: str, folder: Path, server: str = SERVER, width: int = 80) -> str:
-    """The text of a page with all commands run anew, in their order.
-
-    Args:
-        page: its text.
-        folder: where they are run.
-        server: what stands in for `SERVER`.
-        width: of the terminal, in characters.
-    """
-    with Terminal(folder, width) as terminal:
+def with_outputs(page: str, folder: Path) -> str:
+    """The text of a page with all commands run anew in a folder, in their order."""
+    with Terminal(folder) as terminal:
 
         def again(found: re.Match[str]) -> str:
             command = found["command"]
-            said = terminal.printed(command.replace(SERVER, server)).replace(server, SERVER)
+            said = terminal.printed(command)
             shown = found["shown"].strip("\n")
             said = shown if _lasting(said) == _lasting(shown) else said
             return f"$ {command}\n{said}\n" if said else f"$ {command}\n"
@@ -133,15 +117,9 @@ def _lasting(said: str) -> str:
 
 def made(path: Path) -> str:
     """The text of a page, run in a copy of the example documents."""
-    page = path.read_text(encoding="utf-8")
-    with ExitStack() as stack:
-        server = SERVER
-        if SERVER in page:
-            double = runpy.run_path(str(ROOT / "tests" / "store" / "qdrant_server.py"))
-            server = stack.enter_context(double["serve"]()).url
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
+    with tempfile.TemporaryDirectory() as folder:
         corpus = shutil.copytree(ROOT / "examples" / "corpus", Path(folder, "corpus"))
-        return with_outputs(page, corpus, server, PAGES[path])
+        return with_outputs(path.read_text(encoding="utf-8"), corpus)
 
 
 def main() -> None:

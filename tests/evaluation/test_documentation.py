@@ -26,6 +26,7 @@ from rag_nodes.readers import read
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "examples" / "corpus"
+TUTORIAL = (ROOT / "docs" / "get-started" / "choose-chunking.md").read_text(encoding="utf-8")
 QUESTIONS = (ROOT / "docs" / "reference" / "formats.md").read_text(encoding="utf-8")
 CONCEPT = (ROOT / "docs" / "concepts" / "evaluation.md").read_text(encoding="utf-8")
 
@@ -39,7 +40,8 @@ def documents() -> list[Document]:
 def test_the_examples_of_questions_are_found_in_the_example_document(
     form: str, documents: list[Document], tmp_path: Path
 ) -> None:
-    (example,) = re.findall(rf"```{form}\n(.*?)```", QUESTIONS, re.DOTALL)
+    page = TUTORIAL if form == "csv" else QUESTIONS
+    (example,) = re.findall(rf"```{form}\n(.*?)```", page, re.DOTALL)
     path = tmp_path / f"questions.{form}"
     path.write_text(example, encoding="utf-8")
     dataset = load_dataset(path, documents[:1])
