@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
 from rag_nodes.query.reading import pack
-from rag_nodes.query.types import Hit, Source
+from rag_nodes.query.types import Source
+from rag_nodes.store import Hit
 from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens

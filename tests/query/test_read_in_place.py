@@ -6,14 +6,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from llama_index.core import Document, StorageContext, VectorStoreIndex
+from llama_index.core import Document, VectorStoreIndex
 from llama_index.core.postprocessor import MetadataReplacementPostProcessor
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-from llama_index.core.storage.docstore import SimpleDocumentStore
-from llama_index.vector_stores.qdrant import QdrantVectorStore
-from memory_clients import memory_client
+from llama_index.core.schema import TextNode
 
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import (
     END_CHAR,
     ORIGINAL_TEXT,
@@ -23,16 +19,17 @@ from rag_nodes.metadata import (
     WINDOW,
     WINDOW_PLACE,
 )
-from rag_nodes.parsers import get_parser, leaf_nodes
+from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import (
     Answer,
     QueryOptions,
-    RagNodesPostprocessor,
     RagNodesQueryEngine,
     RagNodesRetriever,
 )
-from rag_nodes.query.reading import window_of
+from rag_nodes.query.reading import expanded, window_of
+from rag_nodes.query.responses import replaced
+from rag_nodes.store import Hit
 
 if TYPE_CHECKING:
     from rag_nodes.models import Models
@@ -202,52 +199,6 @@ def test_stock_window_replacement_works_on_what_our_parser_stored(
     assert read.node.metadata[ORIGINAL_TEXT] == FOUND
 
 
-def test_our_postprocessor_reads_windows_and_parents_over_our_store(
-    store: Store, collection: str, offline: Models
-) -> None:
-    vector_store = store.vector_store(collection)
-    index = VectorStoreIndex.from_vector_store(vector_store, embed_model=offline.embedding)
-    found = index.as_retriever(similarity_top_k=4).retrieve(QUESTION)
-    read = RagNodesPostprocessor(vector_store).postprocess_nodes(found)
-    joined = "\n".join(one.node.get_content() for one in read)
-    assert all(joined.count(sentence) <= 1 for sentence in SENTENCES)
-    assert SENTENCES[4] in read[0].node.get_content()
-    assert read[0].node.metadata[ORIGINAL_TEXT] == found[0].node.text
-    assert read[0].score == found[0].score
-
-
-def test_our_postprocessor_reads_parents_over_a_stock_index_on_qdrant(
-    offline: Models, valves: Document
-) -> None:
-    nodes = get_parser("parent-child", **PRESETS["parent-child"])([valves])
-    docstore = SimpleDocumentStore()
-    docstore.add_documents(nodes)
-    client = memory_client()
-    context = StorageContext.from_defaults(
-        vector_store=QdrantVectorStore("stock", client=client, index_doc_id=False),
-        docstore=docstore,
-    )
-    index = VectorStoreIndex(
-        leaf_nodes(nodes), storage_context=context, embed_model=offline.embedding
-    )
-    found = index.as_retriever(similarity_top_k=3).retrieve(QUESTION)
-    read = RagNodesPostprocessor(docstore).postprocess_nodes(found)
-    assert len({one.node.node_id for one in read}) == len(read) < len(found)
-    assert SENTENCES[4] in read[0].node.get_content()
-
-
-def test_stock_windows_are_read_too_though_their_place_is_unknown() -> None:
-    node = TextNode(text="b.", metadata={"window": "a. b. c.", ORIGINAL_TEXT: "b."})
-    bundle = QueryBundle("b")
-    [read] = RagNodesPostprocessor().postprocess_nodes([NodeWithScore(node=node)], bundle)
-    assert (read.node.text, read.node.start_char_idx) == ("a. b. c.", None)
-
-
-def test_a_postprocessor_without_a_place_to_read_from_says_so() -> None:
-    with pytest.raises(ConfigurationError, match="get_nodes"):
-        RagNodesPostprocessor(parents={"a": 1})
-
-
 def test_a_window_that_does_not_stand_where_it_says_is_read_without_a_place() -> None:
     own, window = SENTENCES[3], " ".join(SENTENCES[2:5])
     at = TEXT.index(own)
@@ -265,8 +216,7 @@ def test_joined_windows_end_on_the_page_of_the_last_one(valves: Document) -> Non
     found = [
         node for node in nodes if any(name in node.get_content() for name in ("charlie", "hotel"))
     ]
-    [read] = RagNodesPostprocessor().postprocess_nodes(
-        [NodeWithScore(node=node, score=1.0) for node in found], QueryBundle("?")
-    )
+    hits = [Hit(node=node, rank=rank, score=1.0) for rank, node in enumerate(found, start=1)]
+    [read] = replaced(expanded(hits, lambda _: {}, "auto", limit=len(hits)))
     assert (read.node.metadata[PAGE_START], read.node.metadata[PAGE_END]) == (1, 2)
     assert read.node.metadata[END_CHAR] > len(PAGES[0])

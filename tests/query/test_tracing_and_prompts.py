@@ -8,12 +8,6 @@ import pytest
 from llama_index.core import ChatPromptTemplate, PromptTemplate
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 from llama_index.core.base.response.schema import Response
-from llama_index.core.callbacks import (
-    CallbackManager,
-    CBEventType,
-    EventPayload,
-    LlamaDebugHandler,
-)
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.llms import MockLLM
@@ -23,7 +17,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from pydantic import Field
 
-from rag_nodes.errors import ConfigurationError, ModelConnectionError
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import Models
 from rag_nodes.query import Finished, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
 
@@ -94,20 +88,8 @@ def mocked(offline: Models) -> Models:
 
 
 @pytest.fixture
-def debug() -> LlamaDebugHandler:
-    return LlamaDebugHandler(print_trace_on_end=False)
-
-
-@pytest.fixture
-def engine(
-    store: Store, collection: str, mocked: Models, debug: LlamaDebugHandler
-) -> RagNodesQueryEngine:
-    return RagNodesQueryEngine(
-        store=store,
-        collection=collection,
-        models=mocked,
-        callback_manager=CallbackManager([debug]),
-    )
+def engine(store: Store, collection: str, mocked: Models) -> RagNodesQueryEngine:
+    return RagNodesQueryEngine(store=store, collection=collection, models=mocked)
 
 
 # --- what tracers see -----------------------------------------------------------------------------
@@ -175,74 +157,6 @@ def test_the_events_of_retrieval_belong_to_a_span_of_the_retriever(
     engine.query(QUESTION)
     span = listening.one("RetrievalEndEvent").span_id
     assert span.startswith("RagNodesRetriever.")
-
-
-@pytest.mark.parametrize("streaming", [False, True])
-async def test_callbacks_hear_question_retrieval_synthesis_and_model(
-    engine: RagNodesQueryEngine, debug: LlamaDebugHandler, *, streaming: bool
-) -> None:
-    engine.streaming = streaming
-    for ask in (engine.query, engine.aquery):
-        debug.flush_event_logs()
-        response: Any = ask(QUESTION) if ask == engine.query else await ask(QUESTION)
-        if streaming:
-            assert response.source_nodes
-            text = response.get_response() if ask == engine.query else await response.get_response()
-            assert str(text)
-        for kind in ("QUERY", "RETRIEVE", "SYNTHESIZE"):
-            assert len(debug.get_event_pairs(CBEventType[kind])) == 1, (kind, ask)
-        assert debug.get_event_pairs(CBEventType.LLM)
-        [[_, ended]] = debug.get_event_pairs(CBEventType.RETRIEVE)
-        nodes = ended.payload[EventPayload.NODES]
-        assert response.source_nodes[0].node_id == nodes[0].node_id
-
-
-def test_a_callback_manager_of_the_settings_is_heard(
-    store: Store,
-    collection: str,
-    mocked: Models,
-    debug: LlamaDebugHandler,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from llama_index.core import Settings
-
-    monkeypatch.setattr(Settings, "_callback_manager", CallbackManager([debug]))
-    RagNodesQueryEngine(store=store, collection=collection, models=mocked).query(QUESTION)
-    assert debug.get_event_pairs(CBEventType.RETRIEVE)
-    assert debug.get_event_pairs(CBEventType.LLM)
-
-
-def test_a_stream_that_is_left_leaves_the_traces_of_its_reader_alone(
-    engine: RagNodesQueryEngine, debug: LlamaDebugHandler
-) -> None:
-    manager = engine.callback_manager
-    with manager.as_trace("mine"), manager.event(CBEventType.AGENT_STEP) as step:
-        events = engine.stream(QUESTION)
-        for _ in range(3):
-            next(events)
-        with manager.event(CBEventType.FUNCTION_CALL):
-            events.close()
-        step.on_end()
-    assert len(debug.get_event_pairs(CBEventType.AGENT_STEP)) == 1
-    assert engine.answer(QUESTION).text
-
-
-def test_a_failure_is_an_end_too(engine: RagNodesQueryEngine, debug: LlamaDebugHandler) -> None:
-    class Broken(MockLLM):
-        def chat(self, messages: Any, **_: Any) -> ChatResponse:
-            del messages
-            raise ConnectionError("away")
-
-    broken = RagNodesQueryEngine(
-        store=engine.retriever.store,
-        collection=engine.retriever.collection,
-        models=Models(engine.models.embedding, Broken(), "lexical-1024", "mock", offline=False),
-        callback_manager=engine.callback_manager,
-    )
-    with pytest.raises(ModelConnectionError):
-        broken.query(QUESTION)
-    assert len(debug.get_event_pairs(CBEventType.SYNTHESIZE)) == 1
-    assert len(debug.get_event_pairs(CBEventType.QUERY)) == 1
 
 
 # --- prompts --------------------------------------------------------------------------------------

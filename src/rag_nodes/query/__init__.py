@@ -6,7 +6,7 @@
 from rag_nodes.query.chat import RagNodesChat
 from rag_nodes.query.engine import RagNodesQueryEngine, ask
 from rag_nodes.query.options import QueryOptions
-from rag_nodes.query.postprocessors import RagNodesPostprocessor, SentencePostprocessor
+from rag_nodes.query.postprocessors import SentencePostprocessor
 from rag_nodes.query.preparing import QuestionVectors
 from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.query.types import (
@@ -18,12 +18,12 @@ from rag_nodes.query.types import (
     Event,
     Failed,
     Finished,
-    Hit,
     Mark,
     Retrieved,
     Source,
     UnknownSource,
 )
+from rag_nodes.store import Hit
 from rag_nodes.store.filters import Filter
 
 __all__ = [
@@ -41,7 +41,6 @@ __all__ = [
     "QueryOptions",
     "QuestionVectors",
     "RagNodesChat",
-    "RagNodesPostprocessor",
     "RagNodesQueryEngine",
     "RagNodesRetriever",
     "Retrieved",

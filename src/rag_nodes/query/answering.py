@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from rag_nodes.query.options import QueryOptions
     from rag_nodes.query.preparing import Prepared
     from rag_nodes.query.reading import Packed
-    from rag_nodes.query.types import Citation, Event, Hit
+    from rag_nodes.query.types import Citation, Event
+    from rag_nodes.store import Hit
 
 NOTHING_FOUND = "No passage was found for this question."
 """Answer where retrieval came back empty."""

@@ -17,7 +17,8 @@ from rag_nodes.text.spans import Span
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from rag_nodes.query.types import Hit, Source
+    from rag_nodes.query.types import Source
+    from rag_nodes.store import Hit
 
 
 _MAX_MARK = 120

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing, closing, nullcontext
+from contextlib import aclosing, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from llama_index.core import Settings
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 
 from rag_nodes.models import settled
 from rag_nodes.query import tracing
 from rag_nodes.query.answering import Answering, answer_of, messages
 from rag_nodes.query.options import QueryOptions
-from rag_nodes.query.preparing import Preparation, Prepared, check_question
+from rag_nodes.query.preparing import Clock, Prepared, check_question, given, prepared
 from rag_nodes.query.prompts import MODULE, NAMES, EnginePrompts, check_names
 from rag_nodes.query.responses import astreaming_response, response_of, streaming_response
 from rag_nodes.query.retriever import RagNodesRetriever
@@ -22,12 +21,10 @@ from rag_nodes.query.types import Retrieved
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
-    from contextlib import AbstractContextManager
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.base.llms.types import ChatResponse
     from llama_index.core.base.response.schema import RESPONSE_TYPE
-    from llama_index.core.callbacks import CallbackManager
     from llama_index.core.llms import LLM
     from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
     from llama_index.core.schema import NodeWithScore, QueryBundle
@@ -66,8 +63,6 @@ class RagNodesQueryEngine(BaseQueryEngine):
         options: how much is retrieved, in which way, and what is read of it.
         vectors: embeddings of questions, where several engines share them; None for its own.
         streaming: `query` and `aquery` give LlamaIndex's streaming responses.
-        callback_manager: hears of questions, searches, answers and the requests to the models;
-            None for LlamaIndex's `Settings.callback_manager`.
 
     Raises:
         ConfigurationError: `models` stands next to `embed_model` or `llm`, or both or none of
@@ -90,9 +85,8 @@ class RagNodesQueryEngine(BaseQueryEngine):
         options: QueryOptions | None = None,
         vectors: QuestionVectors | None = None,
         streaming: bool = False,
-        callback_manager: CallbackManager | None = None,
     ) -> None:
-        super().__init__(callback_manager=callback_manager or Settings.callback_manager)
+        super().__init__(callback_manager=None)
         self.options = options or QueryOptions()
         chosen = settled(models, embed_model, llm)
         self._prompts = EnginePrompts(replace(chosen, prompt=prompt or chosen.prompt))
@@ -107,9 +101,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
             document_ids=document_ids,
             options=self.options,
             vectors=vectors,
-            callback_manager=self.callback_manager,
         )
-        self._preparation = Preparation(self.retriever)
 
     @property
     def models(self) -> Models:
@@ -131,25 +123,16 @@ class RagNodesQueryEngine(BaseQueryEngine):
             StoreError: the store failed.
         """
         check_question(question)
-        with self.callback_manager.as_trace("query"):
-            prepared = self._preparation.run(question, question_vector, self.models)
-            with tracing.writing(self.callback_manager, question) as ended:
-                *_, last = self._events(prepared, whole=True)
-                answer = answer_of(last)
-                ended(answer)
-        return answer
+        *_, last = self._events(question, question_vector, whole=True)
+        return answer_of(last)
 
     @tracing.dispatcher.span
     async def aanswer(self, question: str, *, question_vector: Vector | None = None) -> Answer:
         """Like `answer`, without blocking the event loop."""
         check_question(question)
-        with self.callback_manager.as_trace("query"):
-            prepared = await self._preparation.arun(question, question_vector, self.models)
-            with tracing.writing(self.callback_manager, question) as ended:
-                *_, last = [event async for event in self._aevents(prepared, whole=True)]
-                answer = answer_of(last)
-                ended(answer)
-        return answer
+        events = self._aevents(question, question_vector, whole=True)
+        *_, last = [event async for event in events]
+        return answer_of(last)
 
     def stream(self, question: str, *, question_vector: Vector | None = None) -> Generator[Event]:
         """What happens while the answer grows; close it to end the request to the model.
@@ -161,38 +144,31 @@ class RagNodesQueryEngine(BaseQueryEngine):
             RagNodesError: while iterating: as `answer`, for what fails before the LLM is asked.
         """
         check_question(question)
-        return self._stream(question, question_vector)
+        return self._events(question, question_vector)
 
     def astream(
         self, question: str, *, question_vector: Vector | None = None
     ) -> AsyncGenerator[Event]:
         """Like `stream`, without blocking the event loop."""
         check_question(question)
-        return self._astream(question, question_vector)
+        return self._aevents(question, question_vector)
 
-    def _stream(self, question: str, vector: Vector | None) -> Generator[Event]:
-        yield from self._events(self._preparation.run(question, vector, self.models))
-
-    async def _astream(self, question: str, vector: Vector | None) -> AsyncGenerator[Event]:
-        prepared = await self._preparation.arun(question, vector, self.models)
-        async with aclosing(self._aevents(prepared)) as events:
-            async for event in events:
-                yield event
-
-    def _events(self, prepared: Prepared, *, whole: bool = False) -> Generator[Event]:
+    def _events(
+        self, question: str, vector: Vector | None, *, whole: bool = False
+    ) -> Generator[Event]:
         """The events of one answer; `whole` has the LLM write all of it before any arrives."""
-        yield Retrieved(prepared.packed.hits, prepared.packed.sources)
-        tracing.begun(prepared.question)
-        answering = Answering(prepared, self.options)
-        if not prepared.prompt:
-            with self._starting(prepared, whole=whole):
-                written = answering.without_llm()
-            yield from answering.told(written)
+        clock, models = Clock(), self.models
+        with clock("embed"):
+            embedded = given(vector) or self.retriever.question_vector(question)
+        asked = prepared(self.retriever, question, embedded, models, clock)
+        yield Retrieved(asked.packed.hits, asked.packed.sources)
+        tracing.begun(question)
+        answering = Answering(asked, self.options)
+        if not asked.prompt:
+            yield from answering.told(answering.without_llm())
             return
         try:
-            with self._starting(prepared, whole=whole):
-                begun = _asked(prepared, whole=whole)
-            with closing(begun) as pieces:
+            with closing(_asked(asked, whole=whole)) as pieces:
                 for piece in pieces:
                     yield from answering.grow(piece)
         except Exception as error:  # noqa: BLE001 - any LlamaIndex LLM, each with its own errors
@@ -200,21 +176,23 @@ class RagNodesQueryEngine(BaseQueryEngine):
             return
         yield from answering.end()
 
-    async def _aevents(self, prepared: Prepared, *, whole: bool = False) -> AsyncGenerator[Event]:
+    async def _aevents(
+        self, question: str, vector: Vector | None, *, whole: bool = False
+    ) -> AsyncGenerator[Event]:
         """Like `_events`, without blocking the event loop."""
-        yield Retrieved(prepared.packed.hits, prepared.packed.sources)
-        tracing.begun(prepared.question)
-        answering = Answering(prepared, self.options)
-        if not prepared.prompt:
-            with self._starting(prepared, whole=whole):
-                written = await asyncio.to_thread(answering.without_llm)
-            for event in answering.told(written):
+        clock, models = Clock(), self.models
+        with clock("embed"):
+            embedded = given(vector) or await self.retriever.aquestion_vector(question)
+        asked = await asyncio.to_thread(prepared, self.retriever, question, embedded, models, clock)
+        yield Retrieved(asked.packed.hits, asked.packed.sources)
+        tracing.begun(question)
+        answering = Answering(asked, self.options)
+        if not asked.prompt:
+            for event in answering.told(await asyncio.to_thread(answering.without_llm)):
                 yield event
             return
         try:
-            with self._starting(prepared, whole=whole):
-                begun = await _aasked(prepared, whole=whole)
-            async with aclosing(begun) as pieces:
+            async with aclosing(await _aasked(asked, whole=whole)) as pieces:
                 async for piece in pieces:
                     for event in answering.grow(piece):
                         yield event
@@ -224,35 +202,17 @@ class RagNodesQueryEngine(BaseQueryEngine):
         for event in answering.end():
             yield event
 
-    def _starting(self, prepared: Prepared, *, whole: bool) -> AbstractContextManager[None]:
-        """What callbacks see of a stream; `answer` tells them of a whole one itself."""
-        if whole:
-            return nullcontext()
-        hits = prepared.packed.hits
-        return tracing.starting(self.callback_manager, prepared.question, hits)
-
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         question, vector = query_bundle.query_str, query_bundle.embedding
-        response: RESPONSE_TYPE
-        with tracing.querying(self.callback_manager, question) as ended:
-            if self.streaming:
-                response = streaming_response(self.stream(question, question_vector=vector))
-            else:
-                response = response_of(self.answer(question, question_vector=vector))
-            ended(response)
-        return response
+        if self.streaming:
+            return streaming_response(self.stream(question, question_vector=vector))
+        return response_of(self.answer(question, question_vector=vector))
 
     async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         question, vector = query_bundle.query_str, query_bundle.embedding
-        response: RESPONSE_TYPE
-        with tracing.querying(self.callback_manager, question) as ended:
-            if self.streaming:
-                events = self.astream(question, question_vector=vector)
-                response = await astreaming_response(events)
-            else:
-                response = response_of(await self.aanswer(question, question_vector=vector))
-            ended(response)
-        return response
+        if self.streaming:
+            return await astreaming_response(self.astream(question, question_vector=vector))
+        return response_of(await self.aanswer(question, question_vector=vector))
 
     def retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         """The hits alone, for LlamaIndex components that ask an engine for them."""
@@ -265,16 +225,16 @@ class RagNodesQueryEngine(BaseQueryEngine):
         check_names(prompts_dict, NAMES)
 
 
-def _asked(prepared: Prepared, *, whole: bool) -> Generator[ChatResponse]:
+def _asked(asked: Prepared, *, whole: bool) -> Generator[ChatResponse]:
     """What an LLM writes; a whole answer is one piece."""
-    llm: Any = prepared.models.llm
-    sent = messages(prepared.models.system_prompt, prepared.prompt)
+    llm: Any = asked.models.llm
+    sent = messages(asked.models.system_prompt, asked.prompt)
     return (piece for piece in [llm.chat(sent)]) if whole else llm.stream_chat(sent)
 
 
-async def _aasked(prepared: Prepared, *, whole: bool) -> AsyncGenerator[ChatResponse]:
-    llm: Any = prepared.models.llm
-    sent = messages(prepared.models.system_prompt, prepared.prompt)
+async def _aasked(asked: Prepared, *, whole: bool) -> AsyncGenerator[ChatResponse]:
+    llm: Any = asked.models.llm
+    sent = messages(asked.models.system_prompt, asked.prompt)
     if whole:
         return _only(await llm.achat(sent))
     begun: AsyncGenerator[ChatResponse] = await llm.astream_chat(sent)

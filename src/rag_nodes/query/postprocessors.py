@@ -1,4 +1,4 @@
-"""LlamaIndex postprocessors: what is read in place of what any retriever found."""
+"""A LlamaIndex postprocessor: what is read in place of what any retriever found."""
 
 from __future__ import annotations
 
@@ -18,43 +18,6 @@ from rag_nodes.store import Hit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-class RagNodesPostprocessor(BaseNodePostprocessor):
-    """Has the window of a sentence, or the parent of a child, read in its place, each text once.
-
-    For any LlamaIndex retriever: what `MetadataReplacementPostProcessor("window")` does for
-    windows, with overlapping ones joined to one exact slice of the document, and the same for
-    parents. A replaced node keeps its score; the text that was found is in `original_text`.
-
-    Args:
-        parents: where parents are read by id: a vector store with `get_nodes`, such as the one the
-            index is built on, or a document store; None to replace by windows only.
-
-    Raises:
-        ConfigurationError: `parents` offers no nodes by id.
-    """
-
-    parents: Any = Field(default=None, exclude=True)
-
-    def __init__(self, parents: Any = None) -> None:
-        super().__init__(parents=_checked(parents))  # type: ignore[call-arg] # a field of this class
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Name under which LlamaIndex files this class."""
-        return "RagNodesPostprocessor"
-
-    def _postprocess_nodes(
-        self,
-        nodes: list[NodeWithScore],
-        query_bundle: QueryBundle | None = None,  # noqa: ARG002 -- LlamaIndex's signature
-    ) -> list[NodeWithScore]:
-        hits, others = _hits(nodes)
-        return [*replaced(expanded(hits, self._read, "auto", limit=len(hits))), *others]
-
-    def _read(self, node_ids: Sequence[str]) -> dict[str, TextNode]:
-        return _nodes_of(self.parents, node_ids)
 
 
 class SentencePostprocessor(BaseNodePostprocessor):
@@ -92,7 +55,12 @@ class SentencePostprocessor(BaseNodePostprocessor):
 
     def __init__(self, budget: int = 1000, store: Any = None) -> None:
         check_whole("budget", budget, minimum=1)
-        super().__init__(budget=budget, store=_checked(store))  # type: ignore[call-arg] # fields
+        if store is not None and not hasattr(store, "get_nodes"):
+            raise ConfigurationError(
+                f"{type(store).__name__} gives no nodes by id; pass a vector store or document "
+                "store that has get_nodes"
+            )
+        super().__init__(budget=budget, store=store)  # type: ignore[call-arg] # fields
 
     @classmethod
     def class_name(cls) -> str:
@@ -107,7 +75,12 @@ class SentencePostprocessor(BaseNodePostprocessor):
                 "sentences are ranked for a question: call postprocess_nodes with query_str or "
                 "query_bundle"
             )
-        hits, others = _hits(nodes)
+        others = [one for one in nodes if not isinstance(one.node, TextNode)]
+        hits = [
+            Hit(node=one.node, rank=rank, score=one.score or 0.0)
+            for rank, one in enumerate(nodes, start=1)
+            if isinstance(one.node, TextNode)
+        ]
         read = expanded(hits, self._read, "auto", limit=len(hits))
         both = with_neighbours(read, self._read)
         beside = [one for one in both if one.origin == "neighbour"]
@@ -115,35 +88,10 @@ class SentencePostprocessor(BaseNodePostprocessor):
         return [*replaced(sentences.hits(self.budget)), *others]
 
     def _read(self, node_ids: Sequence[str]) -> dict[str, TextNode]:
-        return _nodes_of(self.store, node_ids)
-
-
-def _hits(nodes: Sequence[NodeWithScore]) -> tuple[list[Hit], list[NodeWithScore]]:
-    """Texts as hits in their order, and what is no text."""
-    others = [one for one in nodes if not isinstance(one.node, TextNode)]
-    hits = [
-        Hit(node=one.node, rank=rank, score=one.score or 0.0)
-        for rank, one in enumerate(nodes, start=1)
-        if isinstance(one.node, TextNode)
-    ]
-    return hits, others
-
-
-def _checked(store: Any) -> Any:
-    if store is not None and not hasattr(store, "get_nodes"):
-        raise ConfigurationError(
-            f"{type(store).__name__} gives no nodes by id; pass a vector store or document "
-            "store that has get_nodes"
-        )
-    return store
-
-
-def _nodes_of(store: Any, node_ids: Sequence[str]) -> dict[str, TextNode]:
-    """The nodes of a store that it has of these."""
-    if store is None or not node_ids:
-        return {}
-    if isinstance(store, BaseDocumentStore):  # raises for what it does not have
-        found = store.get_nodes(list(node_ids), raise_error=False)
-    else:
-        found = store.get_nodes(node_ids=list(node_ids))
-    return {node.node_id: node for node in found if isinstance(node, TextNode)}
+        if self.store is None or not node_ids:
+            return {}
+        if isinstance(self.store, BaseDocumentStore):  # raises for what it does not have
+            found = self.store.get_nodes(list(node_ids), raise_error=False)
+        else:
+            found = self.store.get_nodes(node_ids=list(node_ids))
+        return {node.node_id: node for node in found if isinstance(node, TextNode)}

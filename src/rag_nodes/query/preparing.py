@@ -5,7 +5,6 @@ Each question is embedded once, however many engines ask it and however soon it 
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import OrderedDict, defaultdict
 from contextlib import contextmanager
@@ -171,66 +170,33 @@ class Prepared:
     clock: Clock
 
 
-class Preparation:
-    """Embeds, retrieves and packs, the same way for sync and async.
-
-    Args:
-        retriever: over the collection.
-    """
-
-    def __init__(self, retriever: RagNodesRetriever) -> None:
-        self.retriever = retriever
-
-    @property
-    def _options(self) -> QueryOptions:
-        return self.retriever.options
-
-    def run(
-        self, question: str, vector: Sequence[float] | QuestionVector | None, models: Models
-    ) -> Prepared:
-        """Prepare a question; a vector that is given saves embedding it.
-
-        Args:
-            question: in the user's words.
-            vector: its embedding; None to embed it.
-            models: what answers, and its prompts.
-        """
-        clock = Clock()
-        with clock("embed"):
-            embedded = _given(vector) or self.retriever.question_vector(question)
-        return self._read(question, embedded, models, clock)
-
-    async def arun(
-        self, question: str, vector: Sequence[float] | QuestionVector | None, models: Models
-    ) -> Prepared:
-        """Like `run`, without blocking the event loop."""
-        clock = Clock()
-        with clock("embed"):
-            embedded = _given(vector) or await self.retriever.aquestion_vector(question)
-        return await asyncio.to_thread(self._read, question, embedded, models, clock)
-
-    def _read(
-        self, question: str, embedded: QuestionVector, models: Models, clock: Clock
-    ) -> Prepared:
-        options = self._options
-        widened = options.factor > 1 and asks_for_steps(question, options.step_words)
-        budget = options.tokens(widened=widened)
-        with clock("retrieve"):
-            hits = self.retriever.find(question, embedded.vector, widened=widened)
-            all_wanted = options.top_k is not None or options.budget is None
-            packed, prompt = pack(hits, budget, all_wanted=all_wanted), ""
-            if models.llm is not None and packed.sources and not options.retrieval_only:
-                room = _room(models, options)
+def prepared(
+    retriever: RagNodesRetriever,
+    question: str,
+    embedded: QuestionVector,
+    models: Models,
+    clock: Clock,
+) -> Prepared:
+    """Retrieve and pack for a question that is embedded; `models` answers, by its prompts."""
+    options = retriever.options
+    widened = options.factor > 1 and asks_for_steps(question, options.step_words)
+    budget = options.tokens(widened=widened)
+    with clock("retrieve"):
+        hits = retriever.find(question, embedded.vector, widened=widened)
+        all_wanted = options.top_k is not None or options.budget is None
+        packed, prompt = pack(hits, budget, all_wanted=all_wanted), ""
+        if models.llm is not None and packed.sources and not options.retrieval_only:
+            room = _room(models, options)
+            prompt = fill(models.prompt, packed.sources, question)
+            while (over := count_tokens(prompt) - room) > 0:
+                budget = packed.tokens - over
+                if budget < 1:
+                    raise _no_room(models, room)
+                packed = pack(hits, budget, all_wanted=all_wanted)
                 prompt = fill(models.prompt, packed.sources, question)
-                while (over := count_tokens(prompt) - room) > 0:
-                    budget = packed.tokens - over
-                    if budget < 1:
-                        raise _no_room(models, room)
-                    packed = pack(hits, budget, all_wanted=all_wanted)
-                    prompt = fill(models.prompt, packed.sources, question)
-        widening = _widening(options, budget) if widened else ""
-        mode = self.retriever.mode
-        return Prepared(question, models, packed, prompt, budget, mode, widening, embedded, clock)
+    widening = _widening(options, budget) if widened else ""
+    mode = retriever.mode
+    return Prepared(question, models, packed, prompt, budget, mode, widening, embedded, clock)
 
 
 def check_question(question: str) -> None:
@@ -245,7 +211,8 @@ def check_question(question: str) -> None:
         raise ConfigurationError("the question is empty: type what you want to know")
 
 
-def _given(vector: Sequence[float] | QuestionVector | None) -> QuestionVector | None:
+def given(vector: Sequence[float] | QuestionVector | None) -> QuestionVector | None:
+    """An embedding that a caller brings along; None where there is none."""
     if isinstance(vector, QuestionVector):
         return vector
     return QuestionVector(list(vector)) if vector else None

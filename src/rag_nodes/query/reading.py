@@ -17,7 +17,8 @@ from llama_index.core.schema import NodeRelationship, TextNode
 
 from rag_nodes import metadata as keys
 from rag_nodes.query.locations import document_of, pages_of, related, span_of
-from rag_nodes.query.types import Excerpt, Hit, Source
+from rag_nodes.query.types import Excerpt, Source
+from rag_nodes.store import Hit
 from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens

@@ -20,7 +20,7 @@ from rag_nodes.query.preparing import QuestionVector, QuestionVectors
 from rag_nodes.query.reading import expanded, with_neighbours
 from rag_nodes.query.responses import replaced
 from rag_nodes.query.sentences import Sentences
-from rag_nodes.query.tracing import connect, dispatcher, retrieving
+from rag_nodes.query.tracing import dispatcher, retrieving
 from rag_nodes.store import parser_collection
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.queries import Query, mode_that_runs
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
-    from llama_index.core.callbacks import CallbackManager
     from llama_index.core.schema import TextNode
 
     from rag_nodes.models import Models
@@ -65,8 +64,6 @@ class RagNodesRetriever(BaseRetriever):
         document_ids: search only these documents; None for all.
         options: how much is retrieved, and in which way.
         vectors: embeddings of questions, where several retrievers share them; None for its own.
-        callback_manager: hears of searches, and of the requests to the embedding model; None for
-            LlamaIndex's `Settings.callback_manager`.
 
     Raises:
         ConfigurationError: both or none of `collection` and `parser` are given.
@@ -84,9 +81,8 @@ class RagNodesRetriever(BaseRetriever):
         document_ids: Sequence[str] | None = None,
         options: QueryOptions | None = None,
         vectors: QuestionVectors | None = None,
-        callback_manager: CallbackManager | None = None,
     ) -> None:
-        super().__init__(callback_manager=callback_manager or Settings.callback_manager)
+        super().__init__(callback_manager=Settings.callback_manager)
         self.store = store
         self.models = settled(models, embed_model)
         if (collection is None) == (parser is None):
@@ -95,7 +91,6 @@ class RagNodesRetriever(BaseRetriever):
             parser = get_parser(parser) if isinstance(parser, str) else parser
             collection = parser_collection(corpus, parser, self.models.embedding_name)
         self.collection = str(collection)
-        connect(self.callback_manager, self.models)
         self.document_ids = document_ids
         self.options = options or QueryOptions()
         self.vectors = vectors or QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
@@ -133,7 +128,7 @@ class RagNodesRetriever(BaseRetriever):
         self, question: str, vector: Sequence[float] | None, *, widened: bool = False
     ) -> list[Hit]:
         """Like `hits`, and tracers of LlamaIndex see what was found, as in `retrieve`."""
-        with retrieving(self.callback_manager, question) as found:
+        with retrieving(question) as found:
             hits = self.hits(question, vector, widened=widened)
             found(hits)
         return hits

@@ -12,25 +12,6 @@ if TYPE_CHECKING:
     from rag_nodes.errors import RagNodesError
 
 
-__all__ = [
-    "Answer",
-    "Cancelled",
-    "Citation",
-    "CitationSeen",
-    "Delta",
-    "Event",
-    "Excerpt",
-    "Failed",
-    "Finished",
-    "Hit",
-    "Last",
-    "Mark",
-    "Retrieved",
-    "Source",
-    "UnknownSource",
-]
-
-
 class Mark(NamedTuple):
     """Brackets of an answer that name sources.
 
