@@ -10,7 +10,7 @@ from llama_index.core import Document
 from llama_index.core.schema import TextNode, TransformComponent
 from pydantic import PrivateAttr
 
-from rag_nodes.models.unpickling import unpickled
+from rag_nodes.models.pickling import unpickled
 from rag_nodes.transforms import PromptKey, TextJournal, identity_of
 
 if TYPE_CHECKING:

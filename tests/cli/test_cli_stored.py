@@ -50,16 +50,6 @@ def test_status_says_what_is_stored_by_which_parser_and_model(
     }
 
 
-def test_status_says_the_mode_that_answers_where_words_are_not_indexed_as_now(
-    command: Callable[..., Ended], store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rag_nodes.store.edge.folder.SPARSE", "text-words-of-later")
-    listed = command("status", "--store", store, "--json").json["collections"]
-    asked = ("ask", "How long does the kettle boil?", "-p", "heading", "--store", store)
-    answer = command(*asked, "--json").json
-    assert {one["mode"] for one in listed} == {answer["mode"]} == {"dense"}
-
-
 def test_llamaindex_is_not_loaded_to_look_nor_what_answers_to_ingest(
     store: Path, manual: Path
 ) -> None:

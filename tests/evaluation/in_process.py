@@ -7,8 +7,7 @@ import random
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.models.pickling import pickled
-from rag_nodes.models.unpickling import Sharing, unpickled
+from rag_nodes.models.pickling import Sharing, pickled, unpickled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

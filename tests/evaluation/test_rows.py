@@ -29,8 +29,7 @@ from rag_nodes.executors import LostUnit
 from rag_nodes.keys import keys_of
 from rag_nodes.models import Models
 from rag_nodes.models.openai import OpenAIServerEmbedding
-from rag_nodes.models.pickling import keys_in, pickled
-from rag_nodes.models.unpickling import unpickled
+from rag_nodes.models.pickling import keys_in, pickled, unpickled
 from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import QueryOptions

@@ -32,8 +32,7 @@ from rag_nodes.models import Models
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
 from rag_nodes.models.pacing import RequestWindow
-from rag_nodes.models.pickling import keys_in, pickled
-from rag_nodes.models.unpickling import Sharing, unpickled
+from rag_nodes.models.pickling import Sharing, keys_in, pickled, unpickled
 from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.transforms import (
     ChunkContext,

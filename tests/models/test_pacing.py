@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rag_nodes.models import pacing
 from rag_nodes.models.pacing import LONGEST_WAIT, RequestWindow, retried
-from rag_nodes.models.unpickling import Sharing
+from rag_nodes.models.pickling import Sharing
 
 if TYPE_CHECKING:
     from collections.abc import Callable

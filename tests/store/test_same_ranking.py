@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.store import Filter, Store, fusion, open_store, terms
+from rag_nodes.store import Filter, fusion, open_store, terms
 from rag_nodes.store.edge import collection as embedded
 from rag_nodes.store.server import engine, models
 
@@ -59,33 +59,3 @@ def test_both_engines_rank_alike_by_a_sample_of_what_is_behind(
         assert [one for one, *_ in ours] == [one for one, *_ in served]
         for one, other in zip(ours, served, strict=True):
             assert one[1:] == pytest.approx(other[1:], rel=1e-3)
-
-
-@pytest.mark.parametrize("deleted", [0, 50])
-def test_what_was_written_since_counts_for_the_sample_too(
-    deleted: int,
-    nodes: list[TextNode],
-    tmp_path: Path,
-    collection: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(fusion, "COMPLETE", 10)
-    monkeypatch.setattr(fusion, "DEPTH", 30)
-    for place in (terms, embedded):
-        monkeypatch.setattr(place, "SAMPLE", 60)
-
-    def ranked(store: Store) -> list[tuple[str, float]]:
-        hits = store.search(collection, vector=[1.0, 0.0, 0.0], text="zebra lion", limit=20)
-        return [(one.node.node_id, one.score) for one in hits]
-
-    with open_store(tmp_path) as store:
-        store.add(collection, nodes[:200])
-        before = ranked(store)
-        store.add(collection, nodes[200:])
-        store.delete(collection, [one.node_id for one in nodes[:deleted]])
-        after = ranked(store)
-    with open_store(tmp_path) as reopened:
-        again = ranked(reopened)
-    assert [one for one, _ in before] != [one for one, _ in after]
-    # The engine adds up four terms in another order once they stand in other segments.
-    assert after == [(one, pytest.approx(score)) for one, score in again]

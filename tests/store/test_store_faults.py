@@ -231,3 +231,18 @@ def test_importing_the_store_imports_neither_qdrant_nor_llama_index() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_collection_whose_words_another_release_indexed_is_refused_where_it_is_asked_for(
+    tmp_path: Path, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    with open_store(tmp_path) as store:
+        store.add(collection, [make_node("zebra", [1.0, 0.0])])
+    (about,) = tmp_path.rglob("collection.json")
+    about.write_text(about.read_text().replace("text-words-stems", "text-words"))
+    with open_store(tmp_path) as store:
+        for use in (store.count, store.documents, store.flush):
+            with pytest.raises(StoreDamagedError, match="its words are .text-words.*ingest again"):
+                StoreDamagedError, match=r"its words are 'text-words'.* ingest again"
+            ):
+                use(collection)

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from kept_store import FIXED, HEADING, nodes_of
-from llama_index.core import Document
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
-from rag_nodes.errors import ConfigurationError, StoreUnreachableError
+from rag_nodes.errors import StoreUnreachableError
 from rag_nodes.ledger import CollectionRow, Ledger, StoredDocument
-from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import ingest_documents
 from rag_nodes.store import Store, open_store
 from rag_nodes.upkeep import Trouble, examined
 
@@ -299,20 +296,3 @@ def test_findings_are_plain_data(examine: Callable[..., list[Trouble]], store: S
     told: dict[str, Any] = json.loads(json.dumps(only(examine()).as_dict()))
     assert told["can_be_repaired"]
     assert not told["mended"]
-
-
-def test_a_collection_whose_words_were_indexed_in_another_way_is_made_anew_and_not_written_to(
-    tmp_path: Path,
-) -> None:
-    place, parsers = tmp_path / "old", {"fixed": get_parser("fixed")}
-    document = Document(text="Pumps are checked every forty days.", id_="d")
-    with open_store(place) as old:
-        ingest_documents([document], parsers, old)
-    (about,) = place.rglob("collection.json")
-    about.write_text(about.read_text().replace("text-words-stems", "text-words"))
-    with open_store(place) as old:
-        with pytest.raises(ConfigurationError, match=r"`rag-nodes clear .*` deletes it") as refused:
-            ingest_documents([document], parsers, old)
-        finding = only(list(examined(str(place), lambda: old, lambda _: place / "ledger.sqlite")))
-        assert f"{finding.what}; {finding.remedy}" == str(refused.value)
-        assert finding.is_wrong

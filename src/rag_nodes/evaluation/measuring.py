@@ -28,7 +28,7 @@ from rag_nodes.evaluation.scoring import FOUND, ContextRead, score
 from rag_nodes.evaluation.sizes import matched
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost
 from rag_nodes.models import Models
-from rag_nodes.models.unpickling import unpickled
+from rag_nodes.models.pickling import unpickled
 from rag_nodes.parsers import SpanNodeParser
 from rag_nodes.query import QuestionVectors
 from rag_nodes.store import open_store

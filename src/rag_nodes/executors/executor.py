@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from rag_nodes.errors import ConfigurationError, EngineError
 from rag_nodes.keys import without_keys
-from rag_nodes.models.unpickling import Sharing, unpickled
+from rag_nodes.models.pickling import Sharing, keys_in, pickled, unpickled
 from rag_nodes.processes import current_interrupt
 
 if TYPE_CHECKING:
@@ -263,8 +263,6 @@ def pickled_job(work: object, recipe: object, workers: int, *, is_remote: bool) 
     Raises:
         ConfigurationError: the recipe cannot be made in another process; says what of it.
     """
-    from rag_nodes.models.pickling import keys_in, pickled  # with LlamaIndex, so only now
-
     folder = None if is_remote else str(Path.cwd())
     return pickle.dumps((work, pickled(recipe), keys_in(recipe), workers, folder))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from llama_index.core.rate_limiter import BaseRateLimiter
 
-from rag_nodes.models.unpickling import Sharing
+from rag_nodes.models.pickling import Sharing
 from rag_nodes.processes import pause
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """Models, parsers and transformations for another process: a pickle that holds all, keys included.
 
-Nobody but that process is to see it.
+Nobody but that process is to see it. Importing this loads nothing of LlamaIndex: a process that is
+given something loads what its own work needs.
 """
 
 from __future__ import annotations
@@ -8,27 +9,30 @@ from __future__ import annotations
 import io
 import pickle
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.callbacks import CallbackManager
-from llama_index.core.llms import LLM
-from llama_index.core.schema import BaseComponent
-from pydantic import BaseModel
-from tiktoken import Encoding
-
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.keys import keys_of, without_keys
-from rag_nodes.models.unpickling import remade
-from rag_nodes.text.tokens.encodings import load_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from llama_index.core.schema import BaseComponent
 
 _REMEDY = (
     "so other processes cannot make it: name it by an import path whose options are plain values, "
     "or go without workers"
 )
+
+
+class Sharing:
+    """What a process has to know of others that work beside it.
+
+    Attributes:
+        processes: how many share what an account may ask, this one among them.
+    """
+
+    processes: ClassVar[int] = 1
 
 
 def pickled(thing: object, known: Sequence[object] = ()) -> bytes:
@@ -42,15 +46,13 @@ def pickled(thing: object, known: Sequence[object] = ()) -> bytes:
 
     Args:
         thing: whatever can be pickled otherwise.
-        known: objects that are there already, and given to `models.unpickling.unpickled`.
+        known: objects that are there already, and given to `unpickled`.
 
     Raises:
         ConfigurationError: something in it cannot be pickled, or is of the user's script, which
             another process does not import; says what.
     """
-    written = io.BytesIO()
-    _dump(thing, _Pickler(written, known))
-    return written.getvalue()
+    return _dumped(thing, known)[0]
 
 
 def keys_in(thing: object) -> tuple[str, ...]:
@@ -59,9 +61,32 @@ def keys_in(thing: object) -> tuple[str, ...]:
     Raises:
         ConfigurationError: as `pickled`.
     """
-    pickler = _Pickler(io.BytesIO(), ())
-    _dump(thing, pickler)
-    return tuple(dict.fromkeys(key for model in pickler.models for key in keys_of(model)))
+    models = _dumped(thing, ())[1]
+    return tuple(dict.fromkeys(key for model in models for key in keys_of(model)))
+
+
+def unpickled(data: bytes, known: Sequence[object] = ()) -> Any:
+    """What `pickled` was given, in a process that was started by the one that wrote it.
+
+    Args:
+        data: the pickle.
+        known: what stands for the objects that `pickled` was told of, in their order.
+
+    Raises:
+        ConfigurationError: a class of it cannot be imported here, or refuses its options.
+    """
+    unpickler = pickle.Unpickler(io.BytesIO(data))  # noqa: S301 -- of the process that started this
+    unpickler.persistent_load = known.__getitem__  # type: ignore[method-assign, assignment]
+    try:
+        return unpickler.load()
+    except RagNodesError:
+        raise
+    except Exception as error:
+        # Objects of others may raise anything, and quote what they were given.
+        raise ConfigurationError(
+            f"a worker cannot make what it was given ({type(error).__name__}); install the "
+            "packages of this process where workers run, or go without workers"
+        ) from error
 
 
 class _Pickler(pickle.Pickler):
@@ -70,12 +95,21 @@ class _Pickler(pickle.Pickler):
     def __init__(self, file: io.BytesIO, known: Sequence[object]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self._known = {id(one): number for number, one in enumerate(known)}
-        self.models: list[BaseComponent] = []
+        self.models: list[object] = []
 
     def persistent_id(self, thing: object) -> int | None:
         return self._known.get(id(thing))
 
     def reducer_override(self, thing: Any) -> Any:
+        from llama_index.core.base.embeddings.base import BaseEmbedding
+        from llama_index.core.callbacks import CallbackManager
+        from llama_index.core.llms import LLM
+        from llama_index.core.schema import BaseComponent
+        from pydantic import BaseModel
+        from tiktoken import Encoding
+
+        from rag_nodes.text.tokens.encodings import load_encoding
+
         if isinstance(thing, type | FunctionType):
             _check_importable(thing)
         if isinstance(thing, Encoding):
@@ -84,15 +118,22 @@ class _Pickler(pickle.Pickler):
             return CallbackManager, ()
         if isinstance(thing, BaseEmbedding | LLM):
             self.models.append(thing)
-        if not isinstance(thing, BaseComponent) or _pickles_itself(type(thing)):
+        kind = type(thing)
+        if not isinstance(thing, BaseComponent) or any(
+            {"__reduce__", "__reduce_ex__", "__getstate__"} & vars(one).keys()
+            for one in kind.__mro__[: kind.__mro__.index(BaseComponent)]
+        ):
             return NotImplemented
         state = BaseModel.__getstate__(thing)
         private = state["__pydantic_private__"] or {}
         kept = {name: value for name, value in private.items() if _is_picklable(value)}
-        return remade, (type(thing), {**state, "__pydantic_private__": kept})
+        return _remade, (kind, {**state, "__pydantic_private__": kept})
 
 
-def _dump(thing: object, pickler: pickle.Pickler) -> None:
+def _dumped(thing: object, known: Sequence[object]) -> tuple[bytes, list[object]]:
+    """The pickle, and the models in it."""
+    written = io.BytesIO()
+    pickler = _Pickler(written, known)
     try:
         pickler.dump(thing)
     except ConfigurationError:
@@ -103,6 +144,17 @@ def _dump(thing: object, pickler: pickle.Pickler) -> None:
         raise ConfigurationError(
             f"{type(thing).__name__} cannot be pickled ({why}), {_REMEDY}"
         ) from error
+    return written.getvalue(), pickler.models
+
+
+def _remade(kind: type[BaseComponent], state: dict[str, Any]) -> BaseComponent:
+    """Made anew, for clients and locks, and then as it was."""
+    made = kind.__new__(kind)
+    made.__setstate__(state)
+    made.__dict__.update(state["__dict__"])
+    if own := state["__pydantic_private__"]:
+        made.__pydantic_private__ = {**(made.__pydantic_private__ or {}), **own}
+    return made
 
 
 def _check_importable(thing: type | FunctionType) -> None:
@@ -111,11 +163,6 @@ def _check_importable(thing: type | FunctionType) -> None:
         raise ConfigurationError(
             f"{thing.__name__} is no {what} of a module that can be imported, {_REMEDY}"
         )
-
-
-def _pickles_itself(kind: type[BaseComponent]) -> bool:
-    own = kind.__mro__[: kind.__mro__.index(BaseComponent)]
-    return any({"__reduce__", "__reduce_ex__", "__getstate__"} & vars(one).keys() for one in own)
 
 
 def _is_picklable(value: object) -> bool:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rag_nodes.upkeep import (
         CollectionStatus,
         HeldCollection,
-        Inventory,
         ListedDocument,
         Removed,
         Trouble,
@@ -157,25 +156,24 @@ def status(request: StatusRequest, run: Run) -> Stored:
     return Stored(
         outcome=_opened(collections),
         store=held.store.location,
-        collections=[replace(held.status(one), mode=_mode(one, held, run)) for one in collections],
+        collections=[replace(held.status(one), mode=_mode(one, run)) for one in collections],
         unread=[Unread(one.corpus, one.path, one.error, one.failed_at) for one in unread],
         foreign=held.store.foreign(),
     )
 
 
-def _mode(one: HeldCollection, held: Inventory, run: Run) -> SearchMode:
+def _mode(one: HeldCollection, run: Run) -> SearchMode:
     """How a question searches a collection with the settings as they are."""
     from rag_nodes.models.choose import LEXICAL
-    from rag_nodes.store.queries import mode_that_runs, usual_mode
+    from rag_nodes.store.queries import usual_mode
 
     answering = run.settings.answering()
-    has_words = bool(one.info.trouble) or held.store.has_words(one.info.name)
     asked: SearchMode = answering.get("mode") or usual_mode(
         by_meaning=not one.info.embedding.startswith(LEXICAL),
         compares=answering["similarity_cutoff"] is not None,
-        has_words=has_words,
+        has_words=True,
     )
-    return mode_that_runs(asked, has_words=has_words)
+    return asked
 
 
 def list_documents(request: ListRequest, run: Run) -> Listed:

@@ -211,7 +211,7 @@ def unchanged(  # noqa: PLR0913 - what `ingest` is asked, and the memory of it
         return None
     known = Remembered(**facts)
     names = known.collections.values()
-    if not rows.keys() >= {*names} or not all(map(store.has_words, names)):
+    if not rows.keys() >= {*names}:
         return None
     if {name for one in names for name in store.vector_names(one)} - {USUAL, *vectors}:
         return None  # they are kept up to date, which the transformations of then did not

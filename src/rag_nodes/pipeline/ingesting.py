@@ -107,8 +107,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
 
     Raises:
         ConfigurationError: no parser, two parsers of equal configuration, both `models` and
-            `embed_model`, or a transformation that is none of LlamaIndex's. A collection is there
-            whose words are indexed in another way, see `Store.check_words`. Or a parser, model or
+            `embed_model`, or a transformation that is none of LlamaIndex's. Or a parser, model or
             transformation that the executor's processes could not make, or `prune` for a store of
             which no ledger is kept.
         FileMissingError: with `prune`, one of the paths is not there, or is a folder without a

@@ -81,8 +81,6 @@ class IngestRun:
         self._stack = ExitStack()
         made = {name: as_parser(parser) for name, parser in parsers.items()}
         names = collections_of(made, corpus, models)
-        for collection in names.values():
-            store.check_words(collection)
         place = ledger.path if isinstance(ledger, Ledger) else ledger_path(store.location, ledger)
         self._corpus, self._models, self._dry_run = corpus, models, dry_run
         with ExitStack() as stack:

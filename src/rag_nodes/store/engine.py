@@ -56,8 +56,8 @@ class Layout(NamedTuple):
 
     @property
     def is_ours(self) -> bool:
-        """Whether we may write to it."""
-        return self.dense == DENSE
+        """Whether we may write to it: it has both vectors of ours."""
+        return (self.dense, self.sparse) == (DENSE, SPARSE)
 
 
 class Point(NamedTuple):

@@ -15,7 +15,7 @@ from rag_nodes.errors import (
 )
 from rag_nodes.metadata import USUAL, VECTORS
 from rag_nodes.store.catalogue import BOOKKEEPING, Catalogue, StoredNode
-from rag_nodes.store.engine import DENSE, Layout, Point, agreed_length, named
+from rag_nodes.store.engine import DENSE, SPARSE, Layout, Point, agreed_length, named
 from rag_nodes.store.filters import DOCUMENT_ID, Filter
 from rag_nodes.store.queries import Query, best_hits
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode, TextNode
 
-    from rag_nodes.store.engine import EngineCollection
     from rag_nodes.store.filters import Where
     from rag_nodes.store.fusion import Fusion
     from rag_nodes.store.queries import Hit, SearchMode
@@ -74,8 +73,7 @@ class Store(Catalogue):
         threads may make the same collection.
 
         Raises:
-            ConfigurationError: another program wrote the collection, with other vectors, or its
-                words are indexed in another way, see `check_words`.
+            ConfigurationError: another program wrote the collection, with other vectors.
             DimensionError: an embedding has another length than those of the collection.
         """
         if not points:
@@ -84,12 +82,10 @@ class Store(Catalogue):
         with self._step(collection) as found:
             if found and not found.layout.is_ours:
                 raise ConfigurationError(
-                    f"{self.engine.place(collection)} was written by another program and has no "
-                    f"vector {DENSE!r}; it can be asked, and written to by that program; choose "
-                    "another name for ours"
+                    f"{self.engine.place(collection)} was written by another program and lacks "
+                    f"vector {DENSE!r} or {SPARSE!r}; it can be asked, and written to by that "
+                    "program; choose another name for ours"
                 )
-            if found:
-                self._check_words(found, collection)
             known = found.layout.size if found else None
             length = agreed_length(points, known, self.engine.place(collection))
             if not found:
@@ -208,28 +204,10 @@ class Store(Catalogue):
             return (USUAL, *(name for name in known if found.count(named(name))))
 
     def has_words(self, collection: str) -> bool:
-        """Whether its words are indexed as they are now; True while it does not exist."""
+        """Whether it has BM25 vectors of ours; True while it does not exist."""
         with self.engine.step(collection):
             there = self.engine.collection(collection, remembered=True)
             return there is None or there.layout.sparse is not None
-
-    def check_words(self, collection: str) -> None:
-        """Refuse to write to a collection whose words are not indexed as they are now.
-
-        Raises:
-            ConfigurationError: there is such a collection: what is written would have no words.
-        """
-        with self._step(collection) as found:
-            if found:
-                self._check_words(found, collection)
-
-    def _check_words(self, found: EngineCollection, name: str) -> None:
-        if found.layout.sparse is None:
-            raise ConfigurationError(
-                f"{self.engine.place(name)} is searched by meaning alone, since its words were "
-                f"indexed in another way when it was made; `rag-nodes clear --parser {name} --yes` "
-                "deletes it, then ingest its documents anew"
-            )
 
     def search(  # noqa: PLR0913 -- what can be asked, by name
         self,

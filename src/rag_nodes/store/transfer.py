@@ -137,7 +137,7 @@ def _sides(name: str, source: Store, target: Store) -> tuple[EngineCollection, E
             target.engine.create(name, ours.layout)
         theirs = target.engine.collection(name) or ours
     for store, side in ((source, ours), (target, theirs)):
-        if not side.layout.is_ours or side.layout.sparse is None:
+        if not side.layout.is_ours:
             raise ConfigurationError(
                 f"{store.location}: collection {name!r} was written by another program, and only "
                 "collections of ours can be copied"

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.errors import (
-    ConfigurationError,
     LedgerDamagedError,
     LedgerError,
     RagNodesError,
@@ -173,11 +172,6 @@ def _collection(store: Store, ledger: Ledger | None, name: str) -> Iterator[Trou
     if lacking := chunks - store.count(name):
         what = f"{lacking} of {chunks} chunks have no embedding, and no search finds them"
         yield Trouble("torn", name, what, _ANEW.format(name))
-    if ledger and ledger.stored(name):  # what we never ingested into may well have no words
-        try:
-            store.check_words(name)
-        except ConfigurationError as error:
-            yield Trouble.of(error, name, "torn")
     if ledger and not ledger.stored(name):
         what = "the ledger does not know what is in this collection: it was written elsewhere"
         remedy = "the next ingest into it makes it known"

@@ -221,20 +221,3 @@ def test_numbers_of_any_kind_are_a_vector(
         assert collection is not None
         read = collection.read([one.node_id for one in points], vectors=True)
     assert [one.vector for one in read] == [pytest.approx([1 / 3, 2 / 3, 2 / 3])] * 3
-
-
-def test_a_collection_of_words_indexed_in_another_way_is_searched_by_meaning_and_not_written_to(
-    tmp_path: Path, make_node: Callable[..., TextNode], collection: str
-) -> None:
-    with open_store(tmp_path) as store:
-        store.add(collection, [make_node("zebra", X)])
-    (about,) = tmp_path.rglob("collection.json")
-    about.write_text(about.read_text().replace("text-words-stems", "text-sparse-new"))
-    with open_store(tmp_path) as store:
-        [hit] = store.search(collection, vector=X, text="zebra", limit=1)
-        assert hit.keyword_score is None
-        with pytest.raises(ConfigurationError, match="cannot be searched by words"):
-            store.search(collection, vector=None, text="zebra", limit=1, mode="sparse")
-        with pytest.raises(ConfigurationError, match="indexed in another way"):
-            store.add(collection, [make_node("yak", X)])
-        assert store.count(collection) == 1

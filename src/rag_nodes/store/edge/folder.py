@@ -173,8 +173,9 @@ def describe(folder: Path, name: str, layout: Layout) -> None:
 def _read_about(folder: Path) -> tuple[str, Layout]:
     about = json.loads((folder / ABOUT).read_bytes())
     named = {str(one): int(size) for one, size in about.get("named", {}).items()}
-    words = SPARSE if about["sparse"] == SPARSE else None  # of another name: indexed in another way
-    layout = Layout(int(about["size"]), str(about["dense"]), words, named)
+    if about["sparse"] not in {SPARSE, None}:
+        raise ValueError(f"its words are {about['sparse']!r}, and this release ranks {SPARSE!r}")
+    layout = Layout(int(about["size"]), str(about["dense"]), about["sparse"], named)
     if not (folder / SHARD / CONFIG).is_file():
         raise FileNotFoundError(f"{SHARD}/{CONFIG} is lost")
     return str(about["name"]), layout
