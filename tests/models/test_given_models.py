@@ -27,7 +27,6 @@ from rag_nodes import (
 )
 from rag_nodes.errors import ConfigurationError, ModelConnectionError, ModelError
 from rag_nodes.models import check_models
-from rag_nodes.models.names import is_mock
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.settings import Settings as OurSettings
 
@@ -206,21 +205,6 @@ def test_an_engine_reads_with_the_models_what_was_ingested_with_them(tmp_path: P
         assert found[0].node.get_content() == DOCUMENT.text
 
 
-def test_a_comparison_with_the_models_of_the_settings_needs_no_argument(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(Settings, "_embed_model", CountingEmbedding())
-    monkeypatch.setattr(Settings, "_llm", EchoLLM())
-    with open_store() as store, Comparison(store=store, columns=PARSERS) as comparison:
-        comparison.ingest_documents([DOCUMENT])
-        (column,) = comparison.ask("How much does the tank hold?").columns
-    assert column.answer is not None
-    assert (column.answer.embedding_model, column.answer.answer_model) == (
-        "CountingEmbedding",
-        "echo-1",
-    )
-
-
 def test_models_next_to_one_of_their_parts_is_refused() -> None:
     models = Models.of()
     with open_store() as store:
@@ -291,15 +275,3 @@ def test_a_service_of_ones_own_model_that_is_away_ends_the_run_as_any_other_does
     with pytest.raises(ModelError, match=r"FileNotFoundError: weights\.bin") as failure:
         check_models(Models.of(embed_model=file, llm="extractive"))
     assert not isinstance(failure.value, ModelConnectionError)
-
-
-def test_models_that_stand_in_for_one_are_known_by_where_they_are_defined() -> None:
-    from llama_index.core.llms import MockLLM
-    from llama_index.core.llms.mock import MockFunctionCallingLLM
-
-    class Mine(MockLLM):
-        """A mock of somebody's own."""
-
-    for mock in (MockLLM(), MockFunctionCallingLLM(), Mine()):
-        assert is_mock(mock)
-    assert not is_mock(EchoLLM())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pickle
 import sqlite3
@@ -104,19 +103,44 @@ def test_ids_payloads_and_all_vectors_are_there_afterwards(
     assert ours.count(collection) == 3
 
 
-def test_the_folder_is_not_changed_by_a_byte(tmp_path: Path, ours: Store) -> None:
-    folder = written(tmp_path, of_two)
+def test_a_folder_is_read_as_it_is_also_while_its_program_writes_to_it(
+    tmp_path: Path, ours: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "_PAGE", 2)
+    steps: list[CopyStep] = []
+    folder = tmp_path / "theirs"
+    with closing(QdrantClient(path=str(folder))) as client:
+        of_two(client)
+        files = [one for one in folder.rglob("*") if one.is_file()]
+        before = {one: (one.read_bytes(), one.stat().st_mtime_ns) for one in files}
+        assert imported(folder, ours, steps.append) == [ImportReport("two", 5, ())]
+        after = [one for one in folder.rglob("*") if one.is_file()]
+        assert {one: (one.read_bytes(), one.stat().st_mtime_ns) for one in after} == before
+        client.delete("two", [1])
+        assert client.count("two").count == 4
+    assert [(one.done, one.total) for one in steps] == [(2, 5), (4, 5), (5, 5)]
 
-    def content() -> dict[Path, tuple[str, int]]:
-        return {
-            one: (hashlib.sha256(one.read_bytes()).hexdigest(), one.stat().st_mtime_ns)
-            for one in folder.rglob("*")
-            if one.is_file()
-        }
 
-    before = content()
-    imported(folder, ours)
-    assert content() == before
+def test_only_an_empty_collection_makes_room_and_what_is_refused_keeps_nothing_else_from_it(
+    tmp_path: Path, ours: Store, make_node: Callable[..., TextNode]
+) -> None:
+    ours.engine.create("empty", Layout(7))
+    for name in ("filled", "c"):
+        ours.add(name, [make_node("one", [1.0, 0.0])])
+    ours.point_alias("alias", "c")
+    words = {SPARSE: rest.SparseVectorParams()}
+
+    def fill(client: QdrantClient) -> None:
+        for name in ("empty", "filled", "alias"):
+            of_two(client, name)
+        client.create_collection("w", vectors_config={DENSE: TWO}, sparse_vectors_config=words)
+
+    done, *refused, left_out = imported(written(tmp_path, fill), ours)
+    assert (done, left_out) == (ImportReport("empty", 5, ()), ImportReport("w", 0, (SPARSE,)))
+    said = [str(one.error) for one in refused if isinstance(one, ImportFailure)]
+    assert "'filled' is there already, with 1 points; import into another folder" in said[0]
+    assert "'alias' is an alias there" in said[1]
+    assert of(ours, "filled").count(None) == 1
 
 
 def test_ids_of_both_kinds_and_points_that_were_written_again_are_there_once(
@@ -135,67 +159,6 @@ def test_ids_of_both_kinds_and_points_that_were_written_again_are_there_once(
     assert points == {"1": {"n": 1}, own: {"text": "new"}}
 
 
-def test_pages_are_told_as_they_are_written(
-    tmp_path: Path, ours: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(importing, "_PAGE", 2)
-    steps: list[CopyStep] = []
-    imported(written(tmp_path, of_two), ours, steps.append)
-    assert [(one.name, one.done, one.total) for one in steps] == [
-        ("two", 2, 5),
-        ("two", 4, 5),
-        ("two", 5, 5),
-    ]
-
-
-def test_a_collection_that_is_there_already_is_refused_and_the_others_are_imported(
-    tmp_path: Path, ours: Store
-) -> None:
-    folder = written(tmp_path, of_two)
-    imported(folder, ours)
-    with closing(QdrantClient(path=str(folder))) as client:
-        of_two(client, "further")
-    refused, done = imported(folder, ours)
-    assert isinstance(refused, ImportFailure)
-    assert "'two' is there already, with 5 points; import into another folder" in str(refused.error)
-    assert done == ImportReport("further", 5, ())
-    assert of(ours, "two").count(None) == 5
-
-
-def test_an_empty_collection_makes_room(tmp_path: Path, ours: Store) -> None:
-    ours.engine.create("two", Layout(7))
-    assert imported(written(tmp_path, of_two), ours) == [ImportReport("two", 5, ())]
-
-
-def test_a_name_that_is_an_alias_here_is_refused(
-    tmp_path: Path, ours: Store, make_node: Callable[..., TextNode]
-) -> None:
-    ours.add("c", [make_node("one", [1.0, 0.0])])
-    ours.point_alias("two", "c")
-    [refused] = imported(written(tmp_path, of_two), ours)
-    assert isinstance(refused, ImportFailure)
-    assert "'two' is an alias there" in str(refused.error)
-
-
-def test_a_collection_that_cannot_be_read_to_its_end_is_not_there_in_part(
-    tmp_path: Path, ours: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(importing, "_PAGE", 2)
-    folder = written(tmp_path, of_two)
-    points = importing._points
-
-    def torn(*given: Any) -> Any:
-        yield from list(points(*given))[:3]
-        raise StoreError("torn")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(importing, "_points", torn)
-        [failed] = imported(folder, ours)
-    assert isinstance(failed, ImportFailure)
-    assert ours.engine.names() == []
-    assert imported(folder, ours) == [ImportReport("two", 5, ())]
-
-
 def test_an_import_that_was_killed_is_made_anew(
     tmp_path: Path, ours: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,16 +174,6 @@ def test_an_import_that_was_killed_is_made_anew(
     assert of(ours, "two").count(None) == 5
     assert imported(folder, ours) == [ImportReport("two", 5, ())]
     assert of(ours, "two").marks() == {}
-
-
-def test_vectors_of_a_model_for_words_that_is_not_ours_are_named_as_left_out(
-    tmp_path: Path, ours: Store
-) -> None:
-    def fill(client: QdrantClient) -> None:
-        words = {SPARSE: rest.SparseVectorParams()}
-        client.create_collection("c", vectors_config={DENSE: TWO}, sparse_vectors_config=words)
-
-    assert imported(written(tmp_path, fill), ours) == [ImportReport("c", 0, (SPARSE,))]
 
 
 @pytest.mark.parametrize(
@@ -287,16 +240,6 @@ def test_a_point_that_would_run_something_is_refused(tmp_path: Path, ours: Store
     assert "holds a posix" in str(failed.error)
     assert not (tmp_path / "ran").exists()
     assert ours.engine.names() == []
-
-
-def test_a_folder_that_a_program_has_open_is_read_and_stays_its_own(
-    tmp_path: Path, ours: Store
-) -> None:
-    with closing(QdrantClient(path=str(tmp_path / "theirs"))) as client:
-        of_two(client)
-        assert imported(tmp_path / "theirs", ours) == [ImportReport("two", 5, ())]
-        client.delete("two", [1])
-        assert client.count("two").count == 4
 
 
 @pytest.mark.parametrize(

@@ -36,10 +36,6 @@ def by_a_newer_release(
     return node.node_id
 
 
-def test_what_is_stored_says_its_version(make_node: Callable[..., TextNode]) -> None:
-    assert payload_of(make_node("zebra", X))[VERSION] == PAYLOAD_VERSION
-
-
 @pytest.mark.parametrize("store", ["folder"], indirect=True)
 @pytest.mark.parametrize("way", ["search", "fetch", "vectors", "stored", "stock"])
 def test_a_store_that_a_newer_release_wrote_is_refused_whichever_way_it_is_read(

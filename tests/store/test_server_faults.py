@@ -68,20 +68,6 @@ def test_a_fault_that_passes_costs_a_wait_and_nothing_else(
     assert store.count(collection) == 0
 
 
-def test_what_is_written_through_faults_is_there_once(
-    store: Store,
-    double: QdrantDouble,
-    collection: str,
-    make_node: Callable[..., TextNode],
-) -> None:
-    nodes = [make_node(f"zebra number {n}", [1.0, n / 600, 0.0]) for n in range(600)]
-    for first, fault in zip(range(0, 600, 100), PASSING, strict=True):
-        double.faults = [("PUT", fault)] * 4
-        store.add(collection, nodes[first : first + 100])
-        assert double.faults == []
-    assert store.count(collection) == len(nodes) == len(store.stored(collection, "doc-1"))
-
-
 async def test_llama_index_is_told_of_faults_that_stay_in_our_errors(
     store: Store, double: QdrantDouble, collection: str, make_node: Callable[..., TextNode]
 ) -> None:

@@ -64,28 +64,6 @@ def test_chunks_deleted_between_ranking_and_reading_make_room_for_the_next_best(
     assert all(hit.node.text.startswith("new") for hit in hits)
 
 
-def test_nobody_writes_to_an_embedded_store_between_ranking_and_reading(
-    collection: str, make_node: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rank = queries.fuse
-
-    def watched(*scores: Any) -> list[tuple[str, float]]:
-        def lock_is_free() -> bool:
-            free = store.engine.guard.acquire(blocking=False)  # type: ignore[attr-defined]
-            if free:
-                store.engine.guard.release()  # type: ignore[attr-defined]
-            return free
-
-        with ThreadPoolExecutor(1) as pool:
-            assert not pool.submit(lock_is_free).result()
-        return rank(*scores)
-
-    monkeypatch.setattr(queries, "fuse", watched)
-    with open_store(":memory:") as store:
-        store.vector_store(collection).add([make_node("zebra", unit(1))])
-        assert len(store.search(collection, vector=unit(1), text="zebra", limit=2)) == 1
-
-
 def test_searching_while_others_write_and_delete_always_gives_whole_results(
     store: Store, collection: str, make_node: Callable[..., TextNode]
 ) -> None:

@@ -242,7 +242,5 @@ def test_a_collection_whose_words_another_release_indexed_is_refused_where_it_is
     about.write_text(about.read_text().replace("text-words-stems", "text-words"))
     with open_store(tmp_path) as store:
         for use in (store.count, store.documents, store.flush):
-            with pytest.raises(StoreDamagedError, match="its words are .text-words.*ingest again"):
-                StoreDamagedError, match=r"its words are 'text-words'.* ingest again"
-            ):
+            with pytest.raises(StoreDamagedError, match=r"its words are .*ingest again"):
                 use(collection)

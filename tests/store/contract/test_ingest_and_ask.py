@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llama_index.core import Document
-
-from rag_nodes import Comparison, get_parser
+from rag_nodes import get_parser
 from rag_nodes.models import choose_models
 from rag_nodes.pipeline import ingest
-from rag_nodes.query import Filter, QueryOptions, ask
+from rag_nodes.query import ask
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
@@ -27,10 +25,6 @@ PARSERS = {
         child_options={"chunk_size": 16, "chunk_overlap": 0, "whole_document_below": 0},
     ),
 }
-
-
-def document(text: str) -> Document:
-    return Document(text=text, id_="garden", metadata={"file_name": "garden.md"})
 
 
 def test_files_are_ingested_once_and_their_answer_is_cited(store: Store, tmp_path: Path) -> None:
@@ -51,13 +45,3 @@ def test_files_are_ingested_once_and_their_answer_is_cited(store: Store, tmp_pat
     assert {info.name for info in store.collections()} == {
         column.collection for column in first.columns
     }
-
-
-def test_strategies_are_compared_and_filtered(store: Store) -> None:
-    options = QueryOptions(filter=Filter(heading="tank"), mode="hybrid")
-    with Comparison(store=store, columns=PARSERS, options=options) as comparison:
-        comparison.ingest_documents([document(DRY)])
-        report = comparison.ask("What is there?")
-        for column in report.columns:
-            assert column.answer is not None
-            assert {hit.node.metadata["Heading"] for hit in column.answer.hits} == {"Tank"}

@@ -192,29 +192,6 @@ def test_a_sealed_collection_answers_and_holds_what_one_that_is_not_does(
                 }
 
 
-def test_a_further_embedding_is_kept_in_parts_that_were_sealed_before_and_after(
-    tmp_path: Path, make_nodes: Callable[[range], list[TextNode]]
-) -> None:
-    nodes = make_nodes(range(200))
-    more = {node.node_id: [float(number), 1.0] for number, node in enumerate(nodes)}
-    with open_store(tmp_path) as store:
-        store.add("c", nodes[:100])
-        assert sealed(tmp_path)
-        store.engine.collection("c").add_vector("more", 2)
-        store.add("c", nodes[100:])
-        points = [one._replace(named={"more": more[one.node_id]}) for one in stored(store)]
-        for first in range(0, 200, 50):
-            store.put("c", points[first : first + 50])
-        assert store.engine.collection("c").count("more") == 200
-    with open_store(tmp_path) as store:
-        lengths = {one: (first**2 + 1) ** 0.5 for one, (first, _) in more.items()}
-        units = [
-            one._replace(named={"more": [n / lengths[one.node_id] for n in more[one.node_id]]})
-            for one in points
-        ]
-        assert are_alike(stored(store), units)
-
-
 @pytest.mark.parametrize("mode", ["dense", "hybrid"])
 def test_chunks_are_found_by_an_embedding_that_came_after_others_were_sealed(
     mode: SearchMode, tmp_path: Path, make_nodes: Callable[[range], list[TextNode]]
