@@ -27,7 +27,7 @@ from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import COMPARED, PRESETS, get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.settings import Settings
-from rag_nodes.store import Hit, Store, open_store, parser_collection
+from rag_nodes.store import Hit, Query, Store, open_store, parser_collection
 from rag_nodes.text.filling import Ranked
 from rag_nodes.text.spans import Span
 
@@ -84,10 +84,12 @@ def recalls(
                 for name, options in RANKINGS.items():
                     hits = store.search(
                         collections[one.corpus],
-                        vector=vector,
-                        text=one.question,
-                        limit=DEPTH,
-                        **options,
+                        Query(
+                            vector=vector,
+                            text=one.question,
+                            limit=DEPTH,
+                            **options,
+                        ),
                     )
                     sums[name][number] += _recall(one, hits, budget, texts)
     return {name: (values / len(names)).tolist() for name, values in sums.items()}

@@ -45,7 +45,7 @@ from measuring import markdown_table
 from qdrant_client import QdrantClient
 
 from rag_nodes.metadata import ALSO_AT, FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START
-from rag_nodes.store import open_store
+from rag_nodes.store import Query, open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.store.edge import collection, shards
 from rag_nodes.store.filters import INDEXES
@@ -201,7 +201,7 @@ def of_sessions(count: int) -> None:
         for column in range(COLUMNS):
             asked += cpu(
                 lambda c=column, s=store: s.search(
-                    f"column {c}", vector=vector, text=words, limit=10
+                    f"column {c}", Query(vector=vector, text=words, limit=10)
                 )
             )
     after = memory()

@@ -10,6 +10,7 @@ import pytest
 from rag_nodes.ledger import Ledger
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
+from rag_nodes.store import Query
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +59,7 @@ def contents(store: Store, report: IngestReport) -> dict[str, dict[str, str]]:
         column.parser: {
             hit.node.node_id: hit.node.text
             for hit in store.search(
-                column.collection, vector=[1.0, 1.0, 1.0], text=None, limit=999, mode="dense"
+                column.collection, Query(vector=[1.0, 1.0, 1.0], text=None, limit=999, mode="dense")
             )
         }
         for column in report.columns

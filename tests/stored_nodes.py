@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 
+from rag_nodes.store import Query
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -65,6 +67,6 @@ def fill(store: Store, collection: str, make_node: MakeNode) -> None:
 def found(store: Store, collection: str, wanted: Filter, **options: object) -> set[str]:
     """Names of the chunks that a search for all of them finds."""
     hits = store.search(
-        collection, vector=[1.0, 0.0, 0.5], text="pump", limit=10, filter=wanted, **options
+        collection, Query(vector=[1.0, 0.0, 0.5], text="pump", limit=10, filter=wanted, **options)
     )
     return {hit.node.text.split()[1] for hit in hits}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
-from rag_nodes.store import open_store
+from rag_nodes.store import Query, open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +52,7 @@ class Asker(threading.Thread):
 
     def _ask(self) -> None:
         hits = self._store.search(
-            self._collection, vector=self._vector, text="steel of the machine", limit=LIMIT
+            self._collection, Query(vector=self._vector, text="steel of the machine", limit=LIMIT)
         )
         self.found.append(len(hits))
         self.versions.append(frozenset("latter" in hit.node.text for hit in hits))

@@ -11,6 +11,7 @@ from llama_index.core.schema import TextNode
 from rag_nodes.metadata import DESCRIPTION, PAGE_STARTS, SOURCE_HASH, TITLE, TOTAL_PAGES
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
+from rag_nodes.store import Query
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +25,8 @@ TEXT = "A pump moves water. It is red. It needs oil. It is kept dry in winter."
 
 def nodes(store: Store, report: IngestReport) -> list[TextNode]:
     hits = store.search(
-        report.columns[0].collection, vector=[1.0, 1.0, 1.0], text=None, limit=99, mode="dense"
+        report.columns[0].collection,
+        Query(vector=[1.0, 1.0, 1.0], text=None, limit=99, mode="dense"),
     )
     return [hit.node for hit in sorted(hits, key=lambda hit: hit.node.start_char_idx or 0)]
 
@@ -54,7 +56,9 @@ def test_reused_vectors_still_find_what_they_found(
     def found() -> list[tuple[str, float]]:
         [column] = report.columns
         question = embedding.get_query_embedding("It is red.")
-        hits = store.search(column.collection, vector=question, text=None, limit=9, mode="dense")
+        hits = store.search(
+            column.collection, Query(vector=question, text=None, limit=9, mode="dense")
+        )
         return [(hit.node.text, pytest.approx(hit.similarity, abs=1e-6)) for hit in hits]
 
     parsers = {"fixed": get_parser("fixed", chunk_size=20, chunk_overlap=0)}

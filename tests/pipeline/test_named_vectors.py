@@ -13,7 +13,7 @@ from rag_nodes.metadata import NAMED_VECTORS
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
-from rag_nodes.store import open_store
+from rag_nodes.store import Query, open_store
 from rag_nodes.transforms import NamedVectors, vector_steps
 
 if TYPE_CHECKING:
@@ -196,10 +196,10 @@ def test_asking_by_an_embedding_that_is_not_there_names_those_that_are(
     collection = taken(store, models, TEXT, "plain").columns[0].collection
     vector = models.embedding.get_query_embedding("Water?")
     with pytest.raises(VectorMissingError, match=r"'summary'; it has: heading, plain\. Ask by"):
-        store.search(collection, vector=vector, text="Water?", limit=3, using="summary")
+        store.search(collection, Query(vector=vector, text="Water?", limit=3, using="summary"))
     made = [Document(text=TEXT, id_="tea.md")]
     steps = [NamedVectors(keep=False)]
     ingest_documents(made, PARSERS, store, models=models, transformations=steps)
     # The collection still has a place for them.
     with pytest.raises(VectorMissingError, match=r"'plain'; it has: heading\. Ask by"):
-        store.search(collection, vector=vector, text="Water?", limit=3, using="plain")
+        store.search(collection, Query(vector=vector, text="Water?", limit=3, using="plain"))

@@ -14,7 +14,7 @@ from rag_nodes.models.pacing import BATCH_BYTES
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import FileColumn, IngestReport, ingest_documents
 from rag_nodes.settings import Settings
-from rag_nodes.store import Store
+from rag_nodes.store import Query, Store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ def taken(
 def versions(store: Store, report: IngestReport, name: str) -> set[str]:
     """Which versions of a document are stored."""
     hits = store.search(
-        report.columns[0].collection, vector=None, text="version", limit=999, mode="sparse"
+        report.columns[0].collection, Query(vector=None, text="version", limit=999, mode="sparse")
     )
     texts = " ".join(hit.node.text for hit in hits if hit.node.ref_doc_id == name)
     return {version for version in ("former", "latter", "poison") if version in texts}

@@ -19,7 +19,7 @@ from store import qdrant_server
 from rag_nodes.errors import ConfigurationError, DimensionError
 from rag_nodes.models import Models, get_embedding
 from rag_nodes.query import Filter, Finished, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
-from rag_nodes.store import open_store
+from rag_nodes.store import Query, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -165,7 +165,7 @@ def test_its_vectors_and_number_are_read_but_nothing_is_written_into_it(
 ) -> None:
     chunks = stock.count("stock")
     assert chunks > 2
-    retrieved = stock.search("stock", vector=make_vector, text=None, limit=9, mode="dense")
+    retrieved = stock.search("stock", Query(vector=make_vector, text=None, limit=9, mode="dense"))
     ids = [hit.node.node_id for hit in retrieved]
     assert len(stock.vectors("stock", ids)) == chunks
     node = TextNode(text="new", embedding=make_vector)

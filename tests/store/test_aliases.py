@@ -11,7 +11,7 @@ from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
 
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreDamagedError
-from rag_nodes.store import Filter, Store, open_store
+from rag_nodes.store import Filter, Query, Store, open_store
 from rag_nodes.store.engine import DENSE
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def filled(store: Store, collection: str, newer: str, make_node: MakeNode) -> St
 
 def found(store: Store, name: str = ALIAS) -> list[str]:
     scope = Filter(document_ids=["doc-1"])
-    hits = store.search(name, vector=X, text="zebra", limit=5, filter=scope)
+    hits = store.search(name, Query(vector=X, text="zebra", limit=5, filter=scope))
     return [hit.node.text for hit in hits]
 
 
@@ -86,7 +86,7 @@ def test_an_alias_may_come_to_mean_embeddings_of_another_length(
     assert found(filled) == ["old zebra"]
     filled.add(other, [make_node("short zebra", [1.0, 0.0])])
     filled.point_alias(ALIAS, other)
-    [hit] = filled.search(ALIAS, vector=[1.0, 0.0], text="zebra", limit=5)
+    [hit] = filled.search(ALIAS, Query(vector=[1.0, 0.0], text="zebra", limit=5))
     assert hit.node.text == "short zebra"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.errors import CollectionMissingError, StoreError, StoreUnreachableError
-from rag_nodes.store import Filter, ServerOptions, Store, open_store
+from rag_nodes.store import Filter, Query, ServerOptions, Store, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,9 +39,9 @@ def test_a_store_reads_what_it_wrote(
 ) -> None:
     node = make_node("red zebra", X).node_id
     scope = Filter(file_name="a.pdf", pages=(2, 2), heading_path=("Animals",))
-    hits = filled.search(collection, vector=X, text="zebra", limit=5, filter=scope)
+    hits = filled.search(collection, Query(vector=X, text="zebra", limit=5, filter=scope))
     assert [(hit.node.text, hit.similarity) for hit in hits] == [("red zebra", 1.0)]
-    assert len(filled.search(collection, vector=X, text="zebra lion", limit=5)) == 2
+    assert len(filled.search(collection, Query(vector=X, text="zebra lion", limit=5))) == 2
     assert filled.count(collection) == len(filled.stored(collection, "doc-1")) == 2
     assert filled.fetch(collection, [node])[node].text == "red zebra"
     assert filled.vectors(collection, [node])[node][1] == X
@@ -121,7 +121,7 @@ def test_what_fails_is_told_as_by_http(
     serve_grpc: Callable[..., AbstractContextManager[int]],
 ) -> None:
     with pytest.raises(CollectionMissingError, match="not-there"):
-        filled.search("not-there", vector=X, text="zebra", limit=1)
+        filled.search("not-there", Query(vector=X, text="zebra", limit=1))
     with serve(api_key="right") as double, serve_grpc(double.url) as port:
         options = ServerOptions(grpc=True, grpc_port=port, retries=0)
         with pytest.raises(StoreError, match="refused the key"):

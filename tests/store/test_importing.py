@@ -18,7 +18,7 @@ from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
 
 from rag_nodes.errors import ConfigurationError, StoreDamagedError, StoreError
-from rag_nodes.store import importing, open_store
+from rag_nodes.store import Query, importing, open_store
 from rag_nodes.store.bm25 import document_vectors
 from rag_nodes.store.engine import DENSE, SPARSE, Layout
 from rag_nodes.store.importing import ImportFailure, ImportReport, import_collections
@@ -93,7 +93,7 @@ def test_ids_payloads_and_all_vectors_are_there_afterwards(
             client.upsert(collection, [point])
 
     assert imported(written(tmp_path, fill), ours) == [ImportReport(collection, 2, ())]
-    [best, *_] = ours.search(collection, vector=[1.0, 0.0, 0.0], text="red", limit=2)
+    [best, *_] = ours.search(collection, Query(vector=[1.0, 0.0, 0.0], text="red", limit=2))
     assert (best.node.node_id, best.node.text) == (nodes[0].node_id, "the red fox")
     assert best.node.metadata["flag"] is True
     assert best.keyword_score

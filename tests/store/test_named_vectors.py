@@ -8,7 +8,7 @@ import pytest
 
 from rag_nodes.errors import ConfigurationError, DimensionError
 from rag_nodes.metadata import NAMED_VECTORS
-from rag_nodes.store import open_store
+from rag_nodes.store import Query, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,9 @@ def make(make_node: Callable[..., TextNode]) -> Callable[..., TextNode]:
 
 
 def first(store: Store, collection: str, using: str, vector: list[float]) -> str:
-    hits = store.search(collection, vector=vector, text=None, limit=9, mode="dense", using=using)
+    hits = store.search(
+        collection, Query(vector=vector, text=None, limit=9, mode="dense", using=using)
+    )
     assert hits[0].similarity == pytest.approx(1.0)
     return hits[0].node.text
 
@@ -45,7 +47,7 @@ def test_a_question_is_asked_by_one_of_the_embeddings(
     store.add(collection, [make("red", X, Y), make("blue", Y, X)])
     assert first(store, collection, "heading", X) == "red"
     assert first(store, collection, "plain", X) == "blue"
-    [hit, _] = store.search(collection, vector=X, text="red", limit=2, using="plain")
+    [hit, _] = store.search(collection, Query(vector=X, text="red", limit=2, using="plain"))
     assert hit.node.metadata[NAMED_VECTORS] == ["plain"], "vectors are no metadata"
 
 
@@ -54,7 +56,7 @@ def test_an_embedding_can_be_added_to_what_is_stored(
 ) -> None:
     store.add(collection, [make("red", X), make("blue", Y)])
     with pytest.raises(ConfigurationError, match=r"no vectors 'plain'.*--vector plain"):
-        store.search(collection, vector=X, text="red", limit=2, using="plain")
+        store.search(collection, Query(vector=X, text="red", limit=2, using="plain"))
     store.add(collection, [make("red", X, Y)])
     assert first(store, collection, "plain", Y) == "red"
     assert first(store, collection, "heading", Y) == "blue"
@@ -65,7 +67,7 @@ def test_a_chunk_without_that_embedding_is_found_by_its_words(
     store: Store, collection: str, make: Callable[..., TextNode]
 ) -> None:
     store.add(collection, [make("red zebra", X), make("blue lion", Y, X)])
-    hits = store.search(collection, vector=X, text="zebra", limit=9, using="plain")
+    hits = store.search(collection, Query(vector=X, text="zebra", limit=9, using="plain"))
     assert {hit.node.text: hit.similarity for hit in hits} == {"red zebra": None, "blue lion": 1.0}
 
 
@@ -74,9 +76,9 @@ def test_an_embedding_of_another_length_is_refused(
 ) -> None:
     store.add(collection, [make("red", X, Y)])
     with pytest.raises(DimensionError):
-        store.search(collection, vector=[1.0], text="red", limit=1, using="plain")
+        store.search(collection, Query(vector=[1.0], text="red", limit=1, using="plain"))
     with pytest.raises(ConfigurationError, match="unknown vector 'flat'; choose heading, plain"):
-        store.search(collection, vector=X, text="red", limit=1, using="flat")
+        store.search(collection, Query(vector=X, text="red", limit=1, using="flat"))
 
 
 def test_what_nodes_were_embedded_as_is_known_of_each_embedding(
@@ -120,6 +122,6 @@ def test_collections_in_memory_that_share_a_shard_have_embeddings_of_their_own(
         other.add("c", [make("blue", X)])
         one.add("c", [make("red", X, Y)])
         with pytest.raises(ConfigurationError, match="no vectors 'plain'"):
-            other.search("c", vector=X, text="blue", limit=1, using="plain")
+            other.search("c", Query(vector=X, text="blue", limit=1, using="plain"))
         other.add("c", [make("blue", X, Y)])
         assert (first(one, "c", "plain", Y), first(other, "c", "plain", Y)) == ("red", "blue")

@@ -8,6 +8,7 @@ from llama_index.core.schema import Document
 from rag_nodes import get_parser
 from rag_nodes.errors import StoreError
 from rag_nodes.pipeline import ingest_documents
+from rag_nodes.store import Query
 from rag_nodes.store import payload as payload_module
 from rag_nodes.store.payload import PAYLOAD_VERSION, VERSION, node_in, payload_of
 
@@ -42,7 +43,7 @@ def test_a_store_that_a_newer_release_wrote_is_refused_whichever_way_it_is_read(
     store: Store, collection: str, by_a_newer_release: str, way: str
 ) -> None:
     ways: dict[str, Callable[[], object]] = {
-        "search": lambda: store.search(collection, vector=X, text="zebra", limit=1),
+        "search": lambda: store.search(collection, Query(vector=X, text="zebra", limit=1)),
         "fetch": lambda: store.fetch(collection, [by_a_newer_release]),
         "vectors": lambda: store.vectors(collection, [by_a_newer_release]),
         "stored": lambda: store.stored(collection, "doc-1"),

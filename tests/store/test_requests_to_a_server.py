@@ -53,7 +53,7 @@ def test_a_question_takes_one_request_for_scores_and_one_for_nodes(
     for _ in range(2):
         requests.clear()
         hits = served.search(
-            collection, vector=X, text="red zebra", limit=2, mode=mode, filter=wanted
+            collection, Query(vector=X, text="red zebra", limit=2, mode=mode, filter=wanted)
         )
         assert hits[0].node.text == "red zebra"
     assert requests == ["POST /query/batch", "POST "]
@@ -68,7 +68,7 @@ def test_the_first_question_of_a_connection_takes_one_request_more(
     with open_store(server_url) as other:
         requests.clear()
         wanted = Filter(document_ids=["doc-1"])
-        assert other.search(collection, vector=X, text="red zebra", limit=2, filter=wanted)
+        assert other.search(collection, Query(vector=X, text="red zebra", limit=2, filter=wanted))
     assert len(requests) == 3
     assert requests[1:] == ["POST /query/batch", "POST "]
 
@@ -77,7 +77,7 @@ def test_a_question_that_finds_nothing_reads_nothing(
     served: Store, collection: str, requests: list[str]
 ) -> None:
     for text in ("elephant", "?!"):
-        assert not served.search(collection, vector=None, text=text, limit=2, mode="sparse")
+        assert not served.search(collection, Query(vector=None, text=text, limit=2, mode="sparse"))
     assert [one for one in requests if one == "POST "] == []
 
 
@@ -91,8 +91,8 @@ def test_scores_beyond_the_depth_are_completed_within_the_filter(
     served.add(collection, others)
     monkeypatch.setattr(engine, "DEPTH", 1)
     only = Filter(document_ids=["doc-1"])
-    hits = served.search(collection, vector=Y, text="zebra", limit=1, filter=only)
-    hits += served.search(collection, vector=X, text="lion", limit=1, filter=only)
+    hits = served.search(collection, Query(vector=Y, text="zebra", limit=1, filter=only))
+    hits += served.search(collection, Query(vector=X, text="lion", limit=1, filter=only))
     assert {hit.node.ref_doc_id for hit in hits} == {"doc-1"}
     scores = {(hit.node.text, hit.similarity, bool(hit.keyword_score)) for hit in hits}
     assert scores <= {
@@ -109,16 +109,16 @@ def test_a_collection_that_others_made_anew_is_looked_at_anew(
     collection: str,
     make_node: Callable[..., TextNode],
 ) -> None:
-    assert served.search(collection, vector=X, text="zebra", limit=1)
+    assert served.search(collection, Query(vector=X, text="zebra", limit=1))
     with open_store(server_url) as other:
         other.drop(collection)
         with pytest.raises(CollectionMissingError):
-            served.search(collection, vector=X, text="zebra", limit=1)
+            served.search(collection, Query(vector=X, text="zebra", limit=1))
         assert served.count(collection) == 0
         other.add(collection, [make_node("short", [1.0, 0.0])])
     with pytest.raises(DimensionError, match="of length 2, the question's has 3"):
-        served.search(collection, vector=X, text="zebra", limit=1)
-    [hit] = served.search(collection, vector=[1.0, 0.0], text="zebra", limit=1)
+        served.search(collection, Query(vector=X, text="zebra", limit=1))
+    [hit] = served.search(collection, Query(vector=[1.0, 0.0], text="zebra", limit=1))
     assert hit.node.text == "short"
     served.add(collection, [make_node("another", [0.0, 1.0])])
     assert served.count(collection) == 2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.store import Filter, fusion, open_store, terms
+from rag_nodes.store import Filter, Query, fusion, open_store, terms
 from rag_nodes.store.edge import collection as embedded
 from rag_nodes.store.server import engine, models
 
@@ -52,7 +52,7 @@ def test_both_engines_rank_alike_by_a_sample_of_what_is_behind(
             store.add(collection, nodes)
             for text in ("zebra lion", "?!"):
                 hits = store.search(
-                    collection, vector=[1.0, 0.0, 0.0], text=text, limit=20, filter=scope
+                    collection, Query(vector=[1.0, 0.0, 0.0], text=text, limit=20, filter=scope)
                 )
                 found.append([(one.node.node_id, one.fused_score, one.score) for one in hits])
     for ours, served in zip(found[:2], found[2:], strict=True):

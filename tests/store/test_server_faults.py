@@ -9,7 +9,7 @@ from llama_index.core.vector_stores.types import VectorStoreQuery
 
 from rag_nodes.errors import CancelledError, StoreError, StoreUnreachableError
 from rag_nodes.processes import Interrupt, interruptible
-from rag_nodes.store import Filter, ServerOptions, open_store
+from rag_nodes.store import Filter, Query, ServerOptions, open_store
 from rag_nodes.store.server import connection
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def test_a_fault_that_passes_costs_a_wait_and_nothing_else(
     calls: list[Callable[[], object]] = [
         lambda: store.add(collection, [make_node("red zebra", X), make_node("blue lion", Y)]),
         lambda: store.search(
-            collection, vector=X, text="zebra", limit=2, filter=Filter(document_ids=["doc-1"])
+            collection,
+            Query(vector=X, text="zebra", limit=2, filter=Filter(document_ids=["doc-1"])),
         ),
         lambda: store.stored(collection, "doc-1"),
         lambda: store.count(collection),

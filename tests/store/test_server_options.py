@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from rag_nodes.errors import ConfigurationError, StoreError, StoreUnreachableError
-from rag_nodes.store import ServerOptions, open_store
+from rag_nodes.store import Query, ServerOptions, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +107,9 @@ def test_a_new_collection_is_kept_as_the_options_say(
 ) -> None:
     with open_store(double.url, options=ServerOptions.of(KEPT)) as store:
         store.add(collection, [make_node("red zebra", X)])
-        assert [hit.node.text for hit in store.search(collection, vector=X, text="", limit=1)]
+        assert [
+            hit.node.text for hit in store.search(collection, Query(vector=X, text="", limit=1))
+        ]
     made = double.wanted[collection]
     assert made["quantization_config"] == {"scalar": {"type": "int8", "always_ram": True}}
     assert made["vectors"]["text-dense"]["on_disk"] is True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rag_nodes.store import open_store, queries
+from rag_nodes.store import Query, open_store, queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ def test_chunks_deleted_between_ranking_and_reading_make_room_for_the_next_best(
         return ranked
 
     monkeypatch.setattr(queries, "fuse", interrupted)
-    hits = store.search(collection, vector=unit(3), text="zebra", limit=6)
+    hits = store.search(collection, Query(vector=unit(3), text="zebra", limit=6))
     assert [hit.rank for hit in hits] == [1, 2, 3, 4, 5, 6]
     assert all(hit.node.text.startswith("new") for hit in hits)
 
@@ -82,7 +82,7 @@ def test_searching_while_others_write_and_delete_always_gives_whole_results(
     def read() -> int:
         searches = 0
         while not writing.is_set() or not searches:
-            hits = store.search(collection, vector=unit(3), text="zebra", limit=10)
+            hits = store.search(collection, Query(vector=unit(3), text="zebra", limit=10))
             assert len(hits) == 10
             assert all(hit.similarity is not None and hit.node.text for hit in hits)
             searches += 1

@@ -17,7 +17,7 @@ from rag_nodes.errors import (
     StoreLockedError,
     StoreUnreachableError,
 )
-from rag_nodes.store import open_store
+from rag_nodes.store import Query, open_store
 from rag_nodes.store.catalogue import shown
 from rag_nodes.store.edge import shards
 
@@ -105,7 +105,7 @@ def test_a_damaged_collection_is_told_when_the_folder_is_opened_and_refused_wher
         for refused in (
             lambda: store.count(collection),
             lambda: store.add(collection, [node]),
-            lambda: store.search(collection, vector=[1.0, 0.0], text="one", limit=1),
+            lambda: store.search(collection, Query(vector=[1.0, 0.0], text="one", limit=1)),
         ):
             with pytest.raises(StoreDamagedError, match="ingest again, or restore") as told:
                 refused()

@@ -15,7 +15,7 @@ from rag_nodes.errors import (
     StoreUnreachableError,
 )
 from rag_nodes.metadata import SOURCE_HASH
-from rag_nodes.store import Store, copy_collection, open_store, transfer
+from rag_nodes.store import Query, Store, copy_collection, open_store, transfer
 from rag_nodes.store.edge.collection import Collection
 from rag_nodes.store.engine import Layout, Point
 from rag_nodes.store.server.engine import ServedCollection
@@ -102,7 +102,7 @@ def test_a_copy_holds_the_same_points_and_answers_alike(
     assert is_copy(folder, target, collection)
     asked: dict[str, Any] = {"vector": [0.3, 7.0, 2.0], "text": "number 7", "limit": 5}
     found, same = (
-        [(hit.node.node_id, hit.node.text) for hit in store.search(collection, **asked)]
+        [(hit.node.node_id, hit.node.text) for hit in store.search(collection, Query(**asked))]
         for store in (folder, target)
     )
     assert found == same

@@ -100,7 +100,7 @@ class FoundStore(Store, ABC):
         self._answers: dict[tuple[str, int], list[Hit]] = {}
         self.seconds: list[float] = []
 
-    def find(self, collection: str, query: Query) -> list[Hit]:  # noqa: ARG002 -- there is only one
+    def search(self, collection: str, query: Query) -> list[Hit]:  # noqa: ARG002 -- there is only one
         """The best chunks for a question; of those that were found, those that pass the filter."""
         scope, limit = query.filter or Filter(), query.limit
         while True:
@@ -205,7 +205,7 @@ class _Collection(FoundStore):
         self.outdated = len({node.ref_doc_id for node in nodes if placing.is_elsewhere(node)})
 
     def _asked(self, query: Query) -> list[Hit]:
-        hits = self._given.store.find(self._given.name, query)
+        hits = self._given.store.search(self._given.name, query)
         return [replace(hit, node=self._placing.placed(hit.node)) for hit in hits]
 
     def has_words(self, collection: str) -> bool:  # noqa: ARG002

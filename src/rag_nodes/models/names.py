@@ -104,28 +104,6 @@ def priced_name(name: str, model: BaseEmbedding | LLM | None) -> str:
     return f"{name}@{address}" if address and place != OPENAI_API_BASE else name
 
 
-def written_as(model: BaseEmbedding | LLM) -> tuple[str, dict[str, Any]]:
-    """How settings name a model: the import path of its class, and its options.
-
-    Options are those that differ from the defaults of the class and are plain data; keys are left
-    out, whoever runs it has their own.
-
-    Examples:
-        >>> from rag_nodes.models.names import written_as
-        >>> from llama_index.core import MockEmbedding
-        >>> written_as(MockEmbedding(embed_dim=8))
-        ('llama_index.core.embeddings.mock_embed_model:MockEmbedding', {'embed_dim': 8})
-    """
-    options = {
-        name: value
-        for name, field in type(model).model_fields.items()
-        if not (field.exclude or is_secret(name))
-        and isinstance(value := getattr(model, name), str | int | float | list | dict)
-        and value not in (field.default, field.get_default(call_default_factory=True))
-    }
-    return f"{type(model).__module__}:{type(model).__name__}", options
-
-
 def _named_by_class(model: BaseEmbedding) -> str:
     # Classes that forget `class_name` all share the one of their base.
     kind = type(model).__name__

@@ -76,7 +76,7 @@ def unpickled(data: bytes, known: Sequence[object] = ()) -> Any:
         ConfigurationError: a class of it cannot be imported here, or refuses its options.
     """
     unpickler = pickle.Unpickler(io.BytesIO(data))  # noqa: S301 -- of the process that started this
-    unpickler.persistent_load = known.__getitem__  # type: ignore[method-assign, assignment]
+    unpickler.persistent_load = known.__getitem__  # type: ignore[method-assign]
     try:
         return unpickler.load()
     except RagNodesError:

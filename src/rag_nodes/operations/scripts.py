@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.keys import is_secret
 from rag_nodes.metadata import USUAL
-from rag_nodes.models.names import place_of, written_as
+from rag_nodes.models.names import place_of
 from rag_nodes.parsers import ForeignNodeParser, get_parser
 from rag_nodes.parsers.preset_files import base_of
 from rag_nodes.parsers.presets import parser_names, preset_named
@@ -233,7 +234,7 @@ def _embedding(model: BaseEmbedding) -> dict[str, Any]:
         return {"embedding": f"{FASTEMBED}{model.model_name}"}
     if place_of(model) == "offline":
         return {"embedding": "lexical"}
-    path, options = written_as(model)
+    path, options = _written_as(model)
     return {"embedding": path, "embedding_options": options or None}
 
 
@@ -242,11 +243,26 @@ def _llm(model: LLM | None, name: str) -> dict[str, Any]:
     if model is None:
         return {"llm": "extractive"}
     if model.class_name() != "rag_nodes_openai_llm":
-        path, options = written_as(model)
+        path, options = _written_as(model)
         return {"llm": path, "llm_options": options or None}
     written = {"temperature": "temperature", "max_tokens": "max_output_tokens"}
     options = {setting: getattr(model, field, None) for field, setting in written.items()}
     return {"llm": "openai", "llm_model": name, **options}
+
+
+def _written_as(model: BaseEmbedding | LLM) -> tuple[str, dict[str, Any]]:
+    """The import path of a model's class, and options in plain data that are not its defaults.
+
+    Keys are left out, whoever runs the script has their own.
+    """
+    options = {
+        name: value
+        for name, field in type(model).model_fields.items()
+        if not (field.exclude or is_secret(name))
+        and isinstance(value := getattr(model, name), str | int | float | list | dict)
+        and value not in (field.default, field.get_default(call_default_factory=True))
+    }
+    return f"{type(model).__module__}:{type(model).__name__}", options
 
 
 def _path_of(parser: ForeignNodeParser) -> str:

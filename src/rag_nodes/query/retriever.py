@@ -186,7 +186,7 @@ class RagNodesRetriever(BaseRetriever):
         scope = (options.filter or Filter()).within(self.document_ids)
         query = replace(query, filter=scope, fusion=options.fusion, using=options.vector)
         while True:
-            found = self.store.find(self.collection, query)
+            found = self.store.search(self.collection, query)
             if len(found) < query.limit or options.rerank or not _is_little(found, options):
                 return found
             query = replace(query, limit=query.limit * _DEEPER)

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode, TextNode
 
     from rag_nodes.store.filters import Where
-    from rag_nodes.store.fusion import Fusion
-    from rag_nodes.store.queries import Hit, SearchMode
+    from rag_nodes.store.queries import Hit
     from rag_nodes.store.vector_store import RagNodesVectorStore
 
 logger = logging.getLogger(__name__)
@@ -209,26 +208,7 @@ class Store(Catalogue):
             there = self.engine.collection(collection, remembered=True)
             return there is None or there.layout.sparse is not None
 
-    def search(  # noqa: PLR0913 -- what can be asked, by name
-        self,
-        collection: str,
-        *,
-        vector: Sequence[float] | None,
-        text: str | None,
-        limit: int,
-        mode: SearchMode = "hybrid",
-        filter: Filter | None = None,  # noqa: A002 -- as everywhere
-        fusion: Fusion = "score",
-        using: str = USUAL,
-        alpha: float | None = None,
-        also: Where | None = None,
-    ) -> list[Hit]:
-        """The best chunks for a question: `find`, with the fields of a `Query` by name."""
-        scope = filter or Filter()
-        query = Query(vector, text, limit, mode, scope, fusion, using, alpha, also)
-        return self.find(collection, query)
-
-    def find(self, collection: str, query: Query) -> list[Hit]:
+    def search(self, collection: str, query: Query) -> list[Hit]:
         """The best chunks for a question, each with its cosine similarity and BM25 score.
 
         Raises:

@@ -207,7 +207,7 @@ class RagNodesVectorStore(BasePydanticVectorStore):
             raise ConfigurationError(
                 f"a query takes the fields of VectorStoreQuery: {error}"
             ) from error
-        hits = self._store.find(self.collection, _asked(query))
+        hits = self._store.search(self.collection, _asked(query))
         if query.mode == VectorStoreQueryMode.MMR:
             hits = self._diverse(query, hits)
         return VectorStoreQueryResult(

@@ -9,6 +9,7 @@ from llama_index.core.schema import TextNode
 from stored_nodes import fill, found
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.store import Query
 from rag_nodes.store.filters import HEADING_LEVELS, Filter
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def test_every_fusion_finds_the_same_chunks(filled: Store, collection: str) -> N
 
 
 def test_nodes_are_read_by_id_and_missing_ones_left_out(filled: Store, collection: str) -> None:
-    [hit] = filled.search(collection, vector=None, text="three", limit=1, mode="sparse")
+    [hit] = filled.search(collection, Query(vector=None, text="three", limit=1, mode="sparse"))
     absent = "00000000-0000-0000-0000-000000000000"
     nodes = filled.fetch(collection, [hit.node.node_id, absent])
     assert [node.text for node in nodes.values()] == ["pump three"]

@@ -8,7 +8,7 @@ import pytest
 from stored_nodes import X, family
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.store import is_complete
+from rag_nodes.store import Query, is_complete
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ def test_a_parent_never_competes_with_its_children(
     store.add(collection, [parent, *children])
     modes: tuple[SearchMode, ...] = ("hybrid", "dense", "sparse")
     for mode in modes:
-        hits = store.search(collection, vector=X, text="zebra lion", limit=9, mode=mode)
+        hits = store.search(collection, Query(vector=X, text="zebra lion", limit=9, mode=mode))
         assert {hit.node.node_id for hit in hits} == {child.node_id for child in children}
     assert store.count(collection) == 2
     assert [info.points for info in store.collections()] == [2]

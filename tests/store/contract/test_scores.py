@@ -14,7 +14,7 @@ from memory_clients import memory_client
 from qdrant_client.http import models as rest
 
 from rag_nodes.metadata import FILE_NAME
-from rag_nodes.store import Store, open_store
+from rag_nodes.store import Query, Store, open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.store.engine import DENSE, SPARSE
 
@@ -63,7 +63,7 @@ def test_scores_of_a_store_are_those_of_qdrant(
     store: Store, collection: str, nodes: list[TextNode]
 ) -> None:
     store.add(collection, nodes)
-    hits = store.search(collection, vector=VECTOR, text=QUESTION, limit=100)
+    hits = store.search(collection, Query(vector=VECTOR, text=QUESTION, limit=100))
     similar = {hit.node.node_id: hit.similarity for hit in hits}
     assert similar == pytest.approx(by_client(nodes, VECTOR, DENSE), abs=1e-6)
     (numbers,), (values,) = query_vectors([QUESTION])
@@ -84,7 +84,7 @@ def test_what_is_written_or_deleted_is_seen_by_the_next_search(
     store.add(collection, nodes)
 
     def texts() -> set[str]:
-        hits = store.search(collection, vector=VECTOR, text="fox", limit=100)
+        hits = store.search(collection, Query(vector=VECTOR, text="fox", limit=100))
         return {hit.node.text for hit in hits}
 
     assert texts() == set(TEXTS)
@@ -101,9 +101,9 @@ def test_a_question_of_unknown_words_or_no_direction_scores_nothing(
 ) -> None:
     store.add(collection, nodes)
     for text in ("zebra", "?!"):
-        hits = store.search(collection, vector=[0.0, 0.0, 0.0], text=text, limit=100)
+        hits = store.search(collection, Query(vector=[0.0, 0.0, 0.0], text=text, limit=100))
         assert {(hit.similarity, hit.keyword_score) for hit in hits} == {(0.0, 0.0)}
-        assert store.search(collection, vector=None, text=text, limit=1, mode="sparse") == []
+        assert store.search(collection, Query(vector=None, text=text, limit=1, mode="sparse")) == []
 
 
 def test_breadcrumbs_are_embedded_but_stay_out_of_bm25(
@@ -113,7 +113,7 @@ def test_breadcrumbs_are_embedded_but_stay_out_of_bm25(
     assert node.get_content(metadata_mode="embed").startswith("Heading: Zebra > Food")  # type: ignore[arg-type]
     store.add(collection, [node])
     for text, found in (("grass", 1), ("zebra food heading", 0)):
-        hits = store.search(collection, vector=None, text=text, limit=1, mode="sparse")
+        hits = store.search(collection, Query(vector=None, text=text, limit=1, mode="sparse"))
         assert len(hits) == found
 
 
@@ -133,7 +133,9 @@ def test_vectors_of_any_length_score_as_by_qdrant_fresh_and_reopened(
             with open_store(folder) as store:
                 if opened == "fresh":
                     store.vector_store("any").add(list(nodes))
-                hits = store.search("any", vector=question, text=None, limit=99, mode="dense")
+                hits = store.search(
+                    "any", Query(vector=question, text=None, limit=99, mode="dense")
+                )
                 found = {hit.node.node_id: hit.similarity for hit in hits}
             assert found == pytest.approx(expected, abs=1e-5), opened
 
@@ -154,6 +156,6 @@ def test_equal_scores_come_in_the_order_of_reading_whatever_their_ids(
         for n, (file, start) in enumerate(places)
     ]
     store.add(collection, [nodes[n % 40] for n in range(7, 47)])
-    hits = store.search(collection, vector=VECTOR, text=QUESTION, limit=12, mode=mode)
+    hits = store.search(collection, Query(vector=VECTOR, text=QUESTION, limit=12, mode=mode))
     found = [(hit.node.metadata[FILE_NAME], hit.node.start_char_idx) for hit in hits]
     assert found == places[:12]

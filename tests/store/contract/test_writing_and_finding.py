@@ -32,7 +32,7 @@ def test_a_flush_changes_nothing_that_is_found_and_is_fine_before_there_is_anyth
     store.flush(collection)
     store.add(collection, [make_node("one", [1.0, 0.0, 0.0])])
     store.flush(collection)
-    hits = store.search(collection, vector=[1.0, 0.0, 0.0], text="one", limit=9)
+    hits = store.search(collection, Query(vector=[1.0, 0.0, 0.0], text="one", limit=9))
     assert [hit.node.text for hit in hits] == ["one"]
 
 
@@ -41,7 +41,7 @@ def test_a_node_comes_back_as_it_was_written(
 ) -> None:
     node = make_node("the quick fox", X, page_start=3, heading_path=["A", "B"])
     fill(store, collection, node)
-    [hit] = store.search(collection, vector=X, text="fox", limit=1)
+    [hit] = store.search(collection, Query(vector=X, text="fox", limit=1))
     assert hit.node.text == node.text
     assert hit.node.node_id == node.node_id
     assert (hit.node.start_char_idx, hit.node.end_char_idx) == (10, 23)
@@ -105,12 +105,14 @@ def test_a_dropped_collection_can_be_filled_again_with_another_model(
     fill(store, collection, make_node("one", X))
     store.drop(collection)
     fill(store, collection, make_node("one", [1.0, 0.0]))
-    assert store.search(collection, vector=[1.0, 0.0], text="one", limit=1)[0].similarity == 1.0
+    assert (
+        store.search(collection, Query(vector=[1.0, 0.0], text="one", limit=1))[0].similarity == 1.0
+    )
 
 
 def test_asking_where_nothing_was_ingested_names_the_remedy(store: Store, collection: str) -> None:
     with pytest.raises(CollectionMissingError, match="ingest documents first"):
-        store.search(collection, vector=X, text="one", limit=1)
+        store.search(collection, Query(vector=X, text="one", limit=1))
 
 
 def test_vectors_of_another_model_are_refused_before_anything_is_written(
@@ -121,7 +123,7 @@ def test_vectors_of_another_model_are_refused_before_anything_is_written(
         fill(store, collection, make_node("two", X), make_node("three", [1.0, 0.0]))
     assert store.count(collection) == 1
     with pytest.raises(DimensionError, match="has 2"):
-        store.search(collection, vector=[1.0, 0.0], text="one", limit=1)
+        store.search(collection, Query(vector=[1.0, 0.0], text="one", limit=1))
 
 
 @pytest.mark.parametrize(

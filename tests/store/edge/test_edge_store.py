@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreError, StoreFullError
-from rag_nodes.store import open_store
+from rag_nodes.store import Query, open_store
 from rag_nodes.store.edge import shards
 from rag_nodes.store.engine import Point
 
@@ -66,7 +66,7 @@ def test_a_full_disk_is_an_error_before_anything_is_written_and_what_is_stored_s
             store.add(collection, [make_node("two", X)])
         with pytest.raises(StoreFullError, match=str(tmp_path)):
             store.add(collection.replace("tests", "other"), [make_node("two", X)])
-        [hit] = store.search(collection, vector=X, text="one", limit=9)
+        [hit] = store.search(collection, Query(vector=X, text="one", limit=9))
         assert hit.node.text == "one"
     # To open it would end the process.
     with open_store(tmp_path) as store, pytest.raises(StoreFullError):
@@ -165,7 +165,7 @@ def test_collections_whose_names_differ_in_case_only_are_two(
             store.add(name, [make_node(name, X)])
     with open_store(tmp_path) as store:
         for name in names:
-            [hit] = store.search(name, vector=X, text="?", limit=9, mode="dense")
+            [hit] = store.search(name, Query(vector=X, text="?", limit=9, mode="dense"))
             assert hit.node.text == name
 
 
@@ -177,7 +177,7 @@ def test_the_same_nodes_in_many_stores_in_memory_never_meet(
     for number, store in enumerate(stores):
         store.add(collection, [node, *(make_node(f"zebra {n}", X) for n in range(number))])
     for number, store in enumerate(stores):
-        hits = store.search(collection, vector=X, text="zebra", limit=99)
+        hits = store.search(collection, Query(vector=X, text="zebra", limit=99))
         assert len(hits) == store.count(collection) == number + 1
         assert node.node_id in {hit.node.node_id for hit in hits}
         # How rare a word is, is counted in one's own collection.

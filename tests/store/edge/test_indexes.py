@@ -15,7 +15,7 @@ from llama_index.core.vector_stores.types import (
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError, StoreFullError
-from rag_nodes.store import Filter, open_store
+from rag_nodes.store import Filter, Query, open_store
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import shards
 from rag_nodes.store.edge.collection import USUAL
@@ -62,11 +62,11 @@ def test_few_keys_are_indexed_while_it_is_written_and_others_from_their_first_fi
 ) -> None:
     with open_store(":memory:" if in_memory else tmp_path) as store:
         store.add("c", [paged(make_node, number) for number in range(3)])
-        assert len(store.search("c", vector=X, text="", limit=9, filter=PAGES)) == 2
+        assert len(store.search("c", Query(vector=X, text="", limit=9, filter=PAGES))) == 2
         assert not indexed(store)
         store.add("c", [paged(make_node, 3)])
         assert indexed(store) == USUAL.keys()
-        assert len(store.search("c", vector=X, text="", limit=9, filter=PAGES)) == 2
+        assert len(store.search("c", Query(vector=X, text="", limit=9, filter=PAGES))) == 2
         assert indexed(store) == USUAL.keys() | OF_PAGES
 
 
@@ -76,11 +76,11 @@ def test_an_index_outlives_the_process_and_has_what_is_written_afterwards(
     with open_store(tmp_path) as store:
         store.add("c", [paged(make_node, number) for number in range(5, 10)])
     with open_store(tmp_path) as store:
-        assert not store.search("c", vector=X, text="", limit=9, filter=PAGES)
+        assert not store.search("c", Query(vector=X, text="", limit=9, filter=PAGES))
     with open_store(tmp_path) as store:
         store.add("c", [paged(make_node, 1)])
         assert indexed(store) == USUAL.keys() | OF_PAGES
-        assert len(store.search("c", vector=X, text="", limit=9, filter=PAGES)) == 1
+        assert len(store.search("c", Query(vector=X, text="", limit=9, filter=PAGES))) == 1
 
 
 def test_filters_of_llamaindex_have_indexes_where_whole_texts_are_compared(
@@ -158,13 +158,13 @@ def test_a_disk_without_room_for_an_index_answers_by_a_look_at_every_chunk(
             disk.setattr(shards, "check_space", full)
             disk.setattr(collections_, "INDEXED", 3)
             assert len(store.stored("c", "doc-1")) == 3
-            assert len(store.search("c", vector=X, text="", limit=9, filter=PAGES)) == 2
+            assert len(store.search("c", Query(vector=X, text="", limit=9, filter=PAGES))) == 2
             with pytest.raises(StoreFullError):
                 # Without one, parts of words would be found.
-                store.search("c", vector=X, text="", limit=9, filter=Filter(heading="a"))
+                store.search("c", Query(vector=X, text="", limit=9, filter=Filter(heading="a")))
             assert not indexed(store)
         assert len(store.stored("c", "doc-1")) == 3
-        assert len(store.search("c", vector=X, text="", limit=9, filter=PAGES)) == 2
+        assert len(store.search("c", Query(vector=X, text="", limit=9, filter=PAGES))) == 2
         assert indexed(store) == {DOCUMENT_ID, *OF_PAGES}
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from rag_nodes import metadata as keys
-from rag_nodes.store import Filter, open_store
+from rag_nodes.store import Filter, Query, open_store
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import shards
 from rag_nodes.store.edge.memory import SharedCollection
@@ -111,7 +111,9 @@ def answers(store: Store, drawn: random.Random) -> list[dict[str, Scored]]:
     modes: list[SearchMode] = ["dense", "sparse", "hybrid"]
     for mode, scope, _ in islice(cycle(product(modes, scopes, range(5))), 40):
         vector, text = [drawn.gauss() for _ in range(NUMBERS)], " ".join(drawn.choices(WORDS, k=3))
-        hits = store.search("c", vector=vector, text=text, mode=mode, limit=999, filter=scope)
+        hits = store.search(
+            "c", Query(vector=vector, text=text, mode=mode, limit=999, filter=scope)
+        )
         found.append({one.node.text: Scored(one.similarity, one.keyword_score) for one in hits})
     return found
 
@@ -151,7 +153,7 @@ def test_collections_in_memory_are_sealed_by_what_all_of_them_wrote(
 
     for number, (name, nodes) in enumerate(each.items()):
         vector = [drawn.gauss() for _ in range(NUMBERS)]
-        hits = stores[number % 2].search(name, vector=vector, text="word7", limit=999)
+        hits = stores[number % 2].search(name, Query(vector=vector, text="word7", limit=999))
         assert {hit.node.text for hit in hits} == {node.text for node in nodes}
     for store in stores:
         store.close()
@@ -206,7 +208,7 @@ def test_chunks_are_found_by_an_embedding_that_came_after_others_were_sealed(
     for _ in range(2):
         with open_store(tmp_path) as store:
             found = store.search(
-                "c", vector=[1.0, 0.5], text=WORDS[0], limit=99, mode=mode, using="summary"
+                "c", Query(vector=[1.0, 0.5], text=WORDS[0], limit=99, mode=mode, using="summary")
             )
             similar = {hit.node.node_id for hit in found if hit.similarity is not None}
             assert similar == {node.node_id for node in after}

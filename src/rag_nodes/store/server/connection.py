@@ -12,7 +12,6 @@ import random
 import warnings
 from contextlib import closing, contextmanager
 from functools import cache, partial
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -30,6 +29,7 @@ from rag_nodes.errors import (
     StoreError,
     StoreUnreachableError,
 )
+from rag_nodes.models.public_servers import is_loopback
 from rag_nodes.processes import pause
 from rag_nodes.store.catalogue import missing, shown
 
@@ -106,20 +106,13 @@ def _check_key(url: str, api_key: str | None, options: ServerOptions) -> None:
     if not api_key.isascii():
         raise CredentialsError("the Qdrant key holds characters no key has; copy it again")
     parts = urlsplit(url)
-    encrypted = parts.scheme == "https" or _is_this_machine(parts.hostname or "")
+    encrypted = parts.scheme == "https" or is_loopback(parts.hostname or "")
     if not (encrypted or options.trusted_network):
         raise ConfigurationError(
             f"{shown(url)}: the API key would cross the network in plain text, for all on the way "
             "to read; use https://, or, where nobody else is on that network, set the store "
             "option trusted_network=true"
         )
-
-
-def _is_this_machine(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 class Repeating:
