@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.pipeline import driver
 from rag_nodes.store.edge import shards
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def test_a_disk_that_fills_up_ends_in_a_sentence_and_the_next_run_completes(
     [before] = ingest("--json").json["columns"]
     write(docs, "latter")
     with monkeypatch.context() as full:
-        full.setattr(driver, "MOST_FILES", 1)
+        full.setattr("rag_nodes.pipeline.run.MOST_FILES", 1)
         full.setattr(shards.shutil, "disk_usage", _FillingUp(5))
         ended = ingest("--json")
     assert ended.code in (1, 3)

@@ -17,7 +17,7 @@ from rag_nodes.executors import Pool
 from rag_nodes.models import Models
 from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import driver
+from rag_nodes.pipeline import run
 from rag_nodes.store import Store, open_store
 from rag_nodes.transforms import NamedVectors
 
@@ -87,7 +87,7 @@ def test_two_processes_of_which_one_dies_write_what_one_writes_for_the_same_pric
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(driver, "MOST_FILES", 3)
+    monkeypatch.setattr(run, "MOST_FILES", 3)
     folder = written(tmp_path / "files", manuals(6, _05_="# Kill\n\nkill"))
     parsers = {"x": PoisonedNodeParser(note=str(tmp_path / "note"), chunk_size=60, chunk_overlap=0)}
     options: dict[str, Any] = {"models": paid, "transformations": [VECTORS], "prices": PRICES}

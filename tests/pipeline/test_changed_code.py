@@ -205,7 +205,7 @@ def test_a_transformation_that_cannot_be_told_is_run_by_every_ingest(
 def test_another_release_makes_documents_due(corpus: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     parsers = {"heading": get_parser("heading")}
     run(corpus, parsers)
-    monkeypatch.setattr("rag_nodes.pipeline.versions.version", lambda _: "999")
+    monkeypatch.setattr("rag_nodes.pipeline.recipe.version", lambda _: "999")
     report = run(corpus, parsers)
     assert statuses(report) == {"read"}
     assert report.columns[0].written == report.columns[0].chunks

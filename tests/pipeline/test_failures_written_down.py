@@ -239,7 +239,7 @@ def test_documents_that_were_no_files_say_why_too(
 def test_files_are_not_opened_any_more_once_every_parser_has_given_up(
     corpus: FolderIngests, embedding: CountingEmbedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_nodes.pipeline.driver.MOST_FILES", 5)
+    monkeypatch.setattr("rag_nodes.pipeline.run.MOST_FILES", 5)
     corpus.parsers["other"] = get_parser("fixed", chunk_size=5000, chunk_overlap=0)
     corpus.ingest()
     for number in range(40):
@@ -258,7 +258,7 @@ def test_files_are_not_opened_any_more_once_every_parser_has_given_up(
     with corpus.ledger as ledger:
         assert len(ledger.known("default")) == 3 + len(corpus.opened), "what was not opened is due"
     embedding.fail(lambda _: None)
-    monkeypatch.setattr("rag_nodes.pipeline.driver.MOST_FILES", 32)
+    monkeypatch.setattr("rag_nodes.pipeline.run.MOST_FILES", 32)
     assert states(corpus.ingest()) == ["unchanged"] * 3 + ["read"] * 40
 
 

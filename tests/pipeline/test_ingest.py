@@ -15,7 +15,7 @@ from rag_nodes.errors import (
 )
 from rag_nodes.parsers import FixedSizeNodeParser, get_parser
 from rag_nodes.pipeline import Progress, ingest, ingest_documents
-from rag_nodes.pipeline.driver import MOST_FILES
+from rag_nodes.pipeline.run import MOST_FILES
 from rag_nodes.store import Store, open_store
 
 if TYPE_CHECKING:

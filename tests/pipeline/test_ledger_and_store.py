@@ -142,8 +142,8 @@ def test_an_ingest_that_was_killed_anywhere_is_completed_by_the_next(
     step: str,
     after: bool,
 ) -> None:
-    monkeypatch.setattr("rag_nodes.pipeline.driver.MOST_FILES", 1)
-    monkeypatch.setattr("rag_nodes.pipeline.driver.CHECKPOINT", 1)
+    monkeypatch.setattr("rag_nodes.pipeline.run.MOST_FILES", 1)
+    monkeypatch.setattr("rag_nodes.pipeline.run.CHECKPOINT", 1)
     corpus.ingest()
     for number in range(3):
         corpus.write(f"{number}.md", f"# Coffee {number}\n\nNumber {number} is black.\n" * 9)

@@ -145,7 +145,7 @@ def corpora(
     tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str], Corpus]:
     """Makes a corpus that was ingested, one file at a time."""
-    monkeypatch.setattr("rag_nodes.pipeline.driver.MOST_FILES", 1)
+    monkeypatch.setattr("rag_nodes.pipeline.run.MOST_FILES", 1)
     folder = tmp_path / "documents"
     folder.mkdir()
 
@@ -172,7 +172,7 @@ def test_a_power_cut_at_any_moment_is_mended_by_the_next_ingest(
     checkpoint: int,
     keeps_commits: bool,
 ) -> None:
-    monkeypatch.setattr("rag_nodes.pipeline.driver.CHECKPOINT", checkpoint)
+    monkeypatch.setattr("rag_nodes.pipeline.run.CHECKPOINT", checkpoint)
     clean = corpora("clean")
     before = clean.disk.calls
     clean.again()
@@ -226,7 +226,7 @@ def test_what_was_flushed_before_a_power_cut_is_not_embedded_again(
     embedding: CountingEmbedding,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("rag_nodes.pipeline.driver.CHECKPOINT", 1)
+    monkeypatch.setattr("rag_nodes.pipeline.run.CHECKPOINT", 1)
     corpus = corpora("one")
     embedding.texts.clear()
     corpus.disk.cut_at = corpus.disk.calls + 9

@@ -171,7 +171,7 @@ def test_a_page_that_another_file_has_stored_is_not_embedded_again_by_workers(
 def test_two_crawls_with_the_same_page_end_alike_where_workers_read_them(
     corpus: FolderIngests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_nodes.pipeline.driver.MOST_FILES", 1)
+    monkeypatch.setattr("rag_nodes.pipeline.run.MOST_FILES", 1)
     both = crawl(corpus, "a.json", RED), crawl(corpus, "b.json", BLUE)
     steps: list[Progress] = []
     for expected in ("read", "unchanged"):

@@ -15,6 +15,7 @@ import time
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.ledger import FileRow, version_of
@@ -24,11 +25,10 @@ from rag_nodes.pipeline.pruning import check_prunable, compared
 from rag_nodes.pipeline.report import IngestReport
 from rag_nodes.pipeline.tally import Tally
 from rag_nodes.pipeline.units import DueFile, in_brief
-from rag_nodes.readers import COLLECTIONS, listed
+from rag_nodes.readers import COLLECTIONS, document_id, listed, read_listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from rag_nodes.ledger import DocumentRow, KnownFile, Ledger, StoredDocument
     from rag_nodes.models.prices import Prices
@@ -46,39 +46,28 @@ _UNSETTLED_NS = 2 * 10**9
 """Nanoseconds for which a file that was changed may change again within one tick of its clock."""
 
 
-class UnchangedDocument(NamedTuple):
-    """A document of a file that is not opened, and what is stored of it by each parser, in order.
-
-    `position` is that of the file in the listing, `path` as it was found.
-    """
-
-    position: int
-    path: str
-    row: DocumentRow
-    stored: tuple[StoredDocument, ...]
-
-
 class DueFiles:
-    """Looks up in a ledger which files of a corpus are due for some columns."""
+    """Looks up in a ledger which files of a corpus are due for some columns, and keeps it so."""
 
     def __init__(
         self,
         ledger: Ledger,
         columns: Sequence[IngestColumn],
+        tally: Tally,
         corpus: str,
         limits: Limits,
         identities: Sequence[str],
     ) -> None:
-        self._ledger, self._columns = ledger, columns
-        self._corpus, self._most = corpus, limits.file_bytes
+        self._ledger, self._columns, self._tally = ledger, columns, tally
+        self._corpus, self._limits = corpus, limits
         # Changes with whatever decides what becomes of the bytes of a file, parsers apart; whether
         # it gives way to others decides nothing.
         bounds = {name: value for name, value in asdict(limits).items() if name != "share"}
         facts = json.dumps([bounds, *identities])
         self._reading = hashlib.sha256(facts.encode()).hexdigest()[:16]
 
-    def of(self, files: Iterable[ListedFile]) -> Iterator[DueFile | UnchangedDocument]:
-        """What is to be done about files, in their order.
+    def of(self, files: Iterable[ListedFile]) -> Iterator[DueFile]:
+        """Those of some files that are to be opened, in their order; the others are counted.
 
         A file of known size and time is not opened; one of which only the time changed is hashed.
         """
@@ -92,13 +81,19 @@ class DueFiles:
             for position, file in block:
                 if file.size is None or not _is_text(file.place):
                     yield DueFile(position, file)
-                else:
-                    row = known.get(file.place)
-                    yield from self._seen(position, file, file.size, row, stored, touched)
+                    continue
+                row = known.get(file.place)
+                is_as_long = row is not None and row.file.size == file.size
+                unchanged = self._unchanged(row, stored) if row and is_as_long else []
+                due = self._seen(position, file, file.size, row, touched, is_same=bool(unchanged))
+                if due:
+                    yield due
+                for one, whole in () if due else unchanged:
+                    self._tally.leave(position, str(file.path), one, whole, self._columns)
             if touched:
                 with self._ledger.transaction():
-                    for one in touched:
-                        self._ledger.record(*one)
+                    for changed in touched:
+                        self._ledger.record(*changed)
 
     def _seen(
         self,
@@ -106,30 +101,27 @@ class DueFiles:
         file: ListedFile,
         size: int,
         known: KnownFile | None,
-        stored: Stored,
         touched: list[KnownFile],
-    ) -> Iterator[DueFile | UnchangedDocument]:
-        unchanged: list[UnchangedDocument] = []
-        if known and known.file.size == size:
-            unchanged = self._unchanged(position, file, known, stored)
-            if unchanged and file.mtime_ns == known.file.mtime_ns:
-                yield from unchanged
-                return
-        content = _content_hash(file) if size <= self._most else ""
+        *,
+        is_same: bool,
+    ) -> DueFile | None:
+        """The file where it is due; it is not where all is stored of the same bytes."""
+        if known and is_same and file.mtime_ns == known.file.mtime_ns:
+            return None
+        content = _content_hash(file) if size <= self._limits.file_bytes else ""
         is_settled = time.time_ns() - file.mtime_ns > _UNSETTLED_NS
         mtime = file.mtime_ns if is_settled else 0
-        if known and unchanged and content == known.file.content_hash:
+        if known and is_same and content == known.file.content_hash:
             touched.append(known._replace(file=known.file._replace(mtime_ns=mtime)))
-            yield from unchanged
-            return
+            return None
         twins = self._ledger.twins(self._corpus, content) if content and not known else ()
         row = FileRow(self._corpus, file.place, size, mtime, content, self._reading, "read", 0)
-        yield DueFile(position, file, row=row, twins=tuple(twins))
+        return DueFile(position, file, row=row, twins=tuple(twins))
 
     def _unchanged(
-        self, position: int, listed: ListedFile, known: KnownFile, stored: Stored
-    ) -> list[UnchangedDocument]:
-        """The documents of a file whose bytes are the same; none where it is due all the same."""
+        self, known: KnownFile, stored: Stored
+    ) -> list[tuple[DocumentRow, tuple[StoredDocument, ...]]]:
+        """The documents of a file, and what is stored of each; none where it is due anyhow."""
         file, documents = known.file, known.documents
         was_read = file.state in {"read", "partial"} and file.reading == self._reading
         if not was_read or len(documents) != file.documents:
@@ -139,10 +131,12 @@ class DueFiles:
         for one in documents:
             pairs = zip(self._columns, stored, strict=True)
             rows = [(column.code, of.get(one.id)) for column, of in pairs]
-            whole = tuple(row for code, row in rows if row and self._is_of(one, row, code))
+            whole = tuple(
+                row for code, row in rows if row and not row.error and self._is_of(one, row, code)
+            )
             if len(whole) < len(rows) or (one.expires_at is not None and one.expires_at <= now):
                 return []
-            unchanged.append(UnchangedDocument(position, str(listed.path), one, whole))
+            unchanged.append((one, whole))
         return unchanged
 
     def _is_of(self, document: DocumentRow, stored: StoredDocument, code: str) -> bool:
@@ -155,6 +149,40 @@ class DueFiles:
         others = self._ledger.documents(self._corpus, [document.id]).get(document.id, [])
         same = [o.path for o in others if version_of(o.source_hash, code) == stored.version]
         return any(_is_as_known(o.file) for o in self._ledger.known(self._corpus, same).values())
+
+    def document_ids(self, files: Sequence[DueFile], *, is_read: bool = False) -> list[str]:
+        """Ids of the documents of files, and of others with the same bytes.
+
+        Where it `is_read`, those of the pages of crawls that are new, as another may have had some.
+        """
+        known = self._ledger.known(self._corpus, [one.row.path for one in files if one.row])
+        ids = [row.id for of in known.values() for row in of.documents]
+        for one in files:
+            ids += one.twins
+            if one.document:
+                ids.append(one.document.id_)
+            if one.file:
+                ids.append(document_id(Path(one.file.place)))
+                is_crawl = one.file.path.suffix.lower() in COLLECTIONS
+                if is_read and is_crawl and one.file.place not in known:
+                    reads = read_listed(one.file, limits=self._limits)
+                    ids += [read.document.id_ for read in reads if read.document]
+        return list(dict.fromkeys(ids))
+
+    def record(self, file: FileRow, reads: Sequence[DocumentRead], ttl: float) -> None:
+        """Write down a file as it was read, with when its web pages are due again."""
+        at = self._ledger.clock() + ttl * 3600 if ttl else None
+        documents = {
+            one.row.id: one.row._replace(
+                corpus=file.corpus,
+                path=file.path,
+                expires_at=at if str(one.row.source).startswith(("http://", "https://")) else None,
+            )
+            for one in reads
+            if one.row and one.error is None
+        }
+        rows = list(documents.values())
+        self._ledger.record(_concluded(file, rows, reads), rows)
 
 
 class Remembered(NamedTuple):
@@ -186,18 +214,9 @@ def unchanged(  # noqa: PLR0913 - what `ingest` is asked, and the memory of it
 ) -> IngestReport | None:
     """What `ingest` gives where nothing is due; None where something may be, or nobody knows.
 
-    Args:
-        request: identifies all that parsers and models are made of, see `ingest`.
-        paths: as for `ingest`, as all that follows.
-        store: nothing is written to it but what `prune` takes out.
-        ledger: of the store.
-        corpus: as for `ingest`.
-        limits: as for `ingest`.
-        progress: hears of files up to the first that is due.
-        prices: as for `ingest`.
-        vectors: further embeddings that are asked for.
-        shard: as for `ingest`.
-        prune: as for `ingest`.
+    Nothing is stored, but what `prune` takes out is deleted. `request` is that of `ingest`, which
+    is asked the same; `progress` hears of files up to the first that is due, and `vectors` are the
+    further embeddings that are asked for.
 
     Raises:
         FileMissingError: as `ingest`.
@@ -223,11 +242,9 @@ def unchanged(  # noqa: PLR0913 - what `ingest` is asked, and the memory of it
         IngestColumn(label, rows[of], store, ledger, tally, code="", is_shared=shard is not None)
         for label, of in known.collections.items()
     ]
-    due = DueFiles(ledger, columns, corpus, limits, known.identities)
-    for one in due.of(listed(paths, shard)):
-        if isinstance(one, DueFile) or any(row.error for row in one.stored):
-            return None
-        tally.leave(one, columns)
+    due = DueFiles(ledger, columns, tally, corpus, limits, known.identities)
+    if any(True for _ in due.of(listed(paths, shard))):
+        return None
     report = IngestReport(
         files=tally.rows,
         omitted=tally.omitted,
@@ -248,7 +265,7 @@ def documents_in(paths: Sequence[Path], shard: FileShard | None) -> int | None:
     return sum(1 for _ in listed(paths, shard))
 
 
-def concluded(
+def _concluded(
     file: FileRow, documents: Sequence[DocumentRow], reads: Sequence[DocumentRead]
 ) -> FileRow:
     """A file as it is written down once all of it was read."""

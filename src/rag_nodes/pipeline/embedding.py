@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.models import Models
     from rag_nodes.pipeline.build import LeafEmbedding
-    from rag_nodes.pipeline.units import IngestRecipe
+    from rag_nodes.pipeline.recipe import IngestRecipe
     from rag_nodes.pipeline.work import ColumnWork
 
     Asked = deque[tuple[ColumnWork, Future["Embedded"]]]

@@ -1,37 +1,42 @@
-"""One ingest: its parsers, collections and ledger, and the driver that takes files through them."""
+"""One ingest: units of files go to an executor, what comes of them to store and ledger.
+
+For each result: ids are written down, points are stored, what they replace is deleted; and every
+few thousand points the store is flushed and the ledger says what is stored whole. A run that is
+killed is completed by the next one, see `rag_nodes.pipeline.columns`.
+"""
 
 from __future__ import annotations
 
-import json
 import time
+from array import array
 from contextlib import ExitStack, closing, contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.executors import Inline
-from rag_nodes.ledger import FILE_NAME, WEB_HOURS, CollectionRow, Ledger, ledger_path
+from rag_nodes.errors import ConfigurationError, ReaderCrashedError
+from rag_nodes.executors import Inline, LostUnit
+from rag_nodes.ledger import WEB_HOURS, Ledger, ledger_path
 from rag_nodes.metadata import USUAL
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.columns import IngestColumn
-from rag_nodes.pipeline.driver import Driver
 from rag_nodes.pipeline.due import DueFiles, Remembered
-from rag_nodes.pipeline.report import IngestReport
-from rag_nodes.pipeline.tally import Tally
-from rag_nodes.pipeline.units import IngestRecipe
-from rag_nodes.pipeline.versions import codes_of, identities_of, untold_of
-from rag_nodes.readers import Limits
-from rag_nodes.store import parser_collection
-from rag_nodes.transforms import (
-    WRITTEN_FILE,
-    ChunkWriter,
-    NamedVectors,
-    TextJournal,
-    UserTransformations,
-    asked_vectors,
-    unwritten,
-    vector_steps,
+from rag_nodes.pipeline.recipe import (
+    IngestRecipe,
+    codes_of,
+    collection_row,
+    collections_of,
+    completed,
+    identities_of,
+    journal_beside,
+    untold_of,
 )
+from rag_nodes.pipeline.report import FileColumn, IngestReport
+from rag_nodes.pipeline.tally import Tally
+from rag_nodes.pipeline.units import DocumentRead, FileUnit, UnitResult
+from rag_nodes.pipeline.work import work
+from rag_nodes.readers import Limits
+from rag_nodes.transforms import ChunkWriter, asked_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,15 +44,23 @@ if TYPE_CHECKING:
     from llama_index.core.schema import TransformComponent
 
     from rag_nodes.executors import Executor
+    from rag_nodes.ledger import StoredDocument
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
-    from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline.build import Parse
-    from rag_nodes.pipeline.due import UnchangedDocument
     from rag_nodes.pipeline.report import Progress
     from rag_nodes.pipeline.units import DueFile
     from rag_nodes.readers import FileShard, ListedFile
     from rag_nodes.store import Store
+
+MOST_FILES = 32
+"""Files of a unit."""
+MOST_BYTES = 1_000_000
+"""Their bytes; a larger file is a unit of its own."""
+MOST_BYTES_PAID = 200_000
+"""The same where they go to a server, or to another process: as much is lost where that dies."""
+CHECKPOINT = 2_000
+"""Points and documents after which the store is flushed and the ledger settled."""
 
 
 class IngestRun:
@@ -56,7 +69,6 @@ class IngestRun:
     Attributes:
         ledger: of the store, or one for this run alone.
         keeps_ledger: it is of the store.
-        recipe: what units are done by.
     """
 
     def __init__(  # noqa: PLR0913 - what a run is made of, by name
@@ -78,21 +90,23 @@ class IngestRun:
     ) -> None:
         if not parsers:
             raise ConfigurationError("nothing to ingest with: name at least one parser")
-        self._stack = ExitStack()
         made = {name: as_parser(parser) for name, parser in parsers.items()}
         names = collections_of(made, corpus, models)
         place = ledger.path if isinstance(ledger, Ledger) else ledger_path(store.location, ledger)
-        self._corpus, self._models, self._dry_run = corpus, models, dry_run
+        self._corpus, self._models, self._dry_run, self._names = corpus, models, dry_run, names
+        self._estimated: tuple[str, ...] = ()
+        self._pending: list[tuple[DueFile, Sequence[DocumentRead], UnitResult]] = []
+        self._stopped: dict[str, str] = {}
+        self._unsettled = 0
         with ExitStack() as stack:
             self.keeps_ledger = place is not None
             self.ledger = stack.enter_context(_opened(ledger, place, dry_run=dry_run))
             journal = journal_beside(place) if place and place.name != ":memory:" else None
-            steps, self._kept = _complete(
+            steps, self._kept = completed(
                 transformations, names.values(), store, models, journal, dry_run=dry_run
             )
             identities, codes = identities_of(steps), codes_of(made, models.embedding)
             self._untold = tuple(untold_of(made.values(), models.embedding, steps))
-            self._estimated: tuple[str, ...] = ()
             if dry_run:
                 from rag_nodes.pipeline import dry_run as dry
 
@@ -101,17 +115,14 @@ class IngestRun:
                 steps, store = dry.rehearsed_steps(steps), dry.untouched(store)
                 parse = dry.cut_unasked
             bounds = limits or Limits()
-            self.recipe = IngestRecipe(made, models, steps, bounds, identities, codes, parse)
+            self._recipe = IngestRecipe(made, models, steps, bounds, identities, codes, parse)
             writers = [one for one in steps if isinstance(one, ChunkWriter)]
-            name = models.embedding_name
-            self._tally = Tally(names, name, prices, progress, total, writers)
-            self._collections, self._shared = names, shard is not None
+            self._tally = Tally(names, models.embedding_name, prices, progress, total, writers)
             known = {one.name: one for one in self.ledger.collections(corpus)}
             rows = {
-                name: _collection_row(names[name], parser, corpus, models, known.get(names[name]))
+                name: collection_row(names[name], parser, corpus, models, known.get(names[name]))
                 for name, parser in made.items()
             }
-            self._used = set(names.values())
             self._new = {row.parser for row in rows.values() if row.name not in known}
             shared = shard is not None
             self._columns = [
@@ -120,7 +131,9 @@ class IngestRun:
                 )
                 for name, row in rows.items()
             ]
-            self._due = DueFiles(self.ledger, self._columns, corpus, bounds, identities)
+            self._due = DueFiles(
+                self.ledger, self._columns, self._tally, corpus, bounds, identities
+            )
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:
@@ -131,8 +144,8 @@ class IngestRun:
         """Close what was opened for it."""
         self._stack.close()
 
-    def due(self, files: Iterable[ListedFile]) -> Iterator[DueFile | UnchangedDocument]:
-        """What is to be done about files."""
+    def due(self, files: Iterable[ListedFile]) -> Iterator[DueFile]:
+        """Those of some files that are to be opened; the others are counted."""
         return self._due.of(files)
 
     def remember(self, request: str) -> None:
@@ -140,38 +153,27 @@ class IngestRun:
 
         Or an LLM, or embeddings that were not asked for.
         """
-        recipe = self.recipe
+        recipe, models = self._recipe, self._models
         is_told = self.keeps_ledger and not (self._untold or self._kept or self._dry_run)
         if is_told and not any(recipe.codes.values()):
-            models = self._models
-            facts = (
-                self._collections,
-                recipe.identities,
-                models.embedding_name,
-                models.describe(),
-            )
+            facts = self._names, recipe.identities, models.embedding_name, models.describe()
             self.ledger.remember(request, Remembered(*facts)._asdict())
 
     def execute(
-        self,
-        items: Iterable[DueFile | UnchangedDocument],
-        *,
-        ttl: float = WEB_HOURS,
-        executor: Executor | None = None,
+        self, files: Iterable[DueFile], *, ttl: float = WEB_HOURS, executor: Executor | None = None
     ) -> IngestReport:
-        """Read, cut, embed and store all that is due, by an executor that is closed then."""
-        started, tally = time.perf_counter(), self._tally
-        driver = Driver(
-            self.recipe,
-            self._columns,
-            self.ledger,
-            tally,
-            corpus=self._corpus,
-            ttl=ttl,
-            dry_run=self._dry_run,
-        )
+        """Read, cut, embed and store what is due, by an executor that is closed then.
+
+        Web pages are due again after `ttl` hours, or never for 0.
+
+        Raises:
+            CancelledError: see `interruptible`; what was paid for by then is stored.
+            EngineError: see `Executor`.
+            LedgerError: the ledger cannot be read or written.
+        """
+        started, tally, self._ttl = time.perf_counter(), self._tally, ttl
         with closing(executor or Inline()) as opened:
-            driver.run(items, opened)
+            self._run(files, opened)
         return IngestReport(
             files=tally.rows,
             omitted=tally.omitted,
@@ -182,7 +184,9 @@ class IngestRun:
             superseded=tuple(
                 one
                 for one in self.ledger.collections(self._corpus)
-                if one.parser in self._new and one.name not in self._used and one.documents
+                if one.parser in self._new
+                and one.name not in self._names.values()
+                and one.documents
             ),
             writers=tally.writers,
             kept_vectors=self._kept,
@@ -191,6 +195,132 @@ class IngestRun:
             estimated=self._estimated,
             untold=self._untold,
         )
+
+    def _run(self, files: Iterable[DueFile], executor: Executor) -> None:
+        """Have everything done that is due; other processes get a copy of the recipe."""
+        recipe, is_here = self._recipe, isinstance(executor, Inline)
+        if is_here:
+            recipe.tell = self._tally.tell
+        else:
+            recipe = recipe.for_workers(is_remote=executor.is_remote)
+        most = MOST_BYTES if is_here and recipe.models.offline else MOST_BYTES_PAID
+        try:
+            for unit, result in executor.run(work, recipe, self._units(files, most)):
+                if isinstance(result, LostUnit):
+                    self._lose(unit, result)
+                    continue
+                self._tally.add(result)
+                self._apply(unit, result)
+                if result.broken:
+                    raise result.broken
+        finally:
+            self._checkpoint()
+        for one in self._columns:
+            one.conclude()
+
+    # What is due.
+
+    def _units(self, due: Iterable[DueFile], most: int) -> Iterator[FileUnit]:
+        """The files that are due, a few at a time, of so many bytes."""
+        files: list[DueFile] = []
+        size = 0
+        for one in due:
+            if files and (len(files) == MOST_FILES or size + one.size > most):
+                yield self._unit(files)
+                files, size = [], 0
+            if len(self._stopped) == len(self._columns):  # it would fail as the last did
+                self._give_up(one)
+                continue
+            files.append(one)
+            size += one.size
+        if files:
+            yield self._unit(files)
+
+    def _unit(self, files: Sequence[DueFile]) -> FileUnit:
+        """A unit with all that is known of its documents: who does it cannot ask."""
+        dimensions = [one.dimension for one in self._columns]
+        ids = self._due.document_ids(files, is_read=any(dimensions))
+        documents: dict[tuple[int, str], StoredDocument] = {}
+        vectors: dict[tuple[int, str], Mapping[str, Sequence[float]]] = {}
+        for number, column in enumerate(self._columns):
+            documents |= {(number, one): row for one, row in column.stored_whole(ids).items()}
+            for name in (USUAL, *asked_vectors(self._recipe.steps)):
+                found = column.vectors(ids, name)
+                vectors[number, name] = {text: array("f", of) for text, of in found.items()}
+            if column.stopped:
+                self._stopped.setdefault(column.name, column.stopped)
+        if self._dry_run:  # whose models make vectors of another length
+            dimensions = [None] * len(dimensions)
+        return FileUnit(tuple(files), documents, vectors, dimensions, dict(self._stopped))
+
+    def _give_up(self, file: DueFile) -> None:
+        """Report a file that is not opened, as every parser has given up."""
+        ids, columns = self._due.document_ids([file]), {}
+        for one in self._columns:
+            there = sum(row.chunks for row in one.stored_whole(ids).values())
+            columns[one.name] = FileColumn("incomplete", 0, 0, there, self._stopped[one.name])
+        self._tally.tell("read", file.path, 0, 0)
+        self._tally.failed(file.position, file.path, None, columns=columns)
+
+    # What was done.
+
+    def _lose(self, unit: FileUnit, lost: LostUnit) -> None:
+        """Take down a file that ended every process that worked on it."""
+        for file in unit.files:
+            why = f"the worker died twice reading it ({lost.reason})"
+            read = DocumentRead(None, error=str(ReaderCrashedError(file.path, why)))
+            self._tally.tell("read", file.path, 0, 0)
+            self._pending.append((file, [read], UnitResult([])))
+
+    def _apply(self, unit: FileUnit, result: UnitResult) -> None:
+        """Store what came of a unit."""
+        work = list(zip(self._columns, result.columns, strict=True))
+        paths = {
+            read.row.id: file.row.path
+            for file, reads in zip(unit.files, result.reads, strict=False)
+            for read in reads
+            if file.row and read.row
+        }
+        for column, made in work:
+            column.look_up(made)
+        with self.ledger.transaction():
+            for column, made in work:
+                column.intend(made, paths)
+        for column, made in work:
+            self._unsettled += len(made.documents) + column.write(made)
+            for one in made.documents.values():
+                self._tally.count(column.name, one)
+            if why := made.stopped or column.stopped:
+                self._stopped.setdefault(column.name, why)
+        self._pending += zip(unit.files, result.reads, repeat(result))
+        if self._unsettled >= CHECKPOINT:
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        """Have the store keep what it was given, then say in the ledger what is stored whole."""
+        pending, self._pending, self._unsettled = self._pending, [], 0
+        for one in self._columns:
+            one.flush()
+        with self.ledger.transaction():
+            for one in self._columns:
+                one.settle()
+            for file, reads, result in pending:
+                if file.row and not result.broken:
+                    self._due.record(file.row, reads, self._ttl)
+        for one_read in pending:
+            self._tell(*one_read)
+
+    def _tell(self, file: DueFile, reads: Sequence[DocumentRead], result: UnitResult) -> None:
+        """Report how the documents of a file ended."""
+        for one in reads:
+            if one.error is not None or one.row is None:
+                self._tally.failed(
+                    file.position, file.path, one.error, extra=one.extra, seconds=one.seconds
+                )
+                continue
+            pairs = zip(self._columns, result.columns, strict=True)
+            made = {column.name: of.documents[one.row.id] for column, of in pairs}
+            self._tally.document(file.position, file.path, one.row, made, one.seconds)
 
 
 @contextmanager
@@ -204,70 +334,3 @@ def _opened(
     scratch = dry_run and place is not None
     with Ledger.scratch(place) if scratch and place else Ledger(place or ":memory:") as opened:
         yield opened
-
-
-def journal_beside(ledger: Path) -> Path:
-    """Where what an LLM wrote for an ingest is kept: beside the ledger of its store."""
-    return ledger.with_name(
-        WRITTEN_FILE if ledger.name == FILE_NAME else f"{ledger.stem}.{WRITTEN_FILE}"
-    )
-
-
-def _complete(
-    transformations: Sequence[TransformComponent],
-    collections: Iterable[str],
-    store: Store,
-    models: Models,
-    journal: Path | None,
-    *,
-    dry_run: bool,
-) -> tuple[Sequence[TransformComponent], tuple[str, ...]]:
-    """The transformations with those that write for further embeddings, and names that are kept.
-
-    An ingest that names no further embeddings keeps up to date what its collections have: a vector
-    that is missing from a changed document would be found by its words alone, unnoticed.
-    """
-    given = UserTransformations(transformations).steps
-    asked, there = asked_vectors(given), set[str]()
-    if all(step.keep for step in given if isinstance(step, NamedVectors)):
-        there = {name for one in collections for name in store.vector_names(one)}
-    kept = tuple(sorted(there.difference(asked, [USUAL])))
-    writes = models.llm and journal and unwritten([*asked, *kept], given)
-    texts = TextJournal(journal, frozen=dry_run) if journal and writes else None
-    return vector_steps(kept, models.llm, texts, given), kept
-
-
-def collections_of(
-    parsers: Mapping[str, SpanNodeParser], corpus: str, models: Models
-) -> dict[str, str]:
-    """The collection of each parser, by its name.
-
-    Raises:
-        ConfigurationError: two parsers have the same.
-    """
-    found: dict[str, str] = {}
-    for name, parser in parsers.items():
-        collection = parser_collection(corpus, parser, models.embedding_name)
-        for other, taken in found.items():
-            if taken == collection:
-                raise ConfigurationError(
-                    f"parsers {other!r} and {name!r} have the same configuration; "
-                    "change an option of one, or leave one out"
-                )
-        found[name] = collection
-    return found
-
-
-def _collection_row(
-    name: str, parser: SpanNodeParser, corpus: str, models: Models, known: CollectionRow | None
-) -> CollectionRow:
-    """What a ledger says of the collection of a parser."""
-    return CollectionRow(
-        name,
-        corpus,
-        parser.class_name(),
-        parser.fingerprint,
-        json.dumps(parser.to_dict(), default=str),
-        models.embedding_name,
-        known.dimension if known else None,
-    )

@@ -20,10 +20,9 @@ from rag_nodes.pipeline.units import DocumentResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from rag_nodes.ledger import DocumentRow
+    from rag_nodes.ledger import DocumentRow, StoredDocument
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.columns import IngestColumn
-    from rag_nodes.pipeline.due import UnchangedDocument
     from rag_nodes.pipeline.report import FileStatus, Stage
     from rag_nodes.pipeline.units import UnitResult
     from rag_nodes.transforms import ChunkWriter
@@ -136,14 +135,21 @@ class Tally:
         one.unchanged += row.chunks if made.is_known else 0
         one.saved_tokens += made.saved
 
-    def leave(self, left: UnchangedDocument, columns: Sequence[IngestColumn]) -> None:
-        """Count a document that is left as it is stored."""
+    def leave(
+        self,
+        position: int,
+        path: str,
+        row: DocumentRow,
+        stored: Sequence[StoredDocument],
+        columns: Sequence[IngestColumn],
+    ) -> None:
+        """Count a document of a file that is not opened, and what each column has of it."""
         made = {}
-        for column, row in zip(columns, left.stored, strict=True):
-            made[column.name] = column.enqueue(DocumentResult.known(left.row.name, row))
+        for column, whole in zip(columns, stored, strict=True):
+            made[column.name] = column.enqueue(DocumentResult.known(row.name, whole))
             self.count(column.name, made[column.name])
-        self.tell("read", left.path, 0, 0)
-        self.document(left.position, left.path, left.row, made)
+        self.tell("read", path, 0, 0)
+        self.document(position, path, row, made)
 
     def document(
         self,

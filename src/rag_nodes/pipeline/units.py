@@ -1,10 +1,9 @@
-"""What goes to other processes and back: recipe and units of an ingest, and what comes of them."""
+"""Units of an ingest, and what comes of them: it goes to other processes and back."""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import (
@@ -21,19 +20,15 @@ from rag_nodes.errors import (
 from rag_nodes.keys import without_keys
 from rag_nodes.ledger import DocumentRow, StoredDocument
 from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
-from rag_nodes.text.packing import Packer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from llama_index.core.schema import Document, TransformComponent
+    from llama_index.core.schema import Document
 
     from rag_nodes.ledger import FileRow
-    from rag_nodes.models import Models
-    from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.report import Stage
-    from rag_nodes.readers import Limits, ListedFile
+    from rag_nodes.readers import ListedFile
     from rag_nodes.store.engine import Point
 
     Tell = Callable[[Stage, str, int, int], object]
@@ -52,43 +47,6 @@ HOPELESS = (
 """Errors after which the next document would only fail the same way, slowly."""
 LONGEST = 1000
 """Characters of an error that a ledger keeps."""
-
-
-@dataclass(eq=False)
-class IngestRecipe:
-    """What all units of an ingest share: parsers, models and transformations, in this process.
-
-    `identities` and `codes` are those of `rag_nodes.pipeline.versions`; `parse` makes the nodes of
-    a document, None to have the parser do it; `tell` hears of what is done, as it is done;
-    `has_embedded` says that the model has answered, so that several requests may be under way.
-    """
-
-    parsers: Mapping[str, SpanNodeParser]
-    models: Models
-    steps: Sequence[TransformComponent]
-    limits: Limits
-    identities: Sequence[str]
-    codes: Mapping[str, str]
-    parse: Parse | None = None
-    tell: Tell | None = None
-    has_embedded: bool = False
-
-    def prepare(self) -> None:
-        """Load vocabularies and sentence rules, else the first parser would look slow."""
-        for tokenizer in {parser.tokenizer for parser in self.parsers.values()}:
-            Packer("Warm up. Then run.", encoding=tokenizer).unit_starts(0, 1)
-
-    def for_workers(self, *, is_remote: bool) -> IngestRecipe:
-        """The same for other processes, which on other machines do not have the journals."""
-        steps = self.steps
-        if is_remote:
-            from rag_nodes.transforms import ChunkWriter  # LlamaIndex, which `status` can spare
-
-            steps = [
-                one.model_copy(update={"journal": None}) if isinstance(one, ChunkWriter) else one
-                for one in steps
-            ]
-        return replace(self, models=replace(self.models, llm=None), steps=steps)
 
 
 class DueFile(NamedTuple):
@@ -120,28 +78,20 @@ class DueFile(NamedTuple):
         return str(facts.get(SOURCE) or (self.document.id_ if self.document else ""))
 
 
-class Known(NamedTuple):
-    """What is stored of the documents of a unit, as it was when the unit was made.
+class FileUnit(NamedTuple):
+    """Files that are read, cut and embedded together, and what is stored of their documents.
 
     `documents` are those that are stored whole, in whatever version, by column and id; `vectors`
     are by the text that was embedded, by column and name of the embedding; `dimensions` the lengths
-    of the vectors of each column, None where that is not known.
-    """
-
-    documents: Mapping[tuple[int, str], StoredDocument]
-    vectors: Mapping[tuple[int, str], Mapping[str, Sequence[float]]]
-    dimensions: Sequence[int | None]
-
-
-class FileUnit(NamedTuple):
-    """Files that are read, cut and embedded together.
-
-    `stopped` says by name why columns gave up, as every further document would fail the same way.
+    of the vectors of each column, None where that is not known. `stopped` says by name why columns
+    gave up, as every further document would fail the same way.
     """
 
     files: tuple[DueFile, ...]
-    known: Known
-    stopped: Mapping[str, str] = MappingProxyType({})
+    documents: Mapping[tuple[int, str], StoredDocument]
+    vectors: Mapping[tuple[int, str], Mapping[str, Sequence[float]]]
+    dimensions: Sequence[int | None]
+    stopped: Mapping[str, str]
 
     def parts(self, at: int | None) -> tuple[FileUnit, ...]:
         """The file at this number and the others, or halves for None; none of a single file."""

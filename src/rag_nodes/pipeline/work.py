@@ -40,6 +40,7 @@ from rag_nodes.pipeline.build import (
     tokens_of,
 )
 from rag_nodes.pipeline.embedding import EmbeddedTokens, embed_all
+from rag_nodes.pipeline.recipe import hashed, made_by
 from rag_nodes.pipeline.units import (
     HOPELESS,
     ColumnResult,
@@ -49,7 +50,6 @@ from rag_nodes.pipeline.units import (
     noted,
     said,
 )
-from rag_nodes.pipeline.versions import hashed, made_by
 from rag_nodes.processes import current_interrupt
 from rag_nodes.readers import read_listed
 from rag_nodes.store.payload import points_of
@@ -61,7 +61,8 @@ if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode, Document
 
     from rag_nodes.pipeline.embedding import Embedded, Waiting
-    from rag_nodes.pipeline.units import DueFile, FileUnit, IngestRecipe, Tell
+    from rag_nodes.pipeline.recipe import IngestRecipe
+    from rag_nodes.pipeline.units import DueFile, FileUnit, Tell
     from rag_nodes.store.engine import Point
 
 
@@ -137,9 +138,9 @@ class ColumnWork:
         self.embedded = EmbeddedTokens(recipe.models.embedding)
         self._parser = recipe.parsers[name]
         self._behind = behind_parser(self._parser, recipe.steps)
-        self._number, self._recipe, self._known, self._tell = number, recipe, unit.known, tell
+        self._number, self._recipe, self._unit, self._tell = number, recipe, unit, tell
         self._told = 0
-        self._dimension = unit.known.dimensions[number]
+        self._dimension = unit.dimensions[number]
 
     def add(self, document: Document) -> None:
         """Cut one document, unless it is stored whole, and have its chunks wait to be embedded.
@@ -154,7 +155,7 @@ class ColumnWork:
         if former:
             self.waiting = [(node, of) for node, of in self.waiting if of is not former]
         label = str(document.metadata.get(FILE_NAME) or document.id_)
-        row = self._known.documents.get((self._number, document.id_))
+        row = self._unit.documents.get((self._number, document.id_))
         if row and row.version == version:
             self.result.documents[document.id_] = DocumentResult.known(label, row)
             return
@@ -220,7 +221,7 @@ class ColumnWork:
     def _reuse_vectors(self, nodes: Sequence[BaseNode], made: DocumentResult) -> None:
         """Give chunks the vectors that are stored for what reads the same to the model."""
         for name in sorted({USUAL}.union(*map(further_due, nodes))):
-            vectors = self._known.vectors.get((self._number, name), {})
+            vectors = self._unit.vectors.get((self._number, name), {})
             for node in nodes if vectors else ():
                 if name == USUAL and not lacks_vector(node):
                     continue

@@ -1,0 +1,224 @@
+"""What an ingest is made of: its recipe, its collections, and what the versions of documents say.
+
+The version of a document depends on its content, and on the code of all that is done to it. Code is
+found out once in a run, by the process that drives it: workers are told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from rag_nodes.code_identity import code_of
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.ledger import FILE_NAME, CollectionRow, version_of
+from rag_nodes.metadata import READ_WARNINGS, SOURCE_HASH, USUAL
+from rag_nodes.parsers import ForeignNodeParser
+from rag_nodes.parsers.foreign.configuration import class_path
+from rag_nodes.store import parser_collection
+from rag_nodes.text.packing import Packer
+from rag_nodes.transforms import (
+    WRITTEN_FILE,
+    ChunkWriter,
+    NamedVectors,
+    TextJournal,
+    UserTransformations,
+    asked_vectors,
+    identity_of,
+    unwritten,
+    vector_steps,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.schema import Document, TransformComponent
+
+    from rag_nodes.code_identity import Code
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline.build import Parse
+    from rag_nodes.pipeline.units import Tell
+    from rag_nodes.readers import Limits
+    from rag_nodes.store import Store
+
+_HIDDEN = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
+
+
+@dataclass(eq=False)
+class IngestRecipe:
+    """What all units of an ingest share: parsers, models and transformations, in this process.
+
+    `identities` and `codes` are `identities_of` and `codes_of`; `parse` makes the nodes of
+    a document, None to have the parser do it; `tell` hears of what is done, as it is done;
+    `has_embedded` says that the model has answered, so that several requests may be under way.
+    """
+
+    parsers: Mapping[str, SpanNodeParser]
+    models: Models
+    steps: Sequence[TransformComponent]
+    limits: Limits
+    identities: Sequence[str]
+    codes: Mapping[str, str]
+    parse: Parse | None = None
+    tell: Tell | None = None
+    has_embedded: bool = False
+
+    def prepare(self) -> None:
+        """Load vocabularies and sentence rules, else the first parser would look slow."""
+        for tokenizer in {parser.tokenizer for parser in self.parsers.values()}:
+            Packer("Warm up. Then run.", encoding=tokenizer).unit_starts(0, 1)
+
+    def for_workers(self, *, is_remote: bool) -> IngestRecipe:
+        """The same for other processes, which on other machines do not have the journals."""
+        steps = [
+            one.model_copy(update={"journal": None})
+            if is_remote and isinstance(one, ChunkWriter)
+            else one
+            for one in self.steps
+        ]
+        return replace(self, models=replace(self.models, llm=None), steps=steps)
+
+
+def journal_beside(ledger: Path) -> Path:
+    """Where what an LLM wrote for an ingest is kept: beside the ledger of its store."""
+    return ledger.with_name(
+        WRITTEN_FILE if ledger.name == FILE_NAME else f"{ledger.stem}.{WRITTEN_FILE}"
+    )
+
+
+def completed(
+    transformations: Sequence[TransformComponent],
+    collections: Iterable[str],
+    store: Store,
+    models: Models,
+    journal: Path | None,
+    *,
+    dry_run: bool,
+) -> tuple[Sequence[TransformComponent], tuple[str, ...]]:
+    """The transformations with those that write for further embeddings, and names that are kept.
+
+    An ingest that names no further embeddings keeps up to date what its collections have: a vector
+    that is missing from a changed document would be found by its words alone, unnoticed.
+    """
+    given = UserTransformations(transformations).steps
+    asked, there = asked_vectors(given), set[str]()
+    if all(step.keep for step in given if isinstance(step, NamedVectors)):
+        there = {name for one in collections for name in store.vector_names(one)}
+    kept = tuple(sorted(there.difference(asked, [USUAL])))
+    writes = models.llm and journal and unwritten([*asked, *kept], given)
+    texts = TextJournal(journal, frozen=dry_run) if journal and writes else None
+    return vector_steps(kept, models.llm, texts, given), kept
+
+
+def collections_of(
+    parsers: Mapping[str, SpanNodeParser], corpus: str, models: Models
+) -> dict[str, str]:
+    """The collection of each parser, by its name.
+
+    Raises:
+        ConfigurationError: two parsers have the same.
+    """
+    found: dict[str, str] = {}
+    for name, parser in parsers.items():
+        collection = parser_collection(corpus, parser, models.embedding_name)
+        for other, taken in found.items():
+            if taken == collection:
+                raise ConfigurationError(
+                    f"parsers {other!r} and {name!r} have the same configuration; "
+                    "change an option of one, or leave one out"
+                )
+        found[name] = collection
+    return found
+
+
+def collection_row(
+    name: str, parser: SpanNodeParser, corpus: str, models: Models, known: CollectionRow | None
+) -> CollectionRow:
+    """What a ledger says of the collection of a parser."""
+    return CollectionRow(
+        name,
+        corpus,
+        parser.class_name(),
+        parser.fingerprint,
+        json.dumps(parser.to_dict(), default=str),
+        models.embedding_name,
+        known.dimension if known else None,
+    )
+
+
+def identities_of(transformations: Sequence[TransformComponent]) -> list[str]:
+    """This version of the package, and each transformation: its options and its code.
+
+    Raises:
+        ConfigurationError: one is no transformation, or cannot say what it is made of.
+    """
+    steps = UserTransformations(transformations).steps
+    return [version("rag-nodes"), *(identity_of(one) + _nonce(code_of(one)) for one in steps)]
+
+
+def codes_of(parsers: Mapping[str, SpanNodeParser], model: BaseEmbedding) -> dict[str, str]:
+    """The code of each column, by its parser's name, see `rag_nodes.ledger.version_of`.
+
+    It is "" where all of it is of this package, and another one in every run where it cannot be
+    told.
+    """
+    embedding = code_of(model)
+    own = f"-{embedding.digest or _nonce(embedding)}" if embedding.is_own else ""
+    codes = {}
+    for name, parser in parsers.items():
+        parts = [one.digest or _nonce(one) for one in (code_of(_wrapped(parser)), embedding)]
+        both = hashlib.sha256("/".join(parts).encode()).hexdigest()[:16] if any(parts) else ""
+        codes[name] = both + own
+    return codes
+
+
+def untold_of(
+    parsers: Iterable[SpanNodeParser],
+    model: BaseEmbedding,
+    transformations: Sequence[TransformComponent] = (),
+) -> Iterator[str]:
+    """What cannot be told, and why, of all whose code cannot be: one clause for each."""
+    for one in (*map(_wrapped, parsers), model, *transformations):
+        if why := code_of(one).untold:
+            yield f"Nobody can tell whether the code of {class_path(one)} changed ({why})"
+
+
+def _wrapped(parser: SpanNodeParser) -> object:
+    return parser.splitter if isinstance(parser, ForeignNodeParser) else parser
+
+
+def _nonce(code: Code) -> str:
+    """What no other run has, where code cannot be told."""
+    return secrets.token_hex(8) if code.untold else ""
+
+
+def hashed(document: Document, identities: Sequence[str]) -> Document:
+    """The document with a hash of all that its nodes are made of in every column.
+
+    Text, pages and metadata, and what `identities_of` gave.
+    """
+    ignored = (SOURCE_HASH, READ_WARNINGS)
+    facts = sorted((key, value) for key, value in document.metadata.items() if key not in ignored)
+    content = json.dumps([document.text, facts, *identities], default=str, skipkeys=True)
+    return _with_hash(document, hashlib.sha256(content.encode()).hexdigest())
+
+
+def made_by(code: str, document: Document) -> Document:
+    """The document with its version in the column of that code."""
+    if not code:
+        return document
+    return _with_hash(document, version_of(str(document.metadata[SOURCE_HASH]), code))
+
+
+def _with_hash(document: Document, version: str) -> Document:
+    keys = {one: [*dict.fromkeys((*getattr(document, one), SOURCE_HASH))] for one in _HIDDEN}
+    return document.model_copy(
+        update={"metadata": {**document.metadata, SOURCE_HASH: version}, **keys}
+    )
