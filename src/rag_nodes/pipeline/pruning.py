@@ -39,14 +39,26 @@ def check_prunable(paths: Iterable[Path], store: Store, ledger: Ledger | None, c
 
     Raises:
         ConfigurationError: no ledger is kept of the store.
-        FileMissingError: see `check_folders`.
+        FileMissingError: a path is not there, cannot be looked into, or is a folder without a
+            document where there were some.
     """
     if ledger is None:
         raise ConfigurationError(
             f"no ledger is kept of the store {store.location!r}, and without one nobody knows what "
             "is gone; ingest into a folder or a server, or name a file for the ledger"
         )
-    check_folders(paths, ledger, corpus)
+    for path in paths:
+        try:
+            if path.is_dir():
+                os.scandir(path).close()
+            else:
+                path.stat()
+        except OSError as error:
+            raise FileMissingError(path, error.strerror or str(error), _REMEDY) from error
+        is_bare = path.is_dir() and next(listed([path])).path == path
+        if is_bare and any(map(_is_below_any([path]), ledger.paths(corpus))):
+            reason = "there is no document in this folder, and there were some"
+            raise FileMissingError(path, reason, _REMEDY)
 
 
 def compared(
@@ -63,70 +75,35 @@ def compared(
     Raises:
         StoreError: the store or the ledger failed.
     """
-    lacks = any(file.status == "incomplete" for file in report.files)
+    corpus, lacks = report.corpus, any(file.status == "incomplete" for file in report.files)
     if prune and (lacks or any(one.error for one in report.columns)):
         return report  # of what is not stored whole the new place may be that of something gone
-    corpus = report.corpus
-    if prune and not report.dry_run:
-        report = replace(report, pruned=pruned(store, ledger, corpus, paths, is_shard=is_shard))
-    else:
-        report = replace(report, gone=gone_documents(ledger, corpus, paths, is_shard=is_shard))
-    return replace(report, moved=moved_files(ledger, corpus, paths))  # what pruning left of them
-
-
-def check_folders(paths: Iterable[Path], ledger: Ledger, corpus: str) -> None:
-    """Refuse to prune by paths that may only look as if all was deleted.
-
-    Raises:
-        FileMissingError: one is not there, cannot be looked into, or is a folder without a document
-            where there were some.
-    """
-    for path in paths:
-        try:
-            if path.is_dir():
-                os.scandir(path).close()
-            else:
-                path.stat()
-        except OSError as error:
-            raise FileMissingError(path, error.strerror or str(error), _REMEDY) from error
-        is_bare = path.is_dir() and next(listed([path])).path == path
-        if is_bare and any(map(_is_below_any([path]), ledger.paths(corpus))):
-            reason = "there is no document in this folder, and there were some"
-            raise FileMissingError(path, reason, _REMEDY)
-
-
-def pruned(
-    store: Store, ledger: Ledger, corpus: str, paths: Sequence[Path], *, is_shard: bool = False
-) -> Pruned:
-    """Take out of all collections of a corpus what is gone from files and folders, see `_gone`.
-
-    Raises:
-        StoreError: the store or the ledger failed.
-    """
-    chosen, lost = _gone(ledger, corpus, paths, is_shard=is_shard)
-    nodes = 0
-    if chosen:
-        known = {one.name: one.corpus for one in ledger.collections()}
-        names = [
-            one.name  # also of those that the ledger has never heard of
-            for one in store.collections()
-            if (known[one.name] == corpus if one.name in known else is_of(one, corpus))
-        ]
-        removed = taken_out(store, ledger, corpus, list(chosen), names)
-        nodes = sum(one.nodes for one in removed)
-    ledger.forget_files(corpus, lost)
-    return Pruned(tuple(chosen.values()), nodes)
-
-
-def gone_documents(
-    ledger: Ledger, corpus: str, paths: Sequence[Path], *, is_shard: bool = False
-) -> int:
-    """How many documents `pruned` would take out; 0 where it would refuse these paths."""
     try:
-        check_folders(paths, ledger, corpus)
+        check_prunable(paths, store, ledger, corpus)
+        gone, lost = _gone(ledger, corpus, paths, is_shard=is_shard)
     except FileMissingError:
-        return 0
-    return len(_gone(ledger, corpus, paths, is_shard=is_shard)[0])
+        gone, lost = {}, []
+    if prune and not report.dry_run:
+        removed = []
+        if gone:
+            names = _collections(store, ledger, corpus)
+            removed = taken_out(store, ledger, corpus, list(gone), names)
+        ledger.forget_files(corpus, lost)
+        pruned = Pruned(tuple(gone.values()), sum(one.nodes for one in removed))
+        report = replace(report, pruned=pruned)
+    else:
+        report = replace(report, gone=len(gone))
+    return replace(report, moved=_moved(ledger, corpus, paths))  # what pruning left of them
+
+
+def _collections(store: Store, ledger: Ledger, corpus: str) -> list[str]:
+    """Those of a corpus in a store, also those that the ledger has never heard of."""
+    known = {one.name: one.corpus for one in ledger.collections()}
+    return [
+        one.name
+        for one in store.collections()
+        if (known[one.name] == corpus if one.name in known else is_of(one, corpus))
+    ]
 
 
 def _gone(
@@ -156,7 +133,7 @@ def _gone(
     return gone, lost
 
 
-def moved_files(ledger: Ledger, corpus: str, paths: Iterable[Path]) -> tuple[str, ...]:
+def _moved(ledger: Ledger, corpus: str, paths: Iterable[Path]) -> tuple[str, ...]:
     """Files that are not there any more, and whose bytes are in files that were ingested.
 
     Nothing of them is removed: of a disk that is not there the files look the same.
