@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from statistics import fmean
 from textwrap import fill
 
-from labelled_sets import OWN_DOCUMENT
 from measuring import markdown_table
 from systems import CURVE, PEER, STOCK
 
@@ -73,9 +71,9 @@ def by_set() -> str:
 
 
 def by_budget() -> str:
-    """Mean and worst regret at each budget."""
+    """Mean and worst regret at each budget, of the ladder and what it is compared with."""
     summary, rows = _summary(), []
-    for system in _ordered(summary.complete("plain") + summary.complete("ladder")):
+    for system in (best_peer(), COMES, LADDER):
         cells = []
         for level in LEVELS:
             regret = max(summary.regrets(system, systems(), level).values())
@@ -203,30 +201,6 @@ def collections() -> str:
     return markdown_table(["set", "system", *where], rows)
 
 
-def apart() -> str:
-    """Means and worst regret where each document that is asked is a collection of its own."""
-    summary, rows = _summary(), []
-    known = [*summary.complete("plain"), LADDER]
-    for system in (LADDER, best_peer(), COMES):
-        cells = []
-        for level in LEVELS:
-            mean = fmean(fmean(_apart(system, part, level) for part in PARTS[one]) for one in PARTS)
-            regret = max(
-                max(_apart(one, part, level) for one in known) - _apart(system, part, level)
-                for part in summary.parts
-            )
-            cells += [f"{mean:.1f}", f"{regret:.1f}"]
-        rows.append([_title(system), *cells])
-    heads = [f"{what} at {level:,}" for level in LEVELS for what in ("mean", "regret")]
-    return markdown_table(["system", *heads], rows)
-
-
-def _apart(system: Named, part: str, level: int) -> float:
-    """Recall of a part in points; of a set that is asked as a whole as it is."""
-    named = ("alone", system[1]) if part in OWN_DOCUMENT else system
-    return 100 * float(_summary().recalls(named, part, level).mean())
-
-
 def embeddings() -> str:
     """Words alone, and MiniLM beside them."""
     summary, rows = _summary(), []
@@ -311,7 +285,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "heading": heading,
     "unmarked": unmarked,
     "collections": collections,
-    "apart": apart,
     "embeddings": embeddings,
     "contextual": contextual,
     "fresh": fresh_order,
