@@ -151,7 +151,7 @@ def import_all() -> None:
         "rag_nodes.query",
         "rag_nodes.readers",
         "rag_nodes.store.edge",
-        "rag_nodes.store.transfer",
+        "rag_nodes.store.copying",
         "rag_nodes.upkeep",
         "rag_nodes.workspace",
     ):

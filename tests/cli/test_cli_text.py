@@ -16,7 +16,7 @@ from rag_nodes.errors import command
 from rag_nodes.evaluation.plan import Step as Measuring
 from rag_nodes.operations.run import Doing, Said
 from rag_nodes.pipeline import Progress
-from rag_nodes.store import CopyStep
+from rag_nodes.store.copying import CopyStep
 
 HOSTILE = [
     "\x1b[31mred\x1b[0m",

@@ -156,7 +156,7 @@ def test_no_proxy_of_the_environment_resolves_the_name_again(
 
 @pytest.mark.usefixtures("everything_is_public")
 @pytest.mark.parametrize("public_only", [True, False])
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [301, 307])
 def test_a_redirect_is_not_followed(
     status: int, public_only: bool, openai_server: OpenAIServer
 ) -> None:
@@ -237,7 +237,7 @@ def _answering(status: int, location: str, tls: ssl.SSLContext | None = None) ->
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
     server.handle_error = lambda *_: None  # type: ignore[method-assign] # refused certificates
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()

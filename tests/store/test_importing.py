@@ -18,10 +18,10 @@ from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
 
 from rag_nodes.errors import ConfigurationError, StoreDamagedError, StoreError
-from rag_nodes.store import Query, importing, open_store
+from rag_nodes.store import Query, copying, open_store
 from rag_nodes.store.bm25 import document_vectors
+from rag_nodes.store.copying import CopyFailure, CopyStep, ImportReport, import_collections
 from rag_nodes.store.engine import DENSE, SPARSE, Layout
-from rag_nodes.store.importing import ImportFailure, ImportReport, import_collections
 from rag_nodes.store.payload import payload_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.store import CopyStep, Store
+    from rag_nodes.store import Store
 
 TWO = rest.VectorParams(size=2, distance=rest.Distance.COSINE)
 
@@ -64,7 +64,7 @@ def of(store: Store, name: str) -> Any:
 
 def imported(
     folder: Path, store: Store, progress: Callable[[CopyStep], None] | None = None
-) -> list[ImportReport | ImportFailure]:
+) -> list[ImportReport | CopyFailure]:
     return list(import_collections(folder, store, progress))
 
 
@@ -106,7 +106,7 @@ def test_ids_payloads_and_all_vectors_are_there_afterwards(
 def test_a_folder_is_read_as_it_is_also_while_its_program_writes_to_it(
     tmp_path: Path, ours: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "_PAGE", 2)
+    monkeypatch.setattr(copying, "PAGE", 2)
     steps: list[CopyStep] = []
     folder = tmp_path / "theirs"
     with closing(QdrantClient(path=str(folder))) as client:
@@ -137,7 +137,7 @@ def test_only_an_empty_collection_makes_room_and_what_is_refused_keeps_nothing_e
 
     done, *refused, left_out = imported(written(tmp_path, fill), ours)
     assert (done, left_out) == (ImportReport("empty", 5, ()), ImportReport("w", 0, (SPARSE,)))
-    said = [str(one.error) for one in refused if isinstance(one, ImportFailure)]
+    said = [str(one.error) for one in refused if isinstance(one, CopyFailure)]
     assert "'filled' is there already, with 1 points; import into another folder" in said[0]
     assert "'alias' is an alias there" in said[1]
     assert of(ours, "filled").count(None) == 1
@@ -207,7 +207,7 @@ def test_vectors_that_cannot_be_ranked_here_are_named(
         tmp_path, lambda client: client.create_collection("theirs", vectors_config=vectors)
     )
     [refused] = imported(folder, ours)
-    assert isinstance(refused, ImportFailure)
+    assert isinstance(refused, CopyFailure)
     assert said in str(refused.error)
     assert "ingest the documents" in str(refused.error)
     assert ours.engine.names() == []
@@ -236,7 +236,7 @@ def test_a_point_that_would_run_something_is_refused(tmp_path: Path, ours: Store
     with closing(sqlite3.connect(folder / "collection" / "two" / "storage.sqlite")) as rows, rows:
         rows.execute("INSERT INTO points VALUES ('x', ?)", [pickle.dumps(Evil())])
     [failed] = imported(folder, ours)
-    assert isinstance(failed, ImportFailure)
+    assert isinstance(failed, CopyFailure)
     assert "holds a posix" in str(failed.error)
     assert not (tmp_path / "ran").exists()
     assert ours.engine.names() == []

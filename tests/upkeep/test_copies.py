@@ -8,9 +8,10 @@ import pytest
 from kept_store import FIXED, HEADING, nodes_of
 
 from rag_nodes.errors import StoreDamagedError, StoreUnreachableError
-from rag_nodes.store import CopyReport, Store, open_store
+from rag_nodes.store import Store, open_store
+from rag_nodes.store.copying import CopyFailure, CopyReport
 from rag_nodes.store.edge.collection import Collection
-from rag_nodes.upkeep import CopyFailure, Inventory, copied, removed
+from rag_nodes.upkeep import Inventory, copied, removed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from ssl import SSLContext
 
     Resolve = Callable[..., Sequence[Any]]
     IP = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -99,6 +101,12 @@ def public_addresses(host: str, port: int, resolve: Resolve | None = None) -> li
     if not addresses or not all(map(_is_public, addresses)):
         raise _not_public(host)
     return list(dict.fromkeys(map(str, addresses)))
+
+
+@cache
+def usual_certificates() -> SSLContext:
+    """What everybody trusts: reading it takes longer than a request, so it is read once."""
+    return httpx.create_ssl_context()
 
 
 def public_client() -> httpx.Client:

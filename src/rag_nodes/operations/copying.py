@@ -17,9 +17,9 @@ from rag_nodes.operations.stored import OfParser
 from rag_nodes.operations.stores import foreign_words, inventory, must_exist, of_parser, opened
 
 if TYPE_CHECKING:
-    from rag_nodes.store import CopyReport, Store
-    from rag_nodes.store.importing import ImportFailure, ImportReport
-    from rag_nodes.upkeep import CopyFailure, HeldCollection, Inventory
+    from rag_nodes.store import Store
+    from rag_nodes.store.copying import CopyFailure, CopyReport, ImportReport
+    from rag_nodes.upkeep import HeldCollection, Inventory
 
 
 class _Copy(Request):
@@ -90,7 +90,7 @@ class Copied(Result):
     source: str
     target: str
     collections: Sequence[CopyReport | ImportReport]
-    failed: Sequence[CopyFailure | ImportFailure]
+    failed: Sequence[CopyFailure]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ def pull(request: PullRequest, run: Run) -> Copied:
 
 def import_folder(request: ImportRequest, run: Run) -> Copied:
     """Copy from another program's folder."""
-    from rag_nodes.store.importing import collections_in, import_collections
+    from rag_nodes.store.copying import collections_in, import_collections
 
     source = request.folder.expanduser().resolve()
     collections_in(source)  # which refuses what is no such folder, before a store is made
@@ -174,18 +174,17 @@ def _concluded(
     done: str,
     source: str,
     target: str,
-    outcomes: Sequence[CopyReport | ImportReport | CopyFailure | ImportFailure],
+    outcomes: Sequence[CopyReport | ImportReport | CopyFailure],
 ) -> Copied:
     """Name what was not done; the rest was.
 
     Raises:
         StoreError: nothing was.
     """
-    from rag_nodes.store.importing import ImportFailure
-    from rag_nodes.upkeep import CopyFailure
+    from rag_nodes.store.copying import CopyFailure
 
-    failed = [one for one in outcomes if isinstance(one, CopyFailure | ImportFailure)]
-    whole = [one for one in outcomes if not isinstance(one, CopyFailure | ImportFailure)]
+    failed = [one for one in outcomes if isinstance(one, CopyFailure)]
+    whole = [one for one in outcomes if not isinstance(one, CopyFailure)]
     if failed and not whole:
         raise failed[0].error
     for one in failed:

@@ -22,12 +22,9 @@ from rag_nodes.store.fusion import Fusion, Scores
 from rag_nodes.store.opening import ServerOptions, open_store
 from rag_nodes.store.queries import Hit, Query, SearchMode
 from rag_nodes.store.store import Store
-from rag_nodes.store.transfer import CopyReport, CopyStep, copy_collection
 
 __all__ = [
     "CollectionInfo",
-    "CopyReport",
-    "CopyStep",
     "Engine",
     "EngineCollection",
     "Filter",
@@ -43,7 +40,6 @@ __all__ = [
     "StoredNode",
     "Where",
     "collection_name",
-    "copy_collection",
     "described",
     "holds",
     "is_complete",

@@ -5,7 +5,7 @@ what a store does not: paths, times, errors.
 """
 
 from rag_nodes.pipeline.pruning import Removed
-from rag_nodes.upkeep.changes import CopyFailure, cleared, copied, documents_named, removed
+from rag_nodes.upkeep.changes import cleared, copied, documents_named, removed
 from rag_nodes.upkeep.doctor import Trouble, examined
 from rag_nodes.upkeep.inventory import (
     CollectionStatus,
@@ -16,7 +16,6 @@ from rag_nodes.upkeep.inventory import (
 
 __all__ = [
     "CollectionStatus",
-    "CopyFailure",
     "HeldCollection",
     "Inventory",
     "ListedDocument",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rag_nodes.errors import (
     AmbiguousDocumentError,
@@ -19,13 +19,14 @@ from rag_nodes.errors import (
     command,
 )
 from rag_nodes.pipeline.pruning import Removed, taken_out
-from rag_nodes.store import copy_collection
+from rag_nodes.store.copying import CopyFailure, copy_collection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rag_nodes.ledger import Ledger
-    from rag_nodes.store import CopyReport, CopyStep, Store
+    from rag_nodes.store import Store
+    from rag_nodes.store.copying import CopyReport, CopyStep
     from rag_nodes.upkeep.inventory import HeldCollection, Inventory, ListedDocument
 
 _CANDIDATES = 10
@@ -103,13 +104,6 @@ def cleared(inventory: Inventory, collections: Iterable[HeldCollection]) -> list
     return gone
 
 
-class CopyFailure(NamedTuple):
-    """A collection that could not be copied, and why; a run that is repeated goes on with it."""
-
-    collection: str
-    error: RagNodesError
-
-
 def copied(
     source: Store,
     target: Store,
@@ -119,7 +113,7 @@ def copied(
     prune: bool = False,
     ledger: Ledger | None = None,
 ) -> Iterator[CopyReport | CopyFailure]:
-    """Copy collections one after another; see `rag_nodes.store.copy_collection`.
+    """Copy collections one after another; see `rag_nodes.store.copying.copy_collection`.
 
     One that is damaged, or is something else in the target, does not keep the others from it. The
     `ledger` of the target forgets each before it is written: the next ingest asks the store.

@@ -121,7 +121,7 @@ NUMBERS = st.floats(-50, 50, width=32).filter(lambda number: abs(number) > 1e-3 
 VECTORS = st.lists(NUMBERS, min_size=3, max_size=3)
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(vectors=st.lists(VECTORS, min_size=1, max_size=8), question=VECTORS.filter(any))
 def test_vectors_of_any_length_score_as_by_qdrant_fresh_and_reopened(
     vectors: list[list[float]], question: list[float]

@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field, PrivateAttr, SecretStr
 from rag_nodes.errors import CredentialsError, RagNodesError
 from rag_nodes.models.faults import failure_of, out_of_quota
 from rag_nodes.models.pacing import RequestWindow, retried
+from rag_nodes.models.public_servers import usual_certificates
 from rag_nodes.processes import current_interrupt
 from rag_nodes.settings import OPENAI_API_BASE, Settings
 from rag_nodes.text.tokens import encodable
@@ -143,22 +144,6 @@ def _sendable(value: Any) -> Any:
     return [_sendable(item) for item in value] if isinstance(value, list) else value
 
 
-class _Limits:
-    """What a model keeps to: its own limits, and one that LlamaIndex was given.
-
-    No `partial` of a function: what that holds would count as an option of the model.
-    """
-
-    def __init__(self, model: ServerModel) -> None:
-        self._window = model._window  # noqa: SLF001 -- of this module
-        self._model = ref(model)  # which is not kept by its client
-
-    def wait(self) -> None:
-        """Wait until one more request is allowed."""
-        for limit in filter(None, (self._window, getattr(self._model(), "rate_limiter", None))):
-            limit.acquire()
-
-
 class ServerModel(BaseModel):
     """A model of OpenAI or of a compatible server; what its embeddings and its LLMs share.
 
@@ -236,6 +221,12 @@ class ServerModel(BaseModel):
         Raises:
             CredentialsError: OpenAI itself is to be asked and there is no key.
         """
+        window, me = self._window, ref(self)  # which is not kept by its client
+
+        def wait() -> None:
+            for limit in filter(None, (window, getattr(me(), "rate_limiter", None))):
+                limit.acquire()
+
         with self._opening:
             if self._client is None:
                 if self.api_key is None:
@@ -244,12 +235,13 @@ class ServerModel(BaseModel):
                 self._client = ServerClient(
                     model=self._asked_for,
                     retry_seconds=self.retry_seconds,
-                    before_repeating=_Limits(self).wait,
+                    before_repeating=wait,
                     api_key=self.api_key or _NO_KEY,
                     base_url=self.api_base or OPENAI_API_BASE,
                     timeout=openai.Timeout(self.timeout, connect=connect),
                     default_headers=self.default_headers,
-                    http_client=self._http_client,
+                    http_client=self._http_client
+                    or openai.DefaultHttpxClient(verify=usual_certificates()),
                 )
                 # Copies share the lock too, so it is closed when the last of them is gone.
                 finalize(self._opening, self._client.close)

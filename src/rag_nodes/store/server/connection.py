@@ -11,12 +11,12 @@ import math
 import random
 import warnings
 from contextlib import closing, contextmanager
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from grpc import RpcError, StatusCode
-from httpx import ConnectError, TimeoutException, create_ssl_context
+from httpx import ConnectError, TimeoutException
 from pydantic import ValidationError
 from qdrant_client import QdrantClient
 from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
@@ -29,13 +29,12 @@ from rag_nodes.errors import (
     StoreError,
     StoreUnreachableError,
 )
-from rag_nodes.models.public_servers import is_loopback
+from rag_nodes.models.public_servers import is_loopback, usual_certificates
 from rag_nodes.processes import pause
 from rag_nodes.store.catalogue import missing, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from ssl import SSLContext
 
     from rag_nodes.store.opening import ServerOptions
 
@@ -71,7 +70,7 @@ _INDEX_REMEDY = (
 def connected(url: str, api_key: str | None, options: ServerOptions) -> QdrantClient:
     """What asks a server that answered within `PROBE_SECONDS`; errors are those of `Served`."""
     _check_key(url, api_key, options)
-    certificates = options.certificates() or _usual_certificates()
+    certificates = options.certificates() or usual_certificates()
 
     def made(seconds: float) -> QdrantClient:
         return QdrantClient(
@@ -92,12 +91,6 @@ def connected(url: str, api_key: str | None, options: ServerOptions) -> QdrantCl
         with closing(made(PROBE_SECONDS)) as probe:
             Repeating(probe, options.retries, TimeoutException, ConnectError).get_collections()
         return made(options.timeout)
-
-
-@cache
-def _usual_certificates() -> SSLContext:
-    """What everybody trusts: reading it takes longer than a request, so it is read once."""
-    return create_ssl_context()
 
 
 def _check_key(url: str, api_key: str | None, options: ServerOptions) -> None:

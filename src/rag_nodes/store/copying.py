@@ -1,7 +1,12 @@
-"""Collections of a folder that qdrant-client's local mode made, copied into a folder of ours.
+"""Collections copied: from one store to another, or out of a folder of qdrant-client's local mode.
 
-What is assumed about such folders is here, and a new qdrant-client may change any of it without a
-word: its upper bound in `pyproject.toml` is raised when `tests/store/test_importing.py` passes.
+From store to store a copy can be gone on with after any end: both sides list their points with what
+an ingest notes of each, and a point is sent where the target lacks it or has it of another version.
+Then the target is listed again, and has to hold what the source does.
+
+What is assumed about folders of local mode is here, and a new qdrant-client may change any of it
+without a word: its upper bound in `pyproject.toml` is raised when `tests/store/test_importing.py`
+passes.
 """
 
 from __future__ import annotations
@@ -10,29 +15,36 @@ import io
 import json
 import pickle
 import sqlite3
+import time
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from uuid import UUID
 
 from rag_nodes.errors import (
     ConfigurationError,
+    DimensionError,
     RagNodesError,
     StoreDamagedError,
     StoreError,
     StoreFullError,
 )
+from rag_nodes.store.catalogue import missing
 from rag_nodes.store.engine import MEMORY, UNNAMED, Point
-from rag_nodes.store.transfer import CopyStep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from rag_nodes.store.catalogue import StoredNode
+    from rag_nodes.store.engine import EngineCollection
     from rag_nodes.store.store import Store
 
-_PAGE = 1_000
-"""Points written together."""
+    Documents = Mapping[str, Mapping[str, StoredNode]]
+
+PAGE = 256
+"""Points read, sent and deleted together."""
 _UNFINISHED = "import"
 """Mark of a collection of which not all is there yet."""
 _READ = {
@@ -44,6 +56,32 @@ _READ = {
 """Classes that a stored point is made of. Points are pickles, which could run anything."""
 
 
+class CopyStep(NamedTuple):
+    """How far the copy of the collection `name` is, in points that are in the target."""
+
+    name: str
+    done: int
+    total: int
+    stage: Literal["copy"] = "copy"
+
+
+@dataclass(frozen=True, slots=True)
+class CopyReport:
+    """What became of a collection, in points: of the source's, `sent` or there `unchanged`.
+
+    Of the target's, `deleted` as the source has others or none in their place, and `extra`, of
+    documents that only the target has, which were left alone.
+    """
+
+    collection: str
+    points: int
+    sent: int
+    unchanged: int
+    deleted: int
+    extra: int
+    seconds: float
+
+
 class ImportReport(NamedTuple):
     """What became of a collection; vectors that are `left_out` cannot be ranked here."""
 
@@ -52,11 +90,112 @@ class ImportReport(NamedTuple):
     left_out: tuple[str, ...]
 
 
-class ImportFailure(NamedTuple):
-    """A collection that was not imported, and why; nothing of it is in the store."""
+class CopyFailure(NamedTuple):
+    """A collection that could not be copied, and why; a run that is repeated goes on with it."""
 
     collection: str
     error: RagNodesError
+
+
+def copy_collection(
+    collection: str,
+    source: Store,
+    target: Store,
+    progress: Callable[[CopyStep], None] | None = None,
+    *,
+    prune: bool = False,
+) -> CopyReport:
+    """Make a collection of one store the same in another; nothing is embedded or computed anew.
+
+    Run again after any interruption it sends what lacks. Nothing else may write to either
+    meanwhile.
+
+    Args:
+        collection: its name, one of ours, or an alias of it; made in the target where missing.
+        source: read from.
+        target: written to.
+        progress: called after every page.
+        prune: delete the documents that only the target has.
+
+    Raises:
+        CollectionMissingError: the source has no such collection.
+        ConfigurationError: both stores are the same, or one of the collections is not ours.
+        DimensionError: the target has a collection of that name for other embeddings.
+        StoreError: a store failed, or what was written is not what is read afterwards.
+    """
+    started = time.perf_counter()
+    name = source.aliases().get(collection, collection)
+    ours, theirs = _sides(name, source, target)
+    wanted, there = source.documents(name), target.documents(name)
+    total, due = sum(map(len, wanted.values())), _unlike(wanted, there)
+    alone = {d: nodes.keys() - wanted.get(d, {}).keys() for d, nodes in there.items()}
+    stale = [one for d, ids in alone.items() if prune or d in wanted for one in ids]
+    if due or stale:
+        with target.engine.step(name):  # no ledger is believed that does not hear of this
+            theirs.mark(dict.fromkeys(theirs.marks()))
+    for first in range(0, len(due), PAGE):
+        with source.engine.step(name):
+            page = ours.read(due[first : first + PAGE], vectors=True)
+        with target.engine.step(name):
+            theirs.write(page)
+        if progress:
+            progress(CopyStep(name, total - len(due) + first + len(page), total))
+    target.delete(name, stale)
+    target.flush(name)
+    if lost := len(_unlike(wanted, target.documents(name), all_versions=True)):
+        raise StoreError(
+            f"{target.location}: collection {name!r} is not what was sent to it: {lost} of "
+            f"{total} points differ; see that nothing else writes to it or to {source.location}, "
+            "and run this again"
+        )
+    extra = sum(map(len, alone.values())) - len(stale)
+    seconds = time.perf_counter() - started
+    return CopyReport(name, total, len(due), total - len(due), len(stale), extra, seconds)
+
+
+def _unlike(wanted: Documents, there: Documents, *, all_versions: bool = False) -> list[str]:
+    """Points that are not there as they are wanted.
+
+    What no ingest wrote has no version: it counts as another one, but with `all_versions`.
+    """
+    return [
+        one
+        for document, nodes in wanted.items()
+        for one, node in nodes.items()
+        if not (node.source_hash or all_versions) or there.get(document, {}).get(one) != node
+    ]
+
+
+def _sides(name: str, source: Store, target: Store) -> tuple[EngineCollection, EngineCollection]:
+    """The collection and its copy, which has the same vectors; for errors see above."""
+    if source.engine is target.engine:
+        raise ConfigurationError(
+            f"{source.location}: a store cannot be copied to itself; name another target"
+        )
+    with source.engine.step(name):
+        ours = source.engine.collection(name)
+    if ours is None:
+        raise missing(source.location, name)
+    with target.engine.step(name):
+        if target.engine.collection(name) is None and ours.layout.is_ours:
+            target.engine.create(name, ours.layout)
+        theirs = target.engine.collection(name) or ours
+    for store, side in ((source, ours), (target, theirs)):
+        if not side.layout.is_ours:
+            raise ConfigurationError(
+                f"{store.location}: collection {name!r} was written by another program, and only "
+                "collections of ours can be copied"
+            )
+    if theirs.layout.sizes != ours.layout.sizes:
+        raise DimensionError(
+            f"{target.location}: collection {name!r} holds vectors of {_told(theirs)}, that of "
+            f"{source.location} {_told(ours)}; drop the one that is wrong, and run this again"
+        )
+    return ours, theirs
+
+
+def _told(side: EngineCollection) -> str:
+    return " and ".join(f"length {size} ({name})" for name, size in side.layout.sizes.items())
 
 
 def collections_in(folder: Path) -> list[str]:
@@ -70,7 +209,7 @@ def collections_in(folder: Path) -> list[str]:
 
 def import_collections(
     folder: Path, store: Store, progress: Callable[[CopyStep], None] | None = None
-) -> Iterator[ImportReport | ImportFailure]:
+) -> Iterator[ImportReport | CopyFailure]:
     """Copy every collection of a folder of local mode, with ids, payloads and vectors.
 
     The folder is only read. One that cannot be imported does not keep the others from it; one of
@@ -91,7 +230,7 @@ def import_collections(
         except StoreFullError:
             raise
         except RagNodesError as error:
-            yield ImportFailure(name, error)
+            yield CopyFailure(name, error)
 
 
 def _imported(
@@ -123,7 +262,7 @@ def _imported(
         made.mark({_UNFINISHED: name})
         try:
             points = _points(file, rows)
-            while page := list(islice(points, _PAGE)):
+            while page := list(islice(points, PAGE)):
                 made.write([Point.of(*one, layout) for one in page])
                 done += len(page)
                 report(CopyStep(name, done, total))

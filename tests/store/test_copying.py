@@ -15,7 +15,8 @@ from rag_nodes.errors import (
     StoreUnreachableError,
 )
 from rag_nodes.metadata import SOURCE_HASH
-from rag_nodes.store import Query, Store, copy_collection, open_store, transfer
+from rag_nodes.store import Query, Store, copying, open_store
+from rag_nodes.store.copying import copy_collection
 from rag_nodes.store.edge.collection import Collection
 from rag_nodes.store.engine import Layout, Point
 from rag_nodes.store.server.engine import ServedCollection
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from rag_nodes.store import CopyReport, CopyStep
+    from rag_nodes.store.copying import CopyReport, CopyStep
 
 
 def nodes_of(make_node: Callable[..., TextNode], count: int, **metadata: Any) -> list[TextNode]:
@@ -64,7 +65,7 @@ def is_copy(source: Store, target: Store, collection: str) -> bool:
 
 @pytest.fixture(autouse=True)
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transfer, "PAGE", 16)
+    monkeypatch.setattr(copying, "PAGE", 16)
 
 
 @pytest.fixture
