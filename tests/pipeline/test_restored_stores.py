@@ -14,7 +14,8 @@ from store import qdrant_server as _server
 
 from rag_nodes.pipeline import ingest
 from rag_nodes.readers import FileShard
-from rag_nodes.store import Store, copy_collection, open_store
+from rag_nodes.store import Store, open_store
+from rag_nodes.store.copying import copy_collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
