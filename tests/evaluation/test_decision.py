@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from rag_nodes.evaluation.decision import decision_of, likely
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.plan import of_probes
 from rag_nodes.evaluation.report import ReportDecision, Row
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost
-from rag_nodes.evaluation.verdicts import Judge, pairs_of
+from rag_nodes.evaluation.verdicts import Judge, decision_of, likely, pairs_of
 from rag_nodes.parsers import get_parser
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from tests.evaluation.scripted_judge import Scripted, but, good, kind_of
 from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.evaluation import Judging, evaluate
 from rag_nodes.evaluation.dataset import Dataset
-from rag_nodes.evaluation.judgement import Judgement
 from rag_nodes.evaluation.judging import grade_in, yes_or_no_in
 from rag_nodes.evaluation.page import html_of
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
+from rag_nodes.evaluation.tables import Judgement
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.processes import Interrupt, interruptible

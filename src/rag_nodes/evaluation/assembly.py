@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag_nodes.evaluation.decision import alone, decision_of, likely
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import EvaluationReport, ReportDecision, Row
 from rag_nodes.evaluation.sizes import TOLERANCE
@@ -24,7 +23,7 @@ from rag_nodes.evaluation.tables import (
     ReportSettings,
     TextAround,
 )
-from rag_nodes.evaluation.verdicts import Judge, pairs_of, shares_of
+from rag_nodes.evaluation.verdicts import Judge, alone, decision_of, likely, pairs_of, shares_of
 from rag_nodes.evaluation.wording import BY_DRAFTS, basis, beside, lost
 
 if TYPE_CHECKING:
@@ -33,9 +32,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rag_nodes.evaluation.dataset import Dataset, Question
-    from rag_nodes.evaluation.judgement import Judgement
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.evaluation.report import LeftOut
+    from rag_nodes.evaluation.tables import Judgement
     from rag_nodes.models import Models
 
 _CONTEXT = 300

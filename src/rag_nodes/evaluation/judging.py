@@ -18,15 +18,9 @@ import numpy as np
 from llama_index.core.evaluation import CorrectnessEvaluator, FaithfulnessEvaluator
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.evaluation.judgement import (
-    BEST,
-    WORST,
-    JudgedAnswer,
-    JudgedColumn,
-    Judgement,
-    share_of,
-)
+from rag_nodes.evaluation.leads import Interval, own_mean
 from rag_nodes.evaluation.plan import Step
+from rag_nodes.evaluation.tables import JudgedAnswer, JudgedColumn, Judgement, Rating
 from rag_nodes.evaluation.verdicts import Judge
 from rag_nodes.models.asking import Asker, UnansweredError, awaited
 from rag_nodes.models.names import answer_name, is_mock
@@ -49,6 +43,8 @@ if TYPE_CHECKING:
     Said = tuple[float | None, str]
     """A value, None where it could not be read, and the judge's words, or why there are none."""
 
+_WORST, _BEST = 1.0, 5.0
+"""Ends of LlamaIndex's scale of correctness."""
 _YES_OR_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _GRADE = re.compile(r"(?:score\s*[:=]\s*)?([1-5](?:\.\d+)?)(?:\s*/\s*5)?", re.IGNORECASE)
 _SHOWN = 300
@@ -154,7 +150,7 @@ class Stage:
             found["error"] = f"{judge} judged nothing: {answers[0].words[-1]}"
         else:
             by_column = {name: [one for one in answers if one.column == name] for name in read}
-            columns = tuple(JudgedColumn.of(*each) for each in by_column.items())
+            columns = tuple(_column(*each) for each in by_column.items())
             verdict = tuple(self._compared(by_column))
             found = {"columns": columns, "answers": answers, "verdict": verdict}
         asked = tuple(one.id for one in self.questions)
@@ -250,7 +246,7 @@ class Stage:
         pairs = [*combinations(answers, 2)]
         if not known or not pairs:
             return []
-        table = np.array([[share_of(one or WORST) for one in grades] for _, grades in known])
+        table = np.array([[_share(one or _WORST) for one in grades] for _, grades in known])
         values = dict(zip(answers, table.T, strict=True))
         plan, documents = self._recipe.plan, [one.document for one, _ in known]
         judge = Judge(values, pairs, documents, draws=plan.draws, seed=plan.seed)
@@ -282,7 +278,7 @@ def grade_in(text: str) -> tuple[float | None, str | None]:
     """
     line, _, reasoning = text.strip().partition("\n")
     found = _GRADE.fullmatch(line.strip("* "))
-    if not found or float(found[1]) > BEST:
+    if not found or float(found[1]) > _BEST:
         return None, text
     return float(found[1]), reasoning.strip()
 
@@ -298,3 +294,23 @@ def without_citations(text: str) -> str:
     for mark in reversed(marks_of(text)):
         text = text[: mark.start].rstrip(" ") + text[mark.end :]
     return text.strip()
+
+
+def _column(name: str, answers: Sequence[JudgedAnswer]) -> JudgedColumn:
+    """The means over some answers."""
+    correct = _rated([one.correct and _share(one.correct) for one in answers])
+    if found := correct.interval:
+        ends = (_WORST + (_BEST - _WORST) * one for one in (found.mean, found.low, found.high))
+        correct = Rating(Interval(*ends), correct.judged, correct.not_judged)
+    return JudgedColumn(name, _rated([one.faithful for one in answers]), correct)
+
+
+def _share(grade: float) -> float:
+    """A grade as a share of the scale, from 0 to 1."""
+    return (grade - _WORST) / (_BEST - _WORST)
+
+
+def _rated(values: Sequence[float | None]) -> Rating:
+    known = [one for one in values if one is not None]
+    interval = own_mean(np.array(known)) if known else None
+    return Rating(interval, len(known), len(values) - len(known))

@@ -11,11 +11,11 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.checks import DRAFTED, PROBED
-from rag_nodes.evaluation.judgement import Judgement
 from rag_nodes.evaluation.leads import Interval
 from rag_nodes.evaluation.tables import (
     ChunkStatistics,
     Cost,
+    Judgement,
     ReportDataset,
     ReportDocument,
     ReportQuestion,

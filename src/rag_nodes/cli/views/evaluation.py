@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.evaluation.gates import GateResult
-    from rag_nodes.evaluation.judgement import Judgement, Rating
     from rag_nodes.evaluation.report import EvaluationReport, Row
+    from rag_nodes.evaluation.tables import Judgement, Rating
     from rag_nodes.operations.measuring import Evaluated, EvaluateRequest, RecommendRequest
 
 _WIDEST = 6

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.drafts.kinds import DRAFT_KINDS, QUESTIONS, DraftKind, drafts_of
-from rag_nodes.evaluation.drafts.passages import MOST_PLACES, Place, copies, drafted, evenly
+from rag_nodes.evaluation.drafts.probes import MOST_PLACES, Place, copies, drafted, evenly
 from rag_nodes.evaluation.drafts.sections import Page
 from rag_nodes.evaluation.drafts.written import write_questions
 from rag_nodes.evaluation.metrics import Passage

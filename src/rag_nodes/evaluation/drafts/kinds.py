@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from rag_nodes.evaluation.drafts.grammar import GRAMMARS, is_term, mine, plain, tells
@@ -51,52 +52,43 @@ class Draft(NamedTuple):
     table: int | None = None
 
 
-def asked(page: Page) -> Iterator[Draft]:
-    """Headings that are questions, in any language."""
+def _asked(page: Page) -> Iterator[Draft]:
     for heading, _, body in page.sections:
         if heading.endswith(("?", "？", "؟")) and len(_content(heading)) >= _LEAST_ASKED:  # noqa: RUF001
             yield Draft("asked", heading, body)
 
 
-def howto(page: Page) -> Iterator[Draft]:
-    """Headings that say what is done."""
+def _howto(page: Page) -> Iterator[Draft]:
     grammar = GRAMMARS[page.language]
     for heading, _, body in page.sections:
         if done := grammar.howto(heading) if plain(heading) else "":
             yield Draft("howto", grammar.how.format(mine(page.cased(done), page.language)), body)
 
 
-def definition(page: Page) -> Iterator[Draft]:
+def _definition(page: Page) -> Iterator[Draft]:
     """Sentences that begin with what something is, where the text makes a term of it."""
     grammar = GRAMMARS[page.language]
-    for span in page.sentences():
-        found = grammar.defines.match(bare(span.of(page.text)))
-        if not found or not is_term(found["term"]):
-            continue
+    for span, found in _said(page, grammar.defines):
         term, article = found["term"], (found["article"] or "").casefold()
         if article in ("the", "der", "die", "das") and term.islower() and " " not in term:
             continue  # "The flow is a ...": of what?
-        if found["short"] or page.names(term):
+        if is_term(term) and (found["short"] or page.names(term)):
             is_name = " " in term and term.istitle()
             shown = term if is_name or article else page.cased(term, begins=True)
-            shown = f"{article} {shown}".strip()
-            text = grammar.what_is.format(f"{found['is']} {shown}")
+            text = grammar.what_is.format(f"{found['is']} {f'{article} {shown}'.strip()}")
             yield Draft("definition", text, span, term.casefold())
 
 
-def number(page: Page) -> Iterator[Draft]:
+def _number(page: Page) -> Iterator[Draft]:
     """Sentences that say within how many days something must be done."""
-    pattern = GRAMMARS[page.language].number
-    for span in page.sentences() if pattern else ():
-        found = pattern.match(bare(span.of(page.text))) if pattern else None
-        if found and not _RELATIVE.search(f"{found['subject']} {found['done']}"):
+    for span, found in _said(page, GRAMMARS[page.language].number):
+        if not _RELATIVE.search(f"{found['subject']} {found['done']}"):
             subject = page.cased(found["subject"], begins=True)
             often = _EACH[found["how"]].format(unit=found["unit"])
-            text = f"{often} {found['modal']} {subject} {found['done']}?"
-            yield Draft("number", text, span)
+            yield Draft("number", f"{often} {found['modal']} {subject} {found['done']}?", span)
 
 
-def table(page: Page) -> Iterator[Draft]:
+def _table(page: Page) -> Iterator[Draft]:
     """Rows whose first cell is a name in code or an option, where a column says what it means."""
     grammar = GRAMMARS[page.language]
     for row in page.rows():
@@ -113,19 +105,25 @@ def table(page: Page) -> Iterator[Draft]:
             yield Draft("table", grammar.default.format(name), row.span, name, row.table)
 
 
-def phrase(page: Page) -> Iterator[Draft]:
+def _phrase(page: Page) -> Iterator[Draft]:
     """Headings as somebody might type them into a search, in any language."""
-    bodies: dict[str, set[str]] = {}
+    bodies = defaultdict[str, set[str]](set)
     for heading, _, body in page.sections:
-        bodies.setdefault(heading.casefold(), set()).add(" ".join(body.of(page.text).split()))
+        bodies[heading.casefold()].add(" ".join(body.of(page.text).split()))
     for heading, path, body in page.sections:
         text, own = heading, _content(heading)
-        above = path[-2] if len(path) > 1 else page.title
         if len(own) == 1 or (own and len(bodies[heading.casefold()]) > 1):
+            above = path[-2] if len(path) > 1 else page.title
             text = f"{above} {heading}" if above else ""
         fits = len(_content(text)) in _PHRASE and len(text) <= _LONGEST_PHRASE
         if fits and tells(heading) and not text.endswith("?"):
             yield Draft("phrase", text, body)
+
+
+def _said(page: Page, pattern: re.Pattern[str] | None) -> Iterator[tuple[Span, re.Match[str]]]:
+    for span in page.sentences() if pattern else ():
+        if pattern and (found := pattern.match(bare(span.of(page.text)))):
+            yield span, found
 
 
 def _content(text: str) -> list[str]:
@@ -133,8 +131,8 @@ def _content(text: str) -> list[str]:
 
 
 RULES: dict[DraftKind, Callable[[Page], Iterator[Draft]]] = {
-    "asked": asked, "howto": howto, "definition": definition, "number": number, "table": table,
-    "phrase": phrase,
+    "asked": _asked, "howto": _howto, "definition": _definition, "number": _number,
+    "table": _table, "phrase": _phrase,
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Probes: keywords of passages as long as people's answers, for a first choice without questions.
+"""Passages of whole sentences, and probes: keywords of passages as long as people's answers.
 
 How long the labelled answers are decides which setting a ranking puts first, not how the questions
 are worded. So keywords will do, where the passages are as long as what people look for. They
@@ -7,23 +7,31 @@ measure: nobody asks them, so they are shown to nobody and stored in no file of 
 
 from __future__ import annotations
 
+import random
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from hashlib import blake2b
 from math import log
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import regex
 
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question
-from rag_nodes.evaluation.drafts.passages import Place, Rarity, SentenceText, evenly
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.languages import FUNCTION_WORDS
+from rag_nodes.text.sentences import sentence_spans
+from rag_nodes.text.spans import Span
 from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llama_index.core.schema import Document
+
+    from rag_nodes.evaluation.dataset import Answer
 
 PROBE = "probe"
 """Kind of a question that is keywords of a passage."""
@@ -38,6 +46,13 @@ _APART = 4
 """Two passages begin at least this part of their length apart."""
 _TRIED = 8
 """Passages among which examples are looked for."""
+LEAST_WORDS = 4
+"""Words of a quote that can answer."""
+MOST_PLACES = 4
+"""Places that answer the same; more of them are furniture of the documents and no answer."""
+_LEAST_LETTERS = 0.6
+"""Share of letters from which characters are prose."""
+_GOLDEN = 0.6180339887498949
 _WORD = regex.compile(
     r"[\p{Han}\p{Katakana}\u30fc]{2,8}|[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]{3,12}|\p{Hangul}{2,}"
     r"|[[\p{L}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}]][\p{L}\p{M}\p{N}'’_\-]*",  # noqa: RUF001
@@ -68,37 +83,29 @@ def probes(
     """
     if count < 1 or characters < 1:
         raise ConfigurationError(f"{count} probes of {characters} characters: both must be over 0")
-    made = _Maker(documents, count, seed)
-    found = made.of_length(characters)
+    texts = [SentenceText(document.text) for document in documents]
+    rarity = Rarity(span.of(one.text) for one in texts for span in one.spans)
+
+    def of_length(characters: int) -> tuple[Question, ...]:
+        places = [(number, span) for number, one in enumerate(texts)
+                  for span in one.passages(characters, characters // _APART)]  # fmt: skip
+        made: dict[str, Question] = {}
+        for at in sorted(evenly(len(places), seed)[:count]):
+            number, span = places[at]
+            if text := _keywords(span.of(texts[number].text), rarity):
+                gold = ((Passage(documents[number].id_, span),),)
+                made.setdefault(text, Question(f"{PROBE}-{len(made)}", text, gold, kind=PROBE))
+        return tuple(made.values())
+
+    found = of_length(characters)
     if not found:
         raise DatasetError(
             f"no passage of {characters:,} characters in {len(documents)} document(s); "
             "choose a shorter length, or label questions"
         )
     others = [one for one in CHARACTERS.values() if one != characters]
-    beside = {size: asked for size in others if (asked := made.of_length(size))}
+    beside = {size: asked for size in others if (asked := of_length(size))}
     return Dataset("probes", tuple(documents), found, probed=characters, beside=beside)
-
-
-class _Maker:
-    """Sentences of the documents, and how much each of their words tells."""
-
-    def __init__(self, documents: Sequence[Document], count: int, seed: int) -> None:
-        self._documents, self._count, self._seed = documents, count, seed
-        self._texts = [SentenceText(document.text) for document in documents]
-        self._rarity = Rarity(span.of(one.text) for one in self._texts for span in one.spans)
-
-    def of_length(self, characters: int) -> tuple[Question, ...]:
-        """Probes of passages of a length; none where no document has one."""
-        places = [Place(number, span) for number, one in enumerate(self._texts)
-                  for span in one.passages(characters, characters // _APART)]  # fmt: skip
-        found: dict[str, Question] = {}
-        for at in sorted(evenly(len(places), self._seed)[: self._count]):
-            document, span = places[at]
-            if text := _keywords(span.of(self._texts[document].text), self._rarity):
-                gold = ((Passage(self._documents[document].id_, span),),)
-                found.setdefault(text, Question(f"{PROBE}-{len(found)}", text, gold, kind=PROBE))
-        return tuple(found.values())
 
 
 def examples(documents: Sequence[Document]) -> dict[AnswerLength, Passage]:
@@ -158,9 +165,99 @@ def _phrases(text: str) -> dict[tuple[str, ...], str]:
 
 
 def _carries(word: str) -> bool:
-    own = words(word)
-    return (
-        len(word) >= _SHORTEST
-        and any(one.isalpha() for one in word)
-        and not all(one in FUNCTION_WORDS for one in own)
-    ) or (len(word) > 1 and ord(word[0]) > 0x2E80)  # noqa: PLR2004 -- Han and Kana need no more
+    if len(word) > 1 and ord(word[0]) > 0x2E80:  # noqa: PLR2004 -- Han and Kana need no more
+        return True
+    is_word = len(word) >= _SHORTEST and any(map(str.isalpha, word))
+    return is_word and not FUNCTION_WORDS.issuperset(words(word))
+
+
+class Place(NamedTuple):
+    """Some characters of a document that is named by its number."""
+
+    document: int
+    span: Span
+
+
+class SentenceText:
+    """The sentences of a text, and passages made of them."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.spans = sentence_spans(text)
+        self._starts = [span.start for span in self.spans]
+
+    def at(self, offset: int) -> int:
+        """Number of the sentence that begins at an offset, or of the last one before it."""
+        return max(0, bisect_right(self._starts, offset) - 1)
+
+    def passage(self, number: int, characters: int) -> Span | None:
+        """The sentences from one on that come closest to a length.
+
+        None where they are no prose, less than half or more than twice as long.
+        """
+        low = high = self.spans[number].start
+        for span in self.spans[number:]:
+            if high > low and span.end - low - characters > characters - (high - low):
+                break
+            high = span.end
+        found = Span(low, high)
+        fits = characters / 2 <= found.length <= characters * 2
+        return found if fits and is_prose(found.of(self.text)) else None
+
+    def passages(self, characters: int, apart: int) -> Iterator[Span]:
+        """All passages of a length, whose beginnings are at least so far apart."""
+        free = 0
+        for number, span in enumerate(self.spans):
+            if span.start >= free and (found := self.passage(number, characters)):
+                yield found
+                free = span.start + apart
+
+
+class Rarity:
+    """How much a word tells: the more, the fewer of some texts have it."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._count = 1
+        self.holders: dict[str, set[int]] = defaultdict(set)
+        for number, text in enumerate(texts):
+            self._count += 1
+            for word in words(text):
+                self.holders[word].add(number)
+
+    def weight(self, word: str) -> float:
+        """Of a word: nothing where all texts have it."""
+        return log(self._count / max(1, len(self.holders.get(word, ()))))
+
+
+def is_prose(text: str) -> bool:
+    """Whether most of what is visible is letters."""
+    visible = "".join(text.split())
+    return sum(map(str.isalpha, visible)) >= _LEAST_LETTERS * max(1, len(visible))
+
+
+def evenly(count: int, seed: int) -> list[int]:
+    """Numbers below `count`, such that any beginning of them is spread over all."""
+    offset = random.Random(seed).random()  # noqa: S311 -- the same again is the point
+    return sorted(range(count), key=lambda one: (one * _GOLDEN + offset) % 1.0)
+
+
+def quoted(quote: str, text: str) -> Iterator[Span]:
+    """Where the same words stand in a text, whatever blanks are between them."""
+    pattern = re.compile(r"\s+".join(map(re.escape, quote.split())))
+    yield from (Span(*found.span()) for found in pattern.finditer(text))
+
+
+def copies(place: Place, texts: Sequence[str]) -> list[Place]:
+    """A place, and every other with the same words; nothing where there are too many."""
+    quote = place.span.of(texts[place.document])
+    found = {
+        Place(number, span) for number, text in enumerate(texts) for span in quoted(quote, text)
+    }
+    others = sorted(one for one in found if one != place)
+    return [place, *others] if len(others) < MOST_PLACES else []
+
+
+def drafted(text: str, quote: str, gold: tuple[Answer, ...], kind: str) -> Question:
+    """A draft, with an id that follows from what is asked and what answers it."""
+    digest = blake2b(f"{text}\n{quote}".encode("utf-8", "surrogatepass"), digest_size=5)
+    return Question(f"draft-{digest.hexdigest()}", text, gold, kind=kind, draft=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.evaluation.drafts.passages import SentenceText, drafted
+from rag_nodes.evaluation.drafts.probes import SentenceText, drafted
 from rag_nodes.evaluation.drafts.sections import Page
 from rag_nodes.evaluation.metrics import Passage
 

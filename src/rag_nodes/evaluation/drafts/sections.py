@@ -9,7 +9,7 @@ from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.evaluation.drafts.grammar import GRAMMARS, leads_elsewhere
-from rag_nodes.evaluation.drafts.passages import is_prose
+from rag_nodes.evaluation.drafts.probes import is_prose
 from rag_nodes.metadata import TITLE
 from rag_nodes.text.extracts import candidates, is_entry
 from rag_nodes.text.formats import format_in

@@ -13,7 +13,8 @@ from pydantic import BaseModel, Field, StrictInt, ValidationError, field_validat
 
 from rag_nodes.errors import ConfigurationError, DatasetError, ModelError
 from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced
-from rag_nodes.evaluation.drafts.passages import (
+from rag_nodes.evaluation.drafts.probes import (
+    CHARACTERS,
     LEAST_WORDS,
     Place,
     Rarity,
@@ -23,7 +24,6 @@ from rag_nodes.evaluation.drafts.passages import (
     evenly,
     quoted,
 )
-from rag_nodes.evaluation.drafts.probes import CHARACTERS
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.models.asking import Asker, UnansweredError, UnformedError, awaited
 from rag_nodes.models.names import is_mock

@@ -1,14 +1,182 @@
-"""An evaluation as one HTML file that asks nothing of any server."""
+"""An evaluation as one HTML file that asks nothing of any server.
 
-from rag_nodes.evaluation.page.build import Cell, Matrix, MatrixLine, html_of, matrix
-from rag_nodes.evaluation.page.plots import line_colour, size_curve
+What to take, one picture, the questions that differ; all other numbers are folded.
+"""
 
-__all__ = [
-    "Cell",
-    "Matrix",
-    "MatrixLine",
-    "html_of",
-    "line_colour",
-    "matrix",
-    "size_curve",
-]
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from rag_nodes.evaluation.diagnosis import REMEDIES
+from rag_nodes.evaluation.page.plots import line_colour, size_curve, templates
+from rag_nodes.evaluation.report import Outcome
+from rag_nodes.evaluation.scoring import FOUND
+from rag_nodes.evaluation.wording import LEGEND, counted, ends, points
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rag_nodes.evaluation.report import EvaluationReport, Row
+    from rag_nodes.evaluation.tables import GoldQuote, ReportQuestion
+
+__all__ = ["Cell", "Matrix", "MatrixLine", "html_of", "line_colour", "matrix", "size_curve"]
+
+_HALF = 0.5
+"""Recall from which an answer counts as found in part."""
+_MOST = 30
+"""Questions of the matrix that are seen before it is opened."""
+
+
+class TextPiece(NamedTuple):
+    """Characters of a document that look alike.
+
+    `gold` answers the question, a chunk `starts` here, `read` was read as far as it answers.
+    """
+
+    text: str
+    gold: bool
+    starts: bool
+    read: bool
+
+
+class Cell(NamedTuple):
+    """One question in one row: "found", "partly" or "missed", and recall in percent.
+
+    `reason` says why it was missed and at which rank it is, `remedy` what helps; both "" where it
+    was found. `pieces` are the place of the answer with the boundaries of the chunks that hold it.
+    """
+
+    grade: str
+    points: float
+    reason: str
+    remedy: str
+    pieces: tuple[TextPiece, ...]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a chunk begins inside the answer, or a part of it was read."""
+        inside = any(a.gold and b.gold and b.starts for a, b in pairwise(self.pieces))
+        return inside or any(one.read for one in self.pieces)
+
+
+class MatrixLine(NamedTuple):
+    """One question, by its number from 1, and its cells in all rows that are compared."""
+
+    number: int
+    question: ReportQuestion
+    cells: tuple[Cell, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether rows do not answer it alike."""
+        return len({one.grade for one in self.cells}) > 1
+
+    @property
+    def place(self) -> tuple[TextPiece, ...]:
+        """Where the answer stands, without the boundaries of any chunks."""
+        return tuple(_pieces(Outcome("", {}), self.question))
+
+    @property
+    def others(self) -> Sequence[Sequence[GoldQuote]]:
+        """Answers as quotes, where one passage does not show all there is."""
+        gold = self.question.gold
+        return gold if len(gold) > 1 or len(gold[0]) > 1 else []
+
+    @property
+    def hardness(self) -> tuple[float, float]:
+        """Least for what parts the rows most, then for what they find least."""
+        found = [one.points for one in self.cells]
+        return min(found) - max(found), sum(found)
+
+
+class Matrix(NamedTuple):
+    """The best row of each strategy, what is taken first of its own, and all questions in them.
+
+    `lines` begin with what parts the rows most.
+    """
+
+    rows: tuple[Row, ...]
+    lines: tuple[MatrixLine, ...]
+
+
+def matrix(report: EvaluationReport) -> Matrix:
+    """What each strategy found, question by question."""
+    own = [row for row in report.of_role("own") if not row.error]
+    ranked = sorted(own, key=lambda row: (row.name == report.decision.take, row.mean))
+    best = {row.column: row.name for row in ranked}  # of each strategy, or the one that is taken
+    rows = [row for row in own if row.name in best.values()]
+    rows.sort(key=lambda row: row.name != report.decision.take)
+    outcomes = [{one.question: one for one in row.outcomes} for row in rows]
+    lines = [
+        MatrixLine(number, question, tuple(_cell_of(report, of[question.id], question)
+                                           for of in outcomes))
+        for number, question in enumerate(report.questions, 1) if rows
+    ]  # fmt: skip
+    return Matrix(tuple(rows), tuple(sorted(lines, key=lambda one: one.hardness)))
+
+
+def html_of(report: EvaluationReport) -> str:
+    """The report as one HTML file without a script and without a request to anywhere.
+
+    Everything out of documents and questions is escaped.
+    """
+    rows, lines = matrix(report)
+    differing = [one for one in lines if one.differs]
+    return (
+        templates()
+        .get_template("page.html.j2")
+        .render(
+            report=report,
+            rows=rows,
+            pictures=[size_curve(report), size_curve(report, narrow=True)],
+            differing=[differing[:_MOST], differing[_MOST:]],
+            missed=[one for one in lines if not one.differs and one.cells[0].grade != "found"],
+            found=sum({cell.grade for cell in one.cells} == {"found"} for one in lines),
+            reasons=[reason for reason in REMEDIES if any(reason in row.reasons for row in rows)],
+            remedies=REMEDIES,
+            kinds=report.kinds(),
+            names={one.id: one.name for one in report.documents},
+            texts={one.id: one.text for one in report.questions},
+            budgets=[f"recall@{budget}" for budget in report.settings.budgets],
+            legend=LEGEND,
+            counted=counted,
+            points=points,
+            ends=ends,
+            colour=lambda column: line_colour(report, column),
+        )
+    )
+
+
+def _cell_of(report: EvaluationReport, outcome: Outcome, question: ReportQuestion) -> Cell:
+    """What one question came to in one row."""
+    recall = outcome.scores[f"recall@{report.settings.budget}"]
+    grade = "found" if recall >= FOUND else "partly" if recall >= _HALF else "missed"
+    if not outcome.reason:
+        return Cell(grade, 100 * recall, "", "", ())
+    rank = f" (rank {outcome.rank})" if outcome.rank else ""
+    remedy = "" if report.by_drafts else REMEDIES[outcome.reason]  # type: ignore[index] # one of them
+    pieces = tuple(_pieces(outcome, question))
+    return Cell(grade, 100 * recall, f"{outcome.reason}{rank}", remedy, pieces)
+
+
+def _pieces(outcome: Outcome, question: ReportQuestion) -> Iterator[TextPiece]:
+    """The text around the first passage of the gold, cut where chunks begin and gold changes."""
+    around = question.around
+    first, text, document = around.start, around.text, around.document
+    last = first + len(text)
+    gold = [
+        (one.start, one.end)
+        for answer in question.gold
+        for one in answer
+        if one.document == document
+    ]
+    begins = {start for where, start, _ in outcome.chunks if where == document}
+    read = [(start, end) for where, start, end in outcome.read if where == document]
+    marks = {first, last, *begins, *(at for span in (*gold, *read) for at in span)}
+    places = sorted(at for at in marks if first <= at <= last)
+    for start, end in pairwise(places):
+        is_gold, is_read = (
+            any(low <= start and end <= high for low, high in spans) for spans in (gold, read)
+        )
+        yield TextPiece(text[start - first : end - first], is_gold, start in begins, is_read)
