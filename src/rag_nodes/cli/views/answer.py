@@ -1,15 +1,23 @@
-"""An answer, what it cites, and the chunks behind it, as pieces of any view."""
+"""Answers, what they cite and the chunks behind them, of one parser or of several."""
 
 from __future__ import annotations
 
+import os
+from itertools import cycle
 from typing import TYPE_CHECKING
 
+from rich import box
 from rich.console import Group
+from rich.padding import Padding
+from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from rag_nodes.cli.views.ingest import embedding_spent, files_view
 from rag_nodes.cli.views.text import (
+    COLOURS,
     clean,
+    configuration,
     counted,
     facts,
     heading,
@@ -18,17 +26,21 @@ from rag_nodes.cli.views.text import (
     plain,
     seconds,
     shortened,
+    table,
 )
 from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT, display_name
 from rag_nodes.models.prices import dollars
+from rag_nodes.parsers.recovery import recovery_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
     from rag_nodes.cli.invocation import Invocation
+    from rag_nodes.compare import Column
     from rag_nodes.operations.asking import Asked, AskRequest
+    from rag_nodes.operations.comparing import Compared, CompareRequest
     from rag_nodes.query import Answer, Citation, Hit
 
 KINDS = {
@@ -38,13 +50,13 @@ KINDS = {
     "nothing": "nothing found",
 }
 """What kind of answer it is, in words."""
-
+LEAST_WIDTH = 46
+"""Characters a column needs to be read with ease."""
 _STAGES = ("embed", "retrieve", "answer")
 """Stages whose times add up; others are parts of them."""
-_NAME = 32
-"""Characters of a file's name that fit beside the numbers."""
-_RAGGED = 12
-"""Characters two lines lose because words are not cut."""
+_FRAME, _NAME, _RAGGED = 3, 32, 12
+"""Characters that a column loses to its border, of a file's name that fit beside the numbers, and
+that two lines lose because words are not cut."""
 
 
 def asked_view(asked: Asked, request: AskRequest, cli: Invocation) -> Iterator[RenderableType]:
@@ -55,13 +67,17 @@ def asked_view(asked: Asked, request: AskRequest, cli: Invocation) -> Iterator[R
         yield label("Answer")
         if answer.kind != "retrieval":
             yield answer_text(answer)
-    yield from evidence_view(answer, cli.output.width, shown=request.chunks)
+    took = seconds(sum(answer.seconds.get(stage, 0) for stage in _STAGES))
+    sources = counted(len(answer.sources), "source")
+    context = f"{counted(answer.context_tokens, 'token')} in {sources}"
+    searched = f"{answer.mode} search" if answer.mode else ""
+    yield plain(" · ".join(filter(None, (_kind(answer), searched, context, took))), "dim")
+    yield from _remarks(answer)
+    for part in filter(None, (_sources(answer), _chunks(answer, request.chunks, cli.output.width))):
+        yield from (Text(""), *part)
     if asked.reduction is not None and asked.reduction > 0:
-        cli.note(
-            f"Read {answer.context_tokens:,} of the {counted(asked.document_tokens, 'token')} of "
-            f"these documents, {asked.reduction:.0%} less.",
-            "dim",
-        )
+        read = f"{answer.context_tokens:,} of the {counted(asked.document_tokens, 'token')}"
+        cli.note(f"Read {read} of these documents, {asked.reduction:.0%} less.", "dim")
 
 
 def header_of(question: str, models: str) -> RenderableType:
@@ -69,50 +85,116 @@ def header_of(question: str, models: str) -> RenderableType:
     return Group(facts([("Question", question), ("Models", models)]), Text(""))
 
 
-def evidence_view(answer: Answer, width: int, *, shown: int) -> Iterator[RenderableType]:
-    """What is behind an answer: who made it of what, what it cites, and the chunks found.
+def compared_view(
+    found: Compared, request: CompareRequest, cli: Invocation
+) -> Iterator[RenderableType]:
+    """All parsers: side by side where there is room, one after another elsewhere."""
+    report = found.report
+    if report is None:
+        yield from files_view(tuple(found.files))
+        return
+    limits = {"token": found.options.budget, "chunk": found.options.top_k}
+    context = " and ".join(counted(number, thing) for thing, number in limits.items() if number)
+    said = {"Question": report.question, "Models": report.models}
+    yield facts((said | {"Context": f"{context or 'no limit'} per parser"}).items())
+    yield from files_view(report.files)
+    styled = list(zip(report.columns, cycle(COLOURS)))
+    width, across = cli.output.width, _columns_across(len(styled), cli.output)
+    for first in range(0, len(styled), across):
+        some = styled[first : first + across]
+        if across > 1:
+            yield _side_by_side(some, width // across - _FRAME, request.chunks)
+        else:
+            yield from _section(*some[0], width, request.chunks)
+    yield _statistics(styled)
+    if found.ingested:
+        took = [seconds(one.seconds) for one in (found.ingested, report)]
+        words = "parsers answer at the same time, so their times overlap"
+        yield plain(f"Ingested in {took[0]}, answered in {took[1]}; {words}.", "dim")
+        if spent := embedding_spent(found.ingested):
+            yield plain(spent, "dim")
 
-    Args:
-        answer: whose text is shown already.
-        width: characters of the terminal.
-        shown: chunks to show.
+
+def _columns_across(count: int, console: Console) -> int:
+    """How many columns stand side by side; rows are kept equally full.
+
+    A file or pipe gets one, unless COLUMNS says how wide it will be shown.
     """
-    took = seconds(sum(answer.seconds[stage] for stage in _STAGES if stage in answer.seconds))
-    context = (
-        f"{counted(answer.context_tokens, 'token')} in {counted(len(answer.sources), 'source')}"
-    )
-    searched = f" · {answer.mode} search" if answer.mode else ""
-    yield plain(f"{answer_kind(answer)}{searched} · {context} · {took}", "dim")
-    yield from remarks(answer)
-    if answer.kind != "retrieval":
-        yield Text("")
-        yield label("Sources")
-        yield citations(answer)
-    if shown:
-        yield Text("")
-        yield label("Chunks", chunk_facts(answer))
-        yield chunks(answer, shown, width)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        return 1
+    rows = -(-count // max(1, console.width // LEAST_WIDTH))
+    return -(-count // rows)
 
 
-def remarks(answer: Answer) -> Iterator[RenderableType]:
-    """What a reader should know: more was searched, something did not fit, what it cost."""
-    if answer.widening:
-        yield plain(answer.widening, "dim")
-    if answer.left_out:
-        tokens = counted(answer.left_out_tokens, "token")
-        yield plain(f"{counted(answer.left_out, 'chunk')} ({tokens}) did not fit", "dim")
-    if answer.cut:
-        yield plain("the last chunk that is read is cut at the budget", "dim")
-    if answer.tokens_in:
-        about = "about " if answer.tokens_estimated else ""
-        yield plain(
-            f"{about}{answer.tokens_in:,} tokens read, {answer.tokens_out:,} written · "
-            f"{dollars(answer.cost)}",
-            "dim",
+def _side_by_side(styled: Sequence[tuple[Column, str]], width: int, shown: int) -> Table:
+    """Parsers as columns, whose answers, sources and chunks start on the same line."""
+    made = Table(box=box.ROUNDED, border_style="dim", expand=True, show_header=False)
+    for _ in styled:
+        made.add_column(ratio=1, overflow="fold")
+    titles = (
+        Text(one_line(column.title), f"bold {colour}").append(
+            f"\n{configuration(column.parser)}", "not bold dim"
         )
-    if answer.embedding_tokens:
-        tokens = counted(answer.embedding_tokens, "token")
-        yield plain(f"question embedded: {tokens} · {dollars(answer.embedding_cost)}", "dim")
+        for column, colour in styled
+    )
+    made.add_row(*titles, end_section=True)
+    for part in zip(*(_parts(column, width, shown) for column, _ in styled), strict=True):
+        made.add_row(*(Group(*one) for one in part), end_section=True)
+    return made
+
+
+def _section(column: Column, colour: str, width: int, shown: int) -> Iterator[RenderableType]:
+    """One parser: what it is, and indented what it found."""
+    yield Text("")
+    yield Rule(Text(one_line(column.title), style=f"bold {colour}"), align="left", style="dim")
+    yield plain(configuration(column.parser), "dim")
+    for part in filter(None, _parts(column, width, shown)):
+        yield Text("")
+        yield from (Padding(one, (0, 0, 0, 2)) for one in part)
+
+
+def _parts(column: Column, width: int, shown: int) -> tuple[list[RenderableType], ...]:
+    """Answer, sources and chunks, or why there are none."""
+    statistics, answer = column.statistics, column.answer
+    said: list[RenderableType] = [
+        Text.assemble(("Failed: ", "bold red"), plain(error))
+        for error in dict.fromkeys((column.error, statistics.error))
+        if error
+    ]
+    lost = recovery_in_words(statistics.unplaced, statistics.chunks)
+    said += [plain(one_line(one), "yellow") for one in (lost, statistics.size_remark) if one]
+    if answer is None:
+        return said, [], []
+    said.append(label("Answer", _kind(answer)))
+    if answer.kind != "retrieval":
+        said.append(answer_text(answer))
+    return [*said, *_remarks(answer)], _sources(answer), _chunks(answer, shown, width)
+
+
+def _statistics(styled: Sequence[tuple[Column, str]]) -> Table:
+    return table(
+        styled,
+        {
+            "Parser": lambda one: Text(one_line(one[0].title), style=one[1]),
+            "Chunks": lambda one: one[0].statistics.chunks,
+            "Tokens mean": lambda one: round(one[0].statistics.mean_tokens) or None,
+            "max": lambda one: one[0].statistics.max_tokens or None,
+            "Context tokens": lambda one: one[0].answer and one[0].answer.context_tokens,
+            "Parse": lambda one: seconds(one[0].statistics.seconds.get("parse")),
+            "Embed": lambda one: seconds(one[0].statistics.seconds.get("embed")),
+            "Store": lambda one: seconds(one[0].statistics.seconds.get("store")),
+            "Answer": lambda one: seconds(one[0].seconds.get("total")),
+        },
+        right=("Parse", "Embed", "Store", "Answer"),
+    )
+
+
+# --- parts of an answer -------------------------------------------------------------------------
+
+
+def label(name: str, remark: str = "") -> Text:
+    """The line above a part of a view."""
+    return Text.assemble((name, "bold"), (f"  {remark}" if remark else "", "dim"))
 
 
 def answer_text(answer: Answer) -> Text:
@@ -128,67 +210,85 @@ def answer_text(answer: Answer) -> Text:
     return text
 
 
-def answer_kind(answer: Answer) -> str:
+def _kind(answer: Answer) -> str:
     """Who wrote the answer."""
     return KINDS.get(answer.kind, answer.kind).format(model=one_line(answer.answer_model))
 
 
-def citations(answer: Answer) -> RenderableType:
+def _remarks(answer: Answer) -> Iterator[RenderableType]:
+    """What a reader should know: more was searched, something did not fit, what it cost."""
+    said = [answer.widening]
+    if answer.left_out:
+        tokens = counted(answer.left_out_tokens, "token")
+        said.append(f"{counted(answer.left_out, 'chunk')} ({tokens}) did not fit")
+    if answer.cut:
+        said.append("the last chunk that is read is cut at the budget")
+    if answer.tokens_in:
+        about = "about " if answer.tokens_estimated else ""
+        tokens = f"{about}{answer.tokens_in:,} tokens read, {answer.tokens_out:,} written"
+        said.append(f"{tokens} · {dollars(answer.cost)}")
+    if answer.embedding_tokens:
+        tokens = counted(answer.embedding_tokens, "token")
+        said.append(f"question embedded: {tokens} · {dollars(answer.embedding_cost)}")
+    yield from (plain(one, "dim") for one in said if one)
+
+
+def _sources(answer: Answer) -> list[RenderableType]:
     """`[1] file, p. 14, A > B, characters 120-180`, each place once."""
+    if answer.kind == "retrieval":
+        return []
     if not answer.citations:
-        return plain("no source cited", "dim")
+        return [label("Sources"), plain("no source cited", "dim")]
     grid = _numbered()
-    for same in _by_place(answer.citations):
-        where = [place(same[0]), _offsets(same)]
-        grid.add_row(f"[{same[0].number}]", plain(", ".join(part for part in where if part)))
+    places: dict[tuple[int, str], list[str]] = {}  # an extract cites every sentence
+    for one in answer.citations:
+        ranges = places.setdefault((one.number, _place(one)), [])
+        ranges += [f"{one.start}-{one.end}"] if one.start is not None else []
+    for (number, where), ranges in places.items():
+        characters = f", characters {', '.join(dict.fromkeys(ranges))}" if ranges else ""
+        grid.add_row(f"[{number}]", plain(where + characters))
     if answer.unknown_sources:
         numbers = ", ".join(map(str, answer.unknown_sources))
         grid.add_row("!", plain(f"cites sources that do not exist: {numbers}", "yellow"))
-    return grid
+    return [label("Sources"), grid]
 
 
-def place(citation: Citation) -> str:
+def _place(citation: Citation) -> str:
     """File, page and heading of a citation."""
     parts = (
         one_line(citation.file_name or citation.source or "unknown source"),
         pages(citation.page, citation.page_end),
         heading(citation.heading_path),
     )
-    return ", ".join(part for part in parts if part)
+    return ", ".join(filter(None, parts))
 
 
-def chunk_facts(answer: Answer) -> str:
-    """What stands on a chunk's line: words alone give scores, and embeddings similarities."""
-    has_similarity = any(hit.similarity is not None for hit in answer.hits)
-    return f"{'similarity (distance)' if has_similarity else 'score'} · file · page · tokens"
-
-
-def chunks(answer: Answer, shown: int, width: int) -> RenderableType:
+def _chunks(answer: Answer, shown: int, width: int) -> list[RenderableType]:
     """The best hits: rank, similarity, page, tokens, the source made of it, and how it begins.
 
-    Args:
-        answer: whose hits.
-        shown: how many.
-        width: characters of a line, decides how much of the text is quoted.
+    Words alone give scores, and embeddings similarities.
     """
+    if not shown:
+        return []
+    by_meaning = any(hit.similarity is not None for hit in answer.hits)
+    first = "similarity (distance)" if by_meaning else "score"
+    title = label("Chunks", f"{first} · file · page · tokens")
     if not answer.hits:
-        return plain("no chunk found", "dim")
+        return [title, plain("no chunk found", "dim")]
     numbers = {hit.rank: source.number for source in answer.sources for hit in source.hits}
+    line = max(20, width - 4)
     grid = _numbered()
     for hit in answer.hits[:shown]:
-        quote = shortened(hit.found.text, 2 * max(20, width - 4) - _RAGGED)
-        title = heading(hit.found.metadata.get(HEADING_PATH) or ())
+        above = heading(hit.found.metadata.get(HEADING_PATH) or ())
         lines: list[RenderableType] = [_facts_of(hit, numbers.get(hit.rank))]
-        if title:
-            lines.append(plain(shortened(title, max(20, width - 4)), "italic"))
-        lines.append(plain(quote, "dim"))
+        lines += [plain(shortened(above, line), "italic")] if above else []
+        lines.append(plain(shortened(hit.found.text, 2 * line - _RAGGED), "dim"))
         if hit.surroundings and hit.found is hit.node:
-            lines.append(plain(shortened(_read(answer, hit), 2 * max(20, width - 4) - _RAGGED)))
+            lines.append(plain(shortened(_read(answer, hit), 2 * line - _RAGGED)))
         grid.add_row(str(hit.rank), Group(*lines))
     if rest := len(answer.hits) - shown:
-        more = f"and {rest} more" if rest > 0 else ""
-        grid.add_row("", plain(more, "dim"))
-    return grid
+        grid.add_row("", plain(f"and {rest} more" if rest > 0 else "", "dim"))
+    return [title, grid]
 
 
 def _read(answer: Answer, hit: Hit) -> str:
@@ -200,19 +300,14 @@ def _read(answer: Answer, hit: Hit) -> str:
     return f"read with it, {counted(tokens, 'token')}: {' … '.join(one.text for one in excerpts)}"
 
 
-def label(name: str, remark: str = "") -> Text:
-    """The line above a part of a view."""
-    return Text.assemble((name, "bold"), (f"  {remark}" if remark else "", "dim"))
-
-
 def _facts_of(hit: Hit, number: int | None) -> Text:
     metadata = hit.found.metadata
     if hit.similarity is None:
-        facts = Text(f"score {hit.score:.2f}", style="bold")
+        said = Text(f"score {hit.score:.2f}", style="bold")
     else:
         similarity = round(hit.similarity, 2)
-        facts = Text(f"{similarity:.2f}", style="bold")
-        facts.append(f" ({1 - similarity:.2f})", style="not bold")
+        said = Text(f"{similarity:.2f}", style="bold")
+        said.append(f" ({1 - similarity:.2f})", style="not bold")
     tokens = metadata.get(TOKEN_COUNT)
     for fact in (
         shortened(display_name(metadata), _NAME),
@@ -221,24 +316,8 @@ def _facts_of(hit: Hit, number: int | None) -> Text:
         f"source [{number}]" if number is not None else "over budget",
     ):
         if fact:
-            facts.append(f" · {fact}", style="not bold")
-    return facts
-
-
-def _by_place(cited: Iterable[Citation]) -> list[list[Citation]]:
-    """An extract cites every sentence; those of the same place share a line."""
-    places: dict[tuple[object, ...], list[Citation]] = {}
-    for one in cited:
-        key = (one.number, one.source, one.page, one.page_end, one.heading_path)
-        places.setdefault(key, []).append(one)
-    return list(places.values())
-
-
-def _offsets(cited: Iterable[Citation]) -> str:
-    """Where in the document's text the cited passages are."""
-    known = dict.fromkeys((one.start, one.end) for one in cited if one.start is not None)
-    ranges = ", ".join(f"{start}-{end}" for start, end in known)
-    return f"characters {ranges}" if ranges else ""
+            said.append(f" · {fact}", style="not bold")
+    return said
 
 
 def _numbered() -> Table:

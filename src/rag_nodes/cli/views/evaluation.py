@@ -1,10 +1,11 @@
-"""An evaluation for people: the verdict, the numbers behind it, and why answers were missed."""
+"""An evaluation for people, and the questions it is made with."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import textwrap
+from typing import TYPE_CHECKING, Any
 
-from rag_nodes.cli.views.text import one_line, plain, table
+from rag_nodes.cli.views.text import Column, counted, facts, one_line, plain, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,17 +17,21 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.gates import GateResult
     from rag_nodes.evaluation.report import EvaluationReport, Row
     from rag_nodes.evaluation.tables import Judgement, Rating
-    from rag_nodes.operations.measuring import Evaluated, EvaluateRequest, RecommendRequest
+    from rag_nodes.operations.base import Request
+    from rag_nodes.operations.labelled import Checked, WrittenDrafts
+    from rag_nodes.operations.measuring import Evaluated
 
 _WIDEST = 6
 """Rows that have room side by side."""
 _COLOURS = {"holds": "green", "fell": "red", "cannot tell": "yellow", "not compared": "yellow"}
 """Of the outcomes of gates."""
+_MOST, _EXAMPLES = 60, 12
+"""Concerns and drafts on a screen; all of them are in the JSON."""
+_BEGINNING = 90
+"""Characters of an answer that is shown to recognise it."""
 
 
-def measured_view(
-    found: Evaluated, _: EvaluateRequest | RecommendRequest, cli: Invocation
-) -> Iterator[RenderableType]:
+def measured_view(found: Evaluated, _: Request, cli: Invocation) -> Iterator[RenderableType]:
     """The parts of the view, top to bottom."""
     yield from evaluation_view(found.report, found.gates)
     if found.report.decision.preset and not found.is_written:
@@ -38,53 +43,46 @@ def measured_view(
 def evaluation_view(
     report: EvaluationReport, gates: Sequence[GateResult] = ()
 ) -> Iterator[RenderableType]:
-    """The parts of the view, top to bottom."""
-    for sentence in report.decision.said:
-        yield plain(one_line(sentence), "bold")
+    """The verdict, the numbers behind it, and why answers were missed."""
+    yield from (plain(one_line(sentence), "bold") for sentence in report.decision.said)
     yield _numbers(report)
-    yield from (one for one in (_kinds(report), _reasons(report)) if one)
+    yield from filter(None, (_kinds(report), _reasons(report)))
     said = [one.words for one in report.left_out] + [one.words for one in report.sizes]
     yield from (plain(one_line(words)) for words in said)
-    for sentence in report.verdict:
-        yield plain(one_line(sentence), "bold")
+    yield from (plain(one_line(sentence), "bold") for sentence in report.verdict)
     if report.judgement:
         yield from _judged(report.judgement)
     yield plain(_procedure(report), "dim")
-    yield from _gates(gates, report)
-
-
-def _gates(gates: Sequence[GateResult], report: EvaluationReport) -> Iterator[RenderableType]:
-    """What came of the gates; by drafts one sentence for all columns, as all say the same."""
+    # By drafts one sentence for all columns, as all say the same.
     untold = [one for one in gates if report.untold and one.outcome == "cannot tell"]
     if untold:
         names = ", ".join(one_line(name) for name in dict.fromkeys(one.row for one in untold))
         yield plain(f"{names}: cannot tell: {report.untold}", _COLOURS["cannot tell"])
     others = {one.words: one.outcome for one in gates if one not in untold}
-    for words, outcome in others.items():
-        yield plain(one_line(words), _COLOURS[outcome])
+    yield from (plain(one_line(words), _COLOURS[outcome]) for words, outcome in others.items())
 
 
 def _numbers(report: EvaluationReport) -> Table:
-    budgets = [f"recall@{budget}" for budget in report.settings.budgets]
-    # In two lines, or the names have no room on a terminal of 80 characters.
-    shares = [name.replace("@", "\n@") for name in budgets]
-    right = ["mean", "read", *shares, "95 %", "MRR"]
-    rows = table("Column", *right, right=right)
-    rows.columns[0].min_width = len("  at equal size")
-    for row in report.rows:
-        if row.error:
-            rows.add_row(_name(row), *[""] * len(right))
-            continue
-        interval = row.interval
-        rows.add_row(
-            _name(row),
-            f"{row.chunks.mean:.0f}",
-            f"{row.means['tokens@' + str(report.settings.budget)]:.0f}",
-            *(f"{100 * row.means[name]:.1f}" for name in budgets),
-            f"{100 * interval.low:.0f}-{100 * interval.high:.0f}" if interval else "",
-            f"{row.means['mrr']:.2f}",
-        )
-    return rows
+    def share(budget: int) -> Column:
+        return lambda row: "" if row.error else f"{100 * row.means[f'recall@{budget}']:.1f}"
+
+    def interval(row: Row) -> str:
+        found = None if row.error else row.interval
+        return f"{100 * found.low:.0f}-{100 * found.high:.0f}" if found else ""
+
+    read = f"tokens@{report.settings.budget}"
+    columns: dict[str, Column] = {
+        "Column": _name,
+        "mean": lambda row: "" if row.error else f"{row.chunks.mean:.0f}",
+        "read": lambda row: "" if row.error else f"{row.means[read]:.0f}",
+        # In two lines, or the names have no room on a terminal of 80 characters.
+        **{f"recall\n@{budget}": share(budget) for budget in report.settings.budgets},
+        "95 %": interval,
+        "MRR": lambda row: "" if row.error else f"{row.means['mrr']:.2f}",
+    }
+    made = table(report.rows, columns, right=[*columns][1:])
+    made.columns[0].min_width = len("  at equal size")
+    return made
 
 
 def _name(row: Row) -> str:
@@ -102,12 +100,13 @@ def _kinds(report: EvaluationReport) -> Table | None:
     groups = report.kinds()
     if not own or len(own) > _WIDEST or len(groups) < 2:  # noqa: PLR2004 -- else it is said above
         return None
-    names = ["questions", *(one_line(row.name) for row in own)]
-    rows = table("Kind", *names, right=names)
-    for kind in groups:
-        shares = (f"{100 * kind.means[row.name]:.1f}" for row in own)
-        rows.add_row(one_line(kind.name), str(kind.questions), *shares)
-    return rows
+
+    def share(name: str) -> Column:
+        return lambda kind: f"{100 * kind.means[name]:.1f}"
+
+    by_column = {one_line(row.name): share(row.name) for row in own}
+    columns: dict[str, Column] = {"Kind": "name", "questions": "questions", **by_column}
+    return table(groups, columns, right=[*by_column])
 
 
 def _reasons(report: EvaluationReport) -> Table | None:
@@ -116,39 +115,36 @@ def _reasons(report: EvaluationReport) -> Table | None:
     names = list(dict.fromkeys(reason for row in own for reason in row.reasons))
     if not names or len(own) > _WIDEST:
         return None
-    rows = table("Missed because", *(one_line(row.name) for row in own))
-    for reason in names:
-        rows.add_row(reason, *(str(row.reasons.get(reason, "")) for row in own))
-    return rows
+
+    def count(row: Row) -> Column:
+        return lambda reason: str(row.reasons.get(reason, ""))
+
+    by_column = {one_line(row.name): count(row) for row in own}
+    return table(names, {"Missed because": str, **by_column})
 
 
 def _judged(judgement: Judgement) -> Iterator[RenderableType]:
     """What the answers are worth, and what it took to find out."""
+    columns: dict[str, Column] = {
+        "Answers from": "name",
+        "faithful": lambda one: _rated(one.faithfulness, "{:.0f}", 100, " %"),
+        "correct": lambda one: _rated(one.correctness, "{:.1f}", 1, " of 5"),
+        "judged": lambda one: f"{one.faithfulness.judged}, {one.correctness.judged}",
+        "not judged": lambda one: f"{one.faithfulness.not_judged}, {one.correctness.not_judged}",
+    }
     if not judgement.error:
-        right = ["faithful", "95 %", "correct", "95 %", "judged", "not judged"]
-        rows = table("Answers from", *right, right=right)
-        for one in judgement.columns:
-            faithful, correct = one.faithfulness, one.correctness
-            rows.add_row(
-                one_line(one.name),
-                *_rated(faithful, 100, "{:.0f} %"),
-                *_rated(correct, 1, "{:.1f} of 5"),
-                f"{faithful.judged}, {correct.judged}",
-                f"{faithful.not_judged}, {correct.not_judged}",
-            )
-        yield rows
-    for words in judgement.verdict:
-        yield plain(one_line(words))
+        yield table(judgement.columns, columns, right=[*columns][1:])
+    yield from (plain(one_line(words)) for words in judgement.verdict)
     yield plain(one_line(judgement.words), "yellow" if judgement.error else "dim")
 
 
-def _rated(rating: Rating, scale: float, words: str) -> tuple[str, str]:
+def _rated(rating: Rating, shown: str, scale: float, unit: str) -> str:
+    """The mean and, in brackets, between which it is."""
+    if rating.interval is None:
+        return ""
     found = rating.interval
-    if found is None:
-        return "", ""
-    ends = (words.partition("}")[0] + "}").format
-    low, high = (ends(scale * one) for one in (found.low, found.high))
-    return words.format(scale * found.mean), f"{low}-{high}"
+    mean, low, high = (shown.format(scale * one) for one in (found.mean, found.low, found.high))
+    return f"{mean}{unit} ({low}-{high})"
 
 
 def _procedure(report: EvaluationReport) -> str:
@@ -161,3 +157,55 @@ def _procedure(report: EvaluationReport) -> str:
     if not report.by_drafts:
         words += f" {LEGEND}; {settings.draws:,} random swaps, seed {settings.seed}."
     return words
+
+
+# --- questions ----------------------------------------------------------------------------------
+
+
+def check_view(found: Checked, _: Request, __: Invocation) -> Iterator[RenderableType]:
+    """What is wrong with questions."""
+    check = found.check
+    drafts = f", {check.drafts} of them drafts" if check.drafts else ""
+    leakage = f"{check.leakage:.0%} of their content words are in the answers, on average"
+    yield facts(
+        [
+            ("Questions", f"{check.questions:,}{drafts}"),
+            ("Documents", f"{check.documents:,}"),
+            ("Leakage", leakage),
+        ]
+    )
+    if not check.concerns:
+        yield plain("Nothing to look at.", "green")
+        return
+    columns = {"Question": "question", "What": "problem", "Detail": "detail"}
+    yield table(check.concerns[:_MOST], columns)
+    if (more := len(check.concerns) - _MOST) > 0:
+        yield plain(f"and {counted(more, 'more concern')}: see --json", "dim")
+
+
+def drafts_view(found: Checked, _: Request, __: Invocation) -> Iterator[RenderableType]:
+    """Some of the drafts with the beginnings of their answers, and what is to be known of all."""
+    from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
+
+    def answer(one: Any) -> str:
+        return textwrap.shorten(one_line(found.dataset.quote(one.gold[0][0])), _BEGINNING)
+
+    questions = found.dataset.questions
+    yield table(questions[:_EXAMPLES], {"Kind": "kind", "Draft": "text", "Answer": answer})
+    if (more := len(questions) - _EXAMPLES) > 0:
+        yield plain(f"and {counted(more, 'more draft')}", "dim")
+    yield plain(
+        f"{found.check.leakage:.0%} of their words are in their answers. {DRAFTED.capitalize()} a "
+        f"parser or a size: {ACCEPT}."
+    )
+
+
+def written_view(found: WrittenDrafts, _: Request, cli: Invocation) -> Iterator[RenderableType]:
+    """That there is a file now."""
+    cli.note(f"Wrote {counted(found.questions, 'question')} to {found.output}")
+    yield from ()
+
+
+def nothing_more(*_: object) -> Iterator[RenderableType]:
+    """Nothing: all was seen while it was done."""
+    yield from ()

@@ -32,29 +32,47 @@ _STYLES = {"failed": "red", "incomplete": "red", "partial": "yellow", "unchanged
 def ingested_view(
     found: Ingested, request: IngestRequest, _: Invocation
 ) -> Iterator[RenderableType]:
-    """What was done, or would be."""
-    yield from (_rehearsed if request.dry_run else _done)(found.report)
+    """What was done, or would be and what it would cost."""
+    report, dry = found.report, request.dry_run
+    yield from _rehearsed(report) if dry else _done(report)
+    if report.pruned and report.pruned.documents:
+        gone = report.pruned.documents
+        names = ", ".join(one_line(_last(path)) for path in gone[:MOST_NAMES])
+        more = f" and {len(gone) - MOST_NAMES} more" if len(gone) > MOST_NAMES else ""
+        removed = f"{'Would be removed' if dry else 'Removed'}, as they are gone"
+        yield plain(f"{removed}: {names}{more} ({counted(report.pruned.nodes, 'chunk')}).")
+    if report.gone:
+        documents = counted(report.gone, "stored document")
+        has = "has" if report.gone == 1 else "have"
+        yield plain(f"{documents} {has} no file any more; --prune removes them.", "yellow")
+    tokens = "{:,} tokens to read and up to {:,} to write" if dry else (
+        "{:,} tokens read and {:,} written"
+    )  # fmt: skip
+    for one in report.writers:
+        asked = f"{one.step}: {counted(one.requests, 'request')} to {one.model}"
+        cost = f"{tokens.format(one.tokens_in, one.tokens_out)}: {dollars(one.cost)}"
+        yield plain(f"{asked}, {cost}.", "dim")
+    if report.kept_vectors:
+        names = f"vectors {', '.join(report.kept_vectors)}; --vector none stops that"
+        yield plain(f"Kept up to date, as they are stored: {names}.", "dim")
+    yield from _concluded(report) if dry else _spent(report)
 
 
 def _done(report: IngestReport) -> Iterator[RenderableType]:
     yield from files_view(report.files, report.omitted)
-    counts = ("Chunks", "Tokens mean", "max", "Written", "Unchanged", "Deleted")
-    stages = ("parse", "embed", "store")
-    numbers = (*counts, *map(str.capitalize, stages))
-    rows = (
-        (
-            _name_of(one),
-            one.chunks,
-            round(one.mean_tokens),
-            one.max_tokens,
-            one.written,
-            one.unchanged,
-            one.deleted,
-            *(seconds(one.seconds.get(stage)) for stage in stages),
-        )
-        for one in report.columns
+    yield table(
+        report.columns,
+        {
+            "Parser": _name_of,
+            "Chunks": "chunks",
+            "Tokens mean": lambda one: round(one.mean_tokens),
+            "max": "max_tokens",
+            "Written": "written",
+            "Unchanged": "unchanged",
+            "Deleted": "deleted",
+            **{stage.capitalize(): f"seconds.{stage}" for stage in ("parse", "embed", "store")},
+        },
     )
-    yield table("Parser", *numbers, right=numbers, rows=rows)
     for one in report.columns:
         if one.error:
             yield plain(f"{one.parser}: {one.error}", "red")
@@ -67,71 +85,12 @@ def _done(report: IngestReport) -> Iterator[RenderableType]:
         tokens = counted(report.saved_tokens, "token")
         share = floor(report.embedding_cache_hit_rate * 100)  # 100 % are all
         yield plain(f"Already embedded: {share}% ({tokens}{cost} saved).", "dim")
-    yield from _superseded(report)
-    yield from _gone(report, "Removed, as they are gone")
-    yield from _further(report, "{:,} tokens read and {:,} written")
-    if spent := embedding_spent(report):
-        yield plain(spent, "dim")
-    yield plain(f"Done in {seconds(report.seconds)}.", "dim")
-
-
-def _rehearsed(report: IngestReport) -> Iterator[RenderableType]:
-    """What an ingest would do, and what it would cost."""
-    for file in report.files:
-        yield from _said_lines(file)
-    numbers = ("Due", "Chunks", "New", "Unchanged", "Replaced", "Tokens", "To embed", "Price")
-    rows = (
-        (
-            _name_of(one),
-            report.due[one.parser],
-            one.chunks,
-            one.written,
-            one.unchanged,
-            one.deleted,
-            one.tokens,
-            one.embedding_tokens,
-            dollars(one.embedding_cost),
-        )
-        for one in report.columns
-    )
-    yield table("Parser", *numbers, right=numbers, rows=rows)
-    yield from _gone(report, "Would be removed, as they are gone")
-    yield from _further(report, "{:,} tokens to read and up to {:,} to write")
-    for name in report.estimated:
-        yield plain(
-            f"{name}: an estimate, as its model would decide where to cut; words were compared in "
-            "its place",
-            "yellow",
-        )
-    tokens, cost = counted(report.embedding_tokens, "token"), dollars(report.embedding_cost)
-    yield plain(
-        f"Dry run over {counted(report.documents, 'document')}: no model was asked and nothing "
-        f"stored. {tokens} to embed: {cost}."
-    )
-
-
-def _further(report: IngestReport, tokens: str) -> Iterator[RenderableType]:
-    """What LLMs wrote, and which embeddings were kept up to date though nobody named them."""
-    for one in report.writers:
-        said = tokens.format(one.tokens_in, one.tokens_out)
-        requests = counted(one.requests, "request")
-        yield plain(f"{one.step}: {requests} to {one.model}, {said}: {dollars(one.cost)}.", "dim")
-    if report.kept_vectors:
-        names = ", ".join(report.kept_vectors)
-        yield plain(
-            f"Kept up to date, as they are stored: vectors {names}; --vector none stops that.",
-            "dim",
-        )
-
-
-def _superseded(report: IngestReport) -> Iterator[RenderableType]:
-    """What was stored before, from elsewhere or by other options, and how to be rid of it."""
-    for one in report.superseded:
-        chunks, documents = counted(one.chunks, "chunk"), counted(one.documents, "document")
+    for former in report.superseded:
+        chunks = f"{counted(former.chunks, 'chunk')} of {counted(former.documents, 'document')}"
         yield plain(
             "The parser's options or the model are new, and so is the collection. The superseded "
-            f"one stays, with {chunks} of {documents}; delete it with: "
-            f"`rag-nodes clear --parser {one.name} --yes`",
+            f"one stays, with {chunks}; delete it with: "
+            f"`rag-nodes clear --parser {former.name} --yes`",
             "yellow",
         )
     if report.moved:
@@ -145,16 +104,44 @@ def _superseded(report: IngestReport) -> Iterator[RenderableType]:
         )
 
 
-def _gone(report: IngestReport, removed: str) -> Iterator[RenderableType]:
-    if report.pruned and report.pruned.documents:
-        gone = report.pruned.documents
-        names = ", ".join(one_line(_last(path)) for path in gone[:MOST_NAMES])
-        more = f" and {len(gone) - MOST_NAMES} more" if len(gone) > MOST_NAMES else ""
-        yield plain(f"{removed}: {names}{more} ({counted(report.pruned.nodes, 'chunk')}).")
-    if report.gone:
-        has = "has" if report.gone == 1 else "have"
-        documents = counted(report.gone, "stored document")
-        yield plain(f"{documents} {has} no file any more; --prune removes them.", "yellow")
+def _rehearsed(report: IngestReport) -> Iterator[RenderableType]:
+    for file in report.files:
+        yield from _said_lines(file)
+    yield table(
+        report.columns,
+        {
+            "Parser": _name_of,
+            "Due": lambda one: report.due[one.parser],
+            "Chunks": "chunks",
+            "New": "written",
+            "Unchanged": "unchanged",
+            "Replaced": "deleted",
+            "Tokens": "tokens",
+            "To embed": "embedding_tokens",
+            "Price": lambda one: dollars(one.embedding_cost),
+        },
+        right=("Price",),
+    )
+
+
+def _concluded(report: IngestReport) -> Iterator[RenderableType]:
+    for name in report.estimated:
+        yield plain(
+            f"{name}: an estimate, as its model would decide where to cut; words were compared in "
+            "its place",
+            "yellow",
+        )
+    tokens, cost = counted(report.embedding_tokens, "token"), dollars(report.embedding_cost)
+    yield plain(
+        f"Dry run over {counted(report.documents, 'document')}: no model was asked and nothing "
+        f"stored. {tokens} to embed: {cost}."
+    )
+
+
+def _spent(report: IngestReport) -> Iterator[RenderableType]:
+    if spent := embedding_spent(report):
+        yield plain(spent, "dim")
+    yield plain(f"Done in {seconds(report.seconds)}.", "dim")
 
 
 def embedding_spent(report: IngestReport) -> str:
@@ -170,9 +157,8 @@ def embedding_spent(report: IngestReport) -> str:
 def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[RenderableType]:
     """A row per file, of many some that need attention; then what is to be said of them.
 
-    That is what was wrong with them, and what a parser chose that decides per document. "Stored"
-    counts the chunks of the file in the collection of each parser, in the order of the parsers, and
-    says of how many where some are missing.
+    "Stored" counts the chunks of the file in the collection of each parser, in the order of the
+    parsers, and says of how many where some are missing.
 
     Args:
         files: how each ended.
@@ -182,34 +168,36 @@ def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[Ren
     if len(files) > MOST_FILES:
         to_tell = tuple(sorted(filter(_said, files), key=lambda file: file.status != "failed"))
     shown = to_tell[:MOST_FILES]
-    numbers = ("Pages", "Characters", "Time", "Stored")
-    yield table("Document", "Status", *numbers, right=numbers, rows=map(_row, shown))
+    yield table(
+        shown,
+        {
+            "Document": _name,
+            "Status": lambda one: plain(one.status, _STYLES.get(one.status, "")),
+            "Pages": "pages",
+            "Characters": lambda one: one.characters or None,
+            "Time": "seconds",
+            "Stored": _stored,
+        },
+        right=("Stored",),
+    )
     if rest := len(files) - len(to_tell) + omitted:
         yield plain(f"{counted(rest, 'other document')}, all well", "dim")
     for file in shown:
         yield from _said_lines(file)
-        for column in file.columns.values():
-            if column.choice:
-                yield plain(f"{_name(file)}: {one_line(column.choice)}", "dim")
+        choices = (one.choice for one in file.columns.values() if one.choice)
+        yield from (plain(f"{_name(file)}: {one_line(one)}", "dim") for one in choices)
     if more := len(to_tell) - len(shown):
         said = Counter(file.status for file in to_tell[MOST_FILES:])
         states = ", ".join(f"{number:,} {status}" for status, number in said.items())
         yield plain(f"and {more:,} more to be told of ({states}): --json has all", "yellow")
 
 
-def _row(file: FileOutcome) -> tuple[object, ...]:
+def _stored(file: FileOutcome) -> str | None:
     stored = (
         f"{one.stored:,} of {one.chunks:,}" if one.stored < one.chunks else f"{one.stored:,}"
         for one in file.columns.values()
     )
-    return (
-        _name(file),
-        plain(file.status, _STYLES.get(file.status, "")),
-        file.pages,
-        file.characters or None,
-        seconds(file.seconds),
-        " · ".join(stored) or None,
-    )
+    return " · ".join(stored) or None
 
 
 def _said_lines(file: FileOutcome) -> Iterator[RenderableType]:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rich import box
 from rich.table import Table
@@ -14,6 +18,9 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+Column: TypeAlias = str | Callable[[Any], object]
+"""What stands in a column of a table."""
+_KILO = 1000
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 """One per parser, in the order they are shown; titles carry the meaning, colour only helps."""
 
@@ -82,44 +89,90 @@ def counted(number: int, thing: str) -> str:
 
 
 def facts(rows: Iterable[tuple[str, RenderableType]]) -> Table:
-    """Labels and values below each other."""
+    """Labels and values below each other; what is "" is left out."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for label, value in rows:
-        grid.add_row(label, value if not isinstance(value, str) else plain(value))
+        if value:
+            grid.add_row(label, value if not isinstance(value, str) else plain(value))
     return grid
 
 
-def table(*columns: str, right: Sequence[str] = (), rows: Iterable[Iterable[object]] = ()) -> Table:
-    """A table in the style all views share.
+def table(
+    rows: Iterable[object], columns: Mapping[str, Column], *, right: Sequence[str] = ()
+) -> Table:
+    """A row for each thing, in the style all views share; numbers stand on the right.
 
     Args:
-        columns: headings, left to right.
-        right: those whose values are numbers.
-        rows: what stands in them; whole numbers with commas, "-" for None, everything but a `Text`
-            on one line and without what a terminal would act on.
+        rows: the things.
+        columns: by heading the name of an attribute, as `chunks` or `seconds.parse`, or what makes
+            the value of a thing. None is shown as "-", whole numbers with commas, seconds and
+            times (`..._at`) as people read them; everything but a `Text` on one line and without
+            what a terminal would act on.
+        right: further headings whose values are numbers.
     """
+    found = [[_value(row, what) for what in columns.values()] for row in rows]
     made = Table(box=box.SIMPLE_HEAD, header_style="bold", border_style="dim", pad_edge=False)
-    for name in columns:
-        numeric = name in right
+    for place, name in enumerate(columns):
+        numeric = name in right or all(isinstance(row[place], float | int | None) for row in found)
         made.add_column(
-            name,
-            justify="right" if numeric else "left",
-            no_wrap=numeric,
-            overflow="fold",
+            name, justify="right" if numeric else "left", no_wrap=numeric, overflow="fold"
         )
-    for row in rows:
-        made.add_row(*map(_cell, row))
+    for row in found:
+        made.add_row(*(_cell(what, one) for what, one in zip(columns.values(), row, strict=True)))
     return made
 
 
-def _cell(value: object) -> Text:
+def _value(row: Any, what: Column) -> Any:
+    if callable(what):
+        return what(row)
+    for name in what.split("."):
+        row = row.get(name) if isinstance(row, Mapping) else getattr(row, name)
+    return row
+
+
+def _cell(what: Column, value: Any) -> Text:
     if isinstance(value, Text):
         return value
+    name = what if isinstance(what, str) else ""
+    if value is not None and name.partition(".")[0] == "seconds":
+        return Text(seconds(value))
+    if value is not None and name.endswith("_at"):
+        return Text(moment(value))
     if value is None:
         return Text("-")
     return Text(f"{value:,}") if type(value) is int else plain(one_line(str(value)))
+
+
+def near(place: str) -> str:
+    """A path below the folder where one is, as one would type it; everything else as it is."""
+    with suppress(ValueError, OSError):
+        return str(Path(place).relative_to(Path.cwd()))
+    return place
+
+
+def moment(time: float | None) -> str:
+    """A time as people of this place read it; "-" where it is not known."""
+    if time is None:
+        return "-"
+    return datetime.fromtimestamp(time, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def since(time: float | None) -> str:
+    """What stands behind something that has been so for long; "" where it is not known."""
+    return "" if time is None else f", since {moment(time)}"
+
+
+def size_of(size: float | None) -> str:
+    """Bytes as people read them."""
+    if size is None:
+        return "-"
+    for unit in ("bytes", "KB", "MB"):
+        if size < _KILO:
+            return f"{size:,.0f} {unit}"
+        size /= _KILO
+    return f"{size:,.1f} GB"
 
 
 def configuration(options: dict[str, Any]) -> str:
@@ -136,12 +189,12 @@ def configuration(options: dict[str, Any]) -> str:
         "window",
     }
     return " · ".join(
-        f"{name} {_value(value)}" for name, value in options.items() if name not in hidden
+        f"{name} {_option(value)}" for name, value in options.items() if name not in hidden
     )
 
 
-def _value(value: Any) -> str:
+def _option(value: Any) -> str:
     """An option's value; the options of a level as `chunk_size 250, chunk_overlap 0`."""
     if not isinstance(value, dict):
         return str(value)
-    return ", ".join(f"{name} {_value(inner)}".rstrip() for name, inner in value.items())
+    return ", ".join(f"{name} {_option(inner)}".rstrip() for name, inner in value.items())

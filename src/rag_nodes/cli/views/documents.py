@@ -1,0 +1,269 @@
+"""What was read of documents, how they are cut, and what became of a crawl."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from rich.rule import Rule
+from rich.text import Text
+
+from rag_nodes.cli.views.text import (
+    clean,
+    configuration,
+    counted,
+    ending,
+    facts,
+    heading,
+    one_line,
+    pages,
+    plain,
+    seconds,
+    shortened,
+    table,
+)
+from rag_nodes.metadata import (
+    HEADING_PATH,
+    PAGE_END,
+    PAGE_START,
+    PART,
+    PARTS,
+    READ_WARNINGS,
+    TOKEN_COUNT,
+    TOTAL_PAGES,
+    display_name,
+    remarks,
+)
+from rag_nodes.operations.parsers import plain_options
+from rag_nodes.parsers.recovery import recovery_in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llama_index.core.schema import TextNode
+    from rich.console import RenderableType
+
+    from rag_nodes.cli.invocation import Invocation
+    from rag_nodes.documentation import DocsReport
+    from rag_nodes.operations.chunking import ChunkRequest, Chunks, Parsers, ParsersRequest
+    from rag_nodes.operations.crawls import DocsRequest, Documented
+    from rag_nodes.operations.reading import Readings, ReadRequest, Understood
+    from rag_nodes.text.edges import Edges
+
+_MOST_HEADINGS, _MOST_FINDINGS = 200, 20
+"""On a screen; all of them are in the JSON, and in the report file."""
+_PAGE_WIDTH = 48
+_NUMBERS_WIDTH = 37
+"""Characters that the columns before the heading take, offsets apart."""
+
+
+# --- read ---------------------------------------------------------------------------------------
+
+
+def readings_view(found: Readings, _: ReadRequest, cli: Invocation) -> Iterator[RenderableType]:
+    """A block for each document, or its text alone; why others could not be read is said."""
+    for one in found.documents:
+        if one.text is not None:
+            # Not by rich, which would break the lines of the text.
+            text = clean(one.text) if cli.output.is_terminal else one.text
+            cli.output.file.write(text if text.endswith("\n") else f"{text}\n")
+        elif one.error is None:
+            yield from _outline(one)
+
+
+def _outline(one: Understood) -> Iterator[RenderableType]:
+    targets = counted(len({link.target for link in one.links}), "address")
+    yield facts(
+        [
+            ("File", one_line(one.name)),
+            ("Kind", one.kind),
+            ("Title", one_line(one.title or "-")),
+            ("Pages", "none" if one.pages is None else f"{one.pages:,}"),
+            ("Text", f"{counted(one.characters, 'character')}, read in {seconds(one.seconds)}"),
+            ("Headings", f"{len(one.headings):,}"),
+            ("Tables", f"{one.tables:,}"),
+            ("Links", f"{len(one.links):,}, to {targets}"),
+        ]
+    )
+    yield from (plain(f"warning: {one_line(warning)}", "yellow") for warning in one.warnings)
+    for found in one.headings[:_MOST_HEADINGS]:
+        page = f"  p. {found.page}" if found.page else ""
+        yield plain("  " * found.level + one_line(found.text) + page)
+    if len(one.headings) > _MOST_HEADINGS:
+        yield plain(f"{len(one.headings) - _MOST_HEADINGS:,} more headings with --json", "dim")
+    yield plain("")
+
+
+# --- chunk and parsers --------------------------------------------------------------------------
+
+
+def chunks_view(found: Chunks, request: ChunkRequest, cli: Invocation) -> Iterator[RenderableType]:
+    """A document, the parser and its chunks: a row each, or their whole texts."""
+    finder = _Sides(found)
+    yield facts(_summary(found, finder))
+    if request.full:
+        yield from _texts(found, finder)
+        return
+    ranges = [len(_offsets(node)) for node in found.nodes]
+    room = max(45, cli.output.width - _NUMBERS_WIDTH - max([*ranges, len("Characters")]))
+    headings = room // 3 if any(node.metadata.get(HEADING_PATH) for node in found.nodes) else 0
+
+    def begun(node: TextNode) -> Text:
+        text = f"…{node.text.lstrip()}" if finder.of(node).start else node.text
+        return plain(shortened(text, room - headings), "dim")
+
+    yield table(
+        enumerate(found.nodes),
+        {
+            "#": lambda one: one[0],
+            "Characters": lambda one: _offsets(one[1]),
+            "Pages": lambda one: _pages(one[1]).removeprefix("pp. ").removeprefix("p. "),
+            "Tokens": lambda one: one[1].metadata.get(TOKEN_COUNT, 0),
+            "Heading": lambda one: ending(_heading(one[1]), headings),
+            "Text": lambda one: begun(one[1]),
+        },
+        right=("Characters", "Pages"),
+    )
+
+
+class _Sides:
+    """Where chunks of a document begin or end inside of something."""
+
+    def __init__(self, found: Chunks) -> None:
+        # Here, because it loads numpy, which no help text should wait for.
+        from rag_nodes.text.edges import EdgeFinder
+        from rag_nodes.text.formats import format_in
+
+        text = found.document.text
+        self._finder = EdgeFinder(text, format_in(found.document.metadata, text))
+
+    def of(self, node: TextNode) -> Edges:
+        """Those of a chunk; none where it has no place."""
+        from rag_nodes.text.edges import Edges
+        from rag_nodes.text.spans import Span
+
+        if node.start_char_idx is None or node.end_char_idx is None:
+            return Edges()
+        return self._finder.of(Span(node.start_char_idx, node.end_char_idx))
+
+
+def _summary(found: Chunks, finder: _Sides) -> Iterator[tuple[str, str]]:
+    """The document, the parser and what became of it."""
+    document, nodes, metadata = found.document, found.nodes, found.document.metadata
+    size = counted(len(document.text), "character")
+    if metadata.get(TOTAL_PAGES) is not None:
+        size = f"{counted(metadata[TOTAL_PAGES], 'page')} · {size}"
+    yield "Document", f"{one_line(display_name(metadata))} · {size}"
+    yield "Parser", f"{found.label} · {configuration(plain_options(found.parser))}"
+    tokens = [int(node.metadata.get(TOKEN_COUNT, 0)) for node in nodes]
+    mean = f" · tokens {sum(tokens) / len(tokens):,.0f} mean, {max(tokens):,} max" if tokens else ""
+    yield "Chunks", f"{len(nodes):,}{mean}"
+    yield from ((name, one_line(words)) for name, words in remarks(one.metadata for one in nodes))
+    lost = sum(node.start_char_idx is None for node in nodes)
+    yield "Places", recovery_in_words(lost, len(nodes)) or ""
+    sides = Counter(side for node in nodes for side in dict.fromkeys(finder.of(node)) if side)
+    cut = (f"{number:,} begin or end inside a {side}" for side, number in sides.most_common())
+    yield "Cut", " · ".join(cut)
+    yield from (("Warning", str(warning)) for warning in metadata.get(READ_WARNINGS) or ())
+
+
+def _texts(found: Chunks, finder: _Sides) -> Iterator[RenderableType]:
+    """Every chunk in full, under a line that says what it is."""
+    for index, node in enumerate(found.nodes):
+        tokens = f"{node.metadata.get(TOKEN_COUNT, 0):,} tokens"
+        said = (f"{index}", _offsets(node), _pages(node), tokens, _heading(node))
+        title = " · ".join(filter(None, (*said, *finder.of(node).said)))
+        yield Rule(Text(one_line(title), style="bold"), align="left", style="dim")
+        yield plain(node.text)
+        yield Text("")
+
+
+def _offsets(node: TextNode) -> str:
+    return "" if node.start_char_idx is None else f"{node.start_char_idx}-{node.end_char_idx}"
+
+
+def _pages(node: TextNode) -> str:
+    return pages(node.metadata.get(PAGE_START), node.metadata.get(PAGE_END))
+
+
+def _heading(node: TextNode) -> str:
+    path = heading(node.metadata.get(HEADING_PATH) or ())
+    parts = node.metadata.get(PARTS)
+    return f"{path} ({node.metadata.get(PART)}/{parts})" if parts else path
+
+
+def parsers_view(found: Parsers, _: ParsersRequest, __: Invocation) -> Iterator[RenderableType]:
+    """Each parser with its options."""
+    for preset in found.parsers:
+        options = ", ".join(f"{name}={value}" for name, value in preset["options"].items())
+        rows = [("  Cuts", preset["summary"]), ("  Class", preset["class"]), ("  Options", options)]
+        if preset["sizes"]:
+            rows.append(("  Worth a try", "chunk_size from {} to {}".format(*preset["sizes"])))
+        yield plain(preset["name"], "bold")
+        yield facts(rows)
+        yield ""
+
+
+# --- docs ---------------------------------------------------------------------------------------
+
+
+def docs_view(found: Documented, _: DocsRequest, __: Invocation) -> Iterator[RenderableType]:
+    """Figures of a whole crawl, its findings, and where the chunks are."""
+    report = found.report
+    parser = f"{found.label} · {configuration(plain_options(found.parser))}"
+    yield facts([("Parser", parser), *_statistics(report)])
+    if report.findings:
+        yield table(
+            report.findings[:_MOST_FINDINGS],
+            {
+                "Finding": "kind",
+                "Page": lambda one: ending(one.page, _PAGE_WIDTH),
+                "Chunk": lambda one: (one.chunk_id or "-")[:8],
+                "Detail": "detail",
+            },
+        )
+    rest = sum(report.statistics.findings.values()) - _MOST_FINDINGS
+    if rest > 0:
+        yield plain(f"{counted(rest, 'more finding')} in {report.output}.report.json", "dim")
+    for page in report.repeated:
+        yield plain(f"repeated: {page.page} is also at {', '.join(page.also_at)}", "dim")
+    yield from (plain(f"failed: {one_line(reason)}", "red") for reason in report.failed_pages)
+    yield from (plain(f"threshold crossed: {reason}", "red") for reason in report.crossed)
+    if report.journal:
+        yield plain(
+            f"Summaries are missing; what was paid is kept in {report.journal}. Run again "
+            "with --resume to ask for the others.",
+            "yellow",
+        )
+    yield plain(f"Wrote {report.output} in {seconds(report.seconds)}.", "dim")
+
+
+def _statistics(report: DocsReport) -> Iterator[tuple[str, str]]:
+    found = report.statistics
+    failed = f", {found.pages_failed:,} failed" if found.pages_failed else ""
+    repeated = f", {found.pages_repeated:,} repeated" if found.pages_repeated else ""
+    yield "Pages", f"{found.pages:,}{failed}{repeated}, {counted(found.urls, 'URL')}"
+    yield "Page tokens", f"{found.page_tokens:,}"
+    yield "Chunks", f"{found.chunks:,}"
+    of_chunks = f"mean {found.tokens_mean:,.0f}, min {found.tokens_min:,}, max {found.tokens_max:,}"
+    yield "Chunk tokens", f"{found.tokens:,}, {of_chunks}"
+    share = 100 * found.tokens_shared / found.tokens if found.tokens else 0
+    yield "Shared tokens", f"{found.tokens_shared:,}, {share:.3g} % of the chunks'"
+    levels = enumerate(zip(found.headings, found.headings_kept, strict=True), 1)
+    told = (
+        f"H{level} {kept:,}" if kept == there else f"H{level} {kept:,} of {there:,}"
+        for level, (there, kept) in levels
+        if there
+    )
+    yield "Headings", ", ".join(told) or "none"
+    blocks, chunks = counted(found.code_blocks, "block"), counted(found.chunks_with_code, "chunk")
+    yield "Code", f"{blocks}, in {chunks}, {found.chunks_oversized:,} over the limit"
+    yield "Coverage", f"{found.coverage:.6g} % of the visible text"
+    reused = f", {report.reused:,} of them from the journal" if report.reused else ""
+    by = f"{_counts(found.summaries)} by {report.model}{reused}"
+    yield "Summaries", by if report.model else "none"
+    yield "Findings", _counts(found.findings) or "none"
+
+
+def _counts(counts: dict[str, Any]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items())
