@@ -116,18 +116,6 @@ def by_vectors(
     return found
 
 
-def in_both_ways(columns: Mapping[str, object], options: QueryOptions) -> dict[str, object]:
-    """Each column, and the same column read by sentences; options are those of the others."""
-    found: dict[str, object] = {}
-    for name, column in columns.items():
-        found[name] = column
-        one = column if isinstance(column, Searched) else Searched(column, options)
-        budget = one.options.budget or 1
-        read = replace(one.options, granularity="sentences", top_k=None, budget=budget)
-        found[f"{name} by sentence"] = replace(one, options=read)
-    return found
-
-
 def _own(name: str, column: object) -> Variant:
     """A column at its own options."""
     given, options = (

@@ -117,8 +117,8 @@ class EvaluateRequest(Measuring, Found, Judged, Gated):
     """Existing collection of --store as one more column; repeatable."""
     equal_size: Annotated[int, Field(ge=0), visitors(le=LARGEST), Flag(metavar="TOKENS")] = 200
     """Mean chunk size of the size-matched comparison, in tokens; 0 for none."""
-    granularity: Literal["chunks", "sentences", "both"] | None = None
-    """Whole chunks, the default, selected sentences, or each column with both."""
+    granularity: Literal["chunks", "sentences"] | None = None
+    """Whole chunks, the default, or selected sentences."""
 
 
 class RecommendRequest(Measuring):
@@ -166,7 +166,7 @@ class Evaluated(Result):
 
 def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
     """Measure every column."""
-    from rag_nodes.evaluation.columns import StoredCollection, by_vectors, in_both_ways
+    from rag_nodes.evaluation.columns import StoredCollection, by_vectors
     from rag_nodes.evaluation.run import evaluate as measured
 
     typed = "parsers" in request.model_fields_set
@@ -185,8 +185,6 @@ def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
     models = run.models(answers=bool(judging))
     parsers = {} if stored and not typed else run.parsers(request.parsers, request.set, models)
     columns: Mapping[str, object] = by_vectors({**parsers, **stored}, plan.options, request.vector)
-    if request.granularity == "both":
-        columns = in_both_ways(columns, plan.options)
     gates.check_comparable(columns, dataset.questions)
     if judging:
         requests = judging.requests(len(columns), len(dataset.questions))
@@ -273,8 +271,9 @@ def _plan(
     vector: str = next(iter(request.vector), USUAL)
     options = replace(run.options(asked), vector=vector)
     if request.granularity:
-        read = "chunks" if request.granularity == "both" else request.granularity
-        options = replace(options, granularity=read, top_k=None, budget=request.budgets[0])
+        options = replace(
+            options, granularity=request.granularity, top_k=None, budget=request.budgets[0]
+        )
     return EvaluationPlan(
         budgets=request.budgets,
         sizes=request.sizes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import tempfile
 from contextlib import ExitStack
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -145,14 +145,18 @@ def make_api(served: ServedOperations, access: Access | None = None) -> FastAPI:
         if "rest" in operation.surfaces:
             _add_operation(router, operation, served)
     api.include_router(router)
-    page = page_of(api.openapi())
+    whole = api.openapi
+
+    @cache  # made when somebody asks for it, as that takes longer than all the rest
+    def document() -> dict[str, Any]:
+        made: dict[str, Any] = named_parsers(whole(), tuple(served.offer))
+        return made
 
     @api.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
-        return HTMLResponse(page)
+        return HTMLResponse(page_of(document()))
 
-    # Last, as a further address has the document made anew.
-    api.openapi_schema = named_parsers(api.openapi(), tuple(served.offer))
+    api.openapi = document  # type: ignore[method-assign]
     return api
 
 
