@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +65,13 @@ def command(
         return Ended(code, *capsys.readouterr())
 
     return invoke
+
+
+def invoked(*arguments: object) -> Ended:
+    """The same for fixtures of a whole module, in whatever folder and environment there is."""
+    with redirect_stdout(io.StringIO()) as said, redirect_stderr(io.StringIO()) as complained:
+        code = run([str(argument) for argument in arguments])
+    return Ended(code, said.getvalue(), complained.getvalue())
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
 import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import pytest
     from tests.cli.conftest import Ended
 
 ROOT = Path(__file__).parents[2]
@@ -27,9 +27,9 @@ def _gate() -> list[str]:
     return shlex.split(command)[1:]
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..., Ended]) -> Path:
-    """A project with documents, questions and the run that is kept, made as the example says."""
+def test_it_passes_as_things_are_and_fails_where_fewer_answers_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..., Ended]
+) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "tests").mkdir()
     shutil.copy(CORPUS / "ferry.pdf", tmp_path / "docs")
@@ -37,21 +37,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[.
     monkeypatch.chdir(tmp_path)
     (kept,) = re.findall(r"^#   rag-nodes (.*)$", EXAMPLE, re.MULTILINE)
     assert command(*shlex.split(kept), "-q").code == 0
-    return tmp_path
-
-
-def test_it_passes_as_things_are_and_keeps_the_report(
-    project: Path, command: Callable[..., Ended]
-) -> None:
     ended = command(*_gate())
     assert ended.code == 0, ended.stdout
-    assert (project / "report.html").is_file()
+    assert (tmp_path / "report.html").is_file()
     assert "heading holds" in ended.stdout
     assert "heading reaches recall@1000" in ended.stdout
-
-
-@pytest.mark.usefixtures("project")
-def test_it_fails_where_fewer_answers_are_found(command: Callable[..., Ended]) -> None:
-    ended = command(*_gate(), "--set", "chunk_size=4000", "--set", "min_chunk_size=3000")
-    assert ended.code == 4
-    assert "heading fell by " in " ".join(ended.stdout.split())
+    worse = command(*_gate(), "--set", "chunk_size=4000", "--set", "min_chunk_size=3000")
+    assert worse.code == 4
+    assert "heading fell by " in " ".join(worse.stdout.split())

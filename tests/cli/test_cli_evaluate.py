@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.evaluation.scripted_judge import good, kind_of
 
-from rag_nodes.executors import Pool
+from rag_nodes.errors import DatasetError
+from rag_nodes.evaluation import run as evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,7 @@ def test_the_verdict_on_the_shipped_manual_is_that_the_gap_is_size(
     page, run = tmp_path / "report.html", tmp_path / "run.json"
     ended = command(
         "evaluate", FERRY, "--questions", QUESTIONS, "-p", "semantic", "-p", "token-overlap",
-        "--sizes", "100,800", "--html", page, "--output", run,
+        "--sizes", "0", "--html", page, "--output", run,
     )  # fmt: skip
     assert ended.code == 0, ended.stderr
     assert "points of semantic over token-overlap come from chunk size" in ended.stdout
@@ -81,25 +82,20 @@ def test_kinds_have_their_own_numbers_and_sizes_that_cannot_be_had_are_said(
     assert "no size to change" in words
 
 
-def test_two_processes_print_the_json_of_one(
+def test_rows_are_measured_by_as_many_processes_as_are_asked_for(
     command: Callable[..., Ended], manual: Path, sheet: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[int] = []
+    """Whose report is that of one, see `tests/evaluation/test_rows.py`."""
+    given: list[Any] = []
 
-    class Noted(Pool):
-        def _submit(self, unit: bytes) -> Any:
-            started.append(self.workers)
-            return super()._submit(unit)
+    def measured(*_: object, executor: object, **__: object) -> None:
+        given.append(executor)
+        raise DatasetError("not here")
 
-    monkeypatch.setattr("rag_nodes.executors.Pool", Noted)
-    columns = ("-p", "heading", "-p", "fixed")
-    budgets = ("--sizes", "0", "--equal-size", "30", "--budget", "20,40", "-q", "--json")
-    asked = ("evaluate", manual, "--questions", sheet, *columns, *budgets)
-    ended = command(*asked, "--workers", "2")
-    assert ended.code == 0, ended.stderr
-    assert len(ended.json["rows"]) == 4
-    assert {*started} == {2}
-    assert ended.stdout == command(*asked, "--workers", "1").stdout
+    monkeypatch.setattr(evaluation, "evaluate", measured)
+    for workers in ("2", "1"):
+        command("evaluate", manual, "--questions", sheet, *QUICK, "--workers", workers)
+    assert (given[0].workers, given[1]) == (2, None)
 
 
 def test_a_run_against_its_own_baseline_passes_and_a_limit_not_reached_exits_with_4(
@@ -364,6 +360,7 @@ def test_a_model_is_asked_only_where_it_is_named(
 
 def test_a_model_that_only_chats_drafts_nothing_and_its_answers_are_kept_for_another_try(
     command: Callable[..., Ended],
+    manual: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     openai_server: OpenAIServer,
@@ -371,7 +368,7 @@ def test_a_model_that_only_chats_drafts_nothing_and_its_answers_are_kept_for_ano
     monkeypatch.setenv("RAG_NODES_API_KEY", "sk-canary")
     monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
     drafts = tmp_path / "drafts.json"
-    asked = ("questions", "draft", FERRY, "-o", drafts, "--count", "4", "--llm", "openai")
+    asked = ("questions", "draft", manual, "-o", drafts, "--count", "4", "--llm", "openai")
     ended = command(*asked)
     assert ended.code == 1
     assert "wrote no question that could be believed" in " ".join(ended.stderr.split())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.cli.conftest import invoked
 
 from rag_nodes.parsers import get_parser, load_preset, preset_for, save_preset
 from rag_nodes.store.edge import shards
@@ -25,23 +26,27 @@ QUICK = ("--sizes", "100,800", "--mode", "sparse", "-q")
 CHUNKS = ("--granularity", "chunks")
 
 
-def test_the_shipped_manual_is_told_not_to_be_cut_large_and_what_to_take(
-    command: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    run, page = tmp_path / "run.json", tmp_path / "page.html"
-    ended = command(
-        "recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive", *QUICK, *CHUNKS, "-o", run,
-        "--html", page,
-    )  # fmt: skip
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all that is written of one run over the shipped manual."""
+    folder = tmp_path_factory.mktemp("recommended")
+    asked = ("recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive", *QUICK, *CHUNKS)
+    files = {"-o": "run.json", "--html": "page.html", "--save": "ferry.toml", "--export": "rag.py"}
+    written = (one for flag, name in files.items() for one in (flag, folder / name))
+    ended = invoked(*asked, "--embedding", "lexical", *written)
     assert ended.code == 0, ended.stderr
-    said = " ".join(ended.stdout.split())
+    (folder / "said.txt").write_text(" ".join(ended.stdout.split()), "utf-8")
+    return folder
+
+
+def test_the_shipped_manual_is_told_not_to_be_cut_large_and_what_to_take(made: Path) -> None:
+    said = (made / "said.txt").read_text("utf-8")
     assert "Take recursive at 100 (" in said
     assert "recursive at 800" in said
     assert "46 questions about one document" in said
-    found = json.loads(run.read_text("utf-8"))
+    found = json.loads((made / "run.json").read_text("utf-8"))
     assert found["decision"]["take"] == "recursive at 100"
-    assert found["decision"]["words"] in page.read_text("utf-8")
+    assert found["decision"]["words"] in (made / "page.html").read_text("utf-8")
     assert [one["name"] for one in found["rows"]] == [
         "retrieval", "recursive at 100", "recursive at 800", "LlamaIndex SentenceSplitter",
     ]  # fmt: skip
@@ -79,11 +84,9 @@ def test_nothing_to_ask_about_is_refused(command: Callable[..., Ended]) -> None:
 
 
 def test_what_was_chosen_is_saved_as_a_preset_that_ingest_and_ask_take(
-    command: Callable[..., Ended], tmp_path: Path
+    command: Callable[..., Ended], made: Path
 ) -> None:
-    saved = tmp_path / "ferry.toml"
-    questions = ("--questions", QUESTIONS, "-p", "recursive", *QUICK, *CHUNKS)
-    assert command("recommend", FERRY, *questions, "--save", saved).code == 0
+    saved = made / "ferry.toml"
     preset = load_preset(saved)
     assert preset.make().to_dict()["chunk_size"] == 100
     assert dict(preset.query) == {"granularity": "chunks", "mode": "sparse", "budget": 1000}
@@ -137,14 +140,10 @@ def test_a_preset_file_that_names_a_module_is_refused(
     assert "unknown parser" in ended.stderr
 
 
-def test_the_exported_script_answers_in_a_process_of_its_own(
-    command: Callable[..., Ended], tmp_path: Path
-) -> None:
-    script = tmp_path / "pipeline.py"
-    questions = ("--questions", QUESTIONS, "-p", "recursive", *QUICK, *CHUNKS)
-    assert command("recommend", FERRY, *questions, "--export", script).code == 0
+def test_the_exported_script_answers_in_a_process_of_its_own(made: Path, tmp_path: Path) -> None:
+    script = made / "rag.py"
     told = script.read_text("utf-8")
-    assert "python pipeline.py handbook.pdf" in told
+    assert "python rag.py handbook.pdf" in told
     assert "budget=1000" in told
     assert "chunk_size=100" in told
     assert "granularity='chunks'" in told
