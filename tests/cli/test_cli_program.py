@@ -64,29 +64,21 @@ def test_shell_completion_is_offered_and_help_does_not_list_it(
     ("typed", "offered"),
     [("rag-nodes ev", ["evaluate"]), ("rag-nodes read --mark", ["--markdown"])],
 )
-def test_a_shell_completes_commands_and_options(typed: str, offered: list[str]) -> None:
-    asked = {
-        "_RAG_NODES_COMPLETE": "complete_bash",
-        "COMP_WORDS": typed,
-        "COMP_CWORD": str(typed.count(" ")),
-    }
-    ended = subprocess.run(
-        [sys.executable, "-c", "from rag_nodes.cli import main; main()"],
-        env={**os.environ, **asked},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ended.stdout.split() == offered
-    assert ended.stderr == ""
+def test_a_shell_completes_commands_and_options(
+    typed: str, offered: list[str], command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("_RAG_NODES_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", typed)
+    monkeypatch.setenv("COMP_CWORD", str(typed.count(" ")))
+    ended = command()
+    assert (ended.stdout.split(), ended.stderr) == (offered, "")
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_help_of_every_command_shows_examples(command: Callable[..., Ended], name: str) -> None:
-    ended = command(name, "--help")
-    assert ended.code == 0
-    assert "Examples" in ended.stdout
-    assert f"rag-nodes {name}" in ended.stdout.split("Examples")[1]
+def test_the_help_of_every_command_shows_examples(command: Callable[..., Ended]) -> None:
+    for name in COMMANDS:
+        ended = command(name, "--help")
+        assert ended.code == 0
+        assert f"rag-nodes {name}" in ended.stdout.split("Examples")[1]
 
 
 def test_without_arguments_the_help_is_shown(command: Callable[..., Ended]) -> None:
