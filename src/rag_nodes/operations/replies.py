@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import types
 from dataclasses import asdict, fields, is_dataclass
@@ -14,7 +15,6 @@ from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.report import SCHEMA, EvaluationReport, ReportDecision, Row
 from rag_nodes.evaluation.tables import Cost
 from rag_nodes.operations.base import Reply
-from rag_nodes.parsers.offer import entries_of
 from rag_nodes.query import Answer, Citation, Hit
 from rag_nodes.query.types import Mark
 
@@ -96,13 +96,15 @@ _HIDDEN = {
 """Fields that strangers do not see: paths, corpora, and what a view or one run alone needs."""
 _MODELS: dict[Any, Any] = {Hit: HitReply}
 """Replies by what they are of; a dataclass that is not here gets one that has its docstring."""
+_SECTION = re.compile(r"^Attributes:\n((?:(?: .*)?\n?)+)", re.MULTILINE)
+_ENTRY = re.compile(r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
 _OUTSIDE = {"Answer": Answer, "ParserOutcome": StatisticsReply, "FileOutcome": object}
 """What hints name that their module imports for type checkers alone."""
 
 
 def _model(source: Any, **more: Any) -> type[Reply]:
     """A dataclass or named tuple as a reply, described by its docstring."""
-    said, hints = entries_of(source), get_type_hints(source, localns=_OUTSIDE)
+    said, hints = _said_of_fields(source), get_type_hints(source, localns=_OUTSIDE)
     summary = (source.__doc__ or "").partition("\n")[0]
     names = [one.name for one in fields(source)] if is_dataclass(source) else source._fields
     described: dict[str, Any] = {
@@ -116,6 +118,12 @@ def _model(source: Any, **more: Any) -> type[Reply]:
     name = f"{source.__name__}Reply"
     made: type[Reply] = create_model(name, __base__=Reply, __doc__=summary, **(described | more))
     return made
+
+
+def _said_of_fields(source: Any) -> dict[str, str]:
+    found = _SECTION.search(inspect.cleandoc(source.__doc__ or ""))
+    entries = _ENTRY.findall(found[1]) if found else ()
+    return {name: " ".join(said.split()) for name, said in entries}
 
 
 def _plain(hint: Any) -> Any:

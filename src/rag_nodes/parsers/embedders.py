@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
@@ -40,6 +40,13 @@ def model_named(name: str, model: BaseEmbedding | None) -> BaseEmbedding:
     from rag_nodes.models import get_embedding
 
     return get_embedding(name)
+
+
+def named_after(option: str, data: Any) -> Any:
+    """Options of a parser; the model that is given as `option` names `embedding`."""
+    if isinstance(data, dict) and isinstance(model := data.get(option), BaseEmbedding):
+        return {**data, "embedding": name_of(model)}
+    return data
 
 
 def name_of(model: BaseEmbedding) -> str:

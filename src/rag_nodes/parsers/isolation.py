@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 from contextlib import suppress
 from importlib import import_module
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.schema import BaseNode, Document, TextNode
@@ -36,9 +36,6 @@ logger = logging.getLogger(__name__)
 
 AT_ONCE = max(2, min(4, os.cpu_count() or 1))
 """Documents cut at the same time; more threads wait for their turn."""
-KEPT = AT_ONCE
-"""Children kept for later documents, each of which holds some 150 MB: with fewer than work at the
-same time, parsers side by side would start one for nearly every document, which takes seconds."""
 _CHARACTERS = 1_000_000
 """Characters of a document that may take the seconds given; a longer one gets more of them."""
 
@@ -47,16 +44,13 @@ _BATCH = 500
 
 
 class IsolatedCutting:
-    """Child processes that cut documents; may be used by many threads.
+    """Child processes that cut documents; may be used by many threads."""
 
-    A child runs `module`, whose `main` does as the one here.
-    """
-
-    def __init__(self, module: str = __name__) -> None:
-        self._children = Children(module, kept=KEPT)
+    def __init__(self) -> None:
+        # Were fewer kept than work at a time, nearly every document would have to start one.
+        self._children = Children(__name__, kept=AT_ONCE)
         self._leases = Leases(AT_ONCE)
-        self._warming = threading.Lock()
-        self._warm = False
+        self._warmth = Lock()
 
     def cut(self, parser: SpanNodeParser, document: Document, seconds: float) -> list[BaseNode]:
         """The nodes that the parser makes of a document.
@@ -95,11 +89,8 @@ class IsolatedCutting:
 
     def warm_up(self) -> None:
         """Have a child started meanwhile, so that the first document need not wait for that."""
-        with self._warming:
-            if self._warm:
-                return
-            self._warm = True
-        threading.Thread(target=self._start, name="warming up", daemon=True).start()
+        if self._warmth.acquire(blocking=False):  # once
+            Thread(target=self._start, name="warming up", daemon=True).start()
 
     def _start(self) -> None:
         from rag_nodes.parsers.fixed import FixedSizeNodeParser
@@ -122,10 +113,9 @@ class IsolatedCutting:
             "document": document.to_dict(),
             "seconds": seconds,
         }
-        nodes: list[BaseNode] = []
         try:
-            for batch in self._children.results(request, seconds, f"{name}: cutting it"):
-                nodes += [TextNode.from_dict(one) for one in batch]
+            batches = self._children.results(request, seconds, f"{name}: cutting it")
+            return [TextNode.from_dict(one) for batch in batches for one in batch]
         except RagNodesError:
             raise
         except ChildExpiredError as error:
@@ -138,7 +128,6 @@ class IsolatedCutting:
                 f"{name}: the process that cut it died ({error}); choose another parser or a "
                 "smaller document"
             ) from error
-        return nodes
 
 
 cutting = IsolatedCutting()

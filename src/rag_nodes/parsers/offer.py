@@ -1,14 +1,11 @@
 """What users can choose from: presets, parsers of installed packages, and splitters they name.
 
-And what is said of each without anybody writing it down again: its numbers and how far they go,
-what an option means, its options in a few words.
+And what is said of each without anybody writing it down again: its numbers, and how far they go.
 """
 
 from __future__ import annotations
 
-import inspect
 import logging
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +33,6 @@ _WIDE = 4
 _SHOWN = 4
 """Options of a parser named under its title, where its preset does not say which."""
 _COMMON = frozenset({*SpanNodeParser.model_fields, "output_version"})
-_SECTION = re.compile(r"^(?:Args|Attributes):\n((?:(?: .*)?\n?)+)", re.MULTILINE)
-_ENTRY = re.compile(r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
-_REQUIREMENT = re.compile(r" \(S\d[^)]*\)")
 
 
 def offered(foreign: Mapping[str, Any] | Iterable[str] = ()) -> dict[str, Preset]:
@@ -124,38 +118,14 @@ def _is_number(value: object) -> bool:
 
 
 def _range_of(name: str, field: FieldInfo, value: float, unit: str) -> OptionRange:
-    low, high = bounds_of(field)
+    low = next((one.ge for one in field.metadata if hasattr(one, "ge")), None)
+    high = next((one.le for one in field.metadata if hasattr(one, "le")), None)
     least = max(low or 0, LEAST_CHUNK) if name == "chunk_size" and unit != "sentences" else low or 0
     most = high if high is not None else _WIDE * value or 100
     words = name.replace("_", " ").capitalize()
     label = f"{words}, {unit}" if name.startswith("chunk_") else words
     step = 1 if isinstance(value, int) else (most - least) / 100
     return OptionRange(name, label, min(least, value), max(most, value), step)
-
-
-def bounds_of(field: FieldInfo) -> tuple[float | None, float | None]:
-    """Least and largest value that a field of a parser takes; None where any may be."""
-    low = [one.ge for one in field.metadata if hasattr(one, "ge")]
-    high = [one.le for one in field.metadata if hasattr(one, "le")]
-    return (low[0] if low else None), (high[0] if high else None)
-
-
-def meanings_of(parser: type[SpanNodeParser]) -> dict[str, str]:
-    """What each option means, as the docstrings of the class and its bases say."""
-    found: dict[str, str] = {}
-    for one in reversed(parser.__mro__):
-        if issubclass(one, SpanNodeParser):
-            found |= entries_of(one)
-    return found
-
-
-def entries_of(source: type) -> dict[str, str]:
-    """What the docstring of a class says of each argument and attribute."""
-    return {
-        name: _REQUIREMENT.sub("", " ".join(said.split()))
-        for section in _SECTION.findall(inspect.cleandoc(source.__doc__ or ""))
-        for name, said in _ENTRY.findall(section)
-    }
 
 
 def in_few_words(configuration: Mapping[str, object]) -> str:

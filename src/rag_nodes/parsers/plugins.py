@@ -8,8 +8,7 @@ A package offers a parser with three lines in its `pyproject.toml`:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
@@ -23,43 +22,28 @@ GROUP = "rag_nodes.parsers"
 """Entry-point group in which other packages name their parsers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
-    """The parser of another package by the name `get_parser` takes; nothing of it was imported."""
-
-    name: str
-    entry: EntryPoint
-
-    @property
-    def distribution(self) -> str:
-        """Name and version of the package that offers it."""
-        found = self.entry.dist
-        return f"{found.name} {found.version}" if found else "an unnamed package"
-
-
 @lru_cache(maxsize=1)
-def find_plugins() -> Mapping[str, tuple[Plugin, ...]]:
+def find_plugins() -> Mapping[str, tuple[EntryPoint, ...]]:
     """All plugins by name, sorted; a name that several packages claim has several.
 
     Reads the metadata of the installed packages, once per process, and imports none of them.
     """
-    claims: dict[str, dict[str, Plugin]] = {}
+    claims: dict[str, dict[str, EntryPoint]] = {}
     for entry in entry_points(group=GROUP):
-        plugin = Plugin(entry.name, entry)
         # A package can be on the path twice, installed and as its source.
-        claims.setdefault(entry.name, {})[f"{plugin.distribution} {entry.value}"] = plugin
+        claims.setdefault(entry.name, {})[f"{package_of(entry)} {entry.value}"] = entry
     return {name: tuple(claims[name].values()) for name in sorted(claims)}
 
 
-def plugin_of(class_name: str) -> str | None:
-    """The name under which a plugin offers the class; None where none says so.
+def package_of(entry: EntryPoint) -> str:
+    """Name and version of the package that offers a parser."""
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unnamed package"
 
-    Only what the entry points say is asked: nothing is imported.
-    """
-    for name, claims in find_plugins().items():
-        if any(plugin.entry.attr == class_name for plugin in claims):
-            return name
-    return None
+
+def plugin_of(class_name: str) -> str | None:
+    """The name under which a plugin offers the class; None where no entry point says so."""
+    found = (n for n, some in find_plugins().items() if class_name in {one.attr for one in some})
+    return next(found, None)
 
 
 def load_plugin(
@@ -74,11 +58,11 @@ def load_plugin(
         ConfigurationError: the name is taken (by us or by another package), or the plugin cannot
             be imported or is no parser; the message names the package.
     """
-    claims: Sequence[Plugin] = find_plugins().get(name) or []
+    claims = find_plugins().get(name)
     if not claims:
         return None
     first, *others = claims
-    packages = " and ".join(plugin.distribution for plugin in claims)
+    packages = " and ".join(map(package_of, claims))
     if name in built_in:
         raise ConfigurationError(
             f"parser {name!r} is built in, and {packages} offers another under the same name; "
@@ -98,17 +82,12 @@ def load_plugin(
     return parser
 
 
-def _import(plugin: Plugin) -> type[SpanNodeParser]:
-    """The class behind an entry point.
-
-    Raises:
-        ConfigurationError: it cannot be imported, or is not a `SpanNodeParser`.
-    """
+def _import(entry: EntryPoint) -> type[SpanNodeParser]:
     from rag_nodes.parsers.base import SpanNodeParser
 
-    where = f"parser {plugin.name!r} of {plugin.distribution} ({plugin.entry.value})"
+    where = f"parser {entry.name!r} of {package_of(entry)} ({entry.value})"
     try:
-        parser = plugin.entry.load()
+        parser = entry.load()
     except (Exception, SystemExit) as error:
         raise ConfigurationError(
             f"{where} cannot be imported: {type(error).__name__}: {error}; "

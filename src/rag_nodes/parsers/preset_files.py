@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -90,9 +90,11 @@ def preset_for(parser: SpanNodeParser, name: str, **facts: Any) -> Preset:
         for key, value in parser.to_dict().items()
         if key not in _WRITTEN and (key in base.options or usual.get(key) != value)
     }
-    described = {"title": name, "summary": base.summary, **facts}
-    kept = {"ranges": (), "sizes": None}
-    return replace(base, name=name, options=options, **kept | described)
+    return _like(base, name, options=options, **facts)
+
+
+def _like(base: Preset, name: str, **facts: Any) -> Preset:
+    return replace(base, **{"name": name, "title": name, "ranges": (), "sizes": None, **facts})
 
 
 def name_of_preset(path: Path) -> str:
@@ -166,7 +168,12 @@ def _preset(plain: Mapping[str, Any]) -> Preset:
     _check_keys(plain)
     base = preset_named(plain["preset"])
     options, query = dict(plain.get("options", {})), dict(plain.get("query", {}))
-    _check_options(base, options)
+    if any(name in _MODELS for name in _names(options)):
+        raise ConfigurationError(
+            "options name a model, which a file must not; choose it with --embedding"
+        )
+    fields = base.parser.model_fields.items()
+    _refuse_unknown("options", options, [name for name, one in fields if not one.exclude])
     _refuse_unknown("query", query, QUERY_KEYS)
     version = base.make().output_version
     if plain.get("output_version", version) != version:
@@ -174,22 +181,14 @@ def _preset(plain: Mapping[str, Any]) -> Preset:
             f"{base.name} cut differently when this was written (version "
             f"{plain['output_version']}, now {version}); run `rag-nodes recommend` again"
         )
-    made = replace(
-        base,
-        name=plain["name"],
-        title=plain["name"],
-        summary=plain.get("summary") or base.summary,
-        options=options,
-        ranges=(),
-        sizes=None,
-        query=query,
-    )
+    summary = plain.get("summary") or base.summary
+    made = _like(base, plain["name"], summary=summary, options=options, query=query)
     made.make()
     return made
 
 
 def _check_keys(plain: Mapping[str, Any]) -> None:
-    _refuse_unknown("", plain, tuple(_KEYS))
+    _refuse_unknown("", plain, _KEYS)
     if missing := [name for name in _NEEDED if name not in plain]:
         raise ConfigurationError(f"has no {missing[0]!r}; `rag-nodes recommend --save` writes it")
     for name, value in plain.items():
@@ -209,15 +208,6 @@ def _check_name(name: str) -> None:
         raise ConfigurationError(f"the name {name!r} is that of a preset; choose another")
 
 
-def _check_options(base: Preset, options: Mapping[str, Any]) -> None:
-    if any(name in _MODELS for name in _names(options)):
-        raise ConfigurationError(
-            "options name a model, which a file must not; choose it with --embedding"
-        )
-    fields = base.parser.model_fields.items()
-    _refuse_unknown("options", options, tuple(name for name, one in fields if not one.exclude))
-
-
 def _names(options: Mapping[str, Any]) -> Iterator[str]:
     for name, value in options.items():
         yield name
@@ -225,7 +215,7 @@ def _names(options: Mapping[str, Any]) -> Iterator[str]:
             yield from _names(value)
 
 
-def _refuse_unknown(table: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
+def _refuse_unknown(table: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
     if unknown := sorted(set(given) - set(known)):
         where = f"{table}." if table else ""
         raise ConfigurationError(
@@ -272,7 +262,7 @@ def _toml(plain: Mapping[str, Any]) -> str:
 
 
 def _value(value: object) -> str:
-    """A value as TOML writes it; texts, numbers and lists are written as in JSON."""
+    """As TOML writes it; texts, numbers and lists are written as in JSON."""
     if isinstance(value, Mapping):
         inner = ", ".join(f"{name} = {_value(one)}" for name, one in value.items())
         return f"{{ {inner} }}"
@@ -308,17 +298,13 @@ def load_parser(data: Mapping[str, Any] | NodeParser | Path, **overrides: Any) -
     if isinstance(data, Path):
         return load_preset(data).make(**overrides)
     name = str(data.get("class_name"))
-    built_in = _built_in()
+    built_in = {preset.parser.class_name(): preset.parser for preset in PRESETS.values()}
     own = built_in.get(name)
     if own is None and (plugin := plugin_of(name)):
         own = preset_named(plugin).parser
     if own is None:
         return _stock(name, {**data, **overrides}, known=sorted(built_in))
     return own.from_dict(dict(data), **overrides)
-
-
-def _built_in() -> dict[str, type[SpanNodeParser]]:
-    return {preset.parser.class_name(): preset.parser for preset in PRESETS.values()}
 
 
 def _stock(name: str, options: dict[str, Any], known: list[str]) -> NodeParser:

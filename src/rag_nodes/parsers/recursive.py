@@ -188,14 +188,11 @@ class _Cutter:
         found = _VISIBLE.search(self.text, offset, stop)
         return found.start() if found else stop
 
-    def _visible_end(self, start: int, end: int) -> int:
-        return trimmed(self.text, start, end).end
-
     def _first_end(self, separator: _Separator, following: int, high: int) -> int:
         """The end of the piece at `following`; 0 where that does not fit a node."""
         reach = self.measure.reach(following, self.size, high)
         for end in separator.ends(following, min(high, reach + separator.width)):
-            visible = self._visible_end(following, end)
+            visible = trimmed(self.text, following, end).end
             return end if self.measure.fits(following, visible, self.size) else 0
         return high if reach >= high else 0
 
@@ -205,7 +202,7 @@ class _Cutter:
         if reach >= high:
             return high
         for end in separator.last_ends(first, min(high, reach + separator.width)):
-            if self.measure.fits(start, self._visible_end(start, end), self.size):
+            if self.measure.fits(start, trimmed(self.text, start, end).end, self.size):
                 return end
         return first
 
@@ -225,7 +222,7 @@ class _Cutter:
         if not self.overlap or self.before is None:
             return following
         floor, end, level = self.before
-        needed = self._visible_end(following, first)
+        needed = trimmed(self.text, following, first).end
         low = max(
             floor + 1,
             self.measure.back(floor, end, self.overlap),

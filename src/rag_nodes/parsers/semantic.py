@@ -14,7 +14,7 @@ from pydantic import InstanceOf
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.embedders import model_named, name_of
+from rag_nodes.parsers.embedders import model_named, named_after
 from rag_nodes.parsers.sizes import MIN_TOKENS
 from rag_nodes.parsers.source import NO_FACTS, ChunkSpan, SourceText
 from rag_nodes.parsers.topics.runs import Breaks, Runs
@@ -86,20 +86,13 @@ class SemanticNodeParser(SpanNodeParser):
     @model_validator(mode="before")
     @classmethod
     def _name_the_model(cls, data: Any) -> Any:
-        if isinstance(data, dict) and isinstance(model := data.get("embed_model"), BaseEmbedding):
-            return {**data, "embedding": name_of(model)}
-        return data
+        return named_after("embed_model", data)
 
     def _check(self) -> None:
-        unused = {
-            "percentile": [("chunk_penalty", self.chunk_penalty != _PENALTY)],
-            "optimal": [
-                ("breakpoint_percentile", self.breakpoint_percentile != _PERCENTILE),
-                ("buffer_size", self.buffer_size != 0),
-            ],
-        }
-        for option, changed in unused[self.method]:
-            if changed:
+        percentile = {"breakpoint_percentile": _PERCENTILE, "buffer_size": 0}
+        unused = percentile if self.method == "optimal" else {"chunk_penalty": _PENALTY}
+        for option, usual in unused.items():
+            if getattr(self, option) != usual:
                 raise ConfigurationError(
                     f"{option} has no effect with method={self.method!r}; leave it out or choose "
                     "the other method"
@@ -136,17 +129,15 @@ class SemanticNodeParser(SpanNodeParser):
                 len(units),
                 self.max_sentences,
             )
-        bounds = self.chunk_size, self.min_chunk_size
+        sized = units, self.chunk_size, self.min_chunk_size
+        measured: Breaks | Runs
         if self.method == "optimal":
-            return units, self._model(units), Runs(units, *bounds, self.chunk_penalty)
-        measured = Breaks(units, *bounds, self.breakpoint_percentile, self.buffer_size)
-        return units, self._model(units), measured
-
-    def _model(self, units: TopicUnits) -> BaseEmbedding | None:
-        """The embedding model; None where a single sentence leaves nothing to compare."""
-        if len(units) < 2:  # noqa: PLR2004 -- a gap has two sides
-            return None
-        return model_named(self.embedding, self.embed_model)
+            measured = Runs(*sized, self.chunk_penalty)
+        else:
+            measured = Breaks(*sized, self.breakpoint_percentile, self.buffer_size)
+        compares = len(units) > 1  # a single sentence leaves no gap
+        model = model_named(self.embedding, self.embed_model) if compares else None
+        return units, model, measured
 
     def _cuts(self, units: TopicUnits, measured: Breaks | Runs) -> Iterator[ChunkSpan]:
         if not units:
@@ -154,12 +145,10 @@ class SemanticNodeParser(SpanNodeParser):
         for first, last in measured.pieces():
             span = units.span(first, last)
             facts = NO_FACTS if last < units.embedded else {keys.CUT_BY_SIZE: self._beyond()}
-            if units.packer.count(*span) <= self.chunk_size:
-                yield ChunkSpan(*span, facts)
-            else:
-                # Where the sum over the text misses the count of this very span.
-                pieces = units.packer.pieces(span, self.chunk_size)
-                yield from (ChunkSpan(*piece, facts) for piece in pieces)
+            fits = units.packer.count(*span) <= self.chunk_size
+            # It does not where the sum over the text misses the count of this very span.
+            pieces = (span,) if fits else units.packer.pieces(span, self.chunk_size)
+            yield from (ChunkSpan(*piece, facts) for piece in pieces)
 
     def _beyond(self) -> str:
         return (

@@ -14,7 +14,7 @@ from pydantic import InstanceOf
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.embedders import model_named, name_of
+from rag_nodes.parsers.embedders import model_named, named_after
 from rag_nodes.parsers.heading.sections import FutureNode, Joining, Outline, kinds_of
 from rag_nodes.parsers.heading.split import Splitter, Stretch, embed, parts_by_meaning, runs_of
 from rag_nodes.parsers.sizes import MAX_BLOCK_TOKENS, MIN_TOKENS
@@ -104,9 +104,7 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
     @model_validator(mode="before")
     @classmethod
     def _name_the_model(cls, data: Any) -> Any:
-        if isinstance(data, dict) and isinstance(m := data.get("sentence_model"), BaseEmbedding):
-            return {**data, "embedding": name_of(m)}
-        return data
+        return named_after("sentence_model", data)
 
     def _check(self) -> None:
         whole = self.split_only_if_over
@@ -115,26 +113,21 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
                 f"split_only_if_over ({whole}) must not be over chunk_size ({self.chunk_size}): "
                 "a document that stays one node must fit into one"
             )
-        self._check_blocks()
-        if self.long_sections != "semantic" and self.embedding != _LEXICAL:
-            raise ConfigurationError(
-                f"embedding={self.embedding!r} has no effect with "
-                f"long_sections={self.long_sections!r}; leave it out or choose 'semantic'"
-            )
-
-    def _check_blocks(self) -> None:
         most = self.max_block_tokens
-        if most is None:
-            return
-        if self.oversize == "split":
+        if most is not None and self.oversize == "split":
             raise ConfigurationError(
                 f"max_block_tokens ({most}) has no effect with oversize='split', which splits all "
                 "code over chunk_size; leave it out or choose 'keep'"
             )
-        if most < self.chunk_size:
+        if most is not None and most < self.chunk_size:
             raise ConfigurationError(
                 f"max_block_tokens ({most}) must not be under chunk_size ({self.chunk_size}): "
                 "code within the size is never cut"
+            )
+        if self.long_sections != "semantic" and self.embedding != _LEXICAL:
+            raise ConfigurationError(
+                f"embedding={self.embedding!r} has no effect with "
+                f"long_sections={self.long_sections!r}; leave it out or choose 'semantic'"
             )
 
     @property
@@ -165,10 +158,7 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
                 facts = outline.facts(*groups[node.first])
             else:
                 facts = outline.facts_of_text(span)
-            if node.is_cut:
-                facts |= splitter.facts(span)
-            else:
-                facts |= kinds_of(packer.blocks_between(*span))
+            facts |= splitter.facts(span) if node.is_cut else kinds_of(packer.blocks_between(*span))
             if is_whole:
                 facts[keys.WHOLE_DOCUMENT] = True
             if node.is_part and (count := counts[node.first]) > 1:

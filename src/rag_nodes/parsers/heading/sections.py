@@ -101,10 +101,6 @@ class Outline:
             return estimate < limit
         return self._packer.count(*self.span(first, last)) <= limit
 
-    def facts(self, first: int, last: int) -> dict[str, Any]:
-        """Heading path and link of the sections `first` to `last`."""
-        return _facts(*self._name(first, last))
-
     def path_at(self, offset: int) -> tuple[str, ...]:
         """Path of the section that holds the character at `offset`."""
         return self.sections[self._section_at(offset)].path
@@ -113,20 +109,16 @@ class Outline:
         """Heading path and link of a span that need not hold whole sections."""
         first, last = self._section_at(span.start), self._section_at(span.end - 1)
         estimate = self._packer.tokens.estimate
-        return _facts(*self._name(first, last, estimate(0, span.start), estimate(0, span.end)))
+        return self.facts(first, last, estimate(0, span.start), estimate(0, span.end))
 
     def _section_at(self, offset: int) -> int:
         return max(0, bisect_right(self._starts, offset) - 1)
 
-    def _name(
-        self, first: int, last: int, low: float = 0, high: float = inf
-    ) -> tuple[tuple[str, ...], str]:
-        """Path and anchor of the section that is most of the tokens `low` to `high`.
+    def facts(self, first: int, last: int, low: float = 0, high: float = inf) -> dict[str, Any]:
+        """Heading path and link of the section that is most of the tokens `low` to `high`.
 
         Else the headings all of them stand under; their first section's where they share none.
         """
-        if first == last:
-            return self.sections[first].path, self.sections[first].anchor
         group = self.sections[first : last + 1]
         sizes = [
             min(self._through[n], high) - max(self._before[n], low) for n in range(first, last + 1)
@@ -134,13 +126,13 @@ class Outline:
         longest = max(sizes)
         if longest >= _MOST * sum(sizes):
             named = group[sizes.index(longest)]
-            return named.path, named.anchor
+            return _facts(named.path, named.anchor)
         opening = next((section for section in group if section.has_body), group[-1])
         path = opening.path
         for section in group:
             if section.has_body and section.path[: len(path)] != path:
                 path = shared_path(path, section.path)
-        return path or opening.path, opening.anchor
+        return _facts(path or opening.path, opening.anchor)
 
 
 def _facts(path: tuple[str, ...], anchor: str) -> dict[str, Any]:
@@ -227,18 +219,17 @@ class FutureNode(NamedTuple):
         return self.is_cut and self.first == self.last
 
 
-class Joining:
-    """Joins pieces below the least size, wherever a neighbour has room.
+class Joining(NamedTuple):
+    """Joins pieces of fewer than `least` tokens with a neighbour, where both have room in `most`.
 
     Of two such neighbours it is the one of the same group, else the one that stands under more of
     the same headings, else the one before.
     """
 
-    def __init__(self, packer: Packer, outline: Outline, *, most: int, least: int) -> None:
-        self._packer = packer
-        self._outline = outline
-        self._most = most
-        self._least = least
+    packer: Packer
+    outline: Outline
+    most: int
+    least: int
 
     def joined(self, pieces: Iterable[FutureNode]) -> list[FutureNode]:
         """The pieces, of which none is short that would fit together with the next or the last.
@@ -258,10 +249,10 @@ class Joining:
         return done
 
     def _is_short(self, piece: FutureNode) -> bool:
-        estimate = self._packer.tokens.estimate(piece.start, piece.end)
-        if abs(estimate - self._least) > _SLACK:
-            return estimate < self._least
-        return self._packer.count(piece.start, piece.end) < self._least
+        estimate = self.packer.tokens.estimate(piece.start, piece.end)
+        if abs(estimate - self.least) > _SLACK:
+            return estimate < self.least
+        return self.packer.count(piece.start, piece.end) < self.least
 
     def _options(
         self, piece: FutureNode, done: list[FutureNode], waiting: list[FutureNode]
@@ -272,14 +263,14 @@ class Joining:
                 continue
             left, right = sorted((neighbours[-1], piece))
             span = left.start, right.end
-            if self._packer.tokens.estimate(*span) > self._most + _SLACK:
+            if self.packer.tokens.estimate(*span) > self.most + _SLACK:
                 continue
-            if self._packer.count(*span) <= self._most:
+            if self.packer.count(*span) <= self.most:
                 union = FutureNode(*span, left.first, right.last, left.is_cut or right.is_cut)
                 yield self._nearness(left, right), neighbours, union
 
     def _nearness(self, left: FutureNode, right: FutureNode) -> float:
         if left.last == right.first:
             return inf
-        paths = self._outline.path_at(left.end - 1), self._outline.path_at(right.start)
+        paths = self.outline.path_at(left.end - 1), self.outline.path_at(right.start)
         return len(shared_path(*paths))
