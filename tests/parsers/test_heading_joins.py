@@ -27,7 +27,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "shallow": {"chunk_size": 30, "min_chunk_size": 10, "max_level": 2},
     "semantic": {"chunk_size": 30, "min_chunk_size": 10, "long_sections": "semantic"},
 }
-EVERY = pytest.mark.parametrize("name", OPTIONS)
 
 _body = st.integers(0, 40).map(lambda words: " ".join(["Word"] + ["word"] * words) + ".")
 _code = st.integers(1, 30).map(lambda lines: "```\n" + "call()\n" * lines + "```")
@@ -60,8 +59,11 @@ def short_with_room(text: str, nodes: list[TextNode], least: int, most: int) -> 
     return found
 
 
+EVERY = pytest.mark.parametrize("name", OPTIONS)
+
+
 @EVERY
-@given(text=st.one_of(SECTIONS, MARKDOWN))
+@given(text=MARKDOWN)
 def test_no_node_is_below_the_least_size_where_a_neighbour_has_room(name: str, text: str) -> None:
     options = OPTIONS[name]
     nodes = parse(text, **options)
@@ -69,29 +71,26 @@ def test_no_node_is_below_the_least_size_where_a_neighbour_has_room(name: str, t
 
 
 @EVERY
+@example(text="# A\n\n" + "Word word. " * 15 + "\n\n# B\n\nTiny.\n\n# C\n\n" + "Word word. " * 15)
 @given(text=SECTIONS)
-def test_joining_cuts_no_code_and_keeps_to_the_size(name: str, text: str) -> None:
+def test_joining_cuts_no_code_keeps_to_the_size_and_names_headings_that_are_there(
+    name: str, text: str
+) -> None:
     options = OPTIONS[name]
-    nodes = parse(text, **options)
+    nodes = parse(text, title="Title", **options)
+    assert not short_with_room(text, nodes, options["min_chunk_size"], options["chunk_size"])
+    blocks = list(scan_blocks(text))
     ends = {offset for n in nodes for offset in (n.start_char_idx, n.end_char_idx)}
-    for block in scan_blocks(text):
+    for block in blocks:
         fits = count_tokens(text[block.start : block.end]) <= options["chunk_size"]
         if block.kind is Kind.CODE and (fits or options.get("oversize") != "split"):
             assert not [end for end in ends if end and block.start < end < block.end]
+    headings = {text[one.title.start : one.title.end] for one in blocks if one.level}
     for node in nodes:
         assert node.metadata.get(keys.OVERSIZED) or (
             count_tokens(node.text) <= options["chunk_size"]
         )
-
-
-@EVERY
-@example(text="# A\n\n" + "Word word. " * 15 + "\n\n# B\n\nTiny.\n\n# C\n\n" + "Word word. " * 15)
-@given(text=SECTIONS)
-def test_the_path_of_a_node_is_of_headings_its_text_stands_under(name: str, text: str) -> None:
-    for node in parse(text, title="Title", **OPTIONS[name]):
-        above = [block for block in scan_blocks(text) if block.level]
-        names = {text[block.title.start : block.title.end] for block in above}
-        assert set(node.metadata[keys.HEADING_PATH]) <= names | {"Title"}
+        assert set(node.metadata[keys.HEADING_PATH]) <= headings | {"Title"}
 
 
 LINE = "The machine draws water from the tank and heats it. "
