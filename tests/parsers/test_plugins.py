@@ -49,18 +49,19 @@ def install_metadata(folder: Path, name: str, entries: dict[str, str]) -> None:
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
     """Installs packages of a single module into a folder on the path."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    modules = set(sys.modules)
+    modules: list[str] = []
 
     def add(distribution: str, entries: dict[str, str], module: str = "", code: str = "") -> None:
         install_metadata(tmp_path, distribution, entries)
         if module:
             (tmp_path / f"{module}.py").write_text(code)
+            modules.append(module)
         find_plugins.cache_clear()
 
     yield add
     find_plugins.cache_clear()
-    for module in set(sys.modules) - modules:
-        del sys.modules[module]
+    for module in modules:
+        sys.modules.pop(module, None)
 
 
 def test_a_plugin_is_found_without_being_imported_and_loaded_when_asked_for(
