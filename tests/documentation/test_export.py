@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -8,14 +9,12 @@ from crawls import GUIDE, SITE
 from llama_index.core import Document
 
 from rag_nodes.documentation import FORMATS
-from rag_nodes.documentation.writer import AtomicFile, RowWriter
+from rag_nodes.documentation.writer import as_json, replacing
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import get_parser
 from rag_nodes.transforms import SectionSummary
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from llama_index.core.schema import TextNode
 
 
@@ -36,7 +35,7 @@ def nodes_of(text: str, parser: str = "heading", **options: Any) -> list[TextNod
 
 
 def rows(name: str, nodes: list[TextNode]) -> list[dict[str, Any]]:
-    return list(FORMATS[name].rows(nodes))
+    return list(FORMATS[name](nodes, {}))
 
 
 def section(found: list[dict[str, Any]], key: str, start: str) -> dict[str, Any]:
@@ -142,23 +141,16 @@ ODD = [
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_what_is_written_is_what_json_reads(count: int, tmp_path: Path) -> None:
     path = tmp_path / "rows.json"
-    with AtomicFile(path) as file:
-        writer = RowWriter(file, lines=False)
-        writer.write(ODD[:count])
-        writer.finish()
+    with replacing(path) as write:
+        for text in as_json(ODD[:count], lines=False):
+            write(text)
     assert json.loads(path.read_text(encoding="utf-8")) == ODD[:count]
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_every_line_is_one_object_also_for_programs_that_know_more_line_ends(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "rows.jsonl"
-    with AtomicFile(path) as file:
-        writer = RowWriter(file, lines=True)
-        writer.write(ODD)
-        writer.finish()
-    assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] == ODD
+def test_every_line_is_one_object_also_for_programs_that_know_more_line_ends() -> None:
+    lines = "".join(as_json(ODD, lines=True)).splitlines()
+    assert [json.loads(line) for line in lines] == ODD
 
 
 def test_an_interrupted_write_leaves_the_file_as_it_was(tmp_path: Path) -> None:
@@ -166,8 +158,8 @@ def test_an_interrupted_write_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path.write_text("before", encoding="utf-8")
 
     def interrupted() -> None:
-        with AtomicFile(path) as file:
-            file.append("after")
+        with replacing(path) as write:
+            write("after")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -177,5 +169,20 @@ def test_an_interrupted_write_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_named_with_the_reason(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"rows\.json: cannot be written \(No such file"):
-        AtomicFile(tmp_path / "nowhere" / "rows.json").__enter__()
+    with (
+        pytest.raises(ConfigurationError, match=r"rows\.json: cannot be written \(No such file"),
+        replacing(tmp_path / "nowhere" / "rows.json"),
+    ):
+        pass
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a full disk, as Linux has it")
+def test_a_disk_that_is_full_at_the_end_is_told_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "with_name", lambda *_: tmp_path / "part")
+    (tmp_path / "part").symlink_to("/dev/full")
+    path = tmp_path / "rows.json"
+    with pytest.raises(ConfigurationError, match="No space left"), replacing(path) as write:
+        write("text")
+    assert not path.exists()

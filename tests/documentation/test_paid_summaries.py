@@ -17,12 +17,13 @@ from rag_nodes.errors import (
     ConfigurationError,
 )
 from rag_nodes.models.openai import OpenAIServerLLM
+from rag_nodes.parsers import get_parser
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-SMALL = {"max_tokens": 200, "min_tokens": 20}
+SMALL = {"parser": get_parser("heading", chunk_size=200, min_chunk_size=20)}
 
 
 def chunks(output: Path) -> list[dict[str, Any]]:
@@ -79,13 +80,15 @@ def test_a_killed_run_resumes_without_paying_twice(
     crawl: Path, output: Path, no_configuration: Path
 ) -> None:
     del no_configuration
-    options = {**SMALL, "concurrency": 1}
+    options: dict[str, Any] = {**SMALL, "concurrency": 1}
     script = (
         "import sys\n"
         "from rag_nodes import documentation\n"
         "from rag_nodes.models.openai.llm import OpenAIServerLLM\n"
         "llm = OpenAIServerLLM(model='tea-1', api_base=sys.argv[3])\n"
-        f"options = documentation.DocsOptions(**{options})\n"
+        "from rag_nodes import get_parser\n"
+        "parser = get_parser('heading', chunk_size=200, min_chunk_size=20)\n"
+        "options = documentation.DocsOptions(parser=parser, concurrency=1)\n"
         "documentation.run(sys.argv[1], sys.argv[2], options, llm=llm)\n"
     )
     with Holding() as server:

@@ -37,11 +37,11 @@ def test_a_page_that_was_cut_well_has_nothing_to_report(text: str) -> None:
     document, nodes = cut(text)
     result = check(document, nodes)
     assert result.findings == ()
-    assert result.headings == result.kept
-    assert result.covered == result.visible == len(re.sub(r"\s", "", text))
-    assert result.tokens == count_tokens(text)
-    assert result.chunk_tokens == tuple(count_tokens(node.text) for node in nodes)
-    assert abs(result.imbalance) <= 4 * (len(nodes) + 1)
+    figures = result.figures
+    assert figures.headings == figures.headings_kept
+    assert figures.covered == figures.visible == len(re.sub(r"\s", "", text))
+    assert figures.page_tokens == count_tokens(text)
+    assert figures.tokens == sum(count_tokens(node.text) for node in nodes)
 
 
 def test_a_chunk_that_is_missing_shows_as_lost_headings_text_code_and_tokens() -> None:
@@ -52,8 +52,8 @@ def test_a_chunk_that_is_missing_shows_as_lost_headings_text_code_and_tokens() -
     [heading] = [found for found in result.findings if found.kind == "lost-heading"]
     assert "## Water" in heading.detail
     assert heading.page == "https://tea.test"
-    assert sum(result.headings) - sum(result.kept) == 1
-    assert result.visible - result.covered == len(re.sub(r"\s", "", gone.text))
+    assert result.figures.headings_lost == 1
+    assert result.figures.visible - result.figures.covered == len(re.sub(r"\s", "", gone.text))
 
 
 def test_a_heading_or_code_block_cut_in_two_is_lost() -> None:
@@ -62,7 +62,7 @@ def test_a_heading_or_code_block_cut_in_two_is_lost() -> None:
     nodes = get_parser("fixed", chunk_size=12, chunk_overlap=0)([document])
     result = check(document, nodes)  # type: ignore[arg-type]
     assert {"lost-heading", "split-code"} <= set(kinds(result))
-    assert result.covered == result.visible
+    assert result.figures.coverage == 100
 
 
 def test_overlap_is_counted_once() -> None:
@@ -71,7 +71,7 @@ def test_overlap_is_counted_once() -> None:
         [document]
     )
     result = check(document, nodes)  # type: ignore[arg-type]
-    assert sum(result.chunk_tokens) > result.tokens + 20
+    assert result.figures.tokens > result.figures.page_tokens + 20
     assert "wrong-tokens" not in kinds(result)
 
 
@@ -81,7 +81,7 @@ def test_a_chunk_that_is_not_the_text_at_its_offsets_covers_nothing() -> None:
     result = check(document, nodes)
     assert "misplaced" in kinds(result)
     assert "lost-text" in kinds(result)
-    assert result.covered < result.visible
+    assert result.figures.coverage < 100
 
 
 def test_a_chunk_that_is_there_twice_is_found() -> None:

@@ -19,7 +19,6 @@ from rag_nodes.errors import (
     ReadMemoryError,
     UnsupportedFileError,
 )
-from rag_nodes.parsers import get_parser
 from rag_nodes.readers import Limits, files
 from rag_nodes.readers.isolation import ReaderPool
 
@@ -77,11 +76,6 @@ def test_a_reader_that_dies_is_a_crawl_that_cannot_be_read(
     with pytest.raises(ReaderCrashedError, match=r"crawl\.json"):
         documentation.run(crawl, output)
     assert not output.exists()
-
-
-def test_pages_crawled_twice_are_kept_where_that_is_asked_for(crawl: Path, output: Path) -> None:
-    report = documentation.run(crawl, output, DocsOptions(keep_duplicates=True))
-    assert (report.statistics.pages, report.repeated) == (4, ())
 
 
 @pytest.mark.parametrize("name", ["crawl.txt", "crawl"])
@@ -144,8 +138,6 @@ def test_a_crawl_named_like_a_file_of_ours_is_not_overwritten(tmp_path: Path) ->
     "options",
     [
         {"format": "xml"},
-        {"max_tokens": 300, "parser": get_parser("fixed")},
-        {"min_tokens": 30, "parser": get_parser("heading")},
         {"workers": 0},
         {"summary_tokens": 1},
         {"concurrency": 0},

@@ -6,17 +6,16 @@ chunks, `FORMATS` turns nodes into the objects other programs expect.
 
 from __future__ import annotations
 
-from rag_nodes.documentation.export import FORMATS, ChunkFormat
+from rag_nodes.documentation.export import FORMATS
 from rag_nodes.documentation.report import DocsOptions, DocsReport, DocsStep, Repeated
-from rag_nodes.documentation.statistics import Statistics
+from rag_nodes.documentation.statistics import PageCheck, PageFinding, Statistics
 from rag_nodes.documentation.thresholds import MEASURES, Threshold, parse_thresholds
-from rag_nodes.documentation.validate import PageCheck, PageFinding, check_page
+from rag_nodes.documentation.validate import check_page
 from rag_nodes.documentation.workflow import run, validate_input
 
 __all__ = [
     "FORMATS",
     "MEASURES",
-    "ChunkFormat",
     "DocsOptions",
     "DocsReport",
     "DocsStep",

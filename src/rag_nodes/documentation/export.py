@@ -2,49 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rag_nodes import metadata as keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from llama_index.core.schema import TextNode
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+    ChunkFormat = Callable[[Sequence[TextNode], Mapping[str, Any]], Iterator[dict[str, Any]]]
+    """One object of each chunk of a page, from the chunks in order and the page's metadata."""
+
+LINES = "jsonl"
+"""The format with one object per line; the others are one JSON array."""
 
 
-class ExportedRows(Protocol):
-    """The chunks of one page, in order, to one JSON object each."""
-
-    def __call__(
-        self, nodes: Sequence[TextNode], page: Mapping[str, Any] = ...
-    ) -> Iterator[dict[str, Any]]:
-        """Make the objects; `page` is the metadata of the page."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkFormat:
-    """A shape of the output.
-
-    Attributes:
-        summary: one line for help texts.
-        rows: makes the objects.
-        is_lines: one object per line instead of one JSON array.
-    """
-
-    summary: str
-    rows: ExportedRows
-    is_lines: bool = False
-
-
-def documentation_rows(
-    nodes: Sequence[TextNode],
-    page: Mapping[str, Any] = _NOTHING,  # noqa: ARG001 -- the chunks say it
-) -> Iterator[dict[str, Any]]:
+def documentation_rows(nodes: Sequence[TextNode], _: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Keys: chunk_id, source_url, content, headers by level, token_count, summary."""
     for node in nodes:
         found = node.metadata
@@ -65,10 +39,7 @@ def documentation_rows(
         }
 
 
-def link_rows(
-    nodes: Sequence[TextNode],
-    page: Mapping[str, Any] = _NOTHING,  # noqa: ARG001 -- the chunks say it
-) -> Iterator[dict[str, Any]]:
+def link_rows(nodes: Sequence[TextNode], _: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Keys: chunk_link, chunk_heading, text, summary."""
     for node in nodes:
         yield {
@@ -79,10 +50,7 @@ def link_rows(
         }
 
 
-def token_rows(
-    nodes: Sequence[TextNode],
-    page: Mapping[str, Any] = _NOTHING,  # noqa: ARG001 -- the chunks say it
-) -> Iterator[dict[str, Any]]:
+def token_rows(nodes: Sequence[TextNode], _: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Keys: text, tokens, chunk_index, and metadata with offsets; web pages have no pages."""
     for node in nodes:
         found = node.metadata
@@ -100,10 +68,7 @@ def token_rows(
         }
 
 
-def web_rows(
-    nodes: Sequence[TextNode],
-    page: Mapping[str, Any] = _NOTHING,  # noqa: ARG001 -- the chunks say it
-) -> Iterator[dict[str, Any]]:
+def web_rows(nodes: Sequence[TextNode], _: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Keys: chunk_id, which counts within the page, and the rest of the web chunker's fields."""
     for number, node in enumerate(nodes):
         found = node.metadata
@@ -123,10 +88,7 @@ def web_rows(
         }
 
 
-def flat_rows(
-    nodes: Sequence[TextNode],
-    page: Mapping[str, Any] = _NOTHING,
-) -> Iterator[dict[str, Any]]:
+def flat_rows(nodes: Sequence[TextNode], page: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Every fact in a column of its own, the same columns in every row: ready for Parquet."""
     for node in nodes:
         found = node.metadata
@@ -165,14 +127,13 @@ def flat_rows(
 
 
 FORMATS: dict[str, ChunkFormat] = {
-    "documentation": ChunkFormat("content, headers, token_count, summary", documentation_rows),
-    "links": ChunkFormat("chunk_link, chunk_heading, text, summary", link_rows),
-    "tokens": ChunkFormat("text, tokens, chunk_index, offsets", token_rows),
-    "web": ChunkFormat("section, hierarchy, position, overlaps", web_rows),
-    "jsonl": ChunkFormat("every fact, one chunk per line", flat_rows, is_lines=True),
+    "documentation": documentation_rows,
+    "links": link_rows,
+    "tokens": token_rows,
+    "web": web_rows,
+    LINES: flat_rows,
 }
 """The shapes by name."""
-
 
 _OF_THE_CRAWL = (keys.BASE_URL, keys.TIMESTAMP, keys.LOCALES)
 

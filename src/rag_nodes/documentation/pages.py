@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.documentation.validate import check_page
 from rag_nodes.errors import ReadError
@@ -18,12 +18,11 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document, TextNode
 
-    from rag_nodes.documentation.validate import PageCheck
+    from rag_nodes.documentation.statistics import PageCheck
     from rag_nodes.parsers import SpanNodeParser
 
 
-@dataclass(frozen=True, slots=True)
-class CutPage:
+class CutPage(NamedTuple):
     """A page and its chunks."""
 
     document: Document
@@ -33,11 +32,9 @@ class CutPage:
 
 @dataclass(frozen=True, slots=True)
 class PageCutter:
-    """Cuts one page and checks the result; the same in any process.
+    """Cuts one page of a crawl and checks the result; the same in any process.
 
-    Attributes:
-        path: the crawl.
-        parser: makes the chunks; of parents and children, the children are the chunks.
+    Of parents and children, the children are the chunks.
     """
 
     path: Path

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from rag_nodes.documentation.statistics import Statistics
+    from rag_nodes.documentation.statistics import PageFinding, Statistics
     from rag_nodes.documentation.thresholds import Threshold
-    from rag_nodes.documentation.validate import PageFinding
-    from rag_nodes.parsers import SpanNodeParser
 
 _MINIMA = {"summary_tokens": 16, "concurrency": 1, "workers": 1}
 """Of options that are numbers; the parser checks its own."""
@@ -41,8 +39,6 @@ class DocsOptions:
     Attributes:
         parser: cuts the pages: any of ours, or a splitter of another package (see `as_parser`);
             None for one that cuts at headings.
-        max_tokens: tokens a chunk of that one may hold; None for 1000.
-        min_tokens: sections below this join a neighbour where they can; None for 100.
         summaries: whether chunks get a summary.
         summary_tokens: tokens of a summary.
         knowledge_base: what the documentation is about, for the prompt.
@@ -55,13 +51,10 @@ class DocsOptions:
         keep_duplicates: cut a page again where its text is found under a second URL.
 
     Raises:
-        ConfigurationError: a value is out of range or unknown, or sizes stand next to a parser,
-            which has its own.
+        ConfigurationError: a value is out of range or unknown.
     """
 
     parser: object = None
-    max_tokens: int | None = None
-    min_tokens: int | None = None
     summaries: bool = True
     summary_tokens: int = 150
     knowledge_base: str = ""
@@ -79,39 +72,15 @@ class DocsOptions:
             raise ConfigurationError(
                 f"format {self.format!r} is unknown; choose one of: {', '.join(FORMATS)}"
             )
-        if self.parser is not None and (self.max_tokens, self.min_tokens) != (None, None):
-            raise ConfigurationError(
-                "max_tokens and min_tokens are for the parser that cuts at headings; the one "
-                "that was given has sizes of its own, so leave them out"
-            )
         for name, minimum in _MINIMA.items():
             value = getattr(self, name)
             if value is not None and value < minimum:
                 raise ConfigurationError(f"{name} is {value}; at least {minimum} is needed")
 
-    def made_parser(self) -> SpanNodeParser:
-        """What cuts the pages.
-
-        Raises:
-            ConfigurationError: sizes contradict each other, or the parser given is none.
-        """
-        from rag_nodes.parsers import as_parser, get_parser
-
-        if self.parser is not None:
-            return as_parser(self.parser)
-        sizes = {"chunk_size": self.max_tokens, "min_chunk_size": self.min_tokens}
-        given = {name: tokens for name, tokens in sizes.items() if tokens is not None}
-        return get_parser("heading", **given)
-
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """A page that stands under several URLs.
-
-    Attributes:
-        page: the URL that was kept.
-        also_at: the others.
-    """
+    """A page that stands under several URLs: the one that was kept, and the others."""
 
     page: str
     also_at: tuple[str, ...]

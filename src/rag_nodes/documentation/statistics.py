@@ -1,29 +1,51 @@
-"""The figures of a whole crawl, added up page by page."""
+"""The figures of a page and of a whole crawl, and what is to look at."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field, fields
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from uuid import UUID
 
 from rag_nodes import metadata as keys
-from rag_nodes.documentation.validate import LEVELS, PageFinding, text_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from llama_index.core.schema import Document, TextNode
 
-    from rag_nodes.documentation.validate import PageCheck
-
+LEVELS = 6
+"""Of headings."""
 MAX_FINDINGS = 10_000
 """Findings kept in full; more are counted only, so that memory stays flat."""
+
+FindingKind = Literal[
+    "lost-heading",
+    "split-code",
+    "lost-text",
+    "wrong-tokens",
+    "misplaced",
+    "duplicate",
+    "too-large",
+    "too-small",
+]
+"""What can be wrong with a page or chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageFinding:
+    """Something to look at: what, on which page, in which chunk if in any, and the facts."""
+
+    kind: FindingKind
+    page: str
+    chunk_id: str | None
+    detail: str
 
 
 @dataclass(slots=True, kw_only=True)
 class Statistics:
-    """What went in and what came out.
+    """What went in and what came out, of one page or of many.
 
     Attributes:
         pages: pages cut.
@@ -32,17 +54,17 @@ class Statistics:
         urls: different URLs of the pages cut, repeated ones included.
         page_tokens: tokens of all pages, each encoded in one piece.
         chunks: chunks written.
-        tokens: tokens of all chunks.
+        tokens: tokens of all chunks, each encoded on its own.
         tokens_min: tokens of the smallest chunk; 0 without chunks.
         tokens_max: tokens of the largest.
         tokens_shared: tokens that chunks have together with those before them.
-        imbalance: sum over all pages, see `PageCheck`.
-        headings: headings of the pages at levels 1 to 6.
+        headings: headings of the pages at levels 1 to 6, by a count of our own.
         headings_kept: those that stand whole in a chunk.
-        code_blocks: blocks of code of the pages.
+        code_blocks: blocks of code of the pages, by the same count.
         chunks_with_code: chunks that hold code.
         chunks_oversized: chunks over the limit, because code is kept whole.
-        coverage: percent of visible characters that are in a chunk; 100 without any.
+        visible: characters of the pages that are not blank.
+        covered: those of them that are in a chunk.
         summaries: chunks by what became of their summary: `generated`, `extract`, `failed`.
         findings: what is to look at, counted by kind.
     """
@@ -57,15 +79,20 @@ class Statistics:
     tokens_min: int = 0
     tokens_max: int = 0
     tokens_shared: int = 0
-    imbalance: int = 0
     headings: list[int] = field(default_factory=lambda: [0] * LEVELS)
     headings_kept: list[int] = field(default_factory=lambda: [0] * LEVELS)
     code_blocks: int = 0
     chunks_with_code: int = 0
     chunks_oversized: int = 0
-    coverage: float = 100.0
+    visible: int = 0
+    covered: int = 0
     summaries: dict[str, int] = field(default_factory=dict)
     findings: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def coverage(self) -> float:
+        """Percent of visible characters that are in a chunk; 100 without any."""
+        return 100 * self.covered / self.visible if self.visible else 100.0
 
     @property
     def tokens_mean(self) -> float:
@@ -77,13 +104,36 @@ class Statistics:
         """Headings of all levels that no chunk has whole."""
         return sum(self.headings) - sum(self.headings_kept)
 
+    def add(self, other: Statistics) -> None:
+        """Count further pages."""
+        least = min((one.tokens_min for one in (self, other) if one.chunks), default=0)
+        most = max(self.tokens_max, other.tokens_max)
+        for name in (one.name for one in fields(self)):
+            mine, more = getattr(self, name), getattr(other, name)
+            if isinstance(mine, dict):
+                total: Any = {key: mine.get(key, 0) + more.get(key, 0) for key in mine | more}
+            elif isinstance(mine, list):
+                total = [one + another for one, another in zip(mine, more, strict=True)]
+            else:
+                total = mine + more
+            setattr(self, name, total)
+        self.tokens_min, self.tokens_max = least, most
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data, with headings by name: `{"H1": 25, ...}`."""
         named = {
             name: {f"H{level}": count for level, count in enumerate(getattr(self, name), 1)}
             for name in ("headings", "headings_kept")
         }
-        return asdict(self) | named | {"tokens_mean": round(self.tokens_mean, 2)}
+        means = {"coverage": self.coverage, "tokens_mean": round(self.tokens_mean, 2)}
+        return asdict(self) | named | means
+
+
+class PageCheck(NamedTuple):
+    """How a page and its chunks compare."""
+
+    figures: Statistics
+    findings: tuple[PageFinding, ...]
 
 
 class RunningStatistics:
@@ -92,65 +142,38 @@ class RunningStatistics:
     def __init__(self) -> None:
         self.statistics = Statistics()
         self.findings: list[PageFinding] = []
-        self._kinds: Counter[str] = Counter()
-        self._summaries: Counter[str] = Counter()
-        self._visible = 0
-        self._covered = 0
         self._first: dict[bytes, int] = {}
-
-    def add_failure(self) -> None:
-        """Count a page that gave no chunks."""
-        self.statistics.pages_failed += 1
 
     def add(self, document: Document, nodes: Sequence[TextNode], check: PageCheck) -> None:
         """Count a page, its chunks and their summaries."""
-        also_at = len(document.metadata.get(keys.ALSO_AT, ()))
-        figures = self.statistics
-        figures.pages += 1
-        figures.pages_repeated += also_at
-        figures.urls += 1 + also_at
-        figures.page_tokens += check.tokens
-        figures.tokens_shared += check.shared_tokens
-        figures.imbalance += check.imbalance
-        figures.code_blocks += check.code_blocks
-        figures.chunks_with_code += check.chunks_with_code
-        for level in range(LEVELS):
-            figures.headings[level] += check.headings[level]
-            figures.headings_kept[level] += check.kept[level]
-        self._visible += check.visible
-        self._covered += check.covered
-        if self._visible:
-            figures.coverage = 100 * self._covered / self._visible
-        self._add_chunks(nodes, check.chunk_tokens)
         page = str(document.metadata.get(keys.SOURCE, document.id_))
-        self._note([*check.findings, *self._repeats(page, nodes)])
-
-    def _add_chunks(self, nodes: Sequence[TextNode], tokens: Sequence[int]) -> None:
-        if not nodes:
-            return
-        figures = self.statistics
-        smallest = min(tokens)
-        figures.tokens_min = min(figures.tokens_min, smallest) if figures.chunks else smallest
-        figures.tokens_max = max(figures.tokens_max, *tokens)
-        figures.chunks += len(nodes)
-        figures.tokens += sum(tokens)
-        for node in nodes:
-            figures.chunks_oversized += bool(node.metadata.get(keys.OVERSIZED))
-            failed = "failed" if keys.SUMMARY_ERROR in node.metadata else None
-            if outcome := failed or node.metadata.get(keys.SUMMARY_KIND):
-                self._summaries[outcome] += 1
-        figures.summaries = dict(self._summaries)
+        findings = [*check.findings, *self._repeats(page, nodes)]
+        self.findings += findings[: MAX_FINDINGS - len(self.findings)]
+        outcomes = (
+            "failed"
+            if keys.SUMMARY_ERROR in node.metadata
+            else node.metadata.get(keys.SUMMARY_KIND)
+            for node in nodes
+        )
+        self.statistics.add(check.figures)
+        self.statistics.add(
+            Statistics(
+                summaries=dict(Counter(outcome for outcome in outcomes if outcome)),
+                findings=dict(Counter(finding.kind for finding in findings)),
+            )
+        )
 
     def _repeats(self, page: str, nodes: Sequence[TextNode]) -> Iterable[PageFinding]:
         """Chunks whose text an earlier chunk of any page had."""
         for node in nodes:
             own = UUID(node.node_id).int
-            first = self._first.setdefault(text_digest(node.text), own)
+            first = self._first.setdefault(_digest(node.text), own)
             if first != own:
                 detail = f"same text as chunk {UUID(int=first)}"
                 yield PageFinding("duplicate", page, node.node_id, detail)
 
-    def _note(self, findings: Sequence[PageFinding]) -> None:
-        self._kinds.update(finding.kind for finding in findings)
-        self.statistics.findings = dict(self._kinds)
-        self.findings += findings[: MAX_FINDINGS - len(self.findings)]
+
+def _digest(text: str) -> bytes:
+    """Equal for texts that differ in nothing but blanks."""
+    folded = " ".join(text.split())
+    return blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=16).digest()

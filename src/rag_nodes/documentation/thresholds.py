@@ -2,76 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rag_nodes.documentation.statistics import Statistics
 
-
-@dataclass(frozen=True, slots=True)
-class _Figure:
-    """A figure with a threshold.
-
-    Attributes:
-        meaning: for help texts.
-        of: the figure.
-        default: the threshold where no number is given.
-        is_minimum: the figure must reach the threshold; otherwise it must not exceed it.
-    """
-
-    meaning: str
-    of: Callable[[Statistics], float]
-    default: float = 0
-    is_minimum: bool = False
+Measure = Callable[["Statistics"], float]
+MINIMUM = "coverage"
+"""The one measure that must reach its threshold, 100 by default; no other may exceed its own, 0."""
 
 
-def _found(*kinds: str) -> Callable[[Statistics], float]:
+def _found(*kinds: str) -> Measure:
     return lambda statistics: sum(statistics.findings.get(kind, 0) for kind in kinds)
 
 
-MEASURES: dict[str, _Figure] = {
-    "lost-headings": _Figure("headings no chunk has whole", lambda s: s.headings_lost),
-    "split-code": _Figure("blocks of code cut apart", _found("split-code")),
-    "coverage": _Figure(
-        "percent of visible text in chunks", lambda s: s.coverage, 100, is_minimum=True
-    ),
-    "tokens": _Figure("token counts that do not add up", _found("wrong-tokens", "misplaced")),
-    "duplicates": _Figure("chunks whose text came before", _found("duplicate")),
-    "outside-range": _Figure("chunks over or under the limits", _found("too-large", "too-small")),
-    "too-large": _Figure("chunks over --max-tokens", _found("too-large")),
-    "too-small": _Figure("chunks under --min-tokens", _found("too-small")),
-    "failed-pages": _Figure("pages that gave no chunks", lambda s: s.pages_failed),
-    "failed-summaries": _Figure("chunks without", lambda s: s.summaries.get("failed", 0)),
+MEASURES: dict[str, tuple[str, Measure]] = {
+    "lost-headings": ("headings no chunk has whole", lambda s: s.headings_lost),
+    "split-code": ("blocks of code cut apart", _found("split-code")),
+    MINIMUM: ("percent of visible text in chunks", lambda s: s.coverage),
+    "tokens": ("token counts that do not add up", _found("wrong-tokens", "misplaced")),
+    "duplicates": ("chunks whose text came before", _found("duplicate")),
+    "outside-range": ("chunks over or under the limits", _found("too-large", "too-small")),
+    "too-large": ("chunks over --max-tokens", _found("too-large")),
+    "too-small": ("chunks under --min-tokens", _found("too-small")),
+    "failed-pages": ("pages that gave no chunks", lambda s: s.pages_failed),
+    "failed-summaries": ("chunks without", lambda s: s.summaries.get("failed", 0)),
 }
-"""What `--fail-on` can name."""
+"""What `--fail-on` can name: what it counts, in words, and how."""
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """One threshold.
-
-    Attributes:
-        name: key of `MEASURES`.
-        threshold: what the figure must reach (coverage) or not exceed (all others).
-    """
+    """A key of `MEASURES`, and the number that it must reach (coverage) or not exceed."""
 
     name: str
     threshold: float
 
     def crossed(self, statistics: Statistics) -> str | None:
         """What is wrong, in words; None where the figures keep to it."""
-        measure = MEASURES[self.name]
-        figure = measure.of(statistics)
-        if measure.is_minimum and figure < self.threshold:
+        meaning, measure = MEASURES[self.name]
+        figure = measure(statistics)
+        if self.name == MINIMUM and figure < self.threshold:
             # Rounding must not show 99.9999 as the 100 that it misses.
-            return f"{self.name}: {figure:.6g}, under {self.threshold:g} ({measure.meaning})"
-        if not measure.is_minimum and figure > self.threshold:
-            return f"{self.name}: {figure:g}, over {self.threshold:g} ({measure.meaning})"
+            return f"{self.name}: {figure:.6g}, under {self.threshold:g} ({meaning})"
+        if self.name != MINIMUM and figure > self.threshold:
+            return f"{self.name}: {figure:g}, over {self.threshold:g} ({meaning})"
         return None
 
 
@@ -91,7 +70,7 @@ def _threshold(text: str) -> Threshold:
             f"--fail-on: {name!r} is no measure; choose from: {', '.join(MEASURES)}"
         )
     if not equals:
-        return Threshold(name, MEASURES[name].default)
+        return Threshold(name, 100 if name == MINIMUM else 0)
     try:
         threshold = float(number)
     except ValueError:

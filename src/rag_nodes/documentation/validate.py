@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes import metadata as keys
 from rag_nodes.documentation.recount import FoundCode, FoundHeading, recount
+from rag_nodes.documentation.statistics import (
+    LEVELS,
+    FindingKind,
+    PageCheck,
+    PageFinding,
+    Statistics,
+)
 from rag_nodes.parsers import ParentChildNodeParser, get_parser
 from rag_nodes.text.tokens import count_tokens, token_index
 
@@ -20,71 +25,9 @@ if TYPE_CHECKING:
 
     from rag_nodes.parsers import SpanNodeParser
 
-FindingKind = Literal[
-    "lost-heading",
-    "split-code",
-    "lost-text",
-    "wrong-tokens",
-    "misplaced",
-    "duplicate",
-    "too-large",
-    "too-small",
-]
-"""What can be wrong with a page or chunk."""
-
-LEVELS = 6
 _EDGE_TOKENS = 4
 """Tokens by which the ends of a span may differ from the same tokens inside the text."""
 _MAX_QUOTE = 80
-
-
-@dataclass(frozen=True, slots=True)
-class PageFinding:
-    """Something to look at.
-
-    Attributes:
-        kind: what it is.
-        page: URL of the page.
-        chunk_id: id of the chunk; None where the page has it and no chunk does.
-        detail: the facts, in words.
-    """
-
-    kind: FindingKind
-    page: str
-    chunk_id: str | None
-    detail: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageCheck:
-    """How a page and its chunks compare.
-
-    Attributes:
-        tokens: of the page, encoded in one piece.
-        chunk_tokens: of each chunk, encoded on its own.
-        shared_tokens: tokens that chunks have together with those before them.
-        imbalance: tokens of the chunks and of the blanks between them, less what chunks share,
-            less those of the page. A few per cut, up or down, are the encoding's.
-        visible: characters of the page that are not blank.
-        covered: those of them that are in a chunk.
-        headings: headings of the page at levels 1 to 6, by a count of our own.
-        kept: those of them that stand whole in a chunk.
-        code_blocks: blocks of code of the page, by the same count.
-        chunks_with_code: chunks that hold any of their characters.
-        findings: everything that is not as it should be.
-    """
-
-    tokens: int
-    chunk_tokens: tuple[int, ...]
-    shared_tokens: int
-    imbalance: int
-    visible: int
-    covered: int
-    headings: tuple[int, ...]
-    kept: tuple[int, ...]
-    code_blocks: int
-    chunks_with_code: int
-    findings: tuple[PageFinding, ...]
 
 
 def check_page(document: Document, nodes: Sequence[TextNode], parser: SpanNodeParser) -> PageCheck:
@@ -118,12 +61,6 @@ def _limits_of(parser: SpanNodeParser) -> _SizeLimits:
     return _SizeLimits(minimum, maximum, "characters" if unit == "characters" else "tokens")
 
 
-def text_digest(text: str) -> bytes:
-    """Equal for texts that differ in nothing but blanks."""
-    folded = " ".join(text.split())
-    return blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
 class _PageUnderCheck:
     """One page under examination."""
 
@@ -132,6 +69,7 @@ class _PageUnderCheck:
     ) -> None:
         self.text = document.text
         self.page = str(document.metadata.get(keys.SOURCE, document.id_))
+        self.repeated = len(document.metadata.get(keys.ALSO_AT, ()))
         self.nodes = nodes
         self.limits = _limits_of(parser)
         self.encoding = parser.tokenizer
@@ -152,22 +90,28 @@ class _PageUnderCheck:
             if not self._holds(block.start, block.end):
                 self._find("split-code", self._quote(block.start, block.end))
         covered, visible = self._coverage()
-        tokens, shared, imbalance = self._balance()
+        tokens, shared = self._balance()
         self.findings += self._counts()
         self.findings += self._sizes()
-        return PageCheck(
-            tokens=tokens,
-            chunk_tokens=tuple(self.tokens),
-            shared_tokens=shared,
-            imbalance=imbalance,
-            visible=visible,
-            covered=covered,
+        figures = Statistics(
+            pages=1,
+            pages_repeated=self.repeated,
+            urls=1 + self.repeated,
+            page_tokens=tokens,
+            chunks=len(self.nodes),
+            tokens=sum(self.tokens),
+            tokens_min=min(self.tokens, default=0),
+            tokens_max=max(self.tokens, default=0),
+            tokens_shared=shared,
             headings=_by_level(found.headings),
-            kept=_by_level(kept),
+            headings_kept=_by_level(kept),
             code_blocks=len(found.code),
             chunks_with_code=self._with_code(found.code),
-            findings=tuple(self.findings),
+            chunks_oversized=sum(bool(one.metadata.get(keys.OVERSIZED)) for one in self.nodes),
+            visible=visible,
+            covered=covered,
         )
+        return PageCheck(figures, tuple(self.findings))
 
     def _misplaced(self) -> Iterator[PageFinding]:
         """Chunks that are not the text at their offsets: nothing else can be said of them."""
@@ -232,8 +176,8 @@ class _PageUnderCheck:
         visible = _visible(self.text)
         return visible - lost, visible
 
-    def _balance(self) -> tuple[int, int, int]:
-        """Tokens of the page, those that chunks share, and what its parts have too many."""
+    def _balance(self) -> tuple[int, int]:
+        """Tokens of the page, and those that chunks share."""
         index = token_index(self.text, self.encoding)
         between = shared = at = 0
         for start, end in [*self.spans, (len(self.text), len(self.text))]:
@@ -246,7 +190,7 @@ class _PageUnderCheck:
         imbalance = sum(self.tokens) + between - shared - tokens
         if abs(imbalance) > _EDGE_TOKENS * (len(self.nodes) + 1):
             self._find("wrong-tokens", f"the chunks have {imbalance:+,} tokens")
-        return tokens, shared, imbalance
+        return tokens, shared
 
     def _with_code(self, blocks: Iterable[FoundCode]) -> int:
         ends = [end for _, end in self.spans]
@@ -280,9 +224,9 @@ def _span(node: TextNode) -> tuple[int, int]:
     return node.start_char_idx or 0, node.end_char_idx or 0
 
 
-def _by_level(headings: Sequence[FoundHeading]) -> tuple[int, ...]:
+def _by_level(headings: Sequence[FoundHeading]) -> list[int]:
     levels = [heading.level for heading in headings]
-    return tuple(levels.count(level) for level in range(1, LEVELS + 1))
+    return [levels.count(level) for level in range(1, LEVELS + 1)]
 
 
 def _visible(text: str) -> int:

@@ -12,14 +12,14 @@ import time
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rag_nodes import metadata as keys
-from rag_nodes.documentation.export import FORMATS
+from rag_nodes.documentation.export import FORMATS, LINES
 from rag_nodes.documentation.pages import CutPage, PageCutter, cut_pages
 from rag_nodes.documentation.report import DocsOptions, DocsReport, DocsStep, Repeated
 from rag_nodes.documentation.statistics import RunningStatistics
-from rag_nodes.documentation.writer import AtomicFile, RowWriter
+from rag_nodes.documentation.writer import as_json, replacing
 from rag_nodes.errors import (
     ConfigurationError,
     FileMissingError,
@@ -27,6 +27,7 @@ from rag_nodes.errors import (
     ReadError,
     UnsupportedFileError,
 )
+from rag_nodes.parsers import as_parser, get_parser
 from rag_nodes.readers import COLLECTIONS, Limits, readings
 from rag_nodes.transforms import SectionSummary, TextJournal
 
@@ -83,25 +84,19 @@ def run(
     started = time.perf_counter()
     work = _Work(Path(crawl), Path(output), options or DocsOptions(), progress or _nothing)
     _check_places(work)
-    parser = work.options.made_parser()
+    parser = as_parser(work.options.parser or get_parser("heading"))
     with ExitStack() as opened:
         summarise = _summariser(work, llm) if work.options.summaries else None
-        shape = FORMATS[work.options.format]
-        file = opened.enter_context(AtomicFile(work.output))
-        writer = RowWriter(file, lines=shape.is_lines)
-        with closing(_cut(work, parser, limits or Limits())) as pages:
-            for batch in _batches(pages):
-                if summarise:
-                    summarise([node for page in batch for node in page.nodes])
-                for page in batch:
-                    work.tally.add(page.document, page.nodes, page.check)
-                    writer.write(shape.rows(page.nodes, page.document.metadata))
+        write = opened.enter_context(replacing(work.output))
+        pages = opened.enter_context(closing(_cut(work, parser, limits or Limits())))
+        rows = _rows(work, pages, summarise)
+        for text in as_json(rows, lines=work.options.format == LINES):
+            write(text)
         if not work.tally.statistics.pages:
             raise _nothing_read(work)
-        writer.finish()
     report = _report(work, parser, summarise, time.perf_counter() - started)
-    with AtomicFile(work.beside("report.json")) as file:
-        file.append(json.dumps(report.as_dict(), ensure_ascii=False, indent=2) + "\n")
+    with replacing(work.beside("report.json")) as write:
+        write(json.dumps(report.as_dict(), ensure_ascii=False, indent=2) + "\n")
     return report
 
 
@@ -211,7 +206,7 @@ def _cut(work: _Work, parser: SpanNodeParser, limits: Limits) -> Generator[CutPa
         if isinstance(page, ReadError):
             _log.warning("page failed: %s", page)
             work.failed.append(str(page))
-            work.tally.add_failure()
+            work.tally.statistics.pages_failed += 1
             work.progress(DocsStep("pages", "failed", work.pages))
             continue
         url = str(page.document.metadata[keys.SOURCE])
@@ -229,6 +224,19 @@ def _workers(work: _Work, parser: SpanNodeParser) -> int:
     asks_a_model = getattr(parser, "embed_model", None) is not None
     small = work.crawl.stat().st_size < WORTH_WORKERS
     return 1 if small or asks_a_model else os.cpu_count() or 1
+
+
+def _rows(
+    work: _Work, pages: Iterable[CutPage], summarise: SectionSummary | None
+) -> Iterator[dict[str, Any]]:
+    """The chunks of the output, summarised and counted."""
+    shape = FORMATS[work.options.format]
+    for batch in _batches(pages):
+        if summarise:
+            summarise([node for page in batch for node in page.nodes])
+        for page in batch:
+            work.tally.add(*page)
+            yield from shape(page.nodes, page.document.metadata)
 
 
 def _batches(pages: Iterable[CutPage]) -> Iterator[list[CutPage]]:
