@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -164,20 +166,33 @@ def test_a_start_that_never_ends_leaves_the_environment_as_it_was(
     assert homes != [str(tmp_path)], "Ray was started with a home of its own"
 
 
+class Unwaited:
+    """As a process that Ray has ended and not waited for."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+    def __del__(self) -> None:
+        warnings.warn("still running", ResourceWarning, stacklevel=1)
+
+
 def test_a_start_that_ray_gives_up_on_a_busy_machine_is_tried_once_more(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
     starts: list[object] = []
 
     def init(**_: object) -> None:
         starts.append(None)
         if len(starts) == 1:
+            Unwaited()
             raise Exception("The current node timed out during startup.")  # noqa: TRY002 - as Ray
 
     ends = stand_in(monkeypatch, init)
     with ray_session(2):
         assert len(starts) == 2
         assert ends == ["shutdown"]
+        gc.collect()
+    assert not recwarn.list
 
 
 def test_a_start_that_is_interrupted_ends_in_order(monkeypatch: pytest.MonkeyPatch) -> None:

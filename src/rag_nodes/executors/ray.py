@@ -8,6 +8,7 @@ folder, joins whatever cluster the environment names, and keeps its logs for eve
 from __future__ import annotations
 
 import atexit
+import gc
 import logging
 import os
 import pickle
@@ -17,7 +18,9 @@ import socket
 import sys
 import tempfile
 import threading
+import warnings
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -191,15 +194,16 @@ def ray_session(tasks: int, address: str | None = None) -> Iterator[Any]:
 
 
 def _start(ray: Any, tasks: int, address: str | None, folder: Path, session: ExitStack) -> None:
-    def start() -> None:
-        if address is None:
-            _start_here(ray, tasks, folder)
-        else:
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-
+    home, start = folder / "home", partial(_start_here, ray, tasks, folder)
+    if address is not None:
+        start = partial(ray.init, address=address, log_to_driver=False, logging_level=logging.ERROR)
+    home.mkdir()
+    # Its presence alone keeps Ray from asking 169.254.169.254 and metadata.google.internal which
+    # cloud this is, which it does before it looks whether it may report anything.
+    (home / "ray_bootstrap_config.yaml").write_text("{}\n", encoding="utf-8")
     try:
         # Not on the thread, which may be left behind and would never put it back.
-        with _environment({"HOME": _home(folder)} if address is None else {}):
+        with _environment({"HOME": str(home)} if address is None else {}):
             _start_in_time(start, ray.shutdown, session)
     except Exception as error:
         why = ": ".join(_words(one) for one in (error, error.__cause__) if one)
@@ -213,7 +217,7 @@ def _start(ray: Any, tasks: int, address: str | None, folder: Path, session: Exi
 
 
 def _start_in_time(
-    start: Callable[[], None], shutdown: Callable[[], None], session: ExitStack
+    start: Callable[[], object], shutdown: Callable[[], None], session: ExitStack
 ) -> None:
     """Start Ray on a thread of its own, which is left behind where a call of Ray never returns.
 
@@ -251,15 +255,6 @@ def _start_in_time(
         raise errors[0]
 
 
-def _home(folder: Path) -> str:
-    home = folder / "home"
-    home.mkdir()
-    # Its presence alone keeps Ray from asking 169.254.169.254 and metadata.google.internal which
-    # cloud this is, which it does before it looks whether it may report anything.
-    (home / "ray_bootstrap_config.yaml").write_text("{}\n", encoding="utf-8")
-    return str(home)
-
-
 def _start_here(ray: Any, tasks: int, folder: Path) -> None:
     options = {
         "address": "local",
@@ -276,7 +271,12 @@ def _start_here(ray: Any, tasks: int, folder: Path) -> None:
         if "timed out" not in str(error):  # Ray gives its processes 30 s, however busy others are
             raise
         ray.shutdown()
-        ray.init(**options)
+    else:
+        return
+    with warnings.catch_warnings():  # of processes that it has ended and not waited for
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+    ray.init(**options)
 
 
 def _told_to_join() -> dict[str, str]:
