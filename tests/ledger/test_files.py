@@ -81,15 +81,6 @@ def test_files_that_could_not_be_read_are_those_of_one_corpus_or_of_all(ledger: 
     assert [one.corpus for one in ledger.unread()] == ["coffee", "tea"]
 
 
-def test_documents_of_the_same_bytes_are_twins(ledger: Ledger) -> None:
-    ledger.record(*read("/a", "a", "former", content="same"))
-    ledger.record(*read("/a", "a", content="same"))
-    ledger.record(*read("/b", "b", content="other"))
-
-    assert ledger.twins("tea", "same") == ["a"]
-    assert ledger.twins("coffee", "same") == []
-
-
 def test_a_file_is_forgotten_with_the_last_of_its_documents(ledger: Ledger) -> None:
     ledger.record(*unread("/never had one"))
     ledger.record(*read("/a", "x", "y"))

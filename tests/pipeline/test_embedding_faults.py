@@ -66,47 +66,54 @@ class Case(NamedTuple):
     words: str
     times: int = 1
 
+    @property
+    def waits(self) -> bool:
+        return self.fault in (Fault(body="slow"), Fault(body="drip"))
+
 
 EVERY_TEXT = 6
 """A request of five texts that is refused, and each of them alone."""
 EMBEDDING = {
     "key refused": Case(UNAUTHORIZED, CredentialsError, "check RAG_NODES_API_KEY"),
-    "key not for this model": Case(Fault(403), CredentialsError, "may use this model"),
     "unknown address": Case(UNKNOWN_MODEL, UnknownModelError, "check the model's name"),
     "unknown model": Case(Fault(400, "model_not_found"), UnknownModelError, "check the model's"),
-    "redirect": Case(
-        Fault(307, headers={"location": "http://127.0.0.1:9/v1"}), UnknownModelError, "api_base"
-    ),
     "too many requests": Case(LIMITED, RateLimitedError, "in a while"),
-    "too many requests for a while": Case(
-        Fault(429, headers={"retry-after": "60"}), RateLimitedError, "in 60 s"
-    ),
     "no quota": Case(NO_QUOTA, RateLimitedError, "check the plan"),
     "request not in time": Case(Fault(408), ModelResponseError, "try again later"),
-    "conflict": Case(Fault(409), ModelResponseError, "try again later"),
     "server error": Case(FAILING, ModelResponseError, "try again later"),
-    "server overloaded": Case(Fault(503), ModelResponseError, "try again later"),
     "connection refused": Case("refuse", ModelConnectionError, "check the network"),
     "connection closed at once": Case("hang up", ModelResponseError, "try again"),
     "connection cut": Case(Fault(body="reset"), ModelResponseError, "try again"),
     "no answer in time": Case(Fault(body="slow"), ModelConnectionError, "request_timeout"),
-    "an answer that stops coming": Case(Fault(body="drip"), ModelConnectionError, "request_tim"),
     "empty body": Case(Fault(body="nothing"), ModelResponseError, "ends in /v1"),
-    "malformed JSON": Case(Fault(body="garbage"), ModelResponseError, "ends in /v1"),
-    "JSON of another shape": Case(Fault(body="shapeless"), ModelResponseError, "ends in /v1"),
     "HTML page": Case(Fault(body="html"), ModelResponseError, "ends in /v1"),
     "wrong dimension": Case(Fault(body="dimension"), DimensionError, "belong together"),
     "vector of NaN": Case(Fault(body="nan"), ModelResponseError, "choose another model"),
     "vector beyond a store": Case(Fault(body="huge"), ModelResponseError, "choose another model"),
     "vector of zeros": Case(Fault(body="zero"), ModelResponseError, "choose another model"),
-    "vector of no numbers": Case(Fault(body="no-numbers"), ModelResponseError, "belong together"),
     "too few vectors": Case(Fault(body="count"), ModelResponseError, "supports lists of texts"),
-    "too many vectors": Case(Fault(body="more"), ModelResponseError, "supports lists of texts"),
     "one text refused": Case(TOO_LONG, ModelRequestError, "make the chunks", times=2),
     "every text of a request refused": Case(
         Fault(422, None, "bad option"), ModelRequestError, "name and options", EVERY_TEXT
     ),
 }
+ALIKE = {
+    "key not for this model": Case(Fault(403), CredentialsError, "may use this model"),
+    "too many requests for a while": Case(
+        Fault(429, headers={"retry-after": "60"}), RateLimitedError, "in 60 s"
+    ),
+    "conflict": Case(Fault(409), ModelResponseError, "try again later"),
+    "server overloaded": Case(Fault(503), ModelResponseError, "try again later"),
+    "malformed JSON": Case(Fault(body="garbage"), ModelResponseError, "ends in /v1"),
+    "JSON of another shape": Case(Fault(body="shapeless"), ModelResponseError, "ends in /v1"),
+    "vector of no numbers": Case(Fault(body="no-numbers"), ModelResponseError, "belong together"),
+    "too many vectors": Case(Fault(body="more"), ModelResponseError, "supports lists of texts"),
+    "an answer that stops coming": Case(Fault(body="drip"), ModelConnectionError, "request_tim"),
+    "redirect": Case(
+        Fault(307, headers={"location": "http://127.0.0.1:9/v1"}), UnknownModelError, "api_base"
+    ),
+}
+"""Faults after which an ingest does what it does after one of the others."""
 WRITING = {
     "key refused": Case(UNAUTHORIZED, CredentialsError, "check RAG_NODES_API_KEY"),
     "too many requests": Case(LIMITED, RateLimitedError, "in a while"),
@@ -235,6 +242,21 @@ def fail(
     return arrange
 
 
+def check_error(case: Case, models: Models, fail: Callable[[Case, int], None]) -> None:
+    fail(case, 0)
+    with pytest.raises(case.error) as caught:
+        models.embedding.get_text_embedding_batch(["one", "two"])
+    assert case.words in str(caught.value).partition("; ")[2], "a remedy"
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_a_fault_of_the_embedding_model_is_an_error_that_says_what_to_do(
+    openai_server: OpenAIServer, fail: Callable[[Case, int], None], name: str
+) -> None:
+    case = ALIKE[name]
+    check_error(case, models_at(openai_server, 1.5 if case.waits else 60), fail)
+
+
 @pytest.mark.parametrize("name", EMBEDDING)
 def test_a_fault_of_the_embedding_model_loses_nothing_and_the_next_run_completes(
     store: Store,
@@ -243,18 +265,14 @@ def test_a_fault_of_the_embedding_model_loses_nothing_and_the_next_run_completes
     name: str,
 ) -> None:
     case = EMBEDDING[name]
-    waits = case.fault in (Fault(body="slow"), Fault(body="drip"))
     # Refusals in a row are of one request and its texts only where no other is under way.
     at_once = 3 if case.times == 1 else 1
     # Patient, so that a busy machine is not taken for a silent server.
     patient = models_at(openai_server, at_once=at_once)
-    models = models_at(openai_server, 1.5) if waits else patient
+    models = models_at(openai_server, 1.5) if case.waits else patient
     assert ingested("former", store, patient).columns[0].error is None
 
-    fail(case, 0)
-    with pytest.raises(case.error) as caught:
-        models.embedding.get_text_embedding_batch(["one", "two"])
-    assert case.words in str(caught.value).partition("; ")[2], "a remedy"
+    check_error(case, models, fail)
     openai_server.reset()
 
     fail(case, BEFORE)
@@ -345,13 +363,12 @@ def test_a_request_that_came_too_late_is_made_again_and_not_chunk_by_chunk(
     assert len(openai_server.asked("embeddings")) == -(-column.chunks // 5) + 1
 
 
-@pytest.mark.parametrize("status", [408, 409])
 def test_a_server_that_lets_every_request_expire_refuses_no_chunk(
-    store: Store, openai_server: OpenAIServer, status: int
+    store: Store, openai_server: OpenAIServer
 ) -> None:
-    openai_server.fail(Fault(status), times=1_000)
+    openai_server.fail(Fault(408), times=1_000)
     [column] = ingested("first", store, models_at(openai_server)).columns
-    assert f"HTTP {status}" in str(column.error)
+    assert "HTTP 408" in str(column.error)
     assert len(openai_server.asked("embeddings")) <= -(-column.chunks // 5)
 
 

@@ -64,7 +64,6 @@ def mended(corpus: FolderIngests) -> list[Trouble]:
     "error",
     [
         CredentialsError("the key is refused"),
-        ModelRequestError("too long"),
         ValueError("a bug"),
         StoreFullError("the disk is full"),
     ],

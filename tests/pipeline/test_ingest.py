@@ -51,27 +51,6 @@ def test_every_parser_gets_its_own_collection(
     assert report.models == models.describe()
 
 
-def test_ingesting_twice_writes_and_embeds_nothing(
-    manual: Path,
-    parsers: dict[str, SpanNodeParser],
-    store: Store,
-    models: Models,
-    embedding: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    first = ingest([manual], parsers, store, models=models)
-    before = contents(store, first)
-    embedded = len(embedding.texts)
-    monkeypatch.setattr(FixedSizeNodeParser, "spans", None)  # it is not even cut again
-    second = ingest([manual], parsers, store, models=models)
-    assert len(embedding.texts) == embedded
-    assert contents(store, second) == before
-    assert [file.status for file in second.files] == ["unchanged"]
-    for old, new in zip(first.columns, second.columns, strict=True):
-        assert (new.chunks, new.tokens, new.max_tokens) == (old.chunks, old.tokens, old.max_tokens)
-        assert (new.written, new.unchanged, new.deleted) == (0, old.chunks, 0)
-
-
 def test_a_changed_file_ends_as_if_it_had_been_ingested_afresh(
     manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
 ) -> None:
@@ -176,19 +155,6 @@ def test_parsers_wait_for_a_server_side_by_side(
     served = replace(models, offline=False)
     report = ingest([manual], parsers, store, models=served)
     assert [column.error for column in report.columns] == [None, None]
-
-
-def test_one_bad_file_never_stops_the_rest(
-    manual: Path, tmp_path: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
-) -> None:
-    empty = tmp_path / "empty.txt"
-    empty.touch()
-    missing = tmp_path / "missing.md"
-    report = ingest([empty, manual, missing], parsers, store, models=models)
-    assert [file.status for file in report.files] == ["failed", "read", "failed"]
-    assert [file.path for file in report.failed] == [str(empty), str(missing)]
-    assert all(file.error and file.characters == 0 for file in report.failed)
-    assert all(column.error is None and column.chunks for column in report.columns)
 
 
 def test_one_failing_parser_never_stops_the_others(

@@ -132,16 +132,6 @@ def test_what_is_added_is_embedded_unless_it_is_hidden(
     assert all("letters: " in text for text in embedding.texts)
 
 
-def test_the_same_transformations_again_change_nothing(
-    store: Store, models: Models, embedding: Any
-) -> None:
-    run(store, models, Letters(), TitleExtractor(llm=MockLLM(max_tokens=3)))
-    embedding.texts.clear()
-    again = run(store, models, Letters(), TitleExtractor(llm=MockLLM(max_tokens=3)))
-    assert [file.status for file in again.files] == ["unchanged", "unchanged"]
-    assert not embedding.texts
-
-
 @pytest.mark.parametrize("after", [[Letters(letter="a")], [], [Letters(), Awaited()]])
 def test_another_transformation_makes_every_document_due(
     store: Store, models: Models, after: list[TransformComponent]
@@ -287,7 +277,7 @@ def related(node: BaseNode) -> dict[Any, list[str]]:
     }
 
 
-@pytest.mark.parametrize("preset", ["heading", "semantic", "sentence-window", "parent-child"])
+@pytest.mark.parametrize("preset", ["sentence-window", "parent-child"])
 def test_presets_keep_their_nodes_behind_an_extractor(
     preset: str, store: Store, models: Models
 ) -> None:
@@ -431,14 +421,6 @@ def test_the_identity_follows_what_a_component_keeps_to_itself_and_no_key() -> N
     assert identity_of(Private("pump", key="sk-2", timeout=9.0)) == usual
     assert identity_of(Private("pump", "valve")) != usual
     assert identity_of(Private("pump")) == usual
-
-
-def test_documents_are_due_again_where_a_component_was_told_something_else(
-    store: Store, models: Models
-) -> None:
-    told = [run(store, models, Private(word)).columns[0] for word in ("pump", "pump", "valve")]
-    chunks = told[0].chunks
-    assert [(one.written, one.unchanged) for one in told] == [(chunks, 0), (0, chunks), (chunks, 0)]
 
 
 def test_a_component_that_cannot_say_what_it_is_is_refused() -> None:
