@@ -162,6 +162,10 @@ def open_store(
             "for Linux on ARM64 with a glibc before 2.28: run a Qdrant server there and give its "
             "URL as the storage location"
         )
-    from rag_nodes.store.edge import open_edge
+    if place == MEMORY:
+        from rag_nodes.store.edge.memory import MemoryEdge
 
-    return Store(open_edge(place))
+        return Store(MemoryEdge())
+    from rag_nodes.store.edge.engine import FolderEdge
+
+    return Store(FolderEdge.of(Path(place).expanduser().resolve()))
