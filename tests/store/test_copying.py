@@ -22,13 +22,15 @@ from rag_nodes.store.engine import Layout, Point
 from rag_nodes.store.server.engine import ServedCollection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from stored_nodes import MakeNode
 
     from rag_nodes.store.copying import CopyReport, CopyStep
 
 
-def nodes_of(make_node: Callable[..., TextNode], count: int, **metadata: Any) -> list[TextNode]:
+def nodes_of(make_node: MakeNode, count: int, **metadata: Any) -> list[TextNode]:
     return [
         make_node(f"sentence number {i}", [0.3, float(i), 2.0], ü="ß🙂", half=0.5, **metadata)
         for i in range(count)
@@ -69,7 +71,7 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, collection: str, make_node: Callable[..., TextNode]) -> Iterator[Store]:
+def folder(tmp_path: Path, collection: str, make_node: MakeNode) -> Iterator[Store]:
     with open_store(tmp_path / "folder") as store:
         store.add(collection, nodes_of(make_node, 40))
         yield store
@@ -133,10 +135,7 @@ def test_an_interrupted_copy_goes_on_where_it_ended(
 
 
 def test_former_chunks_of_a_document_go_and_documents_of_others_stay(
-    folder: Store,
-    target: Store,
-    collection: str,
-    make_node: Callable[..., TextNode],
+    folder: Store, target: Store, collection: str, make_node: MakeNode
 ) -> None:
     old = make_node("a former sentence", [1.0, 0.0, 0.0], source_hash="older")
     other = make_node("a sentence of others", [0.0, 1.0, 0.0], document="doc-9")
@@ -205,7 +204,7 @@ def test_a_target_that_holds_something_else_afterwards_is_an_error(
 
 
 def test_embeddings_of_another_length_are_refused_before_anything_is_written(
-    folder: Store, target: Store, collection: str, make_node: Callable[..., TextNode]
+    folder: Store, target: Store, collection: str, make_node: MakeNode
 ) -> None:
     target.add(collection, [make_node("short", [1.0, 0.0])])
     with pytest.raises(DimensionError, match=r"length 2 .*, that of .* length 3"):

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from llama_index.core.schema import TextNode
     from store.qdrant_server import Fault, QdrantDouble
+    from stored_nodes import MakeNode
 
 X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
 
@@ -27,16 +27,14 @@ def store(server_url: str, grpc_port: int) -> Iterator[Store]:
 
 
 @pytest.fixture
-def filled(store: Store, collection: str, make_node: Callable[..., TextNode]) -> Iterator[Store]:
+def filled(store: Store, collection: str, make_node: MakeNode) -> Iterator[Store]:
     about = {"file_name": "a.pdf", "page_start": 1, "page_end": 2, "heading_path": ["Animals"]}
     store.add(collection, [make_node("red zebra", X, **about), make_node("blue lion", Y)])
     yield store
     store.drop(collection)
 
 
-def test_a_store_reads_what_it_wrote(
-    filled: Store, collection: str, make_node: Callable[..., TextNode]
-) -> None:
+def test_a_store_reads_what_it_wrote(filled: Store, collection: str, make_node: MakeNode) -> None:
     node = make_node("red zebra", X).node_id
     scope = Filter(file_name="a.pdf", pages=(2, 2), heading_path=("Animals",))
     hits = filled.search(collection, Query(vector=X, text="zebra", limit=5, filter=scope))
@@ -63,7 +61,7 @@ def test_a_port_where_nobody_speaks_grpc_is_named_with_the_option(server_url: st
 def test_a_fault_that_passes_is_repeated_by_grpc_itself(
     double: QdrantDouble,
     collection: str,
-    make_node: Callable[..., TextNode],
+    make_node: MakeNode,
     serve_grpc: Callable[..., AbstractContextManager[int]],
     fault: Fault,
 ) -> None:
@@ -91,7 +89,7 @@ def test_an_answer_that_is_late_is_told_as_by_http(
 def test_calls_are_encrypted_for_a_certificate_of_an_own_authority_and_no_other(
     serve: Callable[..., AbstractContextManager[QdrantDouble]],
     collection: str,
-    make_node: Callable[..., TextNode],
+    make_node: MakeNode,
     serve_grpc: Callable[..., AbstractContextManager[int]],
     certificate: Callable[[str], Path],
     monkeypatch: pytest.MonkeyPatch,

@@ -27,7 +27,7 @@ from rag_nodes.store.payload import payload_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from llama_index.core.schema import TextNode
+    from stored_nodes import MakeNode
 
     from rag_nodes.store import Store
 
@@ -69,7 +69,7 @@ def imported(
 
 
 def test_ids_payloads_and_all_vectors_are_there_afterwards(
-    tmp_path: Path, ours: Store, collection: str, make_node: Callable[..., TextNode]
+    tmp_path: Path, ours: Store, collection: str, make_node: MakeNode
 ) -> None:
     nodes = [
         make_node("the red fox", [1.0, 0.0, 0.0], flag=True),
@@ -122,7 +122,7 @@ def test_a_folder_is_read_as_it_is_also_while_its_program_writes_to_it(
 
 
 def test_only_an_empty_collection_makes_room_and_what_is_refused_keeps_nothing_else_from_it(
-    tmp_path: Path, ours: Store, make_node: Callable[..., TextNode]
+    tmp_path: Path, ours: Store, make_node: MakeNode
 ) -> None:
     ours.engine.create("empty", Layout(7))
     for name in ("filled", "c"):

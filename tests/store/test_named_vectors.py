@@ -11,10 +11,10 @@ from rag_nodes.metadata import NAMED_VECTORS
 from rag_nodes.store import Query, open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from llama_index.core.schema import TextNode
+    from stored_nodes import MakeNode
 
     from rag_nodes.store import Store
 
@@ -22,7 +22,7 @@ X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
 
 
 @pytest.fixture
-def make(make_node: Callable[..., TextNode]) -> Callable[..., TextNode]:
+def make(make_node: MakeNode) -> MakeNode:
     """A node with a usual embedding, and a plain one where it is given."""
 
     def made(text: str, usual: list[float], plain: list[float] | None = None) -> TextNode:
@@ -42,7 +42,7 @@ def first(store: Store, collection: str, using: str, vector: list[float]) -> str
 
 
 def test_a_question_is_asked_by_one_of_the_embeddings(
-    store: Store, collection: str, make: Callable[..., TextNode]
+    store: Store, collection: str, make: MakeNode
 ) -> None:
     store.add(collection, [make("red", X, Y), make("blue", Y, X)])
     assert first(store, collection, "heading", X) == "red"
@@ -52,7 +52,7 @@ def test_a_question_is_asked_by_one_of_the_embeddings(
 
 
 def test_an_embedding_can_be_added_to_what_is_stored(
-    store: Store, collection: str, make: Callable[..., TextNode]
+    store: Store, collection: str, make: MakeNode
 ) -> None:
     store.add(collection, [make("red", X), make("blue", Y)])
     with pytest.raises(ConfigurationError, match=r"no vectors 'plain'.*--vector plain"):
@@ -64,7 +64,7 @@ def test_an_embedding_can_be_added_to_what_is_stored(
 
 
 def test_a_chunk_without_that_embedding_is_found_by_its_words(
-    store: Store, collection: str, make: Callable[..., TextNode]
+    store: Store, collection: str, make: MakeNode
 ) -> None:
     store.add(collection, [make("red zebra", X), make("blue lion", Y, X)])
     hits = store.search(collection, Query(vector=X, text="zebra", limit=9, using="plain"))
@@ -72,7 +72,7 @@ def test_a_chunk_without_that_embedding_is_found_by_its_words(
 
 
 def test_an_embedding_of_another_length_is_refused(
-    store: Store, collection: str, make: Callable[..., TextNode]
+    store: Store, collection: str, make: MakeNode
 ) -> None:
     store.add(collection, [make("red", X, Y)])
     with pytest.raises(DimensionError):
@@ -82,7 +82,7 @@ def test_an_embedding_of_another_length_is_refused(
 
 
 def test_what_nodes_were_embedded_as_is_known_of_each_embedding(
-    store: Store, collection: str, make: Callable[..., TextNode]
+    store: Store, collection: str, make: MakeNode
 ) -> None:
     node = make("red", X, Y)
     node.metadata["Heading"] = "Colours"
@@ -95,7 +95,7 @@ def test_what_nodes_were_embedded_as_is_known_of_each_embedding(
 
 
 def test_one_that_was_made_and_never_noted_does_no_harm(
-    tmp_path: Path, collection: str, make: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, collection: str, make: MakeNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from rag_nodes.store.edge import folder
 
@@ -115,7 +115,7 @@ def test_one_that_was_made_and_never_noted_does_no_harm(
 
 
 def test_collections_in_memory_that_share_a_shard_have_embeddings_of_their_own(
-    make: Callable[..., TextNode],
+    make: MakeNode,
 ) -> None:
     with open_store() as one, open_store() as other:
         one.add("c", [make("red", X)])

@@ -15,7 +15,7 @@ from rag_nodes.store.payload import PAYLOAD_VERSION, VERSION, node_in, payload_o
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from llama_index.core.schema import TextNode
+    from stored_nodes import MakeNode
 
     from rag_nodes.store import Store
 
@@ -24,10 +24,7 @@ X = [1.0, 0.0, 0.0]
 
 @pytest.fixture
 def by_a_newer_release(
-    store: Store,
-    collection: str,
-    make_node: Callable[..., TextNode],
-    monkeypatch: pytest.MonkeyPatch,
+    store: Store, collection: str, make_node: MakeNode, monkeypatch: pytest.MonkeyPatch
 ) -> str:
     """Id of a node that a release wrote whose payloads this one does not know."""
     node = make_node("zebra", X, total_chunks=1)
@@ -69,9 +66,7 @@ def test_nothing_is_written_beside_what_a_newer_release_wrote(
     assert store.count(written.collection) == written.chunks == 1
 
 
-def test_what_llamaindex_itself_wrote_is_read(
-    make_node: Callable[..., TextNode],
-) -> None:
+def test_what_llamaindex_itself_wrote_is_read(make_node: MakeNode) -> None:
     node = make_node("zebra", X)
     old = {key: value for key, value in payload_of(node).items() if key != VERSION}
     assert node_in(old, node.node_id, "here").get_content() == "zebra"

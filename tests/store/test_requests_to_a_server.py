@@ -13,9 +13,9 @@ from rag_nodes.store.server import engine
 from rag_nodes.store.server.models import searches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from llama_index.core.schema import TextNode
+    from stored_nodes import MakeNode
 
     from rag_nodes.store import SearchMode, Store
 
@@ -23,7 +23,7 @@ X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
 
 
 @pytest.fixture
-def served(server_url: str, collection: str, make_node: Callable[..., TextNode]) -> Iterator[Store]:
+def served(server_url: str, collection: str, make_node: MakeNode) -> Iterator[Store]:
     with open_store(server_url) as store:
         store.add(collection, [make_node("red zebra", X), make_node("blue lion", Y)])
         yield store
@@ -82,10 +82,7 @@ def test_a_question_that_finds_nothing_reads_nothing(
 
 
 def test_scores_beyond_the_depth_are_completed_within_the_filter(
-    served: Store,
-    collection: str,
-    make_node: Callable[..., TextNode],
-    monkeypatch: pytest.MonkeyPatch,
+    served: Store, collection: str, make_node: MakeNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = [make_node(f"zebra {n}", [1.0, n / 9, 0.0], document="other") for n in range(5)]
     served.add(collection, others)
@@ -104,10 +101,7 @@ def test_scores_beyond_the_depth_are_completed_within_the_filter(
 
 
 def test_a_collection_that_others_made_anew_is_looked_at_anew(
-    served: Store,
-    server_url: str,
-    collection: str,
-    make_node: Callable[..., TextNode],
+    served: Store, server_url: str, collection: str, make_node: MakeNode
 ) -> None:
     assert served.search(collection, Query(vector=X, text="zebra", limit=1))
     with open_store(server_url) as other:
@@ -140,7 +134,7 @@ def test_points_are_sent_in_requests_that_a_server_takes(
     served: Store,
     collection: str,
     requests: list[str],
-    make_node: Callable[..., TextNode],
+    make_node: MakeNode,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(engine, "_WRITTEN", 4)

@@ -12,14 +12,14 @@ from rag_nodes.store.edge import collection as embedded
 from rag_nodes.store.server import engine, models
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from llama_index.core.schema import TextNode
+    from stored_nodes import MakeNode
 
 
 @pytest.fixture
-def nodes(make_node: Callable[..., TextNode]) -> list[TextNode]:
+def nodes(make_node: MakeNode) -> list[TextNode]:
     """Chunks that share words and meaning with a question, no two of them alike."""
     drawn = random.Random(5)  # noqa: S311 -- no secret
     return [

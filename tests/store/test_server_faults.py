@@ -15,8 +15,8 @@ from rag_nodes.store.server import connection
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from llama_index.core.schema import TextNode
     from store.qdrant_server import Fault, QdrantDouble
+    from stored_nodes import MakeNode
 
     from rag_nodes.store import Store
 
@@ -44,7 +44,7 @@ def test_a_fault_that_passes_costs_a_wait_and_nothing_else(
     store: Store,
     double: QdrantDouble,
     collection: str,
-    make_node: Callable[..., TextNode],
+    make_node: MakeNode,
     fault: Fault,
     waits: list[float],
 ) -> None:
@@ -70,7 +70,7 @@ def test_a_fault_that_passes_costs_a_wait_and_nothing_else(
 
 
 async def test_llama_index_is_told_of_faults_that_stay_in_our_errors(
-    store: Store, double: QdrantDouble, collection: str, make_node: Callable[..., TextNode]
+    store: Store, double: QdrantDouble, collection: str, make_node: MakeNode
 ) -> None:
     node = make_node("red zebra", X)
     vectors = store.vector_store(collection)
@@ -181,7 +181,7 @@ def test_a_server_that_was_there_is_waited_for_and_a_mistyped_one_is_not(
 
 
 def test_a_refusal_is_told_in_the_servers_words_with_what_to_do(
-    store: Store, collection: str, make_node: Callable[..., TextNode], waits: list[float]
+    store: Store, collection: str, make_node: MakeNode, waits: list[float]
 ) -> None:
     from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
 

@@ -15,8 +15,8 @@ from rag_nodes.store import Query, ServerOptions, open_store
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from llama_index.core.schema import TextNode
     from store.qdrant_server import QdrantDouble
+    from stored_nodes import MakeNode
 
 CLIENT = "qdrant-client"
 KEY = "canary-of-the-store"
@@ -65,7 +65,7 @@ def test_a_machine_that_is_not_this_one_is_not_taken_for_it(host: str) -> None:
 
 
 def test_the_key_is_sent_and_a_wrong_one_refused(
-    serve: Callable[..., Any], collection: str, make_node: Callable[..., TextNode]
+    serve: Callable[..., Any], collection: str, make_node: MakeNode
 ) -> None:
     with serve(api_key=KEY) as double:
         with open_store(double.url, KEY) as store:
@@ -80,7 +80,7 @@ def test_the_key_is_sent_and_a_wrong_one_refused(
 def test_a_certificate_of_an_own_authority_is_trusted_where_it_is_named(
     serve: Callable[..., Any],
     collection: str,
-    make_node: Callable[..., TextNode],
+    make_node: MakeNode,
     certificate: Callable[[str], Path],
 ) -> None:
     own = certificate("own")
@@ -103,7 +103,7 @@ def test_a_file_without_a_certificate_is_named(tmp_path: Path) -> None:
 
 
 def test_a_new_collection_is_kept_as_the_options_say(
-    double: QdrantDouble, collection: str, make_node: Callable[..., TextNode]
+    double: QdrantDouble, collection: str, make_node: MakeNode
 ) -> None:
     with open_store(double.url, options=ServerOptions.of(KEPT)) as store:
         store.add(collection, [make_node("red zebra", X)])
@@ -119,7 +119,7 @@ def test_a_new_collection_is_kept_as_the_options_say(
 
 
 def test_without_options_the_server_decides(
-    double: QdrantDouble, collection: str, make_node: Callable[..., TextNode]
+    double: QdrantDouble, collection: str, make_node: MakeNode
 ) -> None:
     with open_store(double.url) as store:
         store.add(collection, [make_node("red zebra", X)])

@@ -10,9 +10,9 @@ import pytest
 from rag_nodes.store import Query, open_store, queries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from llama_index.core.schema import TextNode
+    from stored_nodes import MakeNode
 
     from rag_nodes.store import Store
 
@@ -28,7 +28,7 @@ def unit(n: int) -> list[float]:
 
 
 def test_many_threads_may_create_the_same_collection(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
+    store: Store, collection: str, make_node: MakeNode
 ) -> None:
     start = threading.Barrier(8)
 
@@ -43,10 +43,7 @@ def test_many_threads_may_create_the_same_collection(
 
 
 def test_chunks_deleted_between_ranking_and_reading_make_room_for_the_next_best(
-    store: Store,
-    collection: str,
-    make_node: Callable[..., TextNode],
-    monkeypatch: pytest.MonkeyPatch,
+    store: Store, collection: str, make_node: MakeNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = [make_node(f"old zebra {n}", unit(n), document="old") for n in range(10)]
     new = [make_node(f"new zebra {n}", unit(n), document="new") for n in range(10)]
@@ -65,7 +62,7 @@ def test_chunks_deleted_between_ranking_and_reading_make_room_for_the_next_best(
 
 
 def test_searching_while_others_write_and_delete_always_gives_whole_results(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
+    store: Store, collection: str, make_node: MakeNode
 ) -> None:
     store.vector_store(collection).add([make_node(f"zebra {n}", unit(n)) for n in range(20)])
     writing = threading.Event()
@@ -96,7 +93,7 @@ def test_searching_while_others_write_and_delete_always_gives_whole_results(
 
 
 async def test_async_calls_leave_the_event_loop_free_while_another_thread_holds_the_store(
-    memory: Store, collection: str, make_node: Callable[..., TextNode]
+    memory: Store, collection: str, make_node: MakeNode
 ) -> None:
     store, vectors = memory, memory.vector_store(collection)
     vectors.add([make_node("one", unit(1))])

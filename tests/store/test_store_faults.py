@@ -22,10 +22,10 @@ from rag_nodes.store.catalogue import shown
 from rag_nodes.store.edge import shards
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from llama_index.core.schema import TextNode
+    from stored_nodes import MakeNode
 
 HOLD = """
 import sys
@@ -64,7 +64,7 @@ def test_a_folder_held_by_another_process_is_refused_and_free_again_afterwards(
 
 
 def test_one_process_may_open_a_folder_several_times(
-    tmp_path: Path, collection: str, make_node: Callable[..., TextNode]
+    tmp_path: Path, collection: str, make_node: MakeNode
 ) -> None:
     first, second = open_store(tmp_path), open_store(tmp_path / ".." / tmp_path.name)
     first.vector_store(collection).add([make_node("one", [1.0, 0.0])])
@@ -87,7 +87,7 @@ def test_a_damaged_folder_is_named_with_its_remedy(tmp_path: Path, content: byte
 def test_a_damaged_collection_is_told_when_the_folder_is_opened_and_refused_where_it_is_asked_for(
     tmp_path: Path,
     collection: str,
-    make_node: Callable[..., TextNode],
+    make_node: MakeNode,
     caplog: pytest.LogCaptureFixture,
     file: str,
 ) -> None:
@@ -126,7 +126,7 @@ def test_folders_of_others_beside_collections_are_left_alone(tmp_path: Path) -> 
 
 
 def test_a_damaged_shard_is_told_by_its_first_use_and_hurts_no_other_collection(
-    tmp_path: Path, collection: str, make_node: Callable[..., TextNode]
+    tmp_path: Path, collection: str, make_node: MakeNode
 ) -> None:
     other = collection.replace("tests", "other")
     with open_store(tmp_path) as store:
@@ -149,11 +149,7 @@ def test_a_damaged_shard_is_told_by_its_first_use_and_hurts_no_other_collection(
 
 @pytest.mark.parametrize("said", ["Permission denied (os error 13)", "Out of memory (os error 12)"])
 def test_what_the_system_refuses_is_not_taken_for_damage(
-    tmp_path: Path,
-    collection: str,
-    make_node: Callable[..., TextNode],
-    monkeypatch: pytest.MonkeyPatch,
-    said: str,
+    tmp_path: Path, collection: str, make_node: MakeNode, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
     with open_store(tmp_path) as store:
         store.add(collection, [make_node("one", [1.0, 0.0])])
@@ -234,7 +230,7 @@ def test_importing_the_store_imports_neither_qdrant_nor_llama_index() -> None:
 
 
 def test_a_collection_whose_words_another_release_indexed_is_refused_where_it_is_asked_for(
-    tmp_path: Path, collection: str, make_node: Callable[..., TextNode]
+    tmp_path: Path, collection: str, make_node: MakeNode
 ) -> None:
     with open_store(tmp_path) as store:
         store.add(collection, [make_node("zebra", [1.0, 0.0])])

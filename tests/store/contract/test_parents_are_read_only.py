@@ -11,19 +11,14 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.store import Query, is_complete
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from llama_index.core.schema import TextNode
+    from stored_nodes import MakeNode
 
     from rag_nodes.store import SearchMode, Store
 
 
 @pytest.mark.parametrize("embedding", [None, X])
 def test_a_parent_never_competes_with_its_children(
-    store: Store,
-    collection: str,
-    make_node: Callable[..., TextNode],
-    embedding: list[float] | None,
+    store: Store, collection: str, make_node: MakeNode, embedding: list[float] | None
 ) -> None:
     parent, *children = family(make_node, embedding=embedding)
     store.add(collection, [parent, *children])
@@ -36,7 +31,7 @@ def test_a_parent_never_competes_with_its_children(
 
 
 def test_a_document_is_complete_only_with_all_of_both_levels(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
+    store: Store, collection: str, make_node: MakeNode
 ) -> None:
     parent, *children = family(make_node, embedding=None)
     store.add(collection, [parent, *children])
@@ -51,7 +46,7 @@ def test_a_document_is_complete_only_with_all_of_both_levels(
 
 
 def test_only_parents_may_lack_an_embedding_and_only_beside_children(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
+    store: Store, collection: str, make_node: MakeNode
 ) -> None:
     parent, child, _ = family(make_node, embedding=None)
     with pytest.raises(ConfigurationError, match="together with their children"):

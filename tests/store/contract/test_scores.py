@@ -19,7 +19,9 @@ from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.store.engine import DENSE, SPARSE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+
+    from stored_nodes import MakeNode
 
     from rag_nodes.store import SearchMode, Store
 
@@ -29,7 +31,7 @@ VECTOR = [0.3, -0.4, 0.8]
 
 
 @pytest.fixture
-def nodes(make_node: Callable[..., TextNode]) -> list[TextNode]:
+def nodes(make_node: MakeNode) -> list[TextNode]:
     return [make_node(text, [1.0, n - 2.0, n * 0.5]) for n, text in enumerate(TEXTS)]
 
 
@@ -76,10 +78,7 @@ def test_scores_of_a_store_are_those_of_qdrant(
 
 
 def test_what_is_written_or_deleted_is_seen_by_the_next_search(
-    store: Store,
-    collection: str,
-    nodes: list[TextNode],
-    make_node: Callable[..., TextNode],
+    store: Store, collection: str, nodes: list[TextNode], make_node: MakeNode
 ) -> None:
     store.add(collection, nodes)
 
@@ -107,7 +106,7 @@ def test_a_question_of_unknown_words_or_no_direction_scores_nothing(
 
 
 def test_breadcrumbs_are_embedded_but_stay_out_of_bm25(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
+    store: Store, collection: str, make_node: MakeNode
 ) -> None:
     node = make_node("grass is green", [1.0, 0.0], Heading="Zebra > Food")
     assert node.get_content(metadata_mode="embed").startswith("Heading: Zebra > Food")  # type: ignore[arg-type]

@@ -13,9 +13,8 @@ from rag_nodes.errors import (
 from rag_nodes.store import Query, is_complete
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from llama_index.core.schema import TextNode
+    from stored_nodes import MakeNode
 
     from rag_nodes.store import Store
 
@@ -27,7 +26,7 @@ def fill(store: Store, collection: str, *nodes: TextNode) -> None:
 
 
 def test_a_flush_changes_nothing_that_is_found_and_is_fine_before_there_is_anything(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
+    store: Store, collection: str, make_node: MakeNode
 ) -> None:
     store.flush(collection)
     store.add(collection, [make_node("one", [1.0, 0.0, 0.0])])
@@ -37,7 +36,7 @@ def test_a_flush_changes_nothing_that_is_found_and_is_fine_before_there_is_anyth
 
 
 def test_a_node_comes_back_as_it_was_written(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
+    store: Store, collection: str, make_node: MakeNode
 ) -> None:
     node = make_node("the quick fox", X, page_start=3, heading_path=["A", "B"])
     fill(store, collection, node)
@@ -53,7 +52,7 @@ def test_a_node_comes_back_as_it_was_written(
 
 
 def test_the_store_knows_what_it_holds_of_each_document(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
+    store: Store, collection: str, make_node: MakeNode
 ) -> None:
     assert store.stored(collection, "one") == {}
     first = make_node("a b c", X, document="one", source_hash="h1", total_chunks=2)
@@ -69,7 +68,7 @@ def test_the_store_knows_what_it_holds_of_each_document(
 
 
 def test_what_others_write_about_chunks_breaks_no_other_document(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
+    store: Store, collection: str, make_node: MakeNode
 ) -> None:
     fill(store, collection, make_node("a", X, document="one", source_hash="h1", total_chunks=1))
     for foreign in ("x", None, 2.5, [1], {"of": 2}):
@@ -84,7 +83,7 @@ def test_what_others_write_about_chunks_breaks_no_other_document(
 
 
 def test_collections_are_listed_and_dropped(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
+    store: Store, collection: str, make_node: MakeNode
 ) -> None:
     fill(store, collection, make_node("one", X))
     store.add("foreign", [make_node("one", X)])
@@ -100,7 +99,7 @@ def test_collections_are_listed_and_dropped(
 
 
 def test_a_dropped_collection_can_be_filled_again_with_another_model(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
+    store: Store, collection: str, make_node: MakeNode
 ) -> None:
     fill(store, collection, make_node("one", X))
     store.drop(collection)
@@ -116,7 +115,7 @@ def test_asking_where_nothing_was_ingested_names_the_remedy(store: Store, collec
 
 
 def test_vectors_of_another_model_are_refused_before_anything_is_written(
-    store: Store, collection: str, make_node: Callable[..., TextNode]
+    store: Store, collection: str, make_node: MakeNode
 ) -> None:
     fill(store, collection, make_node("one", X))
     with pytest.raises(DimensionError, match="length 3, got 2"):

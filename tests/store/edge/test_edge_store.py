@@ -23,7 +23,7 @@ from rag_nodes.store.engine import Point
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from llama_index.core.schema import TextNode
+    from stored_nodes import MakeNode
 
 X = [1.0, 0.0, 0.0]
 Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 -- as shutil's
@@ -57,7 +57,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 
 def test_a_full_disk_is_an_error_before_anything_is_written_and_what_is_stored_stays(
-    tmp_path: Path, collection: str, make_node: Callable[..., TextNode], full: Callable[[], None]
+    tmp_path: Path, collection: str, make_node: MakeNode, full: Callable[[], None]
 ) -> None:
     with open_store(tmp_path) as store:
         store.add(collection, [make_node("one", X)])
@@ -76,7 +76,7 @@ def test_a_full_disk_is_an_error_before_anything_is_written_and_what_is_stored_s
 def test_a_full_disk_names_no_command_on_another_store_for_one_in_memory_and_leaves_no_folder(
     tmp_path: Path,
     collection: str,
-    make_node: Callable[..., TextNode],
+    make_node: MakeNode,
     full: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -95,7 +95,7 @@ def test_a_full_disk_names_no_command_on_another_store_for_one_in_memory_and_lea
 
 
 def test_a_batch_with_one_bad_point_stores_none_of_it(
-    tmp_path: Path, collection: str, make_node: Callable[..., TextNode]
+    tmp_path: Path, collection: str, make_node: MakeNode
 ) -> None:
     deep: Any = 1
     for _ in range(150):
@@ -132,7 +132,7 @@ def test_what_was_acknowledged_or_flushed_survives_the_end_of_the_process(
 
 
 def test_a_collection_that_was_interrupted_is_neither_there_nor_in_the_way(
-    tmp_path: Path, collection: str, make_node: Callable[..., TextNode]
+    tmp_path: Path, collection: str, make_node: MakeNode
 ) -> None:
     with open_store(tmp_path) as store:
         store.add(collection, [make_node("one", X)])
@@ -157,7 +157,7 @@ def test_a_newer_format_is_refused_and_left_alone(tmp_path: Path) -> None:
 
 
 def test_collections_whose_names_differ_in_case_only_are_two(
-    tmp_path: Path, make_node: Callable[..., TextNode]
+    tmp_path: Path, make_node: MakeNode
 ) -> None:
     names = ["Docs", "docs", "a/b", "a%2Fb", "x" * 300, "日本", ".."]
     with open_store(tmp_path) as store:
@@ -170,7 +170,7 @@ def test_collections_whose_names_differ_in_case_only_are_two(
 
 
 def test_the_same_nodes_in_many_stores_in_memory_never_meet(
-    make_node: Callable[..., TextNode], collection: str
+    make_node: MakeNode, collection: str
 ) -> None:
     node = make_node("zebra", X)
     stores = [open_store() for _ in range(20)]
@@ -190,7 +190,7 @@ def test_the_same_nodes_in_many_stores_in_memory_never_meet(
 
 
 def test_memory_leaves_no_file_behind(
-    make_node: Callable[..., TextNode], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make_node: MakeNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = (
         "from uuid import uuid4; from rag_nodes.store import Point, open_store;"
@@ -210,9 +210,7 @@ def test_memory_leaves_no_file_behind(
     assert not list(tmp_path.glob("rag-nodes-*"))
 
 
-def test_numbers_of_any_kind_are_a_vector(
-    tmp_path: Path, make_node: Callable[..., TextNode]
-) -> None:
+def test_numbers_of_any_kind_are_a_vector(tmp_path: Path, make_node: MakeNode) -> None:
     kinds = [[1, 2, 2], [np.float32(1), 2.0, 2.0], np.array([1, 2, 2], np.float32)]
     points = [Point(make_node(f"n {n}", X).node_id, {}, vector) for n, vector in enumerate(kinds)]
     with open_store(tmp_path) as store:

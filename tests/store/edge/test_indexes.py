@@ -23,10 +23,10 @@ from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, keys_of
 from rag_nodes.store.vector_store import RagNodesVectorStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from llama_index.core.schema import TextNode
+    from stored_nodes import MakeNode
 
     from rag_nodes.store import Store
 
@@ -52,13 +52,13 @@ def indexed(store: Store) -> set[str]:
     return set(store.engine.collection("c").shard.info().payload_schema) - {"_collection"}
 
 
-def paged(make_node: Callable[..., TextNode], number: int) -> TextNode:
+def paged(make_node: MakeNode, number: int) -> TextNode:
     return make_node(f"{number}", X, **{keys.PAGE_START: number, keys.PAGE_END: number})
 
 
 @pytest.mark.parametrize("in_memory", [False, True])
 def test_few_keys_are_indexed_while_it_is_written_and_others_from_their_first_filter_on(
-    in_memory: bool, tmp_path: Path, make_node: Callable[..., TextNode]
+    in_memory: bool, tmp_path: Path, make_node: MakeNode
 ) -> None:
     with open_store(":memory:" if in_memory else tmp_path) as store:
         store.add("c", [paged(make_node, number) for number in range(3)])
@@ -71,7 +71,7 @@ def test_few_keys_are_indexed_while_it_is_written_and_others_from_their_first_fi
 
 
 def test_an_index_outlives_the_process_and_has_what_is_written_afterwards(
-    tmp_path: Path, make_node: Callable[..., TextNode]
+    tmp_path: Path, make_node: MakeNode
 ) -> None:
     with open_store(tmp_path) as store:
         store.add("c", [paged(make_node, number) for number in range(5, 10)])
@@ -84,7 +84,7 @@ def test_an_index_outlives_the_process_and_has_what_is_written_afterwards(
 
 
 def test_filters_of_llamaindex_have_indexes_where_whole_texts_are_compared(
-    make_node: Callable[..., TextNode],
+    make_node: MakeNode,
 ) -> None:
     asked = MetadataFilters(
         condition=FilterCondition.OR,
@@ -113,7 +113,7 @@ def test_filters_of_llamaindex_have_indexes_where_whole_texts_are_compared(
 
 @pytest.mark.parametrize("key", ["v", keys.FILE_NAME, keys.SOURCE, keys.BREADCRUMB])
 def test_filters_of_llamaindex_find_the_same_whatever_was_asked_before(
-    key: str, tmp_path: Path, make_node: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
+    key: str, tmp_path: Path, make_node: MakeNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = [1, 1.5, 2, -3, 0.0, "a", "b", "1", "2025-01-01", "2025-06-01T10:00:00Z"]
     others: list[object] = [["a", "b"], [1, 2.5], ["2024-01-01", "a"], True, False, [], None]
@@ -147,7 +147,7 @@ def test_filters_of_llamaindex_find_the_same_whatever_was_asked_before(
 
 
 def test_a_disk_without_room_for_an_index_answers_by_a_look_at_every_chunk(
-    tmp_path: Path, make_node: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, make_node: MakeNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
         raise StoreFullError("full")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from llama_index.core.schema import TextNode
+    from stored_nodes import MakeNode
 
 OPENING = [open_store, RagNodesVectorStore, contents_of]
 WAYS = ["open_store", "RagNodesVectorStore", "a look from outside"]
@@ -100,7 +100,7 @@ def test_what_systems_put_into_empty_folders_makes_them_nobodys(tmp_path: Path, 
 
 
 def test_a_folder_of_ours_stays_ours_whatever_is_put_beside(
-    tmp_path: Path, make_node: Callable[..., TextNode]
+    tmp_path: Path, make_node: MakeNode
 ) -> None:
     with open_store(tmp_path) as store:
         store.add("c", [make_node("one", [1.0, 0.0])])
@@ -112,7 +112,7 @@ def test_a_folder_of_ours_stays_ours_whatever_is_put_beside(
 
 
 def test_a_folder_of_ours_that_lost_its_marker_is_known_by_its_collections(
-    tmp_path: Path, make_node: Callable[..., TextNode]
+    tmp_path: Path, make_node: MakeNode
 ) -> None:
     with open_store(tmp_path) as store:
         store.add("c", [make_node("one", [1.0, 0.0])])

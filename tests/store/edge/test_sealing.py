@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from llama_index.core.schema import TextNode
+    from stored_nodes import MakeNode
 
     from rag_nodes.store import Store
     from rag_nodes.store.queries import SearchMode
@@ -79,9 +80,7 @@ def drawn() -> random.Random:
 
 
 @pytest.fixture
-def make_nodes(
-    make_node: Callable[..., TextNode], drawn: random.Random
-) -> Callable[[range], list[TextNode]]:
+def make_nodes(make_node: MakeNode, drawn: random.Random) -> Callable[[range], list[TextNode]]:
     """Nodes of some numbers; for the same numbers the same ids and other content."""
 
     def make(numbers: range) -> list[TextNode]:
