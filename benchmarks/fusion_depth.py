@@ -69,7 +69,7 @@ class AtDepth(Store):
         self.depth, self.sampled = depth, sampled
         self.seconds: list[float] = []
 
-    def find(self, collection: str, query: Query) -> list[Hit]:
+    def search(self, collection: str, query: Query) -> list[Hit]:
         """The best chunks; CPU time is noted."""
         with ExitStack() as patched:
             patched.enter_context(patch.object(searching, "depth_of", self._rule))
@@ -77,7 +77,7 @@ class AtDepth(Store):
                 none = lambda *found: scores_in(*found)._replace(rest=None)  # noqa: E731
                 patched.enter_context(patch.object(searching, "scores_in", none))
             started = time.process_time()
-            found = super().find(collection, query)
+            found = super().search(collection, query)
         self.seconds.append(time.process_time() - started)
         return found
 

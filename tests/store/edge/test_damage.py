@@ -29,7 +29,7 @@ LARGE = 1 << 20
 ASK_EVERYTHING = """
 import sys
 from rag_nodes.errors import RagNodesError
-from rag_nodes.store import open_store
+from rag_nodes.store import Query, open_store
 
 def tried(what):
     try:
@@ -48,7 +48,7 @@ for folder in sys.argv[2:]:
             tried(read)
         for mode in ("dense", "sparse", "hybrid"):
             vector = [1.0] * int(sys.argv[1])
-            tried(lambda: store.search("c", vector=vector, text="tea", limit=200, mode=mode))
+            tried(lambda: store.search("c", Query(vector, "tea", 200, mode)))
 """
 
 
