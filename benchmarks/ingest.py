@@ -117,7 +117,7 @@ SIDES: dict[str, Callable[[Path, Path, int], int]] = {"stock": stock, "ours": ou
 
 def forgotten(store: Path, chunks: int) -> int:
     """Like `streamed`, but all that would be stored is made and dropped: what is ours alone."""
-    from rag_nodes.store.edge import open_edge
+    from rag_nodes.store.edge.memory import MemoryEdge
     from rag_nodes.store.payload import points_of
     from rag_nodes.store.store import Store
 
@@ -127,7 +127,7 @@ def forgotten(store: Path, chunks: int) -> int:
             points_of(nodes)
 
     store.mkdir()
-    with Forgetful(open_edge(":memory:")) as opened:
+    with Forgetful(MemoryEdge()) as opened:
         return _streamed(opened, chunks)
 
 
