@@ -20,6 +20,9 @@ demo: override export QUESTIONS := $(value QUESTIONS)
 # Certificates of this machine, as pip uses them: company networks add their own.
 export UV_SYSTEM_CERTS ?= 1
 
+# Tests start hundreds of processes, which would each compile anew what they import.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := .venv/bin
 # Versions and hashes come from constraints.txt; the package index is the one pip is set up for.
 INDEX := $(or $(UV_DEFAULT_INDEX),$(PIP_INDEX_URL),$(shell $(PYTHON) -m pip config get global.index-url 2>/dev/null))
