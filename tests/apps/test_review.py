@@ -94,6 +94,16 @@ def test_a_draft_is_accepted_in_other_words_or_rejected_and_brought_back(
     assert events.bring_back(None, "a", REQUEST)[2] == "a"
 
 
+def test_another_passage_is_no_list_item_of_a_word_or_two(
+    settings: Settings, tmp_path: Path
+) -> None:
+    text = "# Lunch\n\n- Food\n- Ducks\n- Bread that was baked on the same day\n- Tea\n"
+    with visiting(settings, tmp_path / "lunch.md", text, Choice(("fixed",))) as opened:
+        _, _, _, card, *_ = _events(opened).elsewhere(REQUEST)
+    assert "Bread that was baked" in _text(card).partition("Which question")[2]
+    assert "<mark>- Food</mark>" not in str(card)
+
+
 def test_the_extent_of_an_answer_is_set_and_the_next_passage_lies_far_away(
     settings: Settings, tmp_path: Path
 ) -> None:

@@ -196,18 +196,19 @@ def _build_page(
     compare.ask_with(loading)
     compare.open_chunks_in(document)
     views = [(comparing, compare.view), (deciding, decide), (showing, document.view)]
-    _follow(sessions, loads, comparing, views)
+    turned_to = _follow(sessions, loads, comparing, views)
 
     def lead(request: gr.Request) -> Any:
         is_new = ends_in_decide(session_of(sessions, request))
         return gr.Tabs(selected=deciding.id) if is_new else gr.skip()
 
-    def back(request: gr.Request) -> Any:
-        opened = session_of(sessions, request).shown.get("left") or comparing.id
-        # The first one is open already, and who has turned to another meanwhile is to stay there.
-        return gr.skip() if opened == comparing.id else gr.Tabs(selected=opened)
+    def back(turned_to: Any, request: gr.Request) -> Any:
+        """The tab that was left, unless the visitor has turned to another one meanwhile."""
+        left = session_of(sessions, request).shown.get("left") or comparing.id
+        stays = turned_to != comparing.id or left == comparing.id
+        return gr.skip() if stays else gr.Tabs(selected=left)
 
-    loads[-1].then(back, None, tabs, show_progress="hidden", api_visibility="private")
+    loads[-1].then(back, turned_to, tabs, show_progress="hidden", api_visibility="private")
     for upload in loads[:-1]:  # the last one is a page that was only loaded again
         upload.then(lead, None, tabs, show_progress="hidden", api_visibility="private")
 
@@ -225,10 +226,13 @@ def _follow(
     loads: Sequence[Dependency],
     comparing: gr.Tab,
     views: Sequence[tuple[gr.Tab, TabView]],
-) -> None:
+) -> gr.State:
     """Bring a view up to date when it opens, and while it is open when documents are loaded.
 
     Not when the status changes: Gradio answers one change that several events wait for without end.
+
+    Returns:
+        Id of the tab that is open.
     """
     opened = gr.State(comparing.id)
     common: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
@@ -252,3 +256,4 @@ def _follow(
                 concurrency_id="views",
                 **work,
             )
+    return opened

@@ -10,7 +10,7 @@ from llama_index.core.schema import Document
 from visits import ignore
 
 from rag_nodes.apps.visitors.choice import Choice
-from rag_nodes.apps.visitors.questions import Questions
+from rag_nodes.apps.visitors.questions import Questions, suggested_questions
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced
 from rag_nodes.evaluation.metrics import Passage
@@ -101,3 +101,10 @@ def test_questions_stay_with_their_documents_and_go_with_them(
     assert len(session.questions) == 1
     session.load([blue], Choice(("heading",)), ignore)
     assert session.questions.dataset is None
+
+
+def test_only_what_somebody_would_ask_is_suggested() -> None:
+    story = "# Let us eat\n\nWe had fish and bread.\n\n# Section 2.1\n\nThen we slept."
+    assert suggested_questions([Document(text=story)], 4) == []
+    guide = f"{story}\n\n# How do I rinse the pump?\n\nOpen the tap and let it run for a minute."
+    assert suggested_questions([Document(text=guide)], 4) == ["How do I rinse the pump?"]

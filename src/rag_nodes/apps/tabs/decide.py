@@ -167,7 +167,7 @@ def build_decide_tab(
     events, shown = DecideEvents(sessions, chunks), gr.State("")
     html: dict[str, Any] = {"apply_default_css": False}
     with gr.Column(elem_id="rn-decide-tab", elem_classes="rn-tab"):
-        lengths = gr.HTML(EMPTY, js_on_load=_CLICKS, elem_id="rn-lengths", **html)
+        lengths = gr.HTML(js_on_load=_CLICKS, elem_id="rn-lengths", **html)
         said = gr.HTML(elem_id="rn-said", **html)
         with gr.Row(elem_classes="rn-run"):
             start = _button("Try the settings", variant="primary", visible=False)

@@ -74,7 +74,7 @@ class DocumentEvents:
         """Draw what the session holds now, unless that is on the page already."""
         session, place = session_of(self._sessions, request), ChunkLocation(strategy, document)
         key = _key(session)
-        if shown == key:
+        if shown and shown == key:
             return (gr.skip(),) * OUTPUTS
         is_asked = shown.rpartition(" ")[2] != key.rpartition(" ")[2]
         if not shown and isinstance(kept := session.shown.get("place"), list):

@@ -12,7 +12,6 @@ from rag_nodes.apps.tabs import TabView
 from rag_nodes.apps.tabs.chunk_files import as_csv, as_json
 from rag_nodes.apps.tabs.document import LONGEST_SEARCH, DocumentEvents
 from rag_nodes.apps.tabs.labelling import LabelEvents
-from rag_nodes.apps.templates import render
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
 
 if TYPE_CHECKING:
@@ -126,10 +125,7 @@ def build_document_tab(sessions: PageSessions, tabs: gr.Tabs) -> DocumentTab:
                 for kind in buttons
             }
         drawing = gr.HTML(
-            render("document_empty", failed=[]),
-            js_on_load=_PAGE,
-            apply_default_css=False,
-            elem_id="rn-document-drawing",
+            js_on_load=_PAGE, apply_default_css=False, elem_id="rn-document-drawing"
         )
         label, marked, asked = _label_row()
     outputs = [shown, controls, document, strategy, page, chunk, whole, where, summary, drawing]

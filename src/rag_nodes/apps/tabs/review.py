@@ -34,9 +34,10 @@ from rag_nodes.evaluation.drafts.review import (
 from rag_nodes.evaluation.importers import plain_of
 from rag_nodes.evaluation.importers.files import SUFFIXES
 from rag_nodes.text.tokens.encodings import encodable
+from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gradio.events import Dependency
 
@@ -49,6 +50,8 @@ AT_ONCE = 4
 """Visitors whose questions are changed at the same time."""
 _OUTPUTS = 6
 _KEYS = (files(__package__ or "") / "review.js").read_text(encoding="utf-8")
+_LEAST = 4
+"""Words of a passage that is asked about: of a list item of one word nobody asks anything."""
 _GOAL = 20
 """Questions after which no further passage is asked about by itself."""
 _SURE = """(_, current) =>
@@ -296,11 +299,17 @@ def _ask_elsewhere(session: PageSession) -> Question | None:
     texts = {one.id_: one.text for one in session.documents}
     made = next_to_ask(session.questions.parts(session.documents), _all(session), texts)
     if made is not None:
-        while (shorter := lengthened(made, documents, -1)).gold != made.gold:
-            made = shorter
+        shorter = lengthened(made, documents, -1)
+        while shorter.gold != made.gold and _words_of(shorter, texts) >= _LEAST:
+            made, shorter = shorter, lengthened(shorter, documents, -1)
         made = _as_answers_are(session, made)
         _add(session, [made])
     return made
+
+
+def _words_of(question: Question, texts: Mapping[str, str]) -> int:
+    ((passage,),) = question.gold
+    return len(words(passage.span.of(texts[passage.document])))
 
 
 def _as_answers_are(session: PageSession, question: Question) -> Question:

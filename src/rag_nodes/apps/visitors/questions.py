@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question
-from rag_nodes.evaluation.drafts import DRAFT_KINDS, QUESTIONS, draft_questions
+from rag_nodes.evaluation.drafts import draft_questions
 from rag_nodes.evaluation.drafts.review import stretches
 from rag_nodes.evaluation.importers import place, read_labels
 from rag_nodes.evaluation.metrics import Passage
@@ -250,7 +250,7 @@ def _touch(one: Span, other: Span) -> bool:
 
 
 def suggested_questions(documents: Sequence[Document], count: int) -> list[str]:
-    """Questions of the documents' own headings and definitions, or their headings as searches.
+    """Questions of the documents' own headings and definitions; none where none can be made.
 
     Args:
         documents: that are loaded.
@@ -258,14 +258,8 @@ def suggested_questions(documents: Sequence[Document], count: int) -> list[str]:
     """
     if len(documents) == 1 and display_name(documents[0].metadata) == _EXAMPLE:
         return list(OF_THE_EXAMPLE)
-    found: list[str] = []
-    for kinds in (QUESTIONS, DRAFT_KINDS):
-        try:
-            drafts = draft_questions(documents, count=2 * count, kinds=kinds)
-        except DatasetError:
-            continue
-        texts = (one.text for one in drafts.questions)
-        found += [text for text in texts if len(text) <= _MOST_CHARACTERS and text not in found]
-        if len(found) >= count:
-            break
-    return found[:count]
+    try:
+        drafts = draft_questions(documents, count=2 * count).questions
+    except DatasetError:
+        return []
+    return [one.text for one in drafts if len(one.text) <= _MOST_CHARACTERS][:count]
