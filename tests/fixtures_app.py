@@ -24,7 +24,7 @@ def settings() -> Settings:
     return offline_settings()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def _gradio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Gradio with its own upload folder, without statistics, and without what it leaves behind."""
     with pytest.MonkeyPatch.context() as patch:
@@ -42,7 +42,7 @@ def leaks_collected() -> Callable[[], AbstractContextManager[None]]:
     return collecting
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def build(_gradio: None) -> Callable[..., gr.Blocks]:
     """`build_app`; what Gradio leaks while it builds is collected here, not in another test."""
     from rag_nodes.apps import build_app
@@ -54,9 +54,9 @@ def build(_gradio: None) -> Callable[..., gr.Blocks]:
     return build
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def app(build: Callable[..., gr.Blocks]) -> Iterator[gr.Blocks]:
-    """The app, served on a free port of the loopback interface."""
+    """The app, served on a free port of the loopback interface to all tests, one after another."""
     from rag_nodes.server.serve import launch_options
 
     built = build(offline_settings())

@@ -84,7 +84,7 @@ def make_report(make_column: Callable[..., Column]) -> Callable[..., ComparisonR
     return make
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def serve(build: Callable[..., gr.Blocks]) -> Callable[..., AbstractContextManager[str]]:
     """The app mounted into another one, where Gradio itself never sets `has_launched`."""
 

@@ -22,8 +22,9 @@ from rag_nodes.apps.visitors import session as session_module
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
-from rag_nodes.errors import CancelledError, ConfigurationError, StoreError
+from rag_nodes.errors import CancelledError, ConfigurationError, ParseTimeoutError, StoreError
 from rag_nodes.parsers import get_parser
+from rag_nodes.parsers.isolation import cutting
 from rag_nodes.processes import Interrupt
 from rag_nodes.store import Store, open_store
 from rag_nodes.workspace import workspace as workspace_module
@@ -31,8 +32,10 @@ from rag_nodes.workspace import workspace as workspace_module
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from llama_index.core.schema import BaseNode, Document
     from openai_server import OpenAIServer
 
+    from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import Progress
     from rag_nodes.settings import Settings
 
@@ -390,10 +393,18 @@ def test_cancelling_ends_the_process_that_cuts(
 def test_a_document_that_cannot_be_cut_in_time_costs_its_column_and_no_other(
     session: PageSession, red: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parsers = {"slow": HangingNodeParser(), "fixed": get_parser("fixed")}
+    def within(seconds: float) -> Callable[[SpanNodeParser, Document], list[BaseNode]]:
+        def parse(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
+            if parser is parsers["slow"]:
+                raise ParseTimeoutError(f"cutting takes longer than {seconds:.0f} s")
+            return parser([document])
+
+        return parse
+
+    parsers = {"slow": get_parser("heading"), "fixed": get_parser("fixed")}
     monkeypatch.setattr(session_module, "make_parsers", lambda *_: parsers)
-    monkeypatch.setattr(workspace_module, "CUT_SECONDS", 5.0)
+    monkeypatch.setattr(cutting, "within", within)
     report = session.load([red], Choice(("slow", "fixed")), ignore)
     slow, fixed = report.columns
-    assert "longer than 5 s; choose another parser" in (slow.error or "")
+    assert f"longer than {workspace_module.CUT_SECONDS:.0f} s" in (slow.error or "")
     assert (fixed.error, fixed.written) == (None, 1)
