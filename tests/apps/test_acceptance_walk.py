@@ -96,8 +96,9 @@ def test_the_acceptance_walk(
     assert len(set(answers)) >= 3
     assert all("gpt-4o-mini" in one.locator(".rn-kind").inner_text() for one in columns.all())
 
-    # 8: so do the chunks they rest on
+    # 8: so do the chunks they rest on, and each is cited
     for column in columns.all():
+        assert "p. 2" in column.locator(".rn-citations").inner_text()
         column.locator(".rn-more").click()
     chunks = [column.locator(".rn-hits").inner_text() for column in columns.all()]
     assert len(set(chunks)) == 4

@@ -71,7 +71,9 @@ def test_a_question_is_answered_with_what_is_chosen_and_not_with_what_was(page: 
     assert page.locator("#rn-status .rn-table tbody tr").count() == 3
 
 
-def test_a_slider_counts_for_the_next_question_and_a_change_taken_back_for_none(page: Page) -> None:
+def test_slider_and_embedding_count_for_the_next_question_and_a_change_taken_back_for_none(
+    page: Page,
+) -> None:
     open_drawer(page, "Parameters")
     size = page.get_by_label("number input for Fixed size: chunk size, characters")
     size.fill("500")
@@ -83,13 +85,6 @@ def test_a_slider_counts_for_the_next_question_and_a_change_taken_back_for_none(
     page.wait_for_selector("#rn-process:disabled", state="attached")
     size.fill("500")
     size.press("Enter")
-    page.locator(NOTE).wait_for()
-    _ask(page)
-    page.locator(".rn-turn").wait_for()
-    assert "500 characters" in page.locator(".rn-turn .rn-config").first.inner_text()
-
-
-def test_the_embedding_that_is_chosen_is_the_one_that_is_searched(page: Page) -> None:
     open_drawer(page, "Retrieval")
     page.locator("#rn-vector input").click()
     names = page.get_by_role("option").all_inner_texts()
@@ -102,6 +97,7 @@ def test_the_embedding_that_is_chosen_is_the_one_that_is_searched(page: Page) ->
     page.locator(NOTE).wait_for()
     _ask(page)
     page.locator(".rn-turn").wait_for()
+    assert "500 characters" in page.locator(".rn-turn .rn-config").first.inner_text()
     assert page.locator(".rn-turn .rn-error").count() == 0
 
 

@@ -9,21 +9,17 @@ from rag_nodes.apps.header.loading import LOOKING
 from rag_nodes.apps.tabs.compare.tab import AT_ONCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import gradio as gr
-
-    from rag_nodes.settings import Settings
 
 
 def test_of_what_one_change_starts_only_one_waits_for_its_turn(
-    build: Callable[..., gr.Blocks], settings: Settings
+    app: gr.Blocks,
 ) -> None:
     # When one has waited for its turn, the page starts all of the same change again. Two that wait
     # start each other without end.
     waiting = Counter(
         (target, kind)
-        for one in build(settings).get_config_file()["dependencies"]
+        for one in app.get_config_file()["dependencies"]
         if one["trigger_mode"] == "always_last"
         for target, kind in one["targets"]
         if target is not None  # what another event is followed by
@@ -32,10 +28,7 @@ def test_of_what_one_change_starts_only_one_waits_for_its_turn(
     assert [started for started, events in waiting.items() if events > 1] == []
 
 
-def test_questions_that_wait_for_documents_hold_up_nobody_who_is_ready(
-    build: Callable[..., gr.Blocks], settings: Settings
-) -> None:
-    fns = build(settings).fns.values()
-    limits = {one.concurrency_limit for one in fns if one.name == "apply"}
+def test_questions_that_wait_for_documents_hold_up_nobody_who_is_ready(app: gr.Blocks) -> None:
+    limits = {one.concurrency_limit for one in app.fns.values() if one.name == "apply"}
     assert limits == {LOOKING}
     assert LOOKING > AT_ONCE

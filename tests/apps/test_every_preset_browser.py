@@ -1,15 +1,22 @@
-"""The page asked with every preset, and a page that goes on where drawing a reply fails."""
+"""Every preset on every tab, and a page that goes on where drawing a reply fails."""
 
 from __future__ import annotations
 
+import re
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser_page import loading, unfold_parsers
+from visits import VISITOR, Request, ignore
 
 from rag_nodes.apps.header import status
 from rag_nodes.apps.tabs.compare import events
+from rag_nodes.apps.tabs.decide import DecideEvents
+from rag_nodes.apps.tabs.document import DocumentEvents
+from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
+from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.parsers import PRESETS
 
 if TYPE_CHECKING:
@@ -18,6 +25,8 @@ if TYPE_CHECKING:
 
     import gradio as gr
     from playwright.sync_api import Browser, Page
+
+    from rag_nodes.settings import Settings
 
 pytestmark = pytest.mark.browser
 
@@ -73,19 +82,43 @@ def _answered(page: Page) -> None:
     page.locator(".rn-turn").last.locator(".rn-column").first.wait_for()
 
 
-def test_the_page_answers_with_every_preset_and_can_be_asked_again(page: Page) -> None:
-    for names in FOURS:
-        _choose(page, names)
-        _answered(page)
-        columns = page.locator(".rn-turn").last.locator(".rn-column")
-        assert [one.locator("h3").inner_text() for one in columns.all()] == [
-            PRESETS[name].title for name in names
-        ]
-        for one in columns.all():
-            assert "oil on day 17" in one.locator(".rn-answer").inner_text()
-            assert one.locator(".rn-config").first.inner_text()
-            assert one.locator(".rn-error").count() == 0
-        page.wait_for_selector("#rn-question textarea:enabled")
+@pytest.mark.parametrize("names", FOURS)
+def test_every_preset_is_answered_drawn_and_can_be_used(
+    settings: Settings, document: Path, names: tuple[str, ...]
+) -> None:
+    sessions = PageSessions(settings)
+    session = sessions.of(VISITOR)
+    session.load([document], Choice(names), ignore)
+    session.ask("What does machine 17 need?")
+    replies = str(events.history(session.turns, ready=True))
+    assert re.findall(r"<h3>(.*?)</h3>", replies) == [PRESETS[name].title for name in names]
+    assert session.turns[0].report is not None
+    for one in session.turns[0].report.columns:
+        assert one.answer is not None
+        assert "oil on day 17" in one.answer.text
+    document_tab = DocumentEvents(sessions)
+    decide = DecideEvents(sessions, SimpleNamespace(events=document_tab))  # type: ignore[arg-type]
+    for name in names:
+        drawing = document_tab.refresh("", name, "", 1, Request())[-1]  # type: ignore[arg-type]
+        assert f'id="rn-piece-' in drawing
+        assert f"get_parser('{name}'" in decide.use(name, Request())[0]  # type: ignore[arg-type]
+    sessions.close()
+
+
+def test_a_chunk_shows_what_matched_and_what_was_read_in_its_place(page: Page) -> None:
+    _choose(page, ("sentence-window", "parent-child"))
+    _answered(page)
+    columns = page.locator(".rn-turn").last.locator(".rn-column")
+    assert columns.count() == 2
+    for column in columns.all():
+        column.locator(".rn-chunks > summary").click()
+        first = column.locator(".rn-hit").first
+        assert "read with it:" in first.locator(".rn-facts").first.inner_text()
+        first.locator(".rn-chunk > summary").click()
+        found, read = (first.locator(".rn-text").nth(place).inner_text() for place in (0, 1))
+        assert first.locator(".rn-read .rn-facts").inner_text() == "Read in its place"
+        assert len(read) > len(found)
+        assert " ".join(found.split()) in " ".join(read.split())
 
 
 def test_a_reply_that_cannot_be_drawn_says_so_and_the_next_question_is_answered(

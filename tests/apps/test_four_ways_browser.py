@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser_page import loading, open_drawer
-from embedding_page import OWN_BOX, PAGE_TAB, WAYS, Shown
+from embedding_page import OWN_BOX, PAGE_TAB, WAYS, Shown, in_a_tab
 from llama_index.core import Document
 from llama_index.core.node_parser import SentenceSplitter
 
@@ -150,20 +150,20 @@ def test_the_page_works_alike_however_it_is_shown_and_keeps_nothing_of_a_visit(
     assert (OWN in while_open, OWN in afterwards) == (shown.inside, shown.inside)
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_a_comparison_of_ones_own_is_the_same_page_in_every_way_and_keeps_nothing(
-    visitor: BrowserContext,
-    leaks_collected: Callable[[], AbstractContextManager[None]],
-    way: Callable[..., AbstractContextManager[Shown]],
+def test_a_comparison_of_ones_own_is_the_same_page_and_keeps_nothing(
+    visitor: BrowserContext, leaks_collected: Callable[[], AbstractContextManager[None]]
 ) -> None:
     text = f"The machine is {CANARIES['answer']}. " + "It stands in the hall. " * 40
     document = Document(text=text, metadata={"file_name": f"{CANARIES['file name']}.md"})
     columns = {"mine": SentenceSplitter(chunk_size=64, chunk_overlap=8), "heading": "heading"}
-    with Comparison(columns, documents=[document]) as own, leaks_collected(), way(own.tab) as shown:
+    with (
+        Comparison(columns, documents=[document]) as own,
+        leaks_collected(),
+        in_a_tab(own.tab) as shown,  # what it returns is what `build_app` does
+    ):
         page = visitor.new_page()
         page.goto(shown.address)
-        if shown.inside:
-            page.get_by_role("tab", name=PAGE_TAB).click()
+        page.get_by_role("tab", name=PAGE_TAB).click()
         page.locator("#rn-status .rn-dot").wait_for()
         page.fill("#rn-question textarea:enabled", f"What is {CANARIES['question']}? The machine?")
         page.keyboard.press("Enter")

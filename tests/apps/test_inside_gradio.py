@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 import pytest
+from fixtures_app import offline_settings
 from gradio.context import LocalContext
 from gradio.data_classes import PredictBodyInternal
 from gradio.state_holder import SessionState
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
     from gradio.queueing import Queue
 
-    from rag_nodes.settings import Settings
-
 ASKED = 3 * MOST_WAITING
 
 
@@ -52,19 +51,26 @@ def page(leaks_collected: Callable[[], AbstractContextManager[None]]) -> Guarded
     return page
 
 
-@pytest.fixture
-def queue(
+@pytest.fixture(scope="module")
+def unserved(
     build: Callable[..., gr.Blocks],
-    settings: Settings,
     leaks_collected: Callable[[], AbstractContextManager[None]],
 ) -> Queue:
     """One that nobody serves, so that whatever comes in waits."""
     from fastapi import FastAPI
 
-    app = build(settings)
+    app = build(offline_settings())
     with leaks_collected():
         gr.mount_gradio_app(FastAPI(), app, path="/")
     return app._queue
+
+
+@pytest.fixture
+def queue(unserved: Queue) -> Queue:
+    """The same, empty."""
+    for events in unserved.event_queue_per_concurrency_id.values():
+        events.queue.clear()
+    return unserved
 
 
 async def _push(queue: Queue, address: str, tab: str, event: int = 0) -> Any:

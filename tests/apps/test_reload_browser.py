@@ -9,10 +9,12 @@ import pytest
 from app_process import app_process
 from browser_page import open_drawer, to_compare, unfold_parsers
 from cut_network import CutNetwork
+from fixtures_app import offline_settings
 from openai_server import Fault
 from pydantic import SecretStr
 from visits import QUESTION, written
 
+from rag_nodes.apps.page import build_app
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
@@ -143,7 +145,10 @@ def test_a_question_is_answered_that_arrives_before_the_page_knows_that_a_stream
 
 
 def test_what_is_kept_outlives_the_server_and_is_opened_in_another_tab(
-    browser: Browser, tmp_path: Path
+    browser: Browser,
+    tmp_path: Path,
+    leaks_collected: Callable[[], AbstractContextManager[None]],
+    _gradio: None,
 ) -> None:
     visitor = browser.new_context()
     visitor.set_default_timeout(PATIENCE)
@@ -157,8 +162,11 @@ def test_what_is_kept_outlives_the_server_and_is_opened_in_another_tab(
         page.fill("#rn-question textarea:enabled", QUESTION)
         page.keyboard.press("Enter")
         page.wait_for_selector(".rn-turn")
-    port = app.address.rsplit(":", 1)[1].strip("/")
-    with app_process(tmp_path, "--data", "kept", "--port", port) as app:
+    port = int(app.address.rsplit(":", 1)[1].strip("/"))
+    with leaks_collected():
+        again = build_app(offline_settings(), data=tmp_path / "kept")
+        again.launch(server_port=port, prevent_thread_lock=True, quiet=True)
+    try:
         page.reload()
         page.wait_for_selector(".rn-turn")
         page.wait_for_selector("#rn-status :text('red.md')")
@@ -176,7 +184,11 @@ def test_what_is_kept_outlives_the_server_and_is_opened_in_another_tab(
         other.wait_for_selector(".rn-turn", state="attached")  # in whichever tab was open
         page.reload()
         page.wait_for_selector("#rn-status :text('No document yet')")
-    visitor.close()
+        visitor.close()
+    finally:
+        with leaks_collected():
+            again.close()
+            again.at_end()
 
 
 @contextmanager

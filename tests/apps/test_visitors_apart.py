@@ -94,7 +94,7 @@ def test_a_question_longer_than_the_box_takes_is_refused(visitors: tuple[Script,
     assert "4,000 characters" in refused["error"]
 
 
-def test_a_page_that_is_loaded_again_opens_the_tab_that_was_open_whatever_it_tells_meanwhile(
+def test_a_page_that_is_loaded_again_opens_the_tab_that_was_open_unless_another_was_turned_to(
     visitors: tuple[Script, Script],
 ) -> None:
     token = "5e" * 24
@@ -104,8 +104,11 @@ def test_a_page_that_is_loaded_again_opens_the_tab_that_was_open_whatever_it_tel
         page.outcome("note")  # that Compare is open, as it is at first
         if page is visitors[0]:
             page.outcome("note_2")
-    (opened,) = visitors[1].outcome("back")["data"]
+    (opened,) = visitors[1].outcome("back", None)["data"]
     assert opened["selected"] == "document"
+    visitors[1].outcome("note_1")
+    (kept,) = visitors[1].outcome("back", None)["data"]
+    assert "selected" not in kept
 
 
 @pytest.mark.parametrize("event", ["ask", "process", "clear"])

@@ -124,9 +124,7 @@ def build_document_tab(sessions: PageSessions, tabs: gr.Tabs) -> DocumentTab:
                 kind: gr.DownloadButton(f"Save {kind}", elem_id=f"rn-save-{kind}")
                 for kind in buttons
             }
-        drawing = gr.HTML(
-            js_on_load=_PAGE, apply_default_css=False, elem_id="rn-document-drawing"
-        )
+        drawing = gr.HTML(js_on_load=_PAGE, apply_default_css=False, elem_id="rn-document-drawing")
         label, marked, asked = _label_row()
     outputs = [shown, controls, document, strategy, page, chunk, whole, where, summary, drawing]
     common: dict[str, Any] = {
