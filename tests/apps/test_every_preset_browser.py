@@ -100,7 +100,7 @@ def test_every_preset_is_answered_drawn_and_can_be_used(
     decide = DecideEvents(sessions, SimpleNamespace(events=document_tab))  # type: ignore[arg-type]
     for name in names:
         drawing = document_tab.refresh("", name, "", 1, Request())[-1]  # type: ignore[arg-type]
-        assert f'id="rn-piece-' in drawing
+        assert 'id="rn-piece-' in drawing
         assert f"get_parser('{name}'" in decide.use(name, Request())[0]  # type: ignore[arg-type]
     sessions.close()
 

@@ -144,11 +144,11 @@ def test_a_question_is_answered_that_arrives_before_the_page_knows_that_a_stream
     page.close()
 
 
+@pytest.mark.usefixtures("_gradio")
 def test_what_is_kept_outlives_the_server_and_is_opened_in_another_tab(
     browser: Browser,
     tmp_path: Path,
     leaks_collected: Callable[[], AbstractContextManager[None]],
-    _gradio: None,
 ) -> None:
     visitor = browser.new_context()
     visitor.set_default_timeout(PATIENCE)
