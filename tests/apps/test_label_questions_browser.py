@@ -121,23 +121,3 @@ def test_hostile_text_is_marked_exactly_and_runs_nowhere(page: Page, tmp_path: P
     (found,) = _downloaded(page)
     assert found["gold"][0]["text"] == wanted  # type: ignore[index]
     assert page.evaluate("window.broken") is None
-
-
-def test_a_citation_that_is_right_becomes_a_labelled_question_and_can_be_taken_back(
-    page: Page,
-) -> None:
-    _load(page, CORPUS / "manual.md")
-    page.locator("#rn-question textarea:enabled").fill("How is the machine cleaned?")
-    page.locator("#rn-question textarea").press("Enter")
-    right = page.locator(".rn-turn .rn-right").first
-    right.click()
-    page.locator(".rn-right[aria-pressed=true]").first.wait_for()
-    _review(page, ".rn-card")
-    asked = page.locator("#rn-review-text textarea")
-    assert asked.input_value() == "How is the machine cleaned?"
-    _open(page, "Compare", ".rn-turn")
-    with redrawn(page, ".rn-turn"):
-        page.locator(".rn-right[aria-pressed=true]").first.click()
-    assert page.locator(".rn-right[aria-pressed=true]").count() == 0
-    _open(page, "Decide", "#rn-questions-tools")
-    asked.wait_for(state="hidden")

@@ -8,14 +8,13 @@ import time
 # At runtime, since Gradio evaluates the annotations of its events.
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gradio as gr
 
-from rag_nodes.apps.inside_gradio import Drawn, now
+from rag_nodes.apps.inside_gradio import Drawn, now, number_in, texts_of
 from rag_nodes.apps.markup import count
-from rag_nodes.apps.tabs.compare.reply import asking_view, turn_view
-from rag_nodes.apps.tabs.compare.right import Sent, call_right, cited_places, passages_of
+from rag_nodes.apps.tabs.compare.reply import asking_view, cited_places, spans_of, turn_view
 from rag_nodes.apps.tabs.document import ChunkLocation
 from rag_nodes.apps.templates import render
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
@@ -23,13 +22,12 @@ from rag_nodes.apps.visitors.cuts import span_of
 from rag_nodes.apps.visitors.questions import suggested_questions
 from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.apps.visitors.turns import AT_FIRST, MOST_TURNS, rate, tally
-from rag_nodes.errors import ConfigurationError, DatasetError, RagNodesError
+from rag_nodes.errors import ConfigurationError, RagNodesError
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
     from rag_nodes.apps.visitors.cuts import Cuts
-    from rag_nodes.apps.visitors.questions import Questions
     from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.apps.visitors.sessions import PageSessions
     from rag_nodes.apps.visitors.turns import Asking, Growing, Turn
@@ -51,6 +49,33 @@ _FAULT = (
     "the app finds the reason in its log."
 )
 _STOPPABLE, _NOT_STOPPABLE = gr.Button(visible=True), gr.Button(visible=False)
+
+
+class Sent(NamedTuple):
+    """A click below an answer, checked for its form only; numbers count from 1, 0 is none.
+
+    Attributes:
+        act: what was clicked; "" for something else.
+        verdict: what was said of an answer.
+        turn: number of the question.
+        column: position of the answer.
+        rank: of a chunk.
+        cited: position of a cited place.
+    """
+
+    act: str
+    verdict: str
+    turn: int
+    column: int
+    rank: int
+    cited: int
+
+    @classmethod
+    def of(cls, event: gr.EventData) -> Sent:
+        """Read it; what does not fit counts as not sent."""
+        texts = texts_of(event)
+        numbers = (number_in(texts.get(name)) or 0 for name in cls._fields[2:])
+        return cls(texts.get("act", ""), texts.get("verdict", ""), *numbers)
 
 
 class CompareEvents:
@@ -106,12 +131,10 @@ class CompareEvents:
         return _redrawn(session)
 
     def pick(self, request: gr.Request, event: gr.EventData) -> Any:
-        """A verdict on an answer, a citation that is right, or a look at earlier questions."""
+        """A verdict on an answer, or a look at earlier questions."""
         session, sent = session_of(self._sessions, request), Sent.of(event)
         if sent.act == "earlier":
             session.history.shown += AT_FIRST
-        elif sent.act == "right":
-            _label(session, sent)
         elif sent.act != "helpful" or not rate(
             session.history, sent.turn, sent.column, sent.verdict
         ):
@@ -152,7 +175,6 @@ def history(
     ready: bool,
     asking: Asking | None = None,
     shown: int = AT_FIRST,
-    questions: Questions | None = None,
 ) -> Markup:
     """Everything above the question box.
 
@@ -161,14 +183,13 @@ def history(
         ready: a document is loaded.
         asking: a question that is being answered.
         shown: how many of the latest turns are drawn.
-        questions: the labelled ones, some of which were made of these turns.
     """
     rows: list[dict[str, Any]] = [
         {
             "kind": "rn-turn",
             "number": turn.number,
             "question": turn.question,
-            "content": _drawn(partial(turn_view, turn, questions)),
+            "content": _drawn(partial(turn_view, turn)),
         }
         for turn in turns[-shown:]
     ]
@@ -213,29 +234,22 @@ def _said(turns: Sequence[Turn], asking: Asking | None) -> str:
     return f"{count(len(done), 'answer')} to: {turns[-1].question}"
 
 
-def _label(session: PageSession, sent: Sent) -> None:
-    """A cited place becomes the answer of a labelled question, or is taken back."""
-    turn = next((one for one in session.turns if one.number == sent.turn), None)
-    column = turn.column_at(sent.column) if turn else None
-    if turn is None or column is None or column.answer is None:
-        return
-    try:
-        gr.Info(call_right(session, turn, column.answer, sent.cited))
-    except DatasetError as error:
-        gr.Warning(str(error))
-
-
 def _pictures(
     session: PageSession, answers: Iterator[tuple[Growing, ...]]
 ) -> Iterator[tuple[Any, ...]]:
-    """What the page shows while answers grow, and once they have ended."""
-    frames = _Frames()
+    """What the page shows while answers grow, and once they have ended.
+
+    A look is worth a picture after a while, and when a column has ended: the others may be silent
+    for long.
+    """
+    shown: tuple[float, int] | None = None
     for growing in answers:
-        at = now()
-        if frames.is_first():
-            yield Drawn(at, (_page(session), gr.Textbox("", interactive=False), _STOPPABLE))
-        elif frames.is_due(growing):
-            yield _redrawn(session)
+        at, ended = now(), sum(one.ended for one in growing)
+        if shown and ended == shown[1] and time.monotonic() - shown[0] < FRAME:
+            continue
+        first = gr.Textbox("", interactive=False), _STOPPABLE
+        yield Drawn(at, (_page(session), *((gr.skip(), gr.skip()) if shown else first)))
+        shown = time.monotonic(), ended
     yield _answered(session)
 
 
@@ -249,29 +263,6 @@ def _answered(session: PageSession) -> Drawn:
     return Drawn(now(), (_page(session), _question_box(session), _NOT_STOPPABLE))
 
 
-class _Frames:
-    """Which of many looks at growing answers are worth a picture."""
-
-    def __init__(self) -> None:
-        self._shown: float | None = None
-        self._ended = 0
-
-    def is_first(self) -> bool:
-        """True once."""
-        first = self._shown is None
-        self._shown = self._shown or time.monotonic()
-        return first
-
-    def is_due(self, growing: Sequence[Growing]) -> bool:
-        """True after a while, and when a column has ended: the others may be silent for long."""
-        ended = sum(one.ended for one in growing)
-        now = time.monotonic()
-        if ended == self._ended and now - (self._shown or 0) < FRAME:
-            return False
-        self._shown, self._ended = now, ended
-        return True
-
-
 def _page(session: PageSession) -> str:
     """Everything above the question box."""
     turns = session.history
@@ -280,7 +271,6 @@ def _page(session: PageSession) -> str:
         ready=session.ready,
         asking=session.asking,
         shown=turns.shown,
-        questions=session.questions,
     )
 
 
@@ -313,9 +303,8 @@ def _location(cuts: Cuts | None, column: Column, sent: Sent) -> ChunkLocation | 
     if sent.cited:
         places = cited_places(answer)
         place = places[sent.cited - 1] if sent.cited <= len(places) else ()
-        passages = passages_of(answer, place)
-        gold = tuple(one.span for one in passages)
-        hit = answer.hit_of(place[0]) if passages else None
+        gold = spans_of(answer, place)
+        hit = answer.hit_of(place[0]) if gold else None
     document = hit.node.ref_doc_id if hit else None
     if hit is None or document is None or document not in cuts.documents:
         return None

@@ -8,12 +8,12 @@ from rag_nodes.apps.markup import count, place, seconds, title_of
 from rag_nodes.apps.tabs.compare.diff import all_of, difference
 from rag_nodes.apps.tabs.compare.hits import anchor, hit_view
 from rag_nodes.apps.tabs.compare.markdown import answer_text, growing_text, quote_text
-from rag_nodes.apps.tabs.compare.right import called_right, cited_places, passages_of
 from rag_nodes.apps.templates import render
 from rag_nodes.apps.visitors.choice import headline_of
 from rag_nodes.compare.evidence import found_also_by
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
+from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from rag_nodes.apps.tabs.compare.diff import Difference, SharedSentence
-    from rag_nodes.apps.visitors.questions import Questions
     from rag_nodes.apps.visitors.turns import Asking, Turn
     from rag_nodes.compare import Column
-    from rag_nodes.query import Answer
+    from rag_nodes.query import Answer, Citation
+
 _KINDS = {
     "extract": "Quoted from the documents",
     "nothing": "No answer found",
@@ -44,7 +44,6 @@ class CitedPlace(NamedTuple):
         file: name of the document.
         headings: above it.
         placed: it is known where in the document it stands.
-        right: the visitor called it right.
     """
 
     at: int
@@ -55,7 +54,6 @@ class CitedPlace(NamedTuple):
     file: str
     headings: tuple[str, ...]
     placed: bool
-    right: bool
 
 
 class SentenceView(NamedTuple):
@@ -85,7 +83,7 @@ class ComparedTurn(NamedTuple):
     shared: bool
 
 
-def compared_turn(turn: Turn, questions: Questions | None = None) -> ComparedTurn:
+def compared_turn(turn: Turn) -> ComparedTurn:
     """Compare the answers to a question."""
     answers = {
         one.name: one.answer
@@ -94,7 +92,7 @@ def compared_turn(turn: Turn, questions: Questions | None = None) -> ComparedTur
     }
     compared = difference(answers, turn.edges)
     places = {
-        one.name: _places(turn, position, one.answer, questions)
+        one.name: _places(turn, position, one.answer)
         for position, one in enumerate(turn.columns, start=1)
         if one.answer
     }
@@ -112,9 +110,9 @@ def compared_turn(turn: Turn, questions: Questions | None = None) -> ComparedTur
     return ComparedTurn(headline, sentences, places, compared.shared)
 
 
-def turn_view(turn: Turn, questions: Questions | None) -> Markup:
+def turn_view(turn: Turn) -> Markup:
     """A question with its answers: what differs, and a card for each column."""
-    compared = compared_turn(turn, questions)
+    compared = compared_turn(turn)
     return render(
         "turn",
         turn=turn,
@@ -233,11 +231,29 @@ def _text(turn: Turn, position: int, answer: Answer) -> Markup:
     return answer_text(answer.text, answer.marks, links, quoted=answer.kind == "extract")
 
 
-def _places(
-    turn: Turn, position: int, answer: Answer, questions: Questions | None
-) -> list[CitedPlace]:
+def cited_places(answer: Answer) -> list[tuple[Citation, ...]]:
+    """The citations of an answer by what is shown of them: number, file, pages and headings."""
+    places: dict[tuple[object, ...], list[Citation]] = {}
+    for one in answer.citations:
+        shown = (one.number, one.file_name, one.page, one.page_end, one.heading_path)
+        places.setdefault(shown, []).append(one)
+    return [tuple(found) for found in places.values()]
+
+
+def spans_of(answer: Answer, place: Sequence[Citation]) -> tuple[Span, ...]:
+    """The cited characters in their document; () where it is unknown where they stand."""
+    known = {hit.node.node_id for hit in answer.hits if hit.node.ref_doc_id}
+    found: dict[Span, None] = {}
+    for one in place:
+        if one.node_id not in known or one.start is None or not one.quote.strip():
+            return ()
+        start = one.start + len(one.quote) - len(one.quote.lstrip())
+        found[Span(start, start + len(one.quote.strip()))] = None
+    return tuple(found)
+
+
+def _places(turn: Turn, position: int, answer: Answer) -> list[CitedPlace]:
     """Every cited place, each once."""
-    right = called_right(turn, answer, questions) if questions else frozenset()
     found = []
     for at, group in enumerate(cited_places(answer), start=1):
         first = group[0]
@@ -251,8 +267,7 @@ def _places(
                 place(first.page, first.page_end),
                 first.file_name or "document",
                 first.heading_path,
-                bool(passages_of(answer, group)),
-                at in right,
+                bool(spans_of(answer, group)),
             )
         )
     return found
