@@ -172,9 +172,6 @@ def newest_wins(root: gr.Blocks) -> None:
     The last values of a generator are sent twice by Gradio: as it gives them, and again once it has
     ended, which may be after other events have changed the page. The second time they change
     nothing here, except for scripts, which wait for them.
-
-    Args:
-        root: the outermost blocks.
     """
     postprocess, diffs = root.postprocess_data, root.handle_streaming_diffs
     pages: WeakKeyDictionary[SessionState, dict[int, int]] = WeakKeyDictionary()
@@ -283,9 +280,6 @@ def share_fairly(queue: Queue) -> None:
     A visitor is an address: what a proxy that was named says, see `launch`. Behind one on this
     machine that was not, all have the same, as they have where only this machine is served; there
     each browser tab counts for itself.
-
-    Args:
-        queue: of the blocks.
     """
     push = queue.push
 

@@ -142,12 +142,7 @@ def build_columns(offer: Mapping[str, Preset], own: Sequence[str] = ()) -> Colum
 def build_parameters(
     offer: Mapping[str, Preset], own: Sequence[str] = ()
 ) -> tuple[dict[str, gr.Group], dict[tuple[str, str], gr.Slider]]:
-    """Build what each parser does, and its sliders; only those of what is ticked are visible.
-
-    Args:
-        offer: what can be compared.
-        own: names of those that are ticked at first; () for the usual ones.
-    """
+    """Build what each parser does, and its sliders; only those of what is ticked are visible."""
     shown = (own or COMPARED)[:MOST_COLUMNS]
     with gr.Accordion("What each parser does", open=False):
         gr.HTML(parsers_explained(offer), apply_default_css=False)

@@ -79,12 +79,6 @@ class LoadingEvents:
 
     All but `changed`, `noted` and `cancel` yield values for `outputs`.
 
-    Args:
-        sessions: where each visitor's work is.
-        header: what is chosen, and where it says how far loading is.
-        follower: what else shows that.
-        example: the example document; None where none is offered.
-
     Attributes:
         inputs: components whose values every event takes.
         outputs: components that every event changes which loads.
@@ -105,10 +99,6 @@ class LoadingEvents:
 
     def wire(self, app: gr.Blocks, documents: Sequence[Path] = ()) -> list[Dependency]:
         """Let the header load documents.
-
-        Args:
-            app: the blocks that are open.
-            documents: loaded as soon as a visitor opens the page.
 
         Returns:
             The events that load, for what is to be done when one has ended.
@@ -170,9 +160,6 @@ class LoadingEvents:
 
     def arrive(self, documents: Sequence[Path]) -> Callable[..., list[Any]]:
         """An event that finds the session of a tab that opens or loads the page.
-
-        Args:
-            documents: what a new session loads.
 
         Returns:
             The event; it takes the tab's token and what is chosen, and gives what was chosen and

@@ -134,11 +134,7 @@ def build_header(
 
 
 def _build_reopening(sessions: PageSessions) -> None:
-    """The list and its buttons, inside the blocks that are open; nothing where nothing is kept.
-
-    Args:
-        sessions: where each visitor's work is.
-    """
+    """The list and its buttons, inside the blocks that are open; nothing where nothing is kept."""
     if not sessions.keeps:
         return
     with gr.Accordion("Kept on this computer", open=False, elem_id="rn-kept") as part:

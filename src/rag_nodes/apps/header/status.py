@@ -38,22 +38,13 @@ def idle() -> Html:
 
 
 def failed(message: str, report: IngestReport | None) -> Html:
-    """Nothing new could be processed.
-
-    Args:
-        message: why.
-        report: what was processed before and still answers, if anything.
-    """
+    """Nothing new could be processed."""
     before = done(report) if report else None
     return join([_panel(notice("error", message)), before])
 
 
 def cancelled(report: IngestReport | None) -> Html:
-    """Loading was ended before it was done.
-
-    Args:
-        report: what was processed before and still answers, if anything.
-    """
+    """Loading was ended before it was done."""
     if report is None:
         return _panel(notice("info", "Cancelled; nothing was kept. Upload a document to go on."))
     said = notice("info", "Cancelled. What was loaded before is unchanged.")

@@ -75,12 +75,7 @@ _TICK = 1.5
 
 
 class DecideEvents:
-    """What the events do; those that draw return values for all outputs of the tab.
-
-    Args:
-        sessions: where each visitor's work is.
-        chunks: where a passage opens.
-    """
+    """What the events do; those that draw return values for all outputs of the tab."""
 
     def __init__(self, sessions: PageSessions, chunks: DocumentTab) -> None:
         self._sessions = sessions
@@ -157,13 +152,7 @@ class DecideEvents:
 def build_decide_tab(
     sessions: PageSessions, chunks: DocumentTab, example: Path | None = None
 ) -> TabView:
-    """Build and wire the decision inside the blocks that are open.
-
-    Args:
-        sessions: where each visitor's work is.
-        chunks: where passages open.
-        example: the example document; None where none is offered.
-    """
+    """Build and wire the decision inside the blocks that are open."""
     events, shown = DecideEvents(sessions, chunks), gr.State("")
     html: dict[str, Any] = {"apply_default_css": False}
     with gr.Column(elem_id="rn-decide-tab", elem_classes="rn-tab"):

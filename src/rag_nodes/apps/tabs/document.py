@@ -59,9 +59,6 @@ class DocumentEvents:
 
     Those that draw return values for: shown key, controls, document, strategy, page, chunk, map,
     where on it, summary, drawing.
-
-    Args:
-        sessions: where each visitor's work is.
     """
 
     def __init__(self, sessions: PageSessions) -> None:
@@ -172,12 +169,7 @@ class DocumentEvents:
     def export(
         self, kind: str, write: Callable[[Cuts, str], bytes]
     ) -> Callable[[str, gr.Request], Any]:
-        """An event that makes the file of all chunks of a strategy.
-
-        Args:
-            kind: ending of the file's name.
-            write: makes its content.
-        """
+        """An event that makes the file of all chunks of a strategy."""
 
         def export_chunks(strategy: str, request: gr.Request) -> str:
             cuts = cuts_of(self._sessions, request)

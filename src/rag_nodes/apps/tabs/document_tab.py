@@ -87,12 +87,7 @@ class DocumentTab:
 
 
 def build_document_tab(sessions: PageSessions, tabs: gr.Tabs) -> DocumentTab:
-    """Build and wire the view inside the blocks that are open.
-
-    Args:
-        sessions: where each visitor's work is.
-        tabs: the tabs of the page.
-    """
+    """Build and wire the view inside the blocks that are open."""
     events = DocumentEvents(sessions)
     shown, found = gr.State(""), gr.State(-1)
     with gr.Column(elem_id="rn-document-tab", elem_classes="rn-tab"):

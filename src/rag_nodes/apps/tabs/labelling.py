@@ -37,12 +37,7 @@ OUTPUTS = 3
 
 
 class LabelEvents:
-    """What the events do.
-
-    Args:
-        sessions: where each visitor's work is.
-        document: draws what was marked.
-    """
+    """What the events do."""
 
     def __init__(self, sessions: PageSessions, document: DocumentEvents) -> None:
         self._sessions = sessions

@@ -63,11 +63,6 @@ class ReviewEvents:
     """What the events do: change one question, and draw the next.
 
     All return: shown key, the question's id, note, card, its column, text of the question.
-
-    Args:
-        sessions: where each visitor's work is.
-        chunks: draws a passage in its document.
-        example: the example document; None where none is offered.
     """
 
     def __init__(self, sessions: PageSessions, chunks: DocumentTab, example: Path | None) -> None:

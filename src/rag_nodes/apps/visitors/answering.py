@@ -89,9 +89,6 @@ class AnsweringSession(Workspace):
 
         Whoever stops reading stops nothing; see `stop`.
 
-        Args:
-            question: as typed.
-
         Raises:
             ConfigurationError: another question is being answered; it does not wait for that.
         """

@@ -70,12 +70,7 @@ class Choice:
 
 
 def headline_of(name: str, configuration: Mapping[str, object]) -> str:
-    """What stands under the title of a column: its options in a few words.
-
-    Args:
-        name: of the column.
-        configuration: the parser's fields, and its class under "class".
-    """
+    """What stands under the title of a column: its options in a few words."""
     preset = PRESETS.get(name)
     # Another parser may have the name of a preset.
     if preset and preset.headline and preset.path.endswith(f":{configuration['class']}"):
@@ -219,11 +214,6 @@ def _typed(choice: Choice) -> dict[str, Any]:
 
 def _writing(settings: Settings, choice: Choice, *, own: bool) -> dict[str, Any]:
     """How the answer model writes, where that was chosen.
-
-    Args:
-        settings: the server's.
-        choice: what the user chose.
-        own: the user brings a key or a server, and so pays for the answers.
 
     Raises:
         ConfigurationError: an answer that the server pays for would be longer than it allows.

@@ -28,10 +28,6 @@ class Cuts:
     Safe to share between threads: two that ask for the same at once both find it, and neither
     waits for the other.
 
-    Args:
-        comparison: what was ingested.
-        documents: the documents of that run.
-
     Attributes:
         key: differs from that of every other instance.
         comparison: as given.

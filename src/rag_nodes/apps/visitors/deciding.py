@@ -95,9 +95,6 @@ class Decider:
     A sweep runs in child processes of low priority, and rests while a question is answered or
     documents are loaded.
 
-    Args:
-        session: whose documents, questions and models are tried.
-
     Attributes:
         error: why the last sweep ended without a verdict; "" where it did not.
         revision: another number whenever something was found, or forgotten.

@@ -62,12 +62,7 @@ class Restored:
 
 
 class Keeper:
-    """Keeps the sessions of tabs in a folder, each in one of its own; keys never.
-
-    Args:
-        data: the folder.
-        sessions: of whom.
-    """
+    """Keeps the sessions of tabs in a folder, each in one of its own; keys never."""
 
     def __init__(self, data: Path, sessions: PageSessions) -> None:
         self._data = data

@@ -49,11 +49,6 @@ def read_documents(
 ) -> tuple[list[Document], dict[str, FileOutcome]]:
     """Read every file once; a bad one becomes a row and stops nothing.
 
-    Args:
-        paths: the files.
-        read: gives the documents of one.
-        progress: called before every file.
-
     Returns:
         The documents, and how each file ended, by the name its document goes by.
     """

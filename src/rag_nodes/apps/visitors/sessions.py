@@ -96,9 +96,6 @@ class PageSessions(Sessions[PageSession]):
     def of(self, page: str | None) -> PageSession:
         """The session of a page: that of its tab, once `attach` has said which that is.
 
-        Args:
-            page: Gradio's id of it.
-
         Raises:
             ConfigurationError: the request has no id, so its answers could reach others.
             BusyError: every other session is working, so that none can make room.
@@ -211,11 +208,6 @@ def session_of(
     sessions: PageSessions, request: gr.Request, token: str | None = None
 ) -> PageSession:
     """The visitor's session.
-
-    Args:
-        sessions: where each visitor's work is.
-        request: whose session it is.
-        token: of the browser tab; only the event that a page begins with has it.
 
     Raises:
         gr.Error: the request names none, or there are too many visitors.

@@ -157,12 +157,6 @@ class Turns:
 def rate(turns: Turns, number: int, column: int, verdict: str) -> bool:
     """Remember whether an answer was helpful; the same said twice takes it back.
 
-    Args:
-        turns: of the visitor.
-        number: of the turn.
-        column: position of the answer, counted from 1.
-        verdict: "yes" or "no".
-
     Returns:
         False where turn, answer or verdict do not exist.
     """

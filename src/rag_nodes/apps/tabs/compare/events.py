@@ -79,11 +79,7 @@ class Sent(NamedTuple):
 
 
 class CompareEvents:
-    """What the events do: find the visitor's session, call it, render what it returns.
-
-    Args:
-        sessions: where each visitor's work is.
-    """
+    """What the events do: find the visitor's session, call it, render what it returns."""
 
     def __init__(self, sessions: PageSessions) -> None:
         self._sessions = sessions

@@ -78,10 +78,6 @@ def _blocks(text: str, write: Callable[[str], Html]) -> Html:
 
     HTML is shown as what it says, an image as a link to it. Links lead to http and https only,
     name their host, and open elsewhere.
-
-    Args:
-        text: Markdown, whole or as far as it has arrived.
-        write: makes HTML of plain text.
     """
     kept = _BEHIND_ROW.sub(r"\1 \2|", text)
     return _Writer(write).written(_parser().parse(kept))
@@ -92,10 +88,6 @@ def _quote(text: str, write: Callable[[str], Html]) -> Html:
 
     The marks of a heading or a table row go, emphasis, code and links are shown as such; numbers,
     dashes and blanks at its beginning make no list and no code of it.
-
-    Args:
-        text: one line.
-        write: makes HTML of plain text.
     """
     plain = _HEADING_MARK.sub("", text.strip(), count=1) if text.startswith("#") else text.strip()
     if _ROW.match(plain):

@@ -110,11 +110,7 @@ class CompareTab:
 
 
 def build_compare_tab(sessions: PageSessions) -> CompareTab:
-    """Build the comparison inside the blocks that are open, and wire what needs no other part.
-
-    Args:
-        sessions: where each visitor's work is.
-    """
+    """Build the comparison inside the blocks that are open, and wire what needs no other part."""
     page = _layout(sessions, CompareEvents(sessions))
     _wire_clicks(page, page.events)
     return page
