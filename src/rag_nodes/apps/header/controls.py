@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.header.answering import AnsweringControls, number
-from rag_nodes.apps.header.status import parsers_explained
 from rag_nodes.apps.markup import Html, count, notice, tag, title_of
+from rag_nodes.apps.templates import render
 from rag_nodes.apps.visitors.choice import MOST_COLUMNS, Choice, default_of
 from rag_nodes.compare.sizing import EQUAL_SIZE
 from rag_nodes.parsers import COMPARED
@@ -145,7 +145,7 @@ def build_parameters(
     """Build what each parser does, and its sliders; only those of what is ticked are visible."""
     shown = (own or COMPARED)[:MOST_COLUMNS]
     with gr.Accordion("What each parser does", open=False):
-        gr.HTML(parsers_explained(offer), apply_default_css=False)
+        gr.HTML(render("explained", offer=offer), apply_default_css=False)
     groups: dict[str, gr.Group] = {}
     sliders: dict[tuple[str, str], gr.Slider] = {}
     with gr.Accordion("Parameters", open=False, elem_id="rn-parameters"):

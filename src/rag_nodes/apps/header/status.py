@@ -1,29 +1,20 @@
-"""What the header says: how far loading is, what it made, and what each parser does."""
+"""What the header says: how far loading is, and what it made."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rag_nodes.apps.markup import (
-    Html,
-    count,
-    file_name,
-    join,
-    name_of,
-    notice,
-    seconds,
-    swatch,
-    tag,
-    title_of,
-)
+from rag_nodes.apps.markup import count, file_name, seconds, title_of
+from rag_nodes.apps.templates import render
 from rag_nodes.models.prices import dollars
 from rag_nodes.pipeline.report import DOING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from rag_nodes.parsers import Preset
-    from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
+    from markupsafe import Markup
+
+    from rag_nodes.pipeline import FileOutcome, IngestReport, Progress
 
 _TOLD = 0.1
 """Share of the work from which the rest is estimated."""
@@ -32,26 +23,31 @@ MOST_FILES = 5
 does not push what can be set out of sight."""
 
 
-def idle() -> Html:
+def idle() -> Markup:
     """Before anything was uploaded."""
-    return _panel(tag("p", "No document yet.", cls="rn-quiet"))
+    return _status(None)
 
 
-def failed(message: str, report: IngestReport | None) -> Html:
-    """Nothing new could be processed."""
-    before = done(report) if report else None
-    return join([_panel(notice("error", message)), before])
+def failed(message: str, report: IngestReport | None) -> Markup:
+    """Nothing new could be processed; `report` is what was before and still answers."""
+    return _status(report, "error", message)
 
 
-def cancelled(report: IngestReport | None) -> Html:
-    """Loading was ended before it was done."""
+def cancelled(report: IngestReport | None) -> Markup:
+    """Loading was ended before it was done; `report` is what was before and still answers."""
     if report is None:
-        return _panel(notice("info", "Cancelled; nothing was kept. Upload a document to go on."))
-    said = notice("info", "Cancelled. What was loaded before is unchanged.")
-    return join([_panel(said), done(report)])
+        said = "Cancelled; nothing was kept. Upload a document to go on."
+    else:
+        said = "Cancelled. What was loaded before is unchanged."
+    return _status(report, "info", said)
 
 
-def working(steps: Mapping[str, Progress], parsers: Sequence[str], elapsed: float = 0.0) -> Html:
+def done(report: IngestReport) -> Markup:
+    """What the last run made."""
+    return _status(report)
+
+
+def working(steps: Mapping[str, Progress], parsers: Sequence[str], elapsed: float = 0.0) -> Markup:
     """A run that has not ended.
 
     Args:
@@ -63,84 +59,21 @@ def working(steps: Mapping[str, Progress], parsers: Sequence[str], elapsed: floa
     said = "Processing"
     if share > _TOLD:
         said += f", about {seconds(elapsed * (1 - share) / share)} left"
-    reading = steps.get("")
-    rows = [_step(name, steps.get(name)) for name in parsers]
-    return _panel(
-        tag(
-            "p",
-            tag("span", cls="rn-spinner", aria_hidden="true"),
-            said,
-            cls="rn-state",
-        ),
-        tag("p", "Reading ", name_of(reading.name), cls="rn-quiet") if reading else None,
-        tag("ul", *rows, cls="rn-steps-list") if len(steps) > 1 else None,
-        busy=True,
-    )
+    rows = [
+        {"parser": one, "doing": _doing(step), "share": f"{_share(step):.2f}"}
+        for one in parsers
+        for step in [steps.get(one)]
+    ]
+    reading = steps[""].name if "" in steps else None
+    return render("working", said=said, reading=reading, steps=rows if len(steps) > 1 else [])
 
 
-def done(report: IngestReport) -> Html:
-    """What the last run made."""
-    if len(report.failed) == len(report.files):
-        return _panel(
-            tag("p", "Nothing could be read", cls="rn-state"), _files(report.files, pages=False)
-        )
-    read = sum(one.status != "failed" for one in report.files)
-    documents = f"{count(read, 'document')} · " if read > 1 else ""
-    pages = f"{count(report.pages, 'page')} · " if report.pages else ""
-    characters = sum(outcome.characters for outcome in report.files)
-    return _panel(
-        tag("p", tag("span", cls="rn-dot", aria_hidden="true"), "Ready", cls="rn-state"),
-        tag(
-            "p",
-            f"{documents}{pages}{count(characters, 'character')} · {seconds(report.seconds)}",
-            cls="rn-quiet",
-        ),
-        _files(report.files, pages=len(report.files) > 1),
-        _table(report.columns),
-        *(
-            notice("error", f"{title_of(one.parser)}: {one.error}")
-            for one in report.columns
-            if one.error
-        ),
-        *(
-            tag("p", title_of(one.parser), ": ", name_of(one.size_remark), cls="rn-quiet")
-            for one in report.columns
-            if one.size_remark
-        ),
-        _spent(report),
-        tag("p", report.models, cls="rn-models"),
-    )
-
-
-def _spent(report: IngestReport) -> Html | None:
-    """What embedding took; nothing where it ran offline."""
-    if not report.embedding_tokens:
-        return None
-    tokens = count(report.embedding_tokens, "token")
-    said = f"{tokens} embedded · {dollars(report.embedding_cost)}"
-    return tag("p", said, cls="rn-quiet")
-
-
-def _panel(*children: str | None, busy: bool = False) -> Html:
-    return tag("div", *children, cls="rn-status", role="status", aria_busy="true" if busy else None)
-
-
-def _step(name: str, step: Progress | None) -> Html:
-    doing = "waiting"
-    if step is not None:
-        doing = "sizing"
-        if step.stage in DOING:
-            doing = f"{DOING[step.stage]} {step.done:,}"
-        if step.stage == "store" and step.done == step.total:
-            doing = count(step.done, "chunk")
-    bar = tag("progress", max="1", value=f"{_share(step):.2f}", aria_label=title_of(name))
-    return tag(
-        "li",
-        swatch(name),
-        tag("span", title_of(name)),
-        tag("span", doing, cls="rn-quiet"),
-        bar,
-    )
+def _doing(step: Progress | None) -> str:
+    if step is None:
+        return "waiting"
+    if step.stage == "store" and step.done == step.total:
+        return count(step.done, "chunk")
+    return f"{DOING[step.stage]} {step.done:,}" if step.stage in DOING else "sizing"
 
 
 def _share(step: Progress | None) -> float:
@@ -148,89 +81,58 @@ def _share(step: Progress | None) -> float:
     return step.done / step.total if step and step.stage == "store" and step.total else 0.0
 
 
-def _files(files: Sequence[FileOutcome], *, pages: bool) -> Html:
-    """A row per document; of more than `MOST_FILES` those that went well are folded."""
-    well = [one for one in files if not _news(one)]
-    hidden = {id(one) for one in well[MOST_FILES:]}
-    shown = [one for one in files if id(one) not in hidden]
-    folded = [one for one in files if id(one) in hidden]
-    return join(
-        [
-            _rows(shown, pages=pages),
-            tag(
-                "details",
-                tag("summary", f"and {count(len(folded), 'more document')}"),
-                _rows(folded, pages=pages),
-            )
-            if folded
-            else None,
-        ]
-    )
+def _status(report: IngestReport | None, kind: str = "", message: str = "") -> Markup:
+    made = _made(report) if report else None
+    return render("status", kind=kind, message=message, report=made)
 
 
-def _rows(files: Sequence[FileOutcome], *, pages: bool) -> Html:
-    return tag("ul", *(_file(outcome, pages=pages) for outcome in files), cls="rn-files")
+def _made(report: IngestReport) -> dict[str, Any]:
+    """A report as it is shown; a row per document, of many those that went well are folded."""
+    read = sum(one.status != "failed" for one in report.files)
+    files = [_file(one, pages=read > 0 and len(report.files) > 1) for one in report.files]
+    folded = [one for one in files if not one["news"]][MOST_FILES:]
+    facts = [
+        count(read, "document") if read > 1 else "",
+        count(report.pages, "page") if report.pages else "",
+        count(sum(one.characters for one in report.files), "character"),
+        seconds(report.seconds),
+    ]
+    spent = ""
+    if report.embedding_tokens:
+        tokens = count(report.embedding_tokens, "token")
+        spent = f"{tokens} embedded · {dollars(report.embedding_cost)}"
+    return {
+        "facts": " · ".join(one for one in facts if one) if read else "",
+        "files": [one for one in files if not any(one is other for other in folded)],
+        "folded": folded,
+        "more": count(len(folded), "more document"),
+        "columns": [
+            {
+                "parser": one.parser,
+                "chunks": f"{one.chunks:,}",
+                "tokens": f"{one.mean_tokens:.0f} / {one.max_tokens}",
+                "error": one.error,
+                "remark": one.size_remark,
+            }
+            for one in report.columns
+        ],
+        "spent": spent,
+        "models": report.models,
+    }
 
 
-def _file(outcome: FileOutcome, *, pages: bool) -> Html:
-    facts = count(outcome.pages, "page") if pages and outcome.pages else None
-    return tag(
-        "li",
-        tag("span", name_of(outcome.name or file_name(outcome.path)), cls="rn-file"),
-        tag("span", facts, cls="rn-quiet") if facts else None,
-        *_news(outcome),
-    )
+def _file(outcome: FileOutcome, *, pages: bool) -> dict[str, Any]:
+    return {
+        "name": outcome.name or file_name(outcome.path),
+        "pages": count(outcome.pages, "page") if pages and outcome.pages else "",
+        "news": list(_news(outcome)),
+    }
 
 
-def _news(outcome: FileOutcome) -> list[Html]:
+def _news(outcome: FileOutcome) -> Iterator[tuple[str, str]]:
     """What did not go well."""
-    severity = "error" if outcome.status == "failed" else "warning"
-    lacks = ((name, column.lack) for name, column in outcome.columns.items())
-    return [
-        *([notice(severity, outcome.error)] if outcome.error else []),
-        *(notice("warning", f"{title_of(name)}: {lack}") for name, lack in lacks if lack),
-    ]
-
-
-def _table(columns: Sequence[ParserOutcome]) -> Html:
-    head = tag(
-        "tr",
-        tag("th", "Parser", scope="col"),
-        tag("th", "Chunks", scope="col"),
-        tag("th", "Tokens", tag("small", "mean / largest"), scope="col"),
-    )
-    rows = [
-        tag(
-            "tr",
-            tag(
-                "th",
-                swatch(one.parser),
-                title_of(one.parser),
-                scope="row",
-            ),
-            tag("td", f"{one.chunks:,}"),
-            tag("td", f"{one.mean_tokens:.0f} / {one.max_tokens}"),
-        )
-        for one in columns
-    ]
-    return tag("table", tag("thead", head), tag("tbody", *rows), cls="rn-table")
-
-
-def parsers_explained(offer: Mapping[str, Preset]) -> Html:
-    """All that can be chosen with its summary, in the order it is offered."""
-    return tag(
-        "dl",
-        *(
-            tag(
-                "div",
-                tag(
-                    "dt",
-                    swatch(name),
-                    name_of(preset.title),
-                ),
-                tag("dd", name_of(preset.summary)),
-            )
-            for name, preset in offer.items()
-        ),
-        cls="rn-explained",
-    )
+    if outcome.error:
+        yield ("error" if outcome.status == "failed" else "warning"), outcome.error
+    for name, column in outcome.columns.items():
+        if column.lack:
+            yield "warning", f"{title_of(name)}: {column.lack}"
