@@ -11,8 +11,8 @@ from visits import DIARY, VISITOR, Click, Request, ignore, visiting
 
 from rag_nodes.apps.tabs.document import OUTPUTS, ChunkLocation, DocumentEvents
 from rag_nodes.apps.tabs.drawing import LISTED
-from rag_nodes.apps.tabs.shown import pages_of
 from rag_nodes.apps.visitors.choice import Choice
+from rag_nodes.apps.visitors.cuts import pages_of
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.errors import CorruptFileError
 from rag_nodes.readers.isolation import pool

@@ -9,8 +9,7 @@ from hostile_views import PAYLOADS, Seen
 
 from rag_nodes.apps.header import status
 from rag_nodes.apps.tabs.compare.events import history
-from rag_nodes.apps.visitors.scores import scale_for
-from rag_nodes.apps.visitors.turns import Asking, Growing, Turn
+from rag_nodes.apps.visitors.turns import Asking, Growing, Turn, scale_for
 from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.apps.header import status
 from rag_nodes.apps.tabs.compare.events import history
-from rag_nodes.apps.visitors.scores import SimilarityScale, scale_for
-from rag_nodes.apps.visitors.turns import Asking, Growing, Turn
+from rag_nodes.apps.visitors.turns import Asking, Growing, SimilarityScale, Turn, scale_for
 from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from llama_index.core.schema import MetadataMode
 
 from rag_nodes.apps.markup import count, in_a_line, place
-from rag_nodes.apps.tabs.shown import GONE
 from rag_nodes.apps.templates import render
+from rag_nodes.apps.visitors.cuts import GONE
 from rag_nodes.errors import RagNodesError
 from rag_nodes.metadata import (
     BLOCKS,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
     from markupsafe import Markup
 
-    from rag_nodes.apps.tabs.shown import Shown
+    from rag_nodes.apps.visitors.cuts import Shown
     from rag_nodes.readers.pdf.picture import KeptPages, PagePicture
 
 DPI = 144

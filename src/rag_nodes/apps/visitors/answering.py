@@ -18,7 +18,7 @@ from rag_nodes.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rag_nodes.apps.visitors.scores import SimilarityScale
+    from rag_nodes.apps.visitors.turns import SimilarityScale
     from rag_nodes.compare import ComparisonStream
     from rag_nodes.settings import Settings
 

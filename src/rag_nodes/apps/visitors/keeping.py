@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from rag_nodes.apps.visitors.choice import Choice
-from rag_nodes.apps.visitors.scores import SimilarityScale
-from rag_nodes.apps.visitors.turns import Turn
+from rag_nodes.apps.visitors.turns import SimilarityScale, Turn
 from rag_nodes.compare import Column, ComparisonReport
 from rag_nodes.errors import ConfigurationError, RagNodesError, StoreError
 from rag_nodes.evaluation.dataset import Question

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
-    from rag_nodes.apps.visitors.scores import SimilarityScale
+    from rag_nodes.apps.visitors.turns import SimilarityScale
     from rag_nodes.compare import Comparison
     from rag_nodes.pipeline import IngestReport
     from rag_nodes.pipeline.report import FileStatus

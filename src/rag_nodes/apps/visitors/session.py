@@ -21,7 +21,7 @@ from rag_nodes.apps.visitors.choice import (
 from rag_nodes.apps.visitors.deciding import Decider
 from rag_nodes.apps.visitors.loading import Loaded, outcomes, read_documents
 from rag_nodes.apps.visitors.questions import Questions
-from rag_nodes.apps.visitors.scores import scale_for
+from rag_nodes.apps.visitors.turns import scale_for
 from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.models import choose_models
 from rag_nodes.models.public_servers import must_be_public, public_client
