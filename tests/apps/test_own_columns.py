@@ -61,16 +61,17 @@ def built(leaks_collected: Callable[[], AbstractContextManager[None]]) -> Callab
     return build
 
 
-def test_own_columns_come_first_ticked_at_their_own_sizes(built: Callable[..., gr.Blocks]) -> None:
+def test_own_columns_come_first_ticked_at_their_own_sizes(
+    built: Callable[..., gr.Blocks], app: gr.Blocks
+) -> None:
     own = {"mine": SentenceSplitter(chunk_size=256, chunk_overlap=20), "my engine": engine()}
-    app = built(columns=own)
-    parsers = named(app, "rn-parsers")
+    page = built(columns=own)
+    parsers = named(page, "rn-parsers")
     assert [name for _, name in parsers.choices[:3]] == ["mine", "my engine", "fixed"]
     assert parsers.value == ["mine", "my engine"]
+    assert not named(page, "rn-same-size").value
+    assert named(app, "rn-parsers").value[0] == "fixed"
     assert not named(app, "rn-same-size").value
-    usual = built()
-    assert named(usual, "rn-parsers").value[0] == "fixed"
-    assert not named(usual, "rn-same-size").value
 
 
 def test_a_page_needs_nothing_and_is_a_tab_of_other_blocks(
