@@ -192,10 +192,13 @@ def test_a_comparison_is_a_page_of_its_columns_models_options_and_documents(
 
 
 @pytest.mark.parametrize(
-    "options",
-    [QueryOptions(budget=77), QueryOptions(budget=16_050), QueryOptions(top_k=37, budget=None)],
+    ("options", "vector"),
+    [
+        (QueryOptions(budget=77), "plain"),
+        (QueryOptions(budget=16_050), "context"),
+        (QueryOptions(top_k=37, budget=None), "context"),
+    ],
 )
-@pytest.mark.parametrize("vector", ["plain", "context"])
 def test_the_page_of_a_comparison_takes_what_it_begins_with_however_unusual_that_is(
     options: QueryOptions, vector: str, leaks_collected: Callable[[], AbstractContextManager[None]]
 ) -> None:
