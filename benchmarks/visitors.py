@@ -5,8 +5,9 @@
 `rag-nodes app` runs as a process of its own on the loopback. Each visitor sends a document of their
 own over REST, asks about it, compares, splits, and leaves; then comes again with another. Half of
 them leave without a word. An answer that does not hold the visitor's own word, or holds another's,
-is wrong. Printed are requests, wrong answers, refusals, and the server's anonymous memory when the
-first visitors have left, and at the end. The exit code is 1 where an answer was wrong. Needs Linux.
+is wrong. Printed are requests, wrong answers, refusals, and the server's anonymous memory: when the
+first visitors have been there, three times later on, and when everybody has been made to leave. The
+exit code is 1 where an answer was wrong. Needs Linux.
 """
 
 from __future__ import annotations
@@ -40,10 +41,12 @@ class Count:
     Attributes:
         outcomes: how often each status came, and how many answers were wrong.
         wrong: the first few of these.
+        stayed: sessions of those who left without a word.
     """
 
     outcomes: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
+    stayed: list[str] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, outcome: str, wrong: str = "") -> None:
@@ -88,9 +91,19 @@ def _visited(
     with ThreadPoolExecutor(visitors) as pool:
         list(pool.map(lambda one: _visit(address, one, 0, count), range(visitors)))
         memory["after one visit each"] = round(anonymous(server.pid))
-        end = time.monotonic() + seconds
-        list(pool.map(lambda one: _come_again(address, one, end, count), range(visitors)))
-    memory["at the end"] = round(anonymous(server.pid))
+        visit = [1] * visitors
+        for third in ("one third", "two thirds", "all"):
+            end = time.monotonic() + seconds / 3
+            turns = [
+                pool.submit(_come_again, address, one, end, visit, count) for one in range(visitors)
+            ]
+            for turn in turns:
+                turn.result()
+            memory[f"after {third}"] = round(anonymous(server.pid))
+    with httpx.Client(base_url=address, timeout=120) as client:
+        for session in count.stayed:
+            client.post("/api/clear", headers={"X-Session": session})
+    memory["when all have left"] = round(anonymous(server.pid))
     return count, memory
 
 
@@ -103,11 +116,10 @@ def _address(server: subprocess.Popen[str]) -> str:
     raise SystemExit("the server did not start")
 
 
-def _come_again(address: str, visitor: int, end: float, count: Count) -> None:
-    visit = 1
+def _come_again(address: str, visitor: int, end: float, visit: list[int], count: Count) -> None:
     while time.monotonic() < end:
-        _visit(address, visitor, visit, count)
-        visit += 1
+        _visit(address, visitor, visit[visitor], count)
+        visit[visitor] += 1
 
 
 def _visit(address: str, visitor: int, visit: int, count: Count) -> None:
@@ -127,6 +139,8 @@ def _visit(address: str, visitor: int, visit: int, count: Count) -> None:
             _ask(client, route, body, word, count)
         if visitor % 2:
             client.post("/api/clear")
+        else:
+            count.stayed.append(client.headers["X-Session"])
 
 
 def _ask(client: httpx.Client, route: str, body: dict[str, Any], word: str, count: Count) -> None:
