@@ -64,10 +64,6 @@ class _Calls:
         info = client.get_collection(asked.collection_name)
         return grpc.GetCollectionInfoResponse(result=RestToGrpc.convert_collection_info(info))
 
-    def CollectionExists(self, client: QdrantRemote, asked: Any) -> Any:
-        exists = client.collection_exists(asked.collection_name)
-        return grpc.CollectionExistsResponse(result=grpc.CollectionExists(exists=exists))
-
     def Create(self, client: QdrantRemote, asked: Any) -> Any:
         plain = ("shard_number", "replication_factor", "write_consistency_factor")
         client.create_collection(
@@ -135,10 +131,6 @@ class _Calls:
             result=[RestToGrpc.convert_retrieved_point(point) for point in points],
             next_page_offset=following and RestToGrpc.convert_extended_point_id(following),
         )
-
-    def Query(self, client: QdrantRemote, asked: Any) -> Any:
-        batch = grpc.QueryBatchPoints(collection_name=asked.collection_name, query_points=[asked])
-        return grpc.QueryResponse(result=self.QueryBatch(client, batch).result[0].result)
 
     def QueryBatch(self, client: QdrantRemote, asked: Any) -> Any:
         requests = [GrpcToRest.convert_query_points(one) for one in asked.query_points]

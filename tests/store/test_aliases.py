@@ -129,18 +129,7 @@ def test_an_alias_has_a_name_of_its_own_and_means_what_is_there(
     assert filled.aliases()[ALIAS] == collection
 
 
-def test_a_folder_keeps_its_aliases(tmp_path: Path, collection: str, make_node: MakeNode) -> None:
-    with open_store(tmp_path) as store:
-        store.add(collection, [make_node("old zebra", X)])
-        store.point_alias(ALIAS, collection)
-    with open_store(tmp_path) as store:
-        assert found(store) == ["old zebra"]
-    (tmp_path / "aliases.json").write_text("[")
-    with pytest.raises(StoreDamagedError, match=r"aliases\.json"):
-        open_store(tmp_path)
-
-
-def test_a_switch_that_was_interrupted_never_happened(
+def test_a_folder_keeps_its_aliases_and_a_switch_that_was_interrupted_never_happened(
     tmp_path: Path, collection: str, make_node: MakeNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_store(tmp_path) as store:
@@ -157,3 +146,7 @@ def test_a_switch_that_was_interrupted_never_happened(
         assert store.aliases() == {ALIAS: collection}
     with open_store(tmp_path) as store:
         assert store.aliases() == {ALIAS: collection}
+        assert found(store) == ["old zebra"]
+    (tmp_path / "aliases.json").write_text("[")
+    with pytest.raises(StoreDamagedError, match=r"aliases\.json"):
+        open_store(tmp_path)

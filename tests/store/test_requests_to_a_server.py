@@ -46,31 +46,20 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "sparse"])
-def test_a_question_takes_one_request_for_scores_and_one_for_nodes(
-    served: Store, collection: str, requests: list[str], mode: SearchMode
-) -> None:
-    wanted = Filter(document_ids=["doc-1"])
-    for _ in range(2):
-        requests.clear()
-        hits = served.search(
-            collection, Query(vector=X, text="red zebra", limit=2, mode=mode, filter=wanted)
-        )
-        assert hits[0].node.text == "red zebra"
-    assert requests == ["POST /query/batch", "POST "]
-
-
-def test_the_first_question_of_a_connection_takes_one_request_more(
+def test_a_question_takes_one_request_for_scores_and_one_for_nodes_and_the_first_one_more(
     served: Store,  # noqa: ARG001 -- what is asked
     server_url: str,
     collection: str,
     requests: list[str],
+    mode: SearchMode,
 ) -> None:
+    query = Query(X, "red zebra", 2, mode, Filter(document_ids=["doc-1"]))
     with open_store(server_url) as other:
-        requests.clear()
-        wanted = Filter(document_ids=["doc-1"])
-        assert other.search(collection, Query(vector=X, text="red zebra", limit=2, filter=wanted))
-    assert len(requests) == 3
-    assert requests[1:] == ["POST /query/batch", "POST "]
+        for more in (1, 0):
+            requests.clear()
+            assert other.search(collection, query)[0].node.text == "red zebra"
+            assert len(requests) == 2 + more
+            assert requests[more:] == ["POST /query/batch", "POST "]
 
 
 def test_a_question_that_finds_nothing_reads_nothing(

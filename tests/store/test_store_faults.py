@@ -220,15 +220,6 @@ def test_where_the_engine_has_no_build_a_server_is_named(monkeypatch: pytest.Mon
         open_store(":memory:")
 
 
-def test_importing_the_store_imports_neither_qdrant_nor_llama_index() -> None:
-    code = (
-        "import sys, rag_nodes.store;"
-        "print([m for m in ('qdrant_client', 'llama_index.core') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 def test_a_collection_whose_words_another_release_indexed_is_refused_where_it_is_asked_for(
     tmp_path: Path, collection: str, make_node: MakeNode
 ) -> None:

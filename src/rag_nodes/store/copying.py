@@ -19,22 +19,25 @@ import time
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from uuid import UUID
 
 from rag_nodes.errors import (
     ConfigurationError,
+    CredentialsError,
     DimensionError,
     RagNodesError,
     StoreDamagedError,
     StoreError,
     StoreFullError,
+    StoreLockedError,
+    StoreUnreachableError,
 )
 from rag_nodes.store.catalogue import missing
 from rag_nodes.store.engine import MEMORY, UNNAMED, Point
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from rag_nodes.store.catalogue import StoredNode
@@ -95,6 +98,29 @@ class CopyFailure(NamedTuple):
 
     collection: str
     error: RagNodesError
+
+
+_ENDS_ALL = (CredentialsError, StoreFullError, StoreLockedError, StoreUnreachableError)
+"""Errors by which the next collection could not be copied either."""
+Report = TypeVar("Report")
+
+
+def one_by_one(
+    names: Iterable[str], copy: Callable[[str], Report]
+) -> Iterator[Report | CopyFailure]:
+    """What became of each collection: one that cannot be copied keeps no other from it.
+
+    Raises:
+        StoreError: what no collection can be copied by: a store is full, locked or does not answer.
+        CredentialsError: the key of a server is wrong.
+    """
+    for name in names:
+        try:
+            yield copy(name)
+        except _ENDS_ALL:
+            raise
+        except RagNodesError as error:
+            yield CopyFailure(name, error)
 
 
 def copy_collection(
@@ -212,25 +238,19 @@ def import_collections(
 ) -> Iterator[ImportReport | CopyFailure]:
     """Copy every collection of a folder of local mode, with ids, payloads and vectors.
 
-    The folder is only read. One that cannot be imported does not keep the others from it; one of
-    which the import was killed is imported anew. `progress` is called after every page.
+    The folder is only read. One of which the import was killed is imported anew. `progress` is
+    called after every page.
 
     Raises:
         ConfigurationError: the store is not one in a folder.
-        StoreFullError: the disk has too little space; the collections before are imported.
-        StoreError: it is no such folder.
+        StoreError: it is no such folder, or see `one_by_one`.
     """
     if store.location == MEMORY or "://" in store.location:
         raise ConfigurationError(
             f"{store.location}: collections are imported into a folder; name one with --store"
         )
-    for name, about in _settings(folder).items():
-        try:
-            yield _imported(folder, name, about, store, progress or (lambda _: None))
-        except StoreFullError:
-            raise
-        except RagNodesError as error:
-            yield CopyFailure(name, error)
+    known, report = _settings(folder), progress or (lambda _: None)
+    return one_by_one(known, lambda name: _imported(folder, name, known[name], store, report))
 
 
 def _imported(

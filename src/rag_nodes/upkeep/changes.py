@@ -10,34 +10,22 @@ from typing import TYPE_CHECKING
 from rag_nodes.errors import (
     AmbiguousDocumentError,
     CollectionMissingError,
-    CredentialsError,
     DocumentMissingError,
-    RagNodesError,
-    StoreFullError,
-    StoreLockedError,
-    StoreUnreachableError,
     command,
 )
 from rag_nodes.pipeline.pruning import Removed, taken_out
-from rag_nodes.store.copying import CopyFailure, copy_collection
+from rag_nodes.store.copying import copy_collection, one_by_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rag_nodes.ledger import Ledger
     from rag_nodes.store import Store
-    from rag_nodes.store.copying import CopyReport, CopyStep
+    from rag_nodes.store.copying import CopyFailure, CopyReport, CopyStep
     from rag_nodes.upkeep.inventory import HeldCollection, Inventory, ListedDocument
 
 _CANDIDATES = 10
 """Documents that are listed where several fit."""
-_ENDS_ALL = (
-    CredentialsError,
-    StoreFullError,
-    StoreLockedError,
-    StoreUnreachableError,
-)
-"""Errors by which the next collection could not be copied either."""
 
 
 def documents_named(
@@ -115,22 +103,18 @@ def copied(
 ) -> Iterator[CopyReport | CopyFailure]:
     """Copy collections one after another; see `rag_nodes.store.copying.copy_collection`.
 
-    One that is damaged, or is something else in the target, does not keep the others from it. The
-    `ledger` of the target forgets each before it is written: the next ingest asks the store.
+    The `ledger` of the target forgets each before it is written: the next ingest asks the store.
 
     Raises:
-        StoreError: what no collection can be copied by: a store is full, locked or does not answer.
-        CredentialsError: the key of a server is wrong.
+        StoreError: see `rag_nodes.store.copying.one_by_one`, as for `CredentialsError`.
     """
-    for held in collections:
+
+    def copy(name: str) -> CopyReport:
         if ledger:
-            ledger.forget_collection(held.info.name)
-        try:
-            yield copy_collection(held.info.name, source, target, progress, prune=prune)
-        except _ENDS_ALL:
-            raise
-        except RagNodesError as error:
-            yield CopyFailure(held.info.name, error)
+            ledger.forget_collection(name)
+        return copy_collection(name, source, target, progress, prune=prune)
+
+    return one_by_one((held.info.name for held in collections), copy)
 
 
 def _meant(corpus: str, word: str, listed: Sequence[ListedDocument]) -> list[ListedDocument]:
