@@ -302,7 +302,7 @@ class StoreLockedError(StoreError):
 
 
 class StoreForeignError(StoreError):
-    """The folder holds what no store of ours made; nothing in it is changed."""
+    """Folder or collection are of another program; nothing in them is changed."""
 
 
 class StoreDamagedError(StoreError):

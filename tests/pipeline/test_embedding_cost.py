@@ -17,7 +17,7 @@ from rag_nodes.pipeline import Progress, ingest, ingest_documents
 from rag_nodes.pipeline.embedding import EmbeddedTokens
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import Settings
-from rag_nodes.store import open_store
+from rag_nodes.store import Layout, open_store, parser_collection
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -169,3 +169,15 @@ def test_one_table_holds_the_prices_and_ones_own_win() -> None:
         "$0.5000",
         "price unknown",
     ]
+
+
+def test_a_collection_of_another_program_ends_its_column_before_every_document_was_embedded(
+    models: Models, openai_server: OpenAIServer, kept: Store
+) -> None:
+    parser = get_parser("fixed", chunk_size=40, chunk_overlap=0)
+    name = parser_collection("default", parser, models.embedding_name)
+    kept.engine.create(name, Layout(openai_server.dimension, sparse=None))
+    documents = [Document(text=f"Tank {number} leaks.", id_=str(number)) for number in range(80)]
+    [column] = ingest_documents(documents, {"fixed": parser}, kept, models=models).columns
+    assert "was written by another program" in (column.error or "")
+    assert len(openai_server.embedded) < len(documents)

@@ -16,7 +16,7 @@ from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
 from store import qdrant_server
 
-from rag_nodes.errors import ConfigurationError, DimensionError
+from rag_nodes.errors import ConfigurationError, DimensionError, StoreForeignError
 from rag_nodes.models import Models, get_embedding
 from rag_nodes.query import Filter, Finished, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
 from rag_nodes.store import Query, open_store
@@ -169,7 +169,7 @@ def test_its_vectors_and_number_are_read_but_nothing_is_written_into_it(
     ids = [hit.node.node_id for hit in retrieved]
     assert len(stock.vectors("stock", ids)) == chunks
     node = TextNode(text="new", embedding=make_vector)
-    with pytest.raises(ConfigurationError, match="was written by another program"):
+    with pytest.raises(StoreForeignError, match="was written by another program"):
         stock.vector_store("stock").add([node])
     assert stock.count("stock") == chunks
 

@@ -10,6 +10,7 @@ from rag_nodes.errors import (
     ConfigurationError,
     DimensionError,
     StoreError,
+    StoreForeignError,
     StoreUnreachableError,
     VectorMissingError,
 )
@@ -72,7 +73,7 @@ class Store(Catalogue):
         threads may make the same collection.
 
         Raises:
-            ConfigurationError: another program wrote the collection, with other vectors.
+            StoreForeignError: another program wrote the collection, with other vectors.
             DimensionError: an embedding has another length than those of the collection.
         """
         if not points:
@@ -80,7 +81,7 @@ class Store(Catalogue):
         further = {name: len(one) for point in points for name, one in point.named.items()}
         with self._step(collection) as found:
             if found and not found.layout.is_ours:
-                raise ConfigurationError(
+                raise StoreForeignError(
                     f"{self.engine.place(collection)} was written by another program and lacks "
                     f"vector {DENSE!r} or {SPARSE!r}; it can be asked, and written to by that "
                     "program; choose another name for ours"

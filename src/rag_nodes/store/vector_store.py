@@ -128,10 +128,10 @@ class RagNodesVectorStore(BasePydanticVectorStore):
         """Store nodes with their embeddings; a node of the same id is replaced.
 
         Raises:
-            ConfigurationError: a node without children has no embedding, an id is no UUID, or
-                another program wrote the collection, with other vectors.
+            ConfigurationError: a node without children has no embedding, or an id is no UUID.
             DimensionError: an embedding has another length than those of the collection.
-            StoreError: a store does not answer, or the disk has too little space.
+            StoreError: a store does not answer, the disk has too little space, or another program
+                wrote the collection, with other vectors.
         """
         self._store.add(self.collection, nodes)
         return [node.node_id for node in nodes]
