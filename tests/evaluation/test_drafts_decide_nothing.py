@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.evaluation.labelled import PLAN, columns, corpus
+from tests.evaluation.labelled import BARE, PLAN, columns, corpus
 
 from rag_nodes.evaluation import Dataset, recommend
 from rag_nodes.evaluation.diagnosis import REMEDIES
@@ -28,13 +28,9 @@ def drafted(accepted: int = 0, documents: int = 2) -> Dataset:
     return replace(dataset, questions=tuple(marked))
 
 
-def measured(dataset: Dataset) -> EvaluationReport:
-    return evaluate(dataset, columns(), plan=PLAN)
-
-
 @pytest.fixture(scope="module")
 def by_drafts() -> EvaluationReport:
-    return measured(drafted())
+    return evaluate(drafted(), columns(), plan=PLAN)
 
 
 def test_numbers_are_measured_and_no_column_is_put_first(by_drafts: EvaluationReport) -> None:
@@ -68,7 +64,7 @@ def test_the_page_draws_no_column_above_another(by_drafts: EvaluationReport) -> 
 
 def test_pages_and_tools_say_why_answers_were_missed_and_advise_nothing() -> None:
     long = {"large": columns()["large"]}
-    plan = replace(PLAN, budgets=(5, 10))
+    plan = replace(BARE, budgets=(5, 10))
     drafts, accepted = (
         evaluate(dataset, long, plan=plan) for dataset in (drafted(), drafted(accepted=32))
     )
@@ -92,10 +88,12 @@ def test_no_gate_can_tell_by_drafts(by_drafts: EvaluationReport) -> None:
 
 
 def test_where_some_are_accepted_the_others_are_left_out_and_counted() -> None:
-    report = measured(drafted(accepted=10))
-    alone = drafted(accepted=10)
-    alone = replace(alone, questions=alone.questions[:10])
-    assert [row.means for row in report.rows] == [row.means for row in measured(alone).rows]
+    dataset = drafted(accepted=10)
+    report, alone = (
+        evaluate(one, columns(), plan=BARE)
+        for one in (dataset, replace(dataset, questions=dataset.questions[:10]))
+    )
+    assert [row.means for row in report.rows] == [row.means for row in alone.rows]
     assert not report.by_drafts
     assert (report.dataset.questions, report.dataset.drafts) == (10, 0)
     assert report.dataset.unaccepted == 6

@@ -89,10 +89,10 @@ def test_rows_for_which_an_llm_writes_that_workers_cannot_make_are_measured_here
     models: Models,
 ) -> None:
     models = replace(models, llm=PaidLLM(secret=threading.Lock()))
-    executor = InProcess(2)
-    found = evaluate(corpus(1), columns(), plan=BARE, models=models, executor=executor)
+    given, executor = {"one": columns()["one"], "plain": columns()["plain"]}, InProcess(2)
+    found = evaluate(corpus(1), given, plan=BARE, models=models, executor=executor)
     assert executor.units == []
-    assert found.to_json() == evaluate(corpus(1), columns(), plan=BARE, models=models).to_json()
+    assert found.to_json() == evaluate(corpus(1), given, plan=BARE, models=models).to_json()
 
 
 class Steady(MockEmbedding):
