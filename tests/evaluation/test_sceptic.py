@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.evaluation.labelled import BARE, PLAN, TOPICS, columns
+from tests.evaluation.labelled import BARE, TOPICS, columns
 
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.report import EvaluationReport

@@ -124,11 +124,8 @@ def _compared(
 
 
 def _equal_rows(rows: Sequence[Row]) -> list[Row]:
-    """Those of the rows made for an equal mean size that have one, as nearly as can be had.
-
-    Short documents cannot always be cut to the target; what is compared is of one size all the
-    same: that of the middle row, with the tolerance of both.
-    """
+    """Those of the rows made for an equal mean size that have that of the middle one."""
+    # Short documents cannot always be cut to the target; both have a tolerance.
     matched = [row for row in rows if row.role == "matched" and row.chunks.mean]
     middle = median(row.chunks.mean for row in matched) if matched else 1
     return [row for row in matched if abs(row.chunks.mean / middle - 1) <= 2 * TOLERANCE]

@@ -31,9 +31,9 @@ from rag_nodes.query.prompts import fill
 from rag_nodes.query.types import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from llama_index.core.evaluation import EvaluationResult
+    from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
     from llama_index.core.llms import LLM
 
     from rag_nodes.evaluation.dataset import Dataset, Question
@@ -186,26 +186,19 @@ class Stage:
         faithful: Said = None, "nothing was read"
         if read:
             faithful = await self._said(
-                lambda _: self._faithfulness.aevaluate(response=bare, contexts=list(read)),
-                lambda result: yes_or_no_in(result.feedback or ""),
-            )
-        texts = self._recipe.dataset.texts
-        gold = "\n".join(one.span.of(texts[one.document]) for one in question.gold[0])
+                self._faithfulness, lambda one: yes_or_no_in(one.feedback or ""),
+                response=bare, contexts=list(read),
+            )  # fmt: skip
+        gold = "\n".join(map(self._recipe.dataset.quote, question.gold[0]))
         correct = await self._said(
-            lambda _: self._correctness.aevaluate(
-                query=question.text, response=bare, reference=gold
-            ),
-            lambda result: result.score,
-        )
+            self._correctness, lambda one: one.score,
+            query=question.text, response=bare, reference=gold,
+        )  # fmt: skip
         words = (faithful[1], correct[1])
         return JudgedAnswer(column, question.id, text, faithful[0], correct[0], words)
 
     async def _written(self, question: str, read: Sequence[str]) -> str:
-        """What the model answers from what was read, asked as `ask` asks it.
-
-        Raises:
-            UnansweredError: it did not.
-        """
+        """What the model answers from what was read, asked as `ask` asks it."""
         if not read:
             return NOTHING_FOUND
         sources = [Source(at, (), text, f"Source {at}", 0) for at, text in enumerate(read, 1)]
@@ -224,12 +217,13 @@ class Stage:
 
     async def _said(
         self,
-        ask: Callable[[str], Awaitable[EvaluationResult]],
+        evaluator: BaseEvaluator,
         value_of: Callable[[EvaluationResult], float | None],
+        **given: Any,
     ) -> Said:
         """What was judged, or why it was not."""
         try:
-            result = await self._judging.answered(ask, "")
+            result = await self._judging.answered(lambda _: evaluator.aevaluate(**given), "")
         except UnansweredError as error:
             return None, f"not judged: {error}"[:_SHOWN]
         self._judging.failures = 0
@@ -254,13 +248,7 @@ class Stage:
 
 
 def yes_or_no_in(text: str) -> float | None:
-    """1 for yes and 0 for no in the first line, where it begins with one of them and has no other.
-
-    Examples:
-        >>> from rag_nodes.evaluation.judging import yes_or_no_in
-        >>> [yes_or_no_in(one) for one in ("YES", "No.", "Eyes", "YES or NO")]
-        [1.0, 0.0, None, None]
-    """
+    """1 for yes and 0 for no in the first line, if it begins with one and has not the other."""
     line = text.strip().partition("\n")[0].strip("*\"'# ")
     found = {one.lower() for one in _YES_OR_NO.findall(line)}
     if len(found) != 1 or not _YES_OR_NO.match(line):
@@ -269,13 +257,7 @@ def yes_or_no_in(text: str) -> float | None:
 
 
 def grade_in(text: str) -> tuple[float | None, str | None]:
-    """The grade from 1 to 5 that stands alone in the first line, and what follows it.
-
-    Examples:
-        >>> from rag_nodes.evaluation.judging import grade_in
-        >>> grade_in("4.5"), grade_in("7: excellent"), grade_in("I would say 4")
-        ((4.5, ''), (None, '7: excellent'), (None, 'I would say 4'))
-    """
+    """The grade from 1 to 5 that stands alone in the first line, and what follows it."""
     line, _, reasoning = text.strip().partition("\n")
     found = _GRADE.fullmatch(line.strip("* "))
     if not found or float(found[1]) > _BEST:

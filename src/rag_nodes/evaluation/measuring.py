@@ -193,10 +193,7 @@ def _asked(
     seconds: list[float],
     budgets: Sequence[int] = (),
 ) -> tuple[dict[str, float], ContextRead]:
-    """The scores of a question, and what was read for it; how long that took is added.
-
-    At the budgets of the plan, unless others are given.
-    """
+    """The scores of a question and what was read for it; how long that took is added."""
     plan, budgets = recipe.plan, budgets or recipe.plan.budgets
     started = time.perf_counter()
     ranked, reads = index.read(question, budgets, max(plan.ks, default=1))

@@ -203,13 +203,7 @@ def _sizes(options: dict[str, Any], tokens: int, name: str) -> dict[str, Any]:
 
 
 def _resized_foreign(parser: ForeignNodeParser, tokens: int) -> ForeignNodeParser:
-    """Another package's splitter with another size, where it has one.
-
-    One that is named by its path keeps a path, so that a script can name it too.
-
-    Its size may be in characters, and its overlap is kept in proportion, so only the mean of
-    what comes out says how large its chunks are.
-    """
+    """Another package's splitter with another size, of a path again one that a path names."""
     splitter = parser.splitter
     names = [name for name in ("chunk_size", "_chunk_size") if hasattr(splitter, name)]
     size = getattr(splitter, names[0], None) if names else None

@@ -110,10 +110,7 @@ class Judge:
         return turned(self.questions.intervals[self._pairs.index((right, left))])
 
     def _like_these(self, at: int) -> Interval | None:
-        """A lead in documents like these; None where nothing can be said of others.
-
-        It is shown only where it is shown in these documents.
-        """
+        """A lead in documents like these, shown only where these do; None for nothing to say."""
         if not self.documents.can_show:
             return None
         found = self.documents.intervals[at]
@@ -246,10 +243,8 @@ def decision_of(
 
 
 def _cheapest(good: Sequence[Row], standard: str) -> Row:
-    """The cheapest of rows that are as good as the first; the standard where it is as cheap.
-
-    A row whose size is not known is taken only where it leads, as nothing is cheaper or dearer.
-    """
+    """The cheapest of rows that are as good as the first; the standard where it is as cheap."""
+    # A row whose size is not known is taken only where it leads: nothing is cheaper or dearer.
     if good[0].cost.bytes is None:
         return good[0]
     least = min(map(_bytes, good))

@@ -120,10 +120,7 @@ def fewer(drafts: Dataset, count: int) -> str:
 
 
 def _merged(found: Sequence[tuple[int, Draft]], documents: Sequence[Document]) -> list[Question]:
-    """Each question once, where one thing answers it; copies of the answer are alternatives.
-
-    Each draft comes with the number of its document.
-    """
+    """Each question once, where one thing answers it; copies of the answer are alternatives."""
     texts = [document.text for document in documents]
     said = [set(content_words(text)) for text in texts] if len(texts) >= _MANY else []
     groups: dict[str, list[tuple[int, Draft]]] = defaultdict(list)

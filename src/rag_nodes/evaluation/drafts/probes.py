@@ -126,10 +126,7 @@ def examples(documents: Sequence[Document]) -> dict[AnswerLength, Passage]:
 
 
 def _keywords(text: str, rarity: Rarity) -> str:
-    """The two or three phrases that tell most, in the order of the text; "" where none do.
-
-    A phrase weighs as often as the text has it, and more the fewer sentences have its words.
-    """
+    """The two or three phrases that tell most: often here, and of words that few sentences have."""
     folded, phrases = " ".join(words(text)), _phrases(text)
     weights = {
         own: (1 + log(max(1, folded.count(" ".join(own))))) * fmean(map(rarity.weight, own))

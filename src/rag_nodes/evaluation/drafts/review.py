@@ -140,10 +140,7 @@ def told(accepted: int) -> str:
 
 
 def _distance(passage: Passage, questions: Sequence[Question]) -> float:
-    """Characters to the nearest answer, below 0 where one touches it.
-
-    Without bounds in a document that has none.
-    """
+    """Characters to the nearest answer in its document, below 0 where one touches it."""
     start, end = passage.span
     return min(
         (

@@ -213,11 +213,7 @@ class _Writer:
                 self.refused.append(Unplaced(name, text, quote, str(reason)))
 
     async def _keep(self, draft: WrittenDraft, place: Place) -> None:
-        """Keep a draft whose answer the model finds in its passage, and in nothing else.
-
-        Raises:
-            _RefusedError: it does not hold.
-        """
+        """Keep a draft whose answer the model finds in its passage, and in nothing else."""
         found = quoted_span(draft.quote, self._text(place))
         if not draft.question:
             raise _RefusedError("the model wrote no question in the form asked for")

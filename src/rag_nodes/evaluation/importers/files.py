@@ -64,7 +64,9 @@ def read_text(path: Path) -> str:
     except EmptyFileError:
         return ""
     except (OSError, ReadError) as error:
-        raise DatasetError(f"{path} cannot be read ({error}); name a file of questions") from error
+        raise DatasetError(
+            f"{path} cannot be read ({error}); name a file of questions, a sheet as CSV or XLSX"
+        ) from error
 
 
 def json_lines(path: Path) -> Iterator[Any]:
