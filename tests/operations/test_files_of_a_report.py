@@ -8,8 +8,8 @@ import pytest
 
 from rag_nodes.evaluation.report import EvaluationReport, ReportDecision
 from rag_nodes.models import settled
+from rag_nodes.operations.evaluating import written_files
 from rag_nodes.operations.measuring import RecommendRequest
-from rag_nodes.operations.saving import written_files
 from rag_nodes.parsers import get_parser, load_preset, preset_for
 from rag_nodes.parsers.preset_files import preset_text
 

@@ -24,8 +24,8 @@ from rag_nodes.models import choose_models
 from rag_nodes.operations import GROUPS, OPERATIONS, ExitCode, Operation
 from rag_nodes.operations.asking import AskRequest
 from rag_nodes.operations.base import Flag, Only, Reply, has, model_for
-from rag_nodes.operations.chunking import ChunkRequest
 from rag_nodes.operations.copying import PushRequest, push
+from rag_nodes.operations.documents import ChunkRequest
 from rag_nodes.operations.run import Run, Said
 from rag_nodes.operations.stored import Listed, StatusRequest, status
 from rag_nodes.parsers import get_parser

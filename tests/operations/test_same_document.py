@@ -9,7 +9,7 @@ import pytest
 from fixtures_app import offline_settings
 
 from rag_nodes.operations import named
-from rag_nodes.operations.files import text_document
+from rag_nodes.operations.places import text_document
 from rag_nodes.operations.run import Run
 from rag_nodes.parsers import offered
 from rag_nodes.readers import document_id

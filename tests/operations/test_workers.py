@@ -6,7 +6,7 @@ import pytest
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.executors import Pool, Ray
-from rag_nodes.operations.workers import Working, executor_of
+from rag_nodes.operations.ingesting import Working, executor_of
 
 
 def test_without_options_and_with_one_worker_it_is_this_process() -> None:

@@ -11,7 +11,7 @@ from pydantic import Field, SecretStr
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
-from rag_nodes.operations.files import check_there
+from rag_nodes.operations.places import check_there
 from rag_nodes.operations.run import Doing, Run
 
 if TYPE_CHECKING:

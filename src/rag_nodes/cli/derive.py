@@ -19,6 +19,7 @@ from rich.markup import escape
 
 from rag_nodes.cli.invocation import OUTPUT, Invocation
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.operations import ANSWERS, MODELS
 from rag_nodes.operations.base import Flag, flag_of, has, panel_of
 from rag_nodes.operations.fields import ASSIGNMENT
 from rag_nodes.settings import OPTION_TABLES, Settings, refuse_secrets, typed_option
@@ -34,17 +35,8 @@ if TYPE_CHECKING:
 MORE = "More options"
 """Heading of what belongs to no group and is not usual."""
 _PANELS = {
-    "temperature": "Models",
-    "max_output_tokens": "Models",
-    "retry_seconds": "Models",
-    "api_base": "Models",
-    **{
-        f"{kind}{part}": "Models"
-        for kind in ("embedding", "llm")
-        for part in ("", "_model", "_options")
-    },
-    "store_options": "Store",
-    "ledger": "Store",
+    **dict.fromkeys((*MODELS, *ANSWERS), "Models"),
+    **dict.fromkeys(("store_options", "ledger"), "Store"),
 }
 """Headings of settings."""
 _TYPED_AS = {int: "N", float: "X", str: "TEXT", Path: "PATH"}

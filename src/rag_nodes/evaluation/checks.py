@@ -33,7 +33,13 @@ _SURE = 0.999
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """Something about a question that somebody should look at, in words, with what to do."""
+    """Something about a question that somebody should look at.
+
+    Attributes:
+        question: its id.
+        problem: what it is.
+        detail: in words, with what to do.
+    """
 
     question: str
     problem: Problem
@@ -42,10 +48,16 @@ class Concern:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What came of looking at a dataset: numbers, and one concern per thing to look at.
+    """What came of looking at questions before anything is measured with them.
 
-    `leakage` is the mean share of a question's content words in its gold. Questions that share most
-    of their words with the answer flatter search by words.
+    Questions that share most of their words with the answer flatter search by words.
+
+    Attributes:
+        questions: that can be measured with.
+        documents: that they are about.
+        drafts: questions made by a program and accepted by nobody yet.
+        leakage: share of a question's content words that its answer has too, on average.
+        concerns: one per thing to look at.
     """
 
     questions: int

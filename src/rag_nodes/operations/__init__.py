@@ -65,7 +65,7 @@ class Operation:
 
     Attributes:
         name: what is typed, in one word or two.
-        path: module below `package` and function, as `chunking:chunk`.
+        path: module below `package` and function, as `documents:chunk`.
         summary: first sentence of the request's docstring.
         examples: command lines, without the program's name.
         usual: fields and settings that a help text shows first.
@@ -238,14 +238,14 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "read",
-        "reading:read",
+        "documents:read",
         "Show what was read from documents: pages, headings, tables, links, warnings.",
         examples=("read report.pdf", "read report.pdf --markdown"),
         usual=("markdown",),
     ),
     Operation(
         "chunk",
-        "chunking:chunk",
+        "documents:chunk",
         "Show how a parser splits a document: offsets, pages, tokens, headings.",
         examples=(
             "chunk manual.md --parser heading",
@@ -271,7 +271,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "parsers",
-        "chunking:parsers",
+        "documents:parsers",
         "List the parsers with their options and defaults.",
         examples=("parsers", "parsers --json"),
     ),

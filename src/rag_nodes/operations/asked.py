@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations.base import OWNER, Flag, Only
 from rag_nodes.operations.fields import MOST_QUESTION, OfText
-from rag_nodes.operations.files import check_there
+from rag_nodes.operations.places import check_there
 from rag_nodes.operations.run import Doing, Run
 from rag_nodes.workspace.limits import MOST_PASSAGES, MOST_QUESTIONS
 

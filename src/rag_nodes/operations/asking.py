@@ -21,8 +21,8 @@ from rag_nodes.operations.fields import (
     ParserSpec,
     Searching,
 )
+from rag_nodes.operations.places import foreign_words, is_store, ledger_of, must_exist
 from rag_nodes.operations.run import MEMORY, Doing, Run
-from rag_nodes.operations.stores import foreign_words, is_store, ledger_of, must_exist
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:

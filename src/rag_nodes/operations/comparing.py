@@ -11,7 +11,7 @@ from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations.base import OWNER, Flag, Result, visitors
-from rag_nodes.operations.columns import Found, check_names, finders
+from rag_nodes.operations.evaluating import Found, check_names, finders
 from rag_nodes.operations.fields import (
     MOST_COLUMNS,
     MOST_QUESTION,
@@ -23,7 +23,7 @@ from rag_nodes.operations.fields import (
     as_parsers,
     described_parsers,
 )
-from rag_nodes.operations.files import check_there, concluded
+from rag_nodes.operations.places import check_there, concluded
 from rag_nodes.operations.run import MEMORY, Doing, Run
 from rag_nodes.parsers.presets import COMPARED, LEAST_CHUNK
 from rag_nodes.workspace.limits import LARGEST

@@ -12,9 +12,9 @@ from pydantic import Field
 from rag_nodes.errors import CollectionMissingError, ConfigurationError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
+from rag_nodes.operations.places import foreign_words, inventory, must_exist, of_parser, opened
 from rag_nodes.operations.run import Doing, Run
 from rag_nodes.operations.stored import OfParser
-from rag_nodes.operations.stores import foreign_words, inventory, must_exist, of_parser, opened
 
 if TYPE_CHECKING:
     from rag_nodes.store import Store

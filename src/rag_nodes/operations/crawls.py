@@ -13,8 +13,8 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.fields import AS_PARSER, PARSER_NAMES, Changes, Parser, ParserSpec
-from rag_nodes.operations.files import check_there
 from rag_nodes.operations.parsers import plain_options, preset_of
+from rag_nodes.operations.places import check_there
 from rag_nodes.operations.run import Doing, Run
 
 if TYPE_CHECKING:

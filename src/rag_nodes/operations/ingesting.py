@@ -8,14 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 import rag_nodes
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import WEB_HOURS
-from rag_nodes.operations.base import OWNER, Flag, Result
+from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.fields import (
     Changes,
     Parser,
@@ -23,13 +23,12 @@ from rag_nodes.operations.fields import (
     as_parsers,
     described_parsers,
 )
-from rag_nodes.operations.files import check_there, concluded
+from rag_nodes.operations.places import check_there, concluded, exists, ledger_of, opened
 from rag_nodes.operations.run import MEMORY, Doing, Run
-from rag_nodes.operations.stores import exists, ledger_of, opened
-from rag_nodes.operations.workers import Working, executor_of
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
+    from rag_nodes.executors import Pool, Ray
     from rag_nodes.pipeline import IngestReport, Progress
     from rag_nodes.readers import FileShard
     from rag_nodes.store import Store
@@ -38,6 +37,49 @@ _WRITTEN = {"summary", "context"}
 """Vectors for which a model writes."""
 _NONE = "none"
 """Keeps no vectors that are stored and not named."""
+
+
+class Working(Request):
+    """Other processes that work along."""
+
+    panel: ClassVar[str] = "Workers"
+
+    workers: Annotated[str | None, OWNER, Flag(metavar="N|auto")] = None
+    """Worker processes; auto: one for each core, the default with --engine."""
+    engine: Annotated[Literal["processes", "ray"] | None, OWNER] = None
+    """Processes of this machine, the default, or tasks of a Ray cluster."""
+    ray_address: Annotated[str | None, OWNER, Flag(metavar="HOST:PORT")] = None
+    """Ray's head, on one of whose machines this runs; without it Ray is started here."""
+
+
+def executor_of(request: Working) -> Pool | Ray | None:
+    """What is asked for; None for this process alone.
+
+    Raises:
+        ConfigurationError: an option of Ray for something else, or no such number.
+    """
+    usual = "auto" if request.engine else "1"
+    count = _count(usual if request.workers is None else request.workers)
+    if request.engine == "ray":
+        from rag_nodes.executors import Ray
+
+        return Ray(count, address=request.ray_address)
+    if request.ray_address is not None:
+        raise ConfigurationError("--ray-address is for --engine ray; name that, or leave it out")
+    if request.engine is None and count == 1:
+        return None
+    from rag_nodes.executors import Pool
+
+    return Pool(count)
+
+
+def _count(workers: str) -> int | None:
+    """How many; None for one for each core."""
+    if workers == "auto":
+        return None
+    if workers.isascii() and workers.isdecimal() and int(workers) > 0:
+        return int(workers)
+    raise ConfigurationError(f"--workers {workers}: write a number from 1 on, or auto")
 
 
 class IngestRequest(Working):

@@ -14,9 +14,9 @@ from pydantic import Field
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.asked import Documents, Questions, counted, dataset_of, labels_of
-from rag_nodes.operations.base import OWNER, Flag, Reply, Request, Result
+from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.fields import OfText
-from rag_nodes.operations.files import check_writable, write_text
+from rag_nodes.operations.places import check_writable, write_text
 from rag_nodes.operations.run import Doing, Run
 
 if TYPE_CHECKING:
@@ -130,39 +130,11 @@ class DraftRequest(ByModel):
     """Other places for another number."""
 
 
-class ConcernReply(Reply):
-    """Something about a question that somebody should look at."""
-
-    question: str
-    """Its id."""
-    problem: str
-    """What it is: not placed, duplicate, found nearly, leakage, too long, no words."""
-    detail: str
-    """In words, with what to do."""
-
-
-class CheckReply(Reply):
-    """What came of looking at questions before anything is measured with them."""
-
-    sound: bool
-    """Every answer has its place and no question is asked twice."""
-    questions: int
-    """That can be measured with."""
-    documents: int
-    """That they are about."""
-    drafts: int
-    """Questions made by a program and accepted by nobody yet."""
-    leakage: float
-    """Share of the questions' content words that their answers have too, on average."""
-    concerns: list[ConcernReply]
-    """One per thing to look at."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked(Result):
     """What is to be known of questions."""
 
-    reply: ClassVar[str] = "labelled:CheckReply"
+    reply: ClassVar[str] = "replies:CheckReply"
     check: Check
     dataset: Dataset
 

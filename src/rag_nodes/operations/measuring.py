@@ -15,14 +15,17 @@ from rag_nodes.metadata import USUAL
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.asked import LabelledQuestions, asked_of
 from rag_nodes.operations.base import OWNER, Flag, Result, Typed, visitors
-from rag_nodes.operations.columns import (
+from rag_nodes.operations.evaluating import (
     Found,
     Gated,
     Gates,
     Judged,
+    Saved,
+    check_files,
     check_names,
     finders,
     judging_of,
+    written_files,
 )
 from rag_nodes.operations.fields import (
     MOST_COLUMNS,
@@ -34,9 +37,8 @@ from rag_nodes.operations.fields import (
     described_parsers,
     numbers,
 )
+from rag_nodes.operations.ingesting import Working, executor_of
 from rag_nodes.operations.run import CUT_SECONDS, Run
-from rag_nodes.operations.saving import Saved, check_files, written_files
-from rag_nodes.operations.workers import Working, executor_of
 from rag_nodes.parsers.presets import COMPARED, SWEPT
 from rag_nodes.processes import Leases
 from rag_nodes.workspace.limits import LARGEST, MOST_NUMBERS, check_amount, check_plan

@@ -11,6 +11,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from pydantic import Field, create_model
 
 from rag_nodes.compare import Column, ComparisonReport
+from rag_nodes.evaluation.checks import Check
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.report import SCHEMA, EvaluationReport, ReportDecision, Row
 from rag_nodes.evaluation.tables import Cost
@@ -149,6 +150,12 @@ EvaluationReply = _model(
     EvaluationReport, schema_version=(int, Field(description=f"Of this format; {SCHEMA} now."))
 )
 """The report as JSON."""
+
+CheckReply = _model(
+    Check,
+    sound=(bool, Field(description="Every answer has its place and no question is asked twice.")),
+)
+"""What came of looking at questions before anything is measured with them."""
 
 
 class AskedReply(AnswerReply):  # type: ignore[misc] # made at run time

@@ -14,8 +14,8 @@ from rag_nodes.errors import (
     DocumentMissingError,
 )
 from rag_nodes.operations.fields import Searching
-from rag_nodes.operations.files import check_there
 from rag_nodes.operations.parsers import make_offered, make_parsers, preset_of
+from rag_nodes.operations.places import check_there
 from rag_nodes.processes import current_interrupt, unless_interrupted
 
 if TYPE_CHECKING:

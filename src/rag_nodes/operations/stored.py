@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Request, Result, Typed
 from rag_nodes.operations.fields import PARSER_WORDS, words
+from rag_nodes.operations.places import inventory, ledger_of, must_exist, of_parser, opened
 from rag_nodes.operations.run import Doing, Run
-from rag_nodes.operations.stores import inventory, ledger_of, must_exist, of_parser, opened
 
 if TYPE_CHECKING:
     from rag_nodes.store import SearchMode

@@ -14,9 +14,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from rag_nodes.errors import RagNodesError
 from rag_nodes.operations.run import Said
 from rag_nodes.query.types import (
-    Cancelled,
     CitationSeen,
-    Delta,
     Failed,
     Finished,
     Retrieved,
@@ -152,11 +150,9 @@ def _of_an_answer(event: Any) -> tuple[str, dict[str, Any]]:
             return "unknown_source", {"number": number}
         case Failed(error=error, text=text):
             return "failed", {**_problem(error), "text": text}
-        case Delta(text=text) | Cancelled(text=text):
-            return type(event).__name__.lower(), {"text": text}
         case Finished():
             return "finished", {}
-    raise TypeError(f"an answer has no event {type(event).__name__}")
+    return type(event).__name__.lower(), {"text": event.text}  # a piece, or what had come
 
 
 def _problem(error: Exception) -> dict[str, Any]:

@@ -35,18 +35,15 @@ _LAST_WORDS = 3
 """Seconds that running requests get when the server ends."""
 
 
-def launch(  # noqa: PLR0913 - options of one call, all but one with defaults
+def launch(
     settings: Settings,
     *,
     host: str = "127.0.0.1",
     port: int = 7860,
-    documents: Sequence[str | Path] = (),
     announce: Callable[[str], None] | None = None,
     access: Access | None = None,
-    mcp: bool = False,
-    local_models: bool = False,
-    parsers: Mapping[str, Any] | Sequence[str] = (),
     data: Path | None = None,
+    **options: Any,
 ) -> None:
     """Serve the app until it is interrupted.
 
@@ -54,13 +51,10 @@ def launch(  # noqa: PLR0913 - options of one call, all but one with defaults
         settings: defaults of the controls, and the models where a visitor names none.
         host: address to listen on; anything but loopback is open to the network.
         port: port to listen on; 0 for any that is free.
-        documents: loaded as soon as a visitor opens the page.
         announce: told the address once the app answers; None writes it to stderr.
         access: token and password to ask for; None for neither.
-        mcp: offer the tools for agents at `/mcp`.
-        local_models: visitors may type in addresses behind this machine's firewall.
-        parsers: what visitors can choose besides presets and plug-ins, see `make_server`.
         data: folder that keeps what is done on the page, see `build_app`; None keeps nothing.
+        **options: `documents`, `mcp`, `local_models` and `parsers` of `make_server`.
 
     Raises:
         ConfigurationError: the port is taken, the address is not one of this machine, or others
@@ -72,7 +66,7 @@ def launch(  # noqa: PLR0913 - options of one call, all but one with defaults
         raise ConfigurationError(
             f"--data keeps the work of one user, and {host} lets others in; leave one of both out"
         )
-    for document in documents:
+    for document in options.get("documents", ()):
         if not Path(document).exists():
             raise FileMissingError(document)
     from rag_nodes.apps import require_gradio
@@ -86,15 +80,7 @@ def launch(  # noqa: PLR0913 - options of one call, all but one with defaults
     if not is_loopback(host):
         _warn(host, access)
     with _listening(host, port) as listener:
-        app = make_server(
-            settings,
-            documents=documents,
-            access=access,
-            mcp=mcp,
-            local_models=local_models,
-            parsers=parsers,
-            data=data,
-        )
+        app = make_server(settings, access=access, data=data, **options)
         config = uvicorn.Config(
             app,
             log_config=None,

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from rag_nodes.errors import ConfigurationError, SessionEndedError
 from rag_nodes.operations.base import model_for
-from rag_nodes.operations.files import text_document
+from rag_nodes.operations.places import text_document
 from rag_nodes.operations.run import Run
 from rag_nodes.server.failures import misfits, without_paths
 from rag_nodes.server.workers import Caller, Workers

@@ -45,9 +45,16 @@ if TYPE_CHECKING:
 
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.documentation import DocsReport
-    from rag_nodes.operations.chunking import ChunkRequest, Chunks, Parsers, ParsersRequest
     from rag_nodes.operations.crawls import DocsRequest, Documented
-    from rag_nodes.operations.reading import Readings, ReadRequest, Understood
+    from rag_nodes.operations.documents import (
+        ChunkRequest,
+        Chunks,
+        Parsers,
+        ParsersRequest,
+        Readings,
+        ReadRequest,
+        Understood,
+    )
     from rag_nodes.text.edges import Edges
 
 _MOST_HEADINGS, _MOST_FINDINGS = 200, 20

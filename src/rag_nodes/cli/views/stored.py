@@ -21,7 +21,7 @@ from rag_nodes.cli.views.text import (
 )
 from rag_nodes.errors import command
 from rag_nodes.metadata import USUAL
-from rag_nodes.operations.stores import foreign_words
+from rag_nodes.operations.places import foreign_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
