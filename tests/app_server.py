@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 import time
@@ -69,6 +70,24 @@ class Api:
     def at_rest(self) -> bool:
         """Nothing is being worked on."""
         return not self.workers._running
+
+    def rest(self) -> None:
+        """Wait until nothing is worked on."""
+        waiting = threading.Event()
+        for _ in range(PATIENCE * 20):
+            if self.at_rest:
+                return
+            waiting.wait(0.05)
+        raise AssertionError(f"still worked on: {self.workers._running}")
+
+
+def events_of(reply: httpx.Response) -> list[tuple[str, dict[str, Any]]]:
+    """Names and data of a stream of events."""
+    blocks = [block.split("\n", 1) for block in reply.text.strip().split("\n\n")]
+    return [
+        (name.removeprefix("event: "), json.loads(data.removeprefix("data: ")))
+        for name, data in blocks
+    ]
 
 
 @contextmanager

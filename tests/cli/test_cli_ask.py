@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 from terminals import shown, terminal
+from tests.cli.conftest import invoked
 
 from rag_nodes.cli.invocation import Invocation
 from rag_nodes.cli.progress import Watch
@@ -26,14 +27,19 @@ if TYPE_CHECKING:
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "corpus" / "handbook.pdf"
 SAND = "When must the sand filter be rinsed backwards?"
-STORED = ("-p", "fixed", "--store", "kept")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, ...]:
+    """Where the handbook is stored, which no question changes."""
+    stored = ("-p", "fixed", "--store", tmp_path_factory.mktemp("handbook") / "kept")
+    assert invoked("ingest", HANDBOOK, *stored, "--embedding", "lexical", "-q").code == 0
+    return stored
 
 
 @pytest.fixture
-def handbook(command: Callable[..., Ended]) -> Callable[..., Ended]:
-    """Asks the handbook, which is stored already."""
-    assert command("ingest", HANDBOOK, *STORED, "-q").code == 0
-    return lambda question, *options: command("ask", question, *STORED, *options)
+def handbook(command: Callable[..., Ended], kept: tuple[object, ...]) -> Callable[..., Ended]:
+    return lambda question, *options: command("ask", question, *kept, *options)
 
 
 def test_the_context_is_compared_with_the_documents_it_is_from(

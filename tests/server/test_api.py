@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from app_server import PATIENCE, Api, listening
+from app_server import PATIENCE, Api, events_of, listening
 from crawls import SHORT, SITE, write_crawl
 from fixtures_app import offline_settings
 from openai_server import Fault
@@ -62,14 +62,6 @@ def _uploaded(client: httpx.Client, text: str = "", name: str = "note.md") -> di
     reply = client.post("/upload", files=[("files", (name if text else "handbook.pdf", content))])
     assert reply.status_code == 200, reply.text
     return {"X-Session": reply.json()["session"]}
-
-
-def _events(body: str) -> list[tuple[str, dict[str, Any]]]:
-    blocks = [block.split("\n", 1) for block in body.strip().split("\n\n")]
-    return [
-        (name.removeprefix("event: "), json.loads(data.removeprefix("data: ")))
-        for name, data in blocks
-    ]
 
 
 # --- answers -------------------------------------------------------------------------------------
@@ -164,7 +156,7 @@ def test_an_answer_grows_as_events_and_ends_in_the_reply(
 ) -> None:
     reply = client.post("/ask", json=QUESTION, headers={**manual, "Accept": MEDIA_TYPE})
     assert reply.headers["content-type"].startswith(MEDIA_TYPE)
-    events = _events(reply.text)
+    events = events_of(reply)
     names = [name for name, _ in events]
     assert names[-3:] == ["finished", "result", "end"]
     assert {"retrieved", "citation"} <= set(names)

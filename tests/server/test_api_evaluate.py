@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from app_server import PATIENCE, Api, hanging_up
+from app_server import PATIENCE, Api, events_of, hanging_up
 from hostile_parsers import HangingNodeParser, is_running, wait_for
 
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.operations import run
 from rag_nodes.operations.replies import EvaluationReply
 from rag_nodes.server.limits import ServerLimits
-from rag_nodes.server.workers import Workers
 from rag_nodes.workspace import limits as bounds
 
 if TYPE_CHECKING:
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
     from rag_nodes.settings import Settings
 
-CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 TEXT = (
     "# Pump\n\nRinse the pump weekly with clear water.\n\n"
     "# Filter\n\nThe filter is changed in March, when the river is high.\n"
@@ -64,14 +61,6 @@ def _upload(client: httpx.Client, text: str = TEXT) -> None:
     client.headers["X-Session"] = reply.json()["session"]
 
 
-def _events(reply: httpx.Response) -> list[tuple[str, dict[str, Any]]]:
-    blocks = [block.split("\n", 1) for block in reply.text.strip().split("\n\n")]
-    return [
-        (name.removeprefix("event: "), json.loads(data.removeprefix("data: ")))
-        for name, data in blocks
-    ]
-
-
 def _refused(reply: httpx.Response, status: int, *words: str) -> None:
     assert reply.status_code == status, reply.text
     said = reply.json()
@@ -91,26 +80,19 @@ def test_the_reply_is_the_report_as_the_document_describes_it(client: httpx.Clie
     assert "rag_nodes_" not in reply.text  # where uploads were
 
 
-def test_the_documented_request_prints_the_documented_reply(client: httpx.Client) -> None:
-    page = (CORPUS.parents[1] / "docs" / "guides" / "rest-mcp.md").read_text("utf-8")
-    (body,) = re.findall(r"-d '(.*?)' \\\n.*/evaluate \|", page)
-    (shown,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
-    file = ("files", ("ferry.pdf", (CORPUS / "ferry.pdf").read_bytes()))
-    del client.headers["X-Session"]
-    client.headers["X-Session"] = client.post("/upload", files=[file]).json()["session"]
-    sheet = ("ferry_questions.csv", (CORPUS / "ferry_questions.csv").read_bytes())
+def test_the_documented_request_is_taken_and_has_what_it_shows(client: httpx.Client) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "rest-mcp.md").read_text("utf-8")
+    (body, shown) = re.findall(r"-d '(.*?)' \\\n.*/evaluate \| jq '{(.*?)}'", page)[0]
+    sheet = ("q.csv", b"question,quote\nHow often?,Rinse the pump weekly\n")
     client.post("/questions", files={"questions": sheet})
     report = client.post("/evaluate", json=json.loads(body)).json()
-    said = {
-        "decision": report["decision"]["words"],
-        "verdict": report["verdict"],
-        "why": [one["words"] for one in report["sizes"]],
-    }
-    assert said == json.loads(shown)
+    assert shown == "decision: .decision.words, verdict"
+    assert report["decision"]["words"]
+    assert report["verdict"]
 
 
 def test_progress_is_streamed_up_to_the_same_report(client: httpx.Client) -> None:
-    events = _events(client.post("/evaluate", json=SMALL, headers=EVENTS))
+    events = events_of(client.post("/evaluate", json=SMALL, headers=EVENTS))
     names = [name for name, _ in events]
     assert names[-2:] == ["result", "end"]
     assert "progress" in names
@@ -121,7 +103,7 @@ def test_progress_is_streamed_up_to_the_same_report(client: httpx.Client) -> Non
 
 def test_of_many_questions_only_every_hundredth_of_the_way_is_told(client: httpx.Client) -> None:
     many = [{**QUESTIONS[0], "question": f"How often, asked {n} times?"} for n in range(150)]
-    events = _events(client.post("/evaluate", json={**SMALL, "questions": many}, headers=EVENTS))
+    events = events_of(client.post("/evaluate", json={**SMALL, "questions": many}, headers=EVENTS))
     assert 100 < len(events) < 125
 
 
@@ -262,7 +244,7 @@ def test_a_client_that_left_ends_the_process_that_cuts_for_its_evaluation(
     with hanging_up(f"{client.base_url}evaluate", SMALL, {**client.headers, **headers}):
         process = wait_for(note)
         assert is_running(process)
-    _free(api.workers)
+    api.rest()
     assert not is_running(process)
     assert client.get("/status").json()["documents"]
 
@@ -271,13 +253,3 @@ def test_an_evaluation_takes_a_place_of_its_session(settings: Settings) -> None:
     with Api(settings, ServerLimits(per_session=0)).opened() as client:
         _upload(client)
         _refused(client.post("/evaluate", json=SMALL), 503, "too much")
-
-
-def _free(workers: Workers) -> None:
-    """Wait until nothing is worked on."""
-    waiting = threading.Event()
-    for _ in range(PATIENCE * 20):
-        if not workers._running:
-            return
-        waiting.wait(0.05)
-    pytest.fail(f"still worked on: {workers._running}")

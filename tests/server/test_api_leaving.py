@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,6 @@ from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.server.events import MEDIA_TYPE
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.served import ServedOperations, request_of
-from rag_nodes.server.workers import Workers
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 
@@ -42,11 +40,6 @@ QUESTION = {"question": "What colour is the machine?"}
 def api(openai_server: OpenAIServer) -> Api:
     """A server whose models are asked over a network."""
     return Api(_settings(openai_server), LIMITS)
-
-
-@pytest.fixture
-def workers(api: Api) -> Workers:
-    return api.workers
 
 
 @pytest.fixture
@@ -84,19 +77,9 @@ def _client(address: str) -> Iterator[httpx.Client]:
         yield client
 
 
-def _free(workers: Workers) -> None:
-    """Wait until nothing is worked on."""
-    waiting = threading.Event()
-    for _ in range(PATIENCE * 20):
-        if not workers._running:
-            return
-        waiting.wait(0.05)
-    pytest.fail(f"still worked on: {workers._running}")
-
-
 @pytest.mark.parametrize("accept", ["application/json", MEDIA_TYPE])
 def test_a_client_that_left_keeps_no_model_busy(
-    accept: str, address: str, workers: Workers, openai_server: OpenAIServer
+    accept: str, address: str, api: Api, openai_server: OpenAIServer
 ) -> None:
     with _client(address) as client:
         client.headers["Accept"] = accept
@@ -105,7 +88,7 @@ def test_a_client_that_left_keeps_no_model_busy(
         openai_server.fail(Fault(body="slow"))
         with hanging_up(f"{address}/ask", QUESTION, client.headers):
             openai_server.wait_for("chat/completions", asked + 1)
-        _free(workers)  # although the model still has not answered
+        api.rest()  # although the model still has not answered
         assert client.post("/ask", json=QUESTION).status_code == 200
 
 
@@ -138,20 +121,20 @@ def test_an_agent_that_left_has_nobody_wait_for_the_model(
 
 @pytest.mark.parametrize("path", ["/chunk", "/compare"])
 def test_a_client_that_left_ends_the_process_that_cuts_its_document(
-    path: str, address: str, workers: Workers, process: Callable[[], int]
+    path: str, address: str, api: Api, process: Callable[[], int]
 ) -> None:
     body = {"text": "Hello."} if path == "/chunk" else QUESTION
     with _client(address) as client:
         with hanging_up(f"{address}{path}", body, client.headers):
             cutting = process()
             assert is_running(cutting)
-        _free(workers)
+        api.rest()
         wait_until_gone(cutting)
         assert client.get("/status").json()["documents"]
 
 
 def test_clearing_ends_the_process_that_cuts_for_a_question(
-    address: str, workers: Workers, process: Callable[[], int]
+    address: str, api: Api, process: Callable[[], int]
 ) -> None:
     with _client(address) as client, ThreadPoolExecutor(1) as threads:
         asking = threads.submit(_status, client, QUESTION)
@@ -159,11 +142,11 @@ def test_clearing_ends_the_process_that_cuts_for_a_question(
         assert client.post("/clear").status_code == 200
         assert asking.result(PATIENCE) == 404
         wait_until_gone(cutting)
-        _free(workers)
+        api.rest()
 
 
 def test_clearing_ends_the_questions_that_wait_for_their_turn_as_well(
-    address: str, workers: Workers, openai_server: OpenAIServer
+    address: str, api: Api, openai_server: OpenAIServer
 ) -> None:
     with _client(address) as client, ThreadPoolExecutor(3) as threads:
         assert client.post("/ask", json=QUESTION).status_code == 200
@@ -173,7 +156,7 @@ def test_clearing_ends_the_questions_that_wait_for_their_turn_as_well(
         openai_server.wait_for("chat/completions", asked + 1)
         assert client.post("/clear").status_code == 200
         assert [one.result(PATIENCE) for one in asking] == [404] * 3
-        _free(workers)
+        api.rest()
         assert len(openai_server.asked("chat/completions")) == asked + 1
 
 

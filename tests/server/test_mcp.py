@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 from app_server import hanging_up, listening
+from fixtures_app import offline_settings
 from hostile_parsers import HangingNodeParser, is_running, wait_for, wait_until_gone
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
@@ -30,7 +32,6 @@ from rag_nodes.transforms import NamedVectors
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
 
     from mcp.types import CallToolResult
 
@@ -43,19 +44,38 @@ QUESTIONS = [
 ]
 
 
-@pytest.fixture
-def offline(tmp_path: Path) -> Settings:
-    return Settings(embedding="lexical", llm="extractive", store=str(tmp_path / "stored"))
-
-
-@pytest.fixture
-def address(offline: Settings) -> Iterator[str]:
+@contextmanager
+def _served(settings: Settings) -> Iterator[str]:
     limits = ServerLimits()
-    tools = make_mcp(ServedOperations.of(offline, offered(), limits))
+    tools = make_mcp(ServedOperations.of(settings, offered(), limits))
     app = Starlette(routes=[tools.route], lifespan=lambda _: tools.manager.run())
     gate = Gate(BodyLimits(app, limits), Access(token=SecretStr(TOKEN)))
     with listening(gate) as opened:
         yield f"{opened}{PATH}"
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Of a server whose operator has stored a document by two parsers."""
+    folder = tmp_path_factory.mktemp("of the operator")
+    (folder / "note.md").write_text(TEXT, encoding="utf-8")
+    settings = offline_settings().model_copy(update={"store": str(folder / "stored")})
+    with open_store(settings.store) as store:
+        for name, steps in (("heading", [NamedVectors("plain")]), ("auto", [])):
+            ingest(
+                [folder / "note.md"],
+                {name: get_parser(name)},
+                store,
+                models=choose_models(settings),
+                transformations=steps,
+            )
+    return settings
+
+
+@pytest.fixture(scope="module")
+def address(stored: Settings) -> Iterator[str]:
+    with _served(stored) as opened:
+        yield opened
 
 
 @asynccontextmanager
@@ -114,20 +134,8 @@ async def test_an_agent_cuts_asks_and_compares_a_text_of_its_own(address: str) -
 
 
 async def test_an_agent_asks_by_an_embedding_that_is_stored_and_hears_of_those_that_are(
-    address: str, offline: Settings, tmp_path: Path
+    address: str,
 ) -> None:
-    document = tmp_path / "note.md"
-    document.write_text(TEXT, encoding="utf-8")
-    parsers = {"heading": get_parser("heading")}
-    with open_store(offline.store) as store:
-        ingest(
-            [document],
-            parsers,
-            store,
-            models=choose_models(offline),
-            corpus=offline.corpus,
-            transformations=[NamedVectors("plain")],
-        )
     asked = {"question": "What colour is the machine?", "parser": "heading"}
     async with _connected(address) as session:
         plain = await session.call_tool("ask", {**asked, "vector": "plain"})
@@ -140,56 +148,49 @@ async def test_an_agent_asks_by_an_embedding_that_is_stored_and_hears_of_those_t
 
 
 async def test_an_agent_asks_the_stored_documents_and_changes_nothing(
-    address: str, offline: Settings, tmp_path: Path
+    address: str, stored: Settings
 ) -> None:
-    document = tmp_path / "note.md"
-    document.write_text(TEXT, encoding="utf-8")
-    with open_store(offline.store) as store:
-        parsers = {"auto": get_parser("auto")}
-        ingest([document], parsers, store, models=choose_models(offline))
+    with open_store(stored.store) as store:
         before = store.collections()
-    question = {"question": "How high is the machine?"}
+    question = {"question": "How high is the machine?", "parser": "auto"}
     async with _connected(address) as session:
         asked = await session.call_tool("ask", question)
         missing = await session.call_tool("ask", {**question, "parser": "page"})
     assert "two metres" in _data(asked)["text"]
     assert _data(asked)["citations"][0]["file_name"] == "note.md"
     assert missing.isError
-    assert str(tmp_path) not in json.dumps([asked.model_dump(), missing.model_dump()])
-    with open_store(offline.store) as store:
+    said = json.dumps([asked.model_dump(), missing.model_dump()])
+    assert str(Path(stored.store).parent) not in said
+    with open_store(stored.store) as store:
         assert store.collections() == before
 
 
-async def test_asking_where_nothing_is_stored_says_so_and_makes_no_folder(
-    address: str, tmp_path: Path
-) -> None:
-    async with _connected(address) as session:
-        reply = await session.call_tool("ask", {"question": "What?"})
+async def test_asking_where_nothing_is_stored_says_so_and_makes_no_folder(tmp_path: Path) -> None:
+    settings = offline_settings().model_copy(update={"store": str(tmp_path / "stored")})
+    with _served(settings) as address:
+        async with _connected(address) as session:
+            reply = await session.call_tool("ask", {"question": "What?"})
     assert reply.isError
     assert "no documents are stored" in str(reply.content)
     assert not (tmp_path / "stored").exists()
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+async def test_wrong_arguments_are_an_error_the_agent_can_read(address: str) -> None:
+    wrong: list[dict[str, Any]] = [
         {"text": "a", "parser": "nonsense"},
         {"text": "a", "parser": {"name": "semantic", "options": {"embed_model": "x"}}},
         {"text": "a", "parser": "fixed:chunk_size=1,chunk_overlap=0"},
         {"text": "a", "file": "/etc/passwd"},
         {"text": "a", "limit": 10**9},
         {},
-    ],
-)
-async def test_wrong_arguments_are_an_error_the_agent_can_read(
-    arguments: dict[str, Any], address: str
-) -> None:
+    ]
     async with _connected(address) as session:
-        reply = await session.call_tool("chunk", arguments)
-    assert reply.isError
-    said = str(reply.content)
-    assert "Traceback" not in said
-    assert "pydantic" not in said
+        replies = [await session.call_tool("chunk", arguments) for arguments in wrong]
+    for reply in replies:
+        assert reply.isError
+        said = str(reply.content)
+        assert "Traceback" not in said
+        assert "pydantic" not in said
 
 
 async def test_an_agent_hears_how_far_its_evaluation_is_and_gets_a_verdict_with_remedies(
