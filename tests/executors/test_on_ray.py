@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import ray_data_child
@@ -21,7 +20,7 @@ from ray_places import KEY, SPLITTER, Place, Running, made_place, wait_for_all
 from stored_points import points_of, without_seconds
 
 from rag_nodes import ingest
-from rag_nodes.executors import Pool, Ray
+from rag_nodes.executors import Ray
 from rag_nodes.executors.ray import _LOCAL
 from rag_nodes.models import Models
 from rag_nodes.parsers import (
@@ -29,9 +28,6 @@ from rag_nodes.parsers import (
     get_parser,
 )
 from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from rag_nodes.pipeline import IngestReport
 
 STARTING = 300_000
 """Milliseconds in which Ray must have started and a worker have opened the last file."""
@@ -72,15 +68,7 @@ def start_and_wait_for_the_gate(
     return run
 
 
-def check_that_all_is_as_alone(
-    report: IngestReport, store: Any, expected: IngestReport, alone: Any
-) -> None:
-    assert without_seconds(report) == without_seconds(expected)
-    for column in expected.columns:
-        assert points_of(store, column.collection) == points_of(alone, column.collection)
-
-
-def test_runs_on_ray_and_by_a_pool_give_what_a_run_alone_gives_but_for_what_ends_their_workers(
+def test_a_run_on_ray_gives_what_a_run_alone_gives_but_for_what_ends_its_workers(
     running: Running,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -91,10 +79,8 @@ def test_runs_on_ray_and_by_a_pool_give_what_a_run_alone_gives_but_for_what_ends
     models = Models.of(embed_model="lexical")
     parsers = {"heading": get_parser("heading"), "hostile": ForeignNodeParser(path=SPLITTER)}
     docs = shutil.copytree(running.place.docs, tmp_path / "docs")
-    with open_store() as alone, open_store() as store, open_store() as pooled:
+    with open_store() as alone, open_store() as store:
         expected = ingest([docs], parsers, alone, models=models)
-        report = ingest([docs], parsers, pooled, models=models, executor=Pool(2))
-        check_that_all_is_as_alone(report, pooled, expected, alone)
         poison = docs / "zz poison.md"
         poison.write_text("# Poison\n\nKILL ME", "utf-8")
         Path(running.said, "no start").touch()
@@ -106,7 +92,9 @@ def test_runs_on_ray_and_by_a_pool_give_what_a_run_alone_gives_but_for_what_ends
         assert len(running.place.said("died")) >= 2
         logged = [one.getMessage() for one in caplog.records]
         assert {one for one in logged if one.startswith("cut")} == {"cut with ****"}
-        check_that_all_is_as_alone(replace(report, files=tuple(rows)), store, expected, alone)
+        assert without_seconds(replace(report, files=tuple(rows))) == without_seconds(expected)
+        for column in expected.columns:
+            assert points_of(store, column.collection) == points_of(alone, column.collection)
 
 
 def test_the_ray_pipeline_of_llamaindex_gives_the_nodes_of_our_parsers(
