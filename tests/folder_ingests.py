@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -40,9 +41,18 @@ class FolderIngests:
         os.utime(path, times)
         return path
 
-    def ingest(self, **options: Any) -> IngestReport:
+    def crawl(self, name: str, **pages: str) -> Path:
+        """A file of pages of tea.example, by path."""
+        found = [
+            {"markdown": text, "metadata": {"sourceURL": f"https://tea.example/{one}"}}
+            for one, text in pages.items()
+        ]
+        return self.write(name, json.dumps({"data": found}))
+
+    def ingest(self, *paths: Path, **options: Any) -> IngestReport:
         self.opened.clear()
-        return ingest([self.folder], self.parsers, self.store, models=self.models, **options)
+        given = paths or [self.folder]
+        return ingest(given, self.parsers, self.store, models=self.models, **options)
 
     @property
     def ledger(self) -> Ledger:

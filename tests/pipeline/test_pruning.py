@@ -1,8 +1,10 @@
-"""What is gone from the folders goes from the store, and nothing that only looks as if it were."""
+"""What is gone from the folders goes from the store, and nothing that only looks as if it were.
+
+Files that were moved are known by their content.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -174,30 +176,16 @@ def test_a_file_that_cannot_be_read_any_more_is_kept(corpus: FolderIngests) -> N
 
 
 def test_a_page_that_a_crawl_has_no_more_is_pruned(corpus: FolderIngests) -> None:
-    def crawl(*pages: str) -> Path:
-        found = [
-            {
-                "markdown": f"# {one}\n\nTea.\n",
-                "metadata": {"sourceURL": f"https://t.example/{one}"},
-            }
-            for one in pages
-        ]
-        return corpus.write("crawl.json", json.dumps({"data": found}))
-
-    def taken(path: Path) -> set[str]:
-        options = {"models": corpus.models, "prune": True}
-        ingest([path], corpus.parsers, corpus.store, **options)  # type: ignore[arg-type]
-        return stored(corpus)
-
-    assert taken(crawl("a", "b")) == {"a", "b"}
-    assert taken(crawl("b", "cc")) == {"b", "cc"}
+    for pages in ({"a": "Tea.", "b": "Milk."}, {"b": "Milk.", "cc": "Cocoa."}):
+        corpus.ingest(corpus.crawl("crawl.json", **pages), prune=True)
+        assert stored(corpus) == set(pages)
 
 
 def test_what_is_elsewhere_is_not_touched(corpus: FolderIngests, tmp_path: Path) -> None:
     other = tmp_path / "docs-2"
     other.mkdir()
     (other / "other.md").write_text("# Coffee\n\nBlack.\n")
-    ingest([corpus.folder, other], corpus.parsers, corpus.store, models=corpus.models)
+    corpus.ingest(corpus.folder, other)
     (other / "other.md").unlink()
 
     corpus.ingest(prune=True)
@@ -286,3 +274,37 @@ def test_files_that_were_renamed_and_copied_keep_their_vectors(
     assert embedding.texts == []
     assert states(report) == ["unchanged", "unchanged", "read", "read"]
     assert stored(corpus) == {"0.md", "2.md", "copy.md", "moved.md"}
+
+
+def test_files_that_were_moved_are_known_by_their_content(corpus: FolderIngests) -> None:
+    assert corpus.ingest().moved == ()
+    (corpus.folder / "1.md").unlink()
+    report = corpus.ingest(corpus.folder.rename(corpus.folder.with_name("elsewhere")))
+    assert report.moved == (str(corpus.folder / "0.md"), str(corpus.folder / "2.md"))
+    assert report.as_dict()["moved"] == list(report.moved)
+
+
+def test_what_was_renamed_and_pruned_is_not_to_be_removed_again(corpus: FolderIngests) -> None:
+    corpus.ingest()
+    (corpus.folder / "1.md").rename(corpus.folder / "4.md")
+    renamed = (str(corpus.folder / "1.md"),)
+    assert corpus.ingest().moved == renamed
+    report = corpus.ingest(prune=True)
+    assert report.pruned
+    assert (report.pruned.documents, report.moved) == (renamed, ())
+
+
+def test_copies_of_files_that_are_still_there_are_not_told(corpus: FolderIngests) -> None:
+    corpus.ingest()
+    other = corpus.folder.with_name("copies")
+    other.mkdir()
+    (other / "0.md").write_bytes((corpus.folder / "0.md").read_bytes())
+    assert corpus.ingest(other).moved == ()
+
+
+def test_a_page_of_a_crawl_that_was_moved_is_the_same_document_and_stays(
+    corpus: FolderIngests,
+) -> None:
+    crawl = corpus.crawl("crawl.json", a="Green tea is not black.")
+    corpus.ingest(crawl)
+    assert corpus.ingest(crawl.rename(crawl.with_name("later.json"))).moved == ()

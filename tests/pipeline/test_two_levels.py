@@ -49,27 +49,19 @@ def levels(wanted: Document) -> tuple[list[BaseNode], list[BaseNode]]:
     return parents, [node for node in nodes if node not in parents]
 
 
-def test_parents_are_stored_and_cost_no_embedding(
+def test_parents_are_stored_cost_no_embedding_and_are_no_chunks(
     store: Store, models: Models, embedding: BaseEmbedding
-) -> None:
-    parents, children = levels(document())
-    [column] = run(store, models, document()).columns
-    assert column.error is None
-    assert len(embedding.texts) == len(children)  # type: ignore[attr-defined]
-    assert set(store.fetch(column.collection, [node.node_id for node in parents])) == {
-        node.node_id for node in parents
-    }
-
-
-def test_the_numbers_of_a_column_are_those_of_the_chunks_that_are_found(
-    store: Store, models: Models
 ) -> None:
     parents, children = levels(document())
     sizes = [child.metadata["token_count"] for child in children]
     for column in (run(store, models, document()).columns[0] for _ in range(2)):
+        assert column.error is None
         assert (column.chunks, column.parents) == (len(children), len(parents))
         assert (column.tokens, column.max_tokens) == (sum(sizes), max(sizes))
         assert column.written + column.unchanged == store.count(column.collection) == len(children)
+    assert len(embedding.texts) == len(children)  # type: ignore[attr-defined]
+    ids = {node.node_id for node in parents}
+    assert set(store.fetch(column.collection, list(ids))) == ids
 
 
 def test_a_lost_parent_comes_back_with_the_next_run(store: Store, models: Models) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from typing import TYPE_CHECKING, Any
 
@@ -16,26 +15,15 @@ from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from conftest import CountingEmbedding
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline import IngestReport, Progress
+    from rag_nodes.pipeline import Progress
     from rag_nodes.store import Store
 
 RED, BLUE = "The machine is red. " * 30, "The machine is blue indeed. " * 25
-
-
-def crawl(corpus: FolderIngests, name: str, text: str, url: str = "https://a.example/x") -> Path:
-    page = {"markdown": text, "metadata": {"sourceURL": url, "title": "X"}}
-    return corpus.write(name, json.dumps([page]))
-
-
-def ingested(corpus: FolderIngests, *paths: Path, **options: Any) -> IngestReport:
-    corpus.opened.clear()
-    return ingest(paths, corpus.parsers, corpus.store, models=corpus.models, **options)
 
 
 def texts(store: Store) -> dict[str, set[str]]:
@@ -70,19 +58,19 @@ class Elsewhere:
 def blue(corpus: FolderIngests) -> dict[str, set[str]]:
     """What is stored of one crawl alone."""
     with open_store(":memory:") as store:
-        ingest([crawl(corpus, "b.json", BLUE)], corpus.parsers, store, models=corpus.models)
+        ingest([corpus.crawl("b.json", x=BLUE)], corpus.parsers, store, models=corpus.models)
         return texts(store)
 
 
 def test_of_two_crawls_with_the_same_page_that_of_the_later_one_is_stored_once(
     corpus: FolderIngests, blue: dict[str, set[str]], embedding: CountingEmbedding
 ) -> None:
-    both = crawl(corpus, "a.json", RED), crawl(corpus, "b.json", BLUE)
-    ingested(corpus, *both)
+    both = corpus.crawl("a.json", x=RED), corpus.crawl("b.json", x=BLUE)
+    corpus.ingest(*both)
     assert texts(corpus.store) == blue
     embedding.texts.clear()
 
-    assert states(ingested(corpus, *both)) == ["unchanged", "unchanged"]
+    assert states(corpus.ingest(*both)) == ["unchanged", "unchanged"]
     assert (corpus.opened, embedding.texts) == ([], [])
     assert texts(corpus.store) == blue
 
@@ -90,24 +78,24 @@ def test_of_two_crawls_with_the_same_page_that_of_the_later_one_is_stored_once(
 def test_a_crawl_that_is_new_replaces_what_an_older_one_stored(
     corpus: FolderIngests, blue: dict[str, set[str]]
 ) -> None:
-    red, later = crawl(corpus, "a.json", RED), crawl(corpus, "b.json", BLUE)
-    ingested(corpus, red)
-    ingested(corpus, later, red)
+    red, later = corpus.crawl("a.json", x=RED), corpus.crawl("b.json", x=BLUE)
+    corpus.ingest(red)
+    corpus.ingest(later, red)
     assert texts(corpus.store) == blue
 
 
-@pytest.mark.parametrize("other", [None, "https://a.example/y"])
+@pytest.mark.parametrize("other", [None, "y"])
 def test_where_the_later_crawl_has_it_no_more_the_page_is_as_the_other_has_it(
     corpus: FolderIngests, other: str | None
 ) -> None:
-    red, later = crawl(corpus, "a.json", RED), crawl(corpus, "b.json", BLUE)
-    ingested(corpus, red)
+    red, later = corpus.crawl("a.json", x=RED), corpus.crawl("b.json", x=BLUE)
+    corpus.ingest(red)
     [expected] = texts(corpus.store).values()
-    ingested(corpus, red, later)
+    corpus.ingest(red, later)
     later.unlink()
-    paths = [red, crawl(corpus, "b.json", "Another page.", other)] if other else [red]
+    paths = [red, corpus.crawl("b.json", **{other: "Another page."})] if other else [red]
 
-    ingested(corpus, *paths, prune=True)
+    corpus.ingest(*paths, prune=True)
 
     [found] = texts(corpus.store).values()
     assert found - {"Another page."} == expected
@@ -158,12 +146,10 @@ def test_versions_of_which_neither_is_stored_whole_end_the_run_all_the_same(
 def test_a_page_that_another_file_has_stored_is_not_embedded_again_by_workers(
     corpus: FolderIngests, embedding: CountingEmbedding
 ) -> None:
-    ingested(corpus, crawl(corpus, "a.json", RED))
+    corpus.ingest(corpus.crawl("a.json", x=RED))
     embedding.texts.clear()
-    later = crawl(corpus, "b.json", RED)
-    page = {"markdown": BLUE, "metadata": {"sourceURL": "https://a.example/y", "title": "Y"}}
-    later.write_text(json.dumps([*json.loads(later.read_text(encoding="utf-8")), page]))
-    ingested(corpus, later, executor=Elsewhere())
+    later = corpus.crawl("b.json", x=RED, y=BLUE)
+    corpus.ingest(later, executor=Elsewhere())
     assert embedding.texts
     assert not any("red" in text for text in embedding.texts)
 
@@ -172,10 +158,10 @@ def test_two_crawls_with_the_same_page_end_alike_where_workers_read_them(
     corpus: FolderIngests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rag_nodes.pipeline.run.MOST_FILES", 1)
-    both = crawl(corpus, "a.json", RED), crawl(corpus, "b.json", BLUE)
+    both = corpus.crawl("a.json", x=RED), corpus.crawl("b.json", x=BLUE)
     steps: list[Progress] = []
     for expected in ("read", "unchanged"):
-        report = ingested(corpus, *both, executor=Elsewhere(), progress=steps.append)
+        report = corpus.ingest(*both, executor=Elsewhere(), progress=steps.append)
         assert states(report) == [expected] * 2
     assert [one.done for one in steps if one.stage == "read"] == [1, 2, 1, 2]
     [found] = texts(corpus.store).values()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 import pytest
@@ -10,7 +9,7 @@ from folder_ingests import LONG_AGO, FolderIngests, contents, states
 
 from rag_nodes.ledger import Ledger
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import ingest, ingest_documents
+from rag_nodes.pipeline import ingest_documents
 from rag_nodes.readers import Limits, read
 from rag_nodes.upkeep import Inventory, documents_named, removed
 
@@ -146,23 +145,12 @@ def test_a_partial_file_is_left_with_its_warning_repeated(corpus: FolderIngests)
     assert second.files[0].error == first.files[0].error
 
 
-def crawl_of(*urls: str) -> str:
-    pages = [
-        {"markdown": f"# Page\n\nTea at {url}.\n", "metadata": {"url": url, "sourceURL": url}}
-        for url in urls
-    ]
-    return json.dumps({"data": pages})
-
-
 def test_web_pages_are_due_again_after_a_day_though_unchanged(corpus: FolderIngests) -> None:
-    path = corpus.write("crawl.json", crawl_of("https://tea.example/a", "https://tea.example/b"))
+    path = corpus.crawl("crawl.json", a="Green tea.", b="Black tea.")
 
     def at(seconds: float, ttl: float = 24) -> list[str]:
-        corpus.opened.clear()
         with Ledger(corpus.ledger.path, clock=lambda: seconds) as ledger:
-            report = ingest(
-                [path], corpus.parsers, corpus.store, models=corpus.models, ledger=ledger, ttl=ttl
-            )
+            report = corpus.ingest(path, ledger=ledger, ttl=ttl)
         assert set(states(report)) <= {"read", "unchanged"}
         return corpus.opened
 
@@ -175,20 +163,18 @@ def test_web_pages_are_due_again_after_a_day_though_unchanged(corpus: FolderInge
 
 
 def test_a_file_is_due_again_when_a_page_of_it_was_removed(corpus: FolderIngests) -> None:
-    pages = "https://tea.example/a", "https://tea.example/b"
-    path = corpus.write("crawl.json", crawl_of(*pages))
-    before = ingest([path], corpus.parsers, corpus.store, models=corpus.models)
+    path = corpus.crawl("crawl.json", a="Green tea.", b="Black tea.")
+    before = corpus.ingest(path)
     stored = contents(corpus.store, before)
     with corpus.ledger as ledger:
         inventory = Inventory(corpus.store, ledger)
         collections = inventory.collections("default")
         listed = inventory.documents("default", collections)
-        chosen = documents_named("default", [pages[1]], listed)
+        chosen = documents_named("default", ["https://tea.example/b"], listed)
         assert len(removed(inventory, "default", chosen, collections)) == 1
     assert contents(corpus.store, before) != stored
-    corpus.opened.clear()
 
-    after = ingest([path], corpus.parsers, corpus.store, models=corpus.models)
+    after = corpus.ingest(path)
 
     assert corpus.opened == ["crawl.json"], "its bytes are those of before, its pages are not"
     assert contents(corpus.store, after) == stored

@@ -15,24 +15,21 @@ from openai_server import FAILING, UNAUTHORIZED, Fault, OpenAIServer
 from own_models import ParrotLLM
 from pydantic import SecretStr
 
-from rag_nodes import ChunkContext, NeighbourText, SectionSummary, get_parser, open_store
+from rag_nodes import ChunkContext, NeighbourText, SectionSummary, get_parser
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.models import choose_models, prices
+from rag_nodes.models import prices
 from rag_nodes.models.asking import GIVE_UP_AFTER
 from rag_nodes.models.names import priced_name
 from rag_nodes.models.openai import OpenAIServerLLM
-from rag_nodes.pipeline import ingest_documents
-from rag_nodes.settings import Settings
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.transforms import TextJournal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from llama_index.core.schema import BaseNode, TransformComponent
+    from llama_index.core.schema import BaseNode
 
     from rag_nodes.models.prices import Spent
-    from rag_nodes.store import Store
 
 TEXT = "The tank holds nine litres. Fill it before the first cup. Never use sand."
 SAID = "It is about the tank of the red machine."
@@ -392,32 +389,6 @@ def test_without_a_known_price_the_cost_is_unknown_and_not_nothing(llm: OpenAISe
 def test_tokens_are_counted_here_where_the_server_does_not_say() -> None:
     spent = prices.spent_on({}, "One two three", "Four", model="gpt-4o-mini")
     assert spent == (1, 3, 1, True, pytest.approx((3 * 0.15 + 0.6) / 1e6))
-
-
-def test_an_ingest_takes_both_and_another_context_is_another_content(
-    llm: OpenAIServerLLM, openai_server: OpenAIServer
-) -> None:
-    document = Document(text="The tank is red. " * 60, id_="manual")
-    parsers = {"retrieval": get_parser("retrieval", chunk_size=50)}
-    models = choose_models(Settings(embedding="lexical", llm="extractive"))
-
-    def written(store: Store, *steps: TransformComponent) -> tuple[int, list[TextNode]]:
-        report = ingest_documents([document], parsers, store, models=models, transformations=steps)
-        [column] = report.columns
-        ids = list(store.stored(column.collection, "manual"))
-        return column.written, list(store.fetch(column.collection, ids).values())
-
-    with open_store() as store:
-        steps = (ChunkContext(llm), NeighbourText(tokens=10))
-        first, found = written(store, *steps)
-        asked = len(prompts(openai_server))
-        assert first == asked == len(found) > 1
-        assert {node.metadata["context"] for node in found} == {SAID}
-        assert any("before" in node.metadata for node in found)
-        assert written(store, *steps)[0] == 0
-        assert len(prompts(openai_server)) == asked
-        written(store, ChunkContext(llm, max_tokens=50))
-        assert len(prompts(openai_server)) == 2 * asked
 
 
 def test_both_are_transformations_of_a_pipeline_of_llama_index(llm: OpenAIServerLLM) -> None:
