@@ -11,7 +11,7 @@ from llama_index.core.node_parser import SentenceSplitter
 from splitters import Headed
 
 from rag_nodes import documentation
-from rag_nodes.documentation import DocsOptions, DocsStep, Threshold, pages, statistics, workflow
+from rag_nodes.documentation import DocsOptions, DocsStep, pages, statistics, workflow
 from rag_nodes.executors import Inline, LostUnit
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import PRESETS, get_parser, load_parser
@@ -136,14 +136,6 @@ def test_summaries_can_be_left_out(crawl: Path, output: Path) -> None:
     assert {row["summary"] for row in chunks(output)} == {None}
 
 
-def test_thresholds_are_reported_and_the_output_is_written(crawl: Path, output: Path) -> None:
-    thresholds = (Threshold("coverage", 100), Threshold("too-small", 0))
-    report = documentation.run(crawl, output, DocsOptions(fail_on=thresholds, parser=TINY))
-    assert len(report.crossed) == 1
-    assert report.crossed[0].startswith("too-small: ")
-    assert chunks(output)
-
-
 def test_every_page_and_every_summary_is_a_step(crawl: Path, output: Path) -> None:
     steps: list[DocsStep] = []
     report = documentation.run(crawl, output, DocsOptions(**SMALL), progress=steps.append)
@@ -227,20 +219,32 @@ def test_tokens_are_those_of_the_parsers_own_tokenizer(crawl: Path, output: Path
     assert report.statistics.page_tokens == sum(map(len, (GUIDE, LONG, SHORT)))
 
 
-def test_a_parser_that_asks_a_model_stays_in_one_process_however_large_the_crawl_is(
-    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("least", "options", "workers"),
+    [
+        (workflow.WORTH_WORKERS, {}, 1),
+        (workflow.WORTH_WORKERS, {"workers": 3}, 3),
+        (1, {}, 7),
+        (1, {"parser": get_parser("semantic")}, 7),
+        (1, {"parser": get_parser("semantic", embed_model=LexicalEmbedding())}, 1),
+    ],
+)
+def test_large_crawls_use_all_cores_unless_told_otherwise_or_a_model_is_asked(
+    least: int,
+    options: dict[str, Any],
+    workers: int,
+    crawl: Path,
+    output: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(workflow, "WORTH_WORKERS", 1)
     used: list[int] = []
-    whole = workflow.cut_pages
 
-    def noted(cutter: Any, found: Any, workers: int) -> Any:
+    def cut(cutter: Any, found: Any, workers: int) -> Any:
         used.append(workers)
-        return whole(cutter, found, 1)
+        return map(cutter, found)
 
-    monkeypatch.setattr(workflow, "cut_pages", noted)
+    monkeypatch.setattr(workflow, "cut_pages", cut)
+    monkeypatch.setattr(workflow, "WORTH_WORKERS", least)
     monkeypatch.setattr(workflow.os, "cpu_count", lambda: 7)
-    for model in (None, LexicalEmbedding()):
-        options = DocsOptions(parser=get_parser("semantic", embed_model=model))
-        documentation.run(crawl, output, options)
-    assert used == [7, 1]
+    documentation.run(crawl, output, DocsOptions(**options))
+    assert used == [workers]

@@ -9,7 +9,7 @@ import pytest
 from crawls import LONG, SHORT, SITE, page, write_crawl
 
 from rag_nodes import documentation
-from rag_nodes.documentation import DocsOptions, pages, workflow
+from rag_nodes.documentation import DocsOptions, pages
 from rag_nodes.errors import (
     ConfigurationError,
     FileMissingError,
@@ -23,7 +23,6 @@ from rag_nodes.readers import Limits, files
 from rag_nodes.readers.isolation import ReaderPool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -115,11 +114,6 @@ def test_a_crawl_without_a_good_page_leaves_the_output_as_it_was(
     assert output.read_text(encoding="utf-8") == "before"
 
 
-def test_a_crawl_that_is_not_there_is_a_missing_file(tmp_path: Path, output: Path) -> None:
-    with pytest.raises(FileMissingError):
-        documentation.run(tmp_path / "nowhere.json", output)
-
-
 @pytest.mark.parametrize("name", ["crawl.json", ".", "nowhere/chunks.json"])
 def test_an_output_that_cannot_be_is_refused_before_any_work(crawl: Path, name: str) -> None:
     before = crawl.read_bytes()
@@ -146,21 +140,3 @@ def test_a_crawl_named_like_a_file_of_ours_is_not_overwritten(tmp_path: Path) ->
 def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=str(next(iter(options)))):
         DocsOptions(**options)
-
-
-def test_large_crawls_use_all_cores_unless_told_otherwise(
-    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    used: list[int] = []
-
-    def cut(cutter: Any, found: Any, workers: int) -> Iterator[Any]:
-        used.append(workers)
-        return map(cutter, found)
-
-    monkeypatch.setattr(workflow, "cut_pages", cut)
-    monkeypatch.setattr(workflow.os, "cpu_count", lambda: 5)
-    documentation.run(crawl, output)
-    documentation.run(crawl, output, DocsOptions(workers=3))
-    monkeypatch.setattr(workflow, "WORTH_WORKERS", 1)
-    documentation.run(crawl, output)
-    assert used == [1, 3, 5]

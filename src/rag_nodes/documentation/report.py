@@ -19,11 +19,8 @@ _MINIMA = {"summary_tokens": 16, "concurrency": 1, "workers": 1}
 class DocsStep:
     """One step of a running workflow, for progress bars.
 
-    Attributes:
-        stage: "pages" are cut and checked, "summaries" are written.
-        name: URL of the page just done; the model that writes summaries.
-        done: how many so far.
-        total: how many there will be, as far as known; None while it is not.
+    "pages" are cut and checked, by the URL of the page just done; "summaries" are written, by the
+    model. `total` is None while it is not known.
     """
 
     stage: Literal["pages", "summaries"]
@@ -90,20 +87,10 @@ class Repeated:
 class DocsReport:
     """Everything one run did.
 
-    Attributes:
-        input: the crawl.
-        output: the chunks.
-        format: shape of the output.
-        parser: what cut the pages, as `load_parser` takes it.
-        model: who wrote the summaries; None where there are none.
-        reused: summaries that came from the journal of an interrupted run.
-        statistics: figures of the whole crawl.
-        findings: what is to look at, in the order of the pages, up to 10,000.
-        failed_pages: pages that gave no chunks, each with its place and the reason.
-        repeated: pages that stand under several URLs.
-        crossed: thresholds that were crossed, in words.
-        journal: where paid summaries were kept because others failed; None otherwise.
-        seconds: wall-clock time.
+    `parser` is what cut the pages, as `load_parser` takes it; `model` wrote the summaries, None
+    where there are none; `reused` counts those that came from the journal of an interrupted run,
+    and `journal` is where paid ones were kept because others failed. `findings` are up to 10,000,
+    in the order of the pages; `failed_pages` and `crossed` thresholds are told in words.
     """
 
     input: str
