@@ -11,11 +11,16 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 WIDE = {"width": 1280, "height": 900}
+PATIENCE = 60_000
+"""Milliseconds after which a page counts as stuck."""
 
 
 @contextmanager
 def watched(
-    browser: Browser, address: str, patience: int, viewport: dict[str, int] | None = None
+    browser: Browser,
+    address: str,
+    patience: int = PATIENCE,
+    viewport: dict[str, int] | None = None,
 ) -> Iterator[Page]:
     """An open page of the app; whatever leaves this machine or breaks fails the test.
 
@@ -52,6 +57,15 @@ def unfold_parsers(page: Page) -> None:
     if not page.locator("#rn-parsers").is_visible():
         page.locator("#rn-more").click()
         page.locator("#rn-parsers").wait_for()
+
+
+def ask(page: Page, question: str) -> None:
+    """Ask, and wait for one more answer than there are."""
+    turns = page.locator(".rn-turn").count()
+    box = page.locator("#rn-question textarea:enabled")
+    box.fill(question)
+    box.press("Enter")
+    page.locator(".rn-turn").nth(turns).wait_for()
 
 
 @contextmanager

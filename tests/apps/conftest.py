@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from browser_page import watched
 from fixtures_app import collecting
 from llama_index.core.schema import TextNode
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     import gradio as gr
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
     from rag_nodes.settings import Settings
 
@@ -126,6 +127,13 @@ def browser() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(executable_path=found, args=list(_FLAGS))
         yield chromium
         chromium.close()
+
+
+@pytest.fixture
+def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
+    """An open page; whatever leaves this machine or breaks fails the test."""
+    with watched(browser, str(app.local_url)) as opened:
+        yield opened
 
 
 def _column(  # noqa: PLR0913 - every text of a column can be set

@@ -8,51 +8,46 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser_page import open_drawer, watched
+from browser_page import PATIENCE, ask, loading, open_drawer, watched
+from openai_server import Fault
+
+from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     import gradio as gr
+    from openai_server import OpenAIServer
     from playwright.sync_api import Browser, Page
 
 
 pytestmark = pytest.mark.browser
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
-PATIENCE = 60_000
-"""Milliseconds after which a page counts as stuck."""
-
-
-@pytest.fixture
-def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
-    """An open page; whatever leaves this machine or breaks fails the test."""
-    with watched(browser, str(app.local_url), PATIENCE) as opened:
-        yield opened
 
 
 def test_a_citation_opens_the_chunk_with_the_quoted_sentence_or_the_passage_with_it_whole(
     page: Page,
 ) -> None:
     page.get_by_role("button", name="Try the example document").click()
-    page.wait_for_selector("#rn-status .rn-dot", timeout=PATIENCE)
+    page.wait_for_selector("#rn-status .rn-dot")
     page.locator("#rn-suggestions button").first.click()
-    page.wait_for_selector(".rn-turn", timeout=PATIENCE)
+    page.wait_for_selector(".rn-turn")
     page.locator(".rn-citations .rn-chip").first.click()
     mark = page.locator(".rn-shown mark").first
-    mark.wait_for(state="visible", timeout=PATIENCE)
+    mark.wait_for(state="visible")
     assert mark.inner_text() in page.locator(".rn-answer").first.inner_text()
 
     open_drawer(page, "Retrieval")
     page.locator("label", has_text="Best sentences, same token budget").click()
-    _ask(page, "When do quiet hours begin?")
-    page.locator(".rn-turn").nth(1).wait_for()
+    ask(page, "When do quiet hours begin?")
     last = page.locator(".rn-turn").nth(1)
     for answer in last.locator(".rn-answer").all():
         assert "Quiet hours last from ten in the evening until half past six" in answer.inner_text()
     last.locator(".rn-citations .rn-chip").first.click()
     mark = last.locator(".rn-shown mark").first
-    mark.wait_for(state="visible", timeout=PATIENCE)
+    mark.wait_for(state="visible")
     assert mark.inner_text().startswith("Quiet hours last from ten in the evening")
 
 
@@ -68,7 +63,8 @@ def test_what_is_typed_before_an_event_has_ended_stays(
         return result
 
     monkeypatch.setattr(type(app), "process_api", ends_late)
-    _upload(page, CORPUS / "manual.md")
+    with loading(page):
+        page.set_input_files("#rn-files input[type=file]", str(CORPUS / "manual.md"))
     box = page.locator("#rn-question textarea:enabled")
     box.fill("How long does manual control last?")
     end.set()
@@ -88,18 +84,56 @@ def test_a_scanned_pdf_is_refused_with_the_remedy(page: Page, tmp_path: Path) ->
         scan.new_page().insert_image(pymupdf.Rect(50, 50, 500, 700), pixmap=pixels)
         scan.save(path)
     page.set_input_files("#rn-files input[type=file]", str(path))
-    page.wait_for_selector("#rn-status .rn-error", timeout=PATIENCE)
+    page.wait_for_selector("#rn-status .rn-error")
     assert "OCR" in page.inner_text("#rn-status")
     assert page.locator("#rn-question textarea").is_disabled()
 
 
-def _upload(page: Page, document: Path) -> None:
-    page.set_input_files("#rn-files input[type=file]", str(document))
-    page.wait_for_selector("#rn-status .rn-dot", timeout=PATIENCE)
+def test_opened_chunks_stay_open_beside_feedback_and_lead_into_the_document(page: Page) -> None:
+    with loading(page):
+        page.set_input_files("#rn-files input[type=file]", str(CORPUS / "handbook.pdf"))
+    ask(page, "When must the sand filter be rinsed backwards?")
+    page.locator(".rn-citations .rn-chip").first.click()
+    page.wait_for_selector(".rn-shown .rn-chunk[open] mark")
+    button = page.get_by_role("button", name="Helpful: Fixed size", exact=True)
+    button.click()
+    page.wait_for_selector(".rn-rate[aria-pressed=true]")
+    page.wait_for_selector(".rn-shown .rn-chunk[open] mark")
+    button.click()
+    page.wait_for_selector(".rn-rate[aria-pressed=true]", state="detached")
+    column = page.locator(".rn-column").nth(1)
+    column.locator(".rn-citations .rn-chip").first.click()
+    column.locator(".rn-shown .rn-link").click()
+    page.wait_for_selector(".rn-drawing.rn-c2 .rn-piece.rn-shown")
+    assert page.get_by_role("tab", name="Document").get_attribute("aria-selected") == "true"
+    assert "sand filter" in page.text_content(".rn-sheet")
 
 
-def _ask(page: Page, question: str) -> None:
-    box = page.locator("#rn-question textarea:enabled")
-    box.fill(question)
-    box.press("Enter")
-    page.wait_for_selector(".rn-turn", timeout=PATIENCE)
+def test_one_answer_is_stopped_while_the_others_are_written(
+    browser: Browser,
+    serve: Callable[..., AbstractContextManager[str]],
+    openai_server: OpenAIServer,
+) -> None:
+    settings = Settings(
+        api_base=openai_server.base, api_key="any", embedding="openai", llm="openai"
+    )
+    with serve(settings) as address, watched(browser, address) as page:
+        with loading(page):
+            page.set_input_files("#rn-files input[type=file]", str(CORPUS / "manual.md"))
+        openai_server.faults.append(Fault())  # the question is embedded
+        openai_server.fail(Fault(body="slow"), times=4)
+        held = len(openai_server.asked("chat/completions")) + 4
+        box = page.locator("#rn-question textarea:enabled")
+        box.fill("How long does manual control last?")
+        box.press("Enter")
+        page.wait_for_selector(".rn-pending .rn-stop-one")
+        openai_server.wait_for("chat/completions", held)  # only what runs can be stopped
+        page.get_by_role("button", name="Stop Heading hierarchy").click()
+        page.wait_for_selector(".rn-pending :text-is('stopped')")
+        assert page.locator(".rn-stop-one").count() == 3
+        openai_server.reset()  # lets the others go
+        page.wait_for_selector(".rn-turn")
+        columns = page.locator(".rn-turn .rn-column")
+        assert "Stopped" in columns.nth(1).inner_text()
+        for number in (0, 2, 3):
+            assert "The documents answer" in columns.nth(number).locator(".rn-answer").inner_text()

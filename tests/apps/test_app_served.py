@@ -58,13 +58,6 @@ def test_a_script_uploads_asks_and_gets_a_column_per_parser_with_citations(app: 
     assert history.count("<article") == 0
 
 
-def test_two_scripts_do_not_share_documents(app: gr.Blocks) -> None:
-    first, second = _client(app), _client(app)
-    first.predict([handle_file(CORPUS / "manual.md")], api_name="/process")
-    history, _ = second.predict(QUESTION, api_name="/ask")
-    assert "no document yet" in history
-
-
 def test_options_that_contradict_each_other_end_in_the_status(app: gr.Blocks) -> None:
     client = _client(app)
     values = {

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browser_page import open_drawer
+from browser_page import ask, open_drawer, watched
 from openai_server import Fault
 from pydantic import SecretStr
 
@@ -23,21 +23,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
-PATIENCE = 60_000
-"""Milliseconds after which a page counts as stuck."""
 QUESTION = "What colour is the machine?"
 TABS = {
     "Decide": ".rn-decision",
     "Document": "#rn-document-drawing [data-k]",
 }
 """The tabs beside the first one, and what they show once a document is loaded."""
-
-
-@pytest.fixture
-def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
-    opened = _opened(browser, str(app.local_url))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -62,34 +53,33 @@ def online(
 def test_what_waits_for_a_slow_model_is_cancelled_and_the_next_upload_works(
     browser: Browser, online: str, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
-    page = _opened(browser, online)
-    _upload(page, _written(tmp_path / "red.md", "The machine is red."))
-    page.wait_for_selector("#rn-cancel", state="detached")
-    blue = _written(tmp_path / "blue.md", "The machine is blue.")
-    held = len(openai_server.asked("embeddings")) + 1
-    openai_server.fail(Fault(body="slow"))
-    page.set_input_files("#rn-files input[type=file]", str(blue))
-    openai_server.wait_for("embeddings", held)
-    page.locator("#rn-cancel").click()
-    page.wait_for_selector("#rn-status :text('What was loaded before is unchanged')")
-    page.wait_for_selector("#rn-cancel", state="detached", timeout=PATIENCE)
-    status = page.inner_text("#rn-status")
-    assert "red.md" in status
-    assert "blue" not in status
-    page.locator("#rn-files:not(:has-text('blue'))").wait_for()  # an event of its own
-    _ask(page)
+    with watched(browser, online) as page:
+        _upload(page, _written(tmp_path / "red.md", "The machine is red."))
+        page.wait_for_selector("#rn-cancel", state="detached")
+        blue = _written(tmp_path / "blue.md", "The machine is blue.")
+        held = len(openai_server.asked("embeddings")) + 1
+        openai_server.fail(Fault(body="slow"))
+        page.set_input_files("#rn-files input[type=file]", str(blue))
+        openai_server.wait_for("embeddings", held)
+        page.locator("#rn-cancel").click()
+        page.wait_for_selector("#rn-status :text('What was loaded before is unchanged')")
+        page.wait_for_selector("#rn-cancel", state="detached")
+        status = page.inner_text("#rn-status")
+        assert "red.md" in status
+        assert "blue" not in status
+        page.locator("#rn-files:not(:has-text('blue'))").wait_for()  # an event of its own
+        ask(page, QUESTION)
 
-    _upload(page, blue)  # the server still holds the request that nobody waits for
-    assert "blue.md" in page.inner_text("#rn-status")
-    page.wait_for_selector(".rn-turn", state="detached", timeout=PATIENCE)
-    page.close()
+        _upload(page, blue)  # the server still holds the request that nobody waits for
+        assert "blue.md" in page.inner_text("#rn-status")
+        page.wait_for_selector(".rn-turn", state="detached")
 
 
 def test_too_many_columns_are_refused_with_the_remedy(page: Page) -> None:
     page.get_by_role("checkbox", name="Pages", exact=True).check()
     page.wait_for_selector("#rn-columns :text('5 columns of 4: untick 1')")
     page.set_input_files("#rn-files input[type=file]", str(CORPUS / "manual.md"))
-    page.wait_for_selector("#rn-status .rn-error", timeout=PATIENCE)
+    page.wait_for_selector("#rn-status .rn-error")
     assert "at most 4 are compared: untick 1" in page.inner_text("#rn-status")
     for unwanted in ("Pages", "Heading hierarchy", "Token overlap", "Semantic"):
         page.get_by_role("checkbox", name=unwanted, exact=True).uncheck()
@@ -104,27 +94,19 @@ def test_too_many_columns_are_refused_with_the_remedy(page: Page) -> None:
 def test_every_tab_is_reached_and_opened_with_the_keyboard_alone(page: Page) -> None:
     page.get_by_role("button", name="Try the example document").focus()
     page.keyboard.press("Enter")
-    page.wait_for_selector("#rn-status .rn-dot", timeout=PATIENCE)
+    page.wait_for_selector("#rn-status .rn-dot")
     page.get_by_role("tab", name="Compare").focus()
     for name, shown in TABS.items():
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.textContent.trim()") == name
         page.keyboard.press("Enter")
-        page.wait_for_selector(shown, timeout=PATIENCE)
+        page.wait_for_selector(shown)
     for _ in range(60):
         page.keyboard.press("Tab")
         if page.evaluate("!!document.activeElement.closest('#rn-document-tab')"):
             break
     else:
         pytest.fail("what is in the tab cannot be reached with the keyboard")
-
-
-def _opened(browser: Browser, address: str) -> Page:
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    page.set_default_timeout(PATIENCE)
-    page.goto(address)
-    page.wait_for_selector(".rn-empty")
-    return page
 
 
 def _written(path: Path, text: str) -> Path:
@@ -136,11 +118,3 @@ def _upload(page: Page, document: Path) -> None:
     """Upload one document, and wait until it and no other is ready."""
     page.set_input_files("#rn-files input[type=file]", str(document))
     page.wait_for_selector(f"#rn-status .rn-file:has-text('{document.name}')")
-
-
-def _ask(page: Page, question: str = QUESTION, *, wait: bool = True) -> None:
-    box = page.locator("#rn-question textarea:enabled")
-    box.fill(question)
-    box.press("Enter")
-    if wait:
-        page.wait_for_selector(".rn-turn")

@@ -7,19 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browser_page import loading, redrawn, watched
+from browser_page import loading, redrawn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import gradio as gr
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
-PATIENCE = 60_000
-"""Milliseconds after which a page counts as stuck."""
 HOSTILE = (
     "# <img src=x onerror=window.broken=1> ${window.broken=1} {{window.broken=1}}\n\n"
     "The <script>window.broken=1</script> \U0001f600 costs \U0001f1e9\U0001f1ea 5. "
@@ -36,13 +31,6 @@ SELECT = """(wanted) => {
   if (start < 0) throw new Error(`not there: ${wanted}`);
   getSelection().setBaseAndExtent(...places[start], last, at + 1);
 }"""
-
-
-@pytest.fixture
-def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
-    """An open page; whatever leaves this machine or breaks fails the test."""
-    with watched(browser, str(app.local_url), PATIENCE) as opened:
-        yield opened
 
 
 def _load(page: Page, document: Path) -> None:
