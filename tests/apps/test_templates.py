@@ -15,8 +15,7 @@ from jinja2.runtime import Macro
 from markupsafe import Markup
 
 import rag_nodes.apps
-from rag_nodes.apps.markup import drawn
-from rag_nodes.apps.templates import TEMPLATES, render
+from rag_nodes.apps.markup import TEMPLATES, drawn, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,18 +1,21 @@
-"""A small HTML writer in which text is escaped unless it was made here, and pieces of the page."""
+"""How the page becomes HTML: by templates, and by a small writer; text from outside is escaped."""
 
 from __future__ import annotations
 
 import html
 import re
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rag_nodes.parsers.presets import PRESETS, parser_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from jinja2 import Template
 
 Html = Markup
 """Escaped, or made here."""
@@ -136,18 +139,38 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def empty(title: str, *children: str | None) -> Html:
-    """What stands in a tab before there is anything to show."""
-    return tag("div", tag("h2", title), *children, cls="rn-empty")
+def render(name: str, **values: Any) -> Markup:
+    """A template as HTML that may stand in another one, and in a component of Gradio.
+
+    Args:
+        name: of the template, without its folder and ending.
+        values: what it needs. Text is escaped, `Markup` stands as it is, None shows nothing.
+            Numbers are formatted before.
+    """
+    return drawn(Markup(_template(name).render(values)))  # noqa: S704 - the template escapes
 
 
-def notice(kind: str, *children: str | None) -> Html:
-    """A box with a message; `kind` is "error", "warning" or "info" and is said in words too."""
-    words = {"error": "Error", "warning": "Warning", "info": "Note"}
-    return tag(
-        "div",
-        tag("strong", words[kind], ": "),
-        *children,
-        cls=f"rn-notice rn-{kind}",
-        role="alert" if kind == "error" else "status",
-    )
+def whole_page(name: str, **values: Any) -> str:
+    """A template as a file of its own, which no component of Gradio shows; see `render`."""
+    return _template(name).render(values)
+
+
+def _template(name: str) -> Template:
+    return TEMPLATES.get_template(f"{name}.html")
+
+
+def _shown(value: Any) -> Any:
+    if value is None:
+        return ""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+TEMPLATES = Environment(
+    loader=PackageLoader("rag_nodes.apps"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    finalize=_shown,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+TEMPLATES.globals.update(colour_of=colour_of, count=count, place=place, title_of=title_of)

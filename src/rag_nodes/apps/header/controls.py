@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.header.answering import AnsweringControls, number
-from rag_nodes.apps.markup import Html, count, notice, tag, title_of
-from rag_nodes.apps.templates import render
+from rag_nodes.apps.markup import Html, count, render, tag, title_of
 from rag_nodes.apps.visitors.choice import MOST_COLUMNS, Choice, default_of
 from rag_nodes.compare.sizing import EQUAL_SIZE
 from rag_nodes.parsers import COMPARED
@@ -166,7 +165,8 @@ def _counted(number: int) -> Html:
     said = f"{count(number, 'column')} of {MOST_COLUMNS}"
     if number <= MOST_COLUMNS:
         return tag("p", said, cls="rn-quiet", role="status")
-    return notice("warning", f"{said}: untick {number - MOST_COLUMNS}")
+    surplus = f": {said}: untick {number - MOST_COLUMNS}"
+    return tag("div", tag("strong", "Warning"), surplus, cls="rn-notice rn-warning", role="status")
 
 
 def _slider(name: str, preset: Preset, option: OptionRange) -> gr.Slider:

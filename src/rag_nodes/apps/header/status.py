@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.apps.markup import count, file_name, seconds, title_of
-from rag_nodes.apps.templates import render
+from rag_nodes.apps.markup import count, file_name, render, seconds, title_of
 from rag_nodes.models.prices import dollars
 from rag_nodes.pipeline.report import DOING
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.apps.markup import count, percent
-from rag_nodes.apps.templates import render
+from rag_nodes.apps.markup import count, percent, render
 from rag_nodes.evaluation.checks import leakage
 from rag_nodes.evaluation.drafts.review import TO_ASK, free, told
 from rag_nodes.metadata import display_name

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.inside_gradio import Drawn, data_of, now, offer, texts_of
-from rag_nodes.apps.markup import count, empty, in_a_line, tag, title_of
+from rag_nodes.apps.markup import count, in_a_line, render, title_of
 from rag_nodes.apps.tabs import TabView, evidence
 from rag_nodes.apps.tabs.review import build_review
-from rag_nodes.apps.templates import render
 from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, examples
@@ -36,10 +35,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 8
 """Visitors whose decisions are looked at at the same time."""
-EMPTY = empty(
-    "Which parser and size to take",
-    tag("p", "Load a document: the settings are tried on it, and one sentence says which to take."),
-)
+EMPTY = render("lengths", lengths=[])
 _TITLES = {"sentence": "a sentence or two", "paragraph": "a paragraph", "page": "a page"}
 _SURE = {
     "documents like these": ("●●●", "Sure, for documents like these"),

@@ -11,9 +11,8 @@ import gradio as gr
 from markupsafe import Markup
 
 from rag_nodes.apps.inside_gradio import Drawn, now, number_in, offer, texts_of
-from rag_nodes.apps.markup import title_of
+from rag_nodes.apps.markup import render, title_of
 from rag_nodes.apps.tabs.drawing import map_html, page_html, summary_html, where_html
-from rag_nodes.apps.templates import render
 from rag_nodes.apps.visitors.cuts import Shown, page_at, pages_of, span_of
 from rag_nodes.apps.visitors.sessions import cuts_of, session_of
 from rag_nodes.errors import RagNodesError

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index.core.schema import MetadataMode
 
-from rag_nodes.apps.markup import count, in_a_line, place
-from rag_nodes.apps.templates import render
+from rag_nodes.apps.markup import count, in_a_line, place, render
 from rag_nodes.apps.visitors.cuts import GONE
 from rag_nodes.errors import RagNodesError
 from rag_nodes.metadata import (

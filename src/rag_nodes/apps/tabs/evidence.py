@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.markup import count, in_a_line, tag
+from rag_nodes.apps.markup import count, in_a_line, render, tag
 from rag_nodes.apps.tabs.document import ChunkLocation
-from rag_nodes.apps.templates import render
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.page import line_colour, matrix, size_curve
 from rag_nodes.evaluation.wording import ends

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.inside_gradio import Drawn, now, number_in, texts_of
-from rag_nodes.apps.markup import count
+from rag_nodes.apps.markup import count, render
 from rag_nodes.apps.tabs.document import ChunkLocation
-from rag_nodes.apps.templates import render
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.apps.visitors.questions import labelled
 from rag_nodes.apps.visitors.sessions import session_of

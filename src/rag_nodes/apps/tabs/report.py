@@ -11,8 +11,8 @@ import gradio as gr
 from markupsafe import Markup
 
 from rag_nodes.apps.inside_gradio import offer
+from rag_nodes.apps.markup import whole_page
 from rag_nodes.apps.tabs.compare.reply import compared_turn
-from rag_nodes.apps.templates import whole_page
 from rag_nodes.apps.visitors.choice import headline_of
 from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.errors import RagNodesError
