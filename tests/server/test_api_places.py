@@ -18,8 +18,7 @@ from rag_nodes.errors import BusyError, CancelledError
 from rag_nodes.operations import run
 from rag_nodes.processes import Interrupt, interruptible, unless_interrupted
 from rag_nodes.server.events import Work
-from rag_nodes.server.limits import ServerLimits
-from rag_nodes.server.workers import Workers
+from rag_nodes.server.limits import ServerLimits, Workers
 from rag_nodes.workspace.session import Session
 from rag_nodes.workspace.sessions import Sessions
 

@@ -13,9 +13,8 @@ from app_server import listening
 from pydantic import SecretStr
 from starlette.responses import PlainTextResponse
 
-from rag_nodes.server.gate import Access, Gate
+from rag_nodes.server.gate import ADDRESSES, FORGOTTEN, FREE, LONGEST, Access, Gate, Throttle
 from rag_nodes.server.serve import forwarding
-from rag_nodes.server.throttle import ADDRESSES, FORGOTTEN, FREE, LONGEST, Throttle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

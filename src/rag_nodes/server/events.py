@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from rag_nodes.processes import Interrupt
-    from rag_nodes.server.workers import Workers
+    from rag_nodes.server.limits import Workers
 
 MEDIA_TYPE = "text/event-stream"
 _PASSAGE = ("number", "file_name", "page", "start", "end", "quote")

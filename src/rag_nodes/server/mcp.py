@@ -25,9 +25,9 @@ from rag_nodes.errors import RagNodesError
 from rag_nodes.operations import OPERATIONS, Operation
 from rag_nodes.operations.base import model_for
 from rag_nodes.server.failures import public
+from rag_nodes.server.limits import ended_by_leaving
 from rag_nodes.server.schemas import named_parsers, schema_of, shortened
 from rag_nodes.server.served import Milestones, reply_of, request_of
-from rag_nodes.server.workers import ended_by_leaving
 
 if TYPE_CHECKING:
     from collections.abc import Callable

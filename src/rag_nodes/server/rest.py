@@ -24,6 +24,7 @@ from rag_nodes.operations.base import model_for
 from rag_nodes.query import QueryOptions
 from rag_nodes.server.events import MEDIA_TYPE, Work
 from rag_nodes.server.failures import install_handlers
+from rag_nodes.server.limits import ended_by_leaving
 from rag_nodes.server.replies import (
     Brought,
     Cleared,
@@ -37,7 +38,6 @@ from rag_nodes.server.replies import (
 from rag_nodes.server.schemas import named_parsers, page_of
 from rag_nodes.server.served import reply_of, request_of
 from rag_nodes.server.uploads import received_of, save
-from rag_nodes.server.workers import ended_by_leaving
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.server.gate import Access
+    from rag_nodes.server.limits import Caller
     from rag_nodes.server.served import ServedOperations
-    from rag_nodes.server.workers import Caller
     from rag_nodes.workspace.session import Session
 
 _MOST_PARTS = 1000

@@ -16,7 +16,7 @@ from rag_nodes.operations.base import model_for
 from rag_nodes.operations.places import text_document
 from rag_nodes.operations.run import Run
 from rag_nodes.server.failures import misfits, without_paths
-from rag_nodes.server.workers import Caller, Workers
+from rag_nodes.server.limits import Caller, Workers
 from rag_nodes.workspace.session import Session
 from rag_nodes.workspace.sessions import Sessions
 
