@@ -10,11 +10,11 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import ModelResponseError, RagNodesError
-from rag_nodes.models import failure_of
 from rag_nodes.models.names import priced_name
 from rag_nodes.models.prices import billed, cost_of
 from rag_nodes.query import tracing
 from rag_nodes.query.citations import MarkReader, cite_quote, cite_sources, cited_numbers, marks_of
+from rag_nodes.query.preparing import translated
 from rag_nodes.query.types import Answer, CitationSeen, Delta, Failed, Finished, Mark, UnknownSource
 from rag_nodes.text.tokens import count_tokens
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from llama_index.core.base.llms.types import ChatMessage, ChatResponse
 
-    from rag_nodes.models import Models
     from rag_nodes.query.options import QueryOptions
     from rag_nodes.query.preparing import Prepared
     from rag_nodes.query.reading import Packed
@@ -72,10 +71,6 @@ class Answering:
     """One answer in the making: pieces of an LLM's text in, events out.
 
     Does no waiting of its own, so streams and whole answers, sync and async, share it.
-
-    Args:
-        prepared: the question, and what is read for it.
-        options: whether an answer is wanted, and prices.
     """
 
     def __init__(self, prepared: Prepared, options: QueryOptions) -> None:
@@ -134,7 +129,8 @@ class Answering:
 
     def failed(self, error: Exception) -> Failed:
         """The last event of an answer that broke off, with what had arrived."""
-        ours = translated(error, self._prepared.models)
+        models = self._prepared.models
+        ours = translated(error, models.llm, models.answer_name)
         if ours is not error:
             ours.__cause__ = error
         return Failed(ours, "".join(self._pieces))
@@ -219,14 +215,7 @@ def answer_of(last: Event | None) -> Answer:
 
 
 def extracted(question: str, packed: Packed) -> Written:
-    """The best sentences of the packed hits, each followed by its source.
-
-    Each citation is exactly the sentence, with its own page.
-
-    Args:
-        question: in the user's words.
-        packed: what may be quoted.
-    """
+    """The best sentences of the packed hits, each cited exactly, with its own page."""
     from rag_nodes.text.extracts import extract
 
     passages = list(_passages(packed))
@@ -251,23 +240,11 @@ def extracted(question: str, packed: Packed) -> Written:
 
 
 def messages(system: str, prompt: str) -> list[ChatMessage]:
-    """What the LLM is sent: what holds for every question, then excerpts and question.
-
-    Args:
-        system: the system message; none is sent where it is blank.
-        prompt: the user's message.
-    """
+    """What the LLM is sent: a system message, unless it is blank, then excerpts and question."""
     from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
     told = [ChatMessage(role=MessageRole.SYSTEM, content=system)] if system.strip() else []
     return [*told, ChatMessage(role=MessageRole.USER, content=prompt)]
-
-
-def translated(error: Exception, models: Models) -> RagNodesError:
-    """An LLM's exception as one of ours."""
-    if isinstance(error, RagNodesError):
-        return error
-    return failure_of(error, models.llm, name=models.answer_name)
 
 
 def _passages(packed: Packed) -> Iterator[tuple[Hit, int, int]]:
@@ -291,15 +268,7 @@ def usage_of(
     model: str,
     prices: Mapping[str, tuple[float, float]],
 ) -> Usage:
-    """What an LLM's answer took.
-
-    Args:
-        response: the answer, or the last piece of it; None where nothing came.
-        prompt: everything the model read.
-        text: everything it wrote.
-        model: its name in the price table.
-        prices: entries that win over `PRICES`.
-    """
+    """What an answer took, by its last piece, else by all that `model` read and wrote."""
     counted = billed(response.additional_kwargs) if response is not None else None
     tokens_in, tokens_out = counted or (count_tokens(prompt), count_tokens(text))
     cost = cost_of(tokens_in, tokens_out, model, prices)

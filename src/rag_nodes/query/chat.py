@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from rag_nodes.models.names import priced_name
-from rag_nodes.query.answering import Usage, messages, translated, usage_of
+from rag_nodes.query.answering import Usage, messages, usage_of
 from rag_nodes.query.checks import check_whole
-from rag_nodes.query.preparing import check_question
+from rag_nodes.query.preparing import check_question, translated
 from rag_nodes.query.types import Finished
 from rag_nodes.text.languages import content_words
 from rag_nodes.text.tokens import count_tokens
@@ -65,12 +65,8 @@ class _Condensed(NamedTuple):
 def completed(question: str, turns: Sequence[tuple[str, str]], models: Models) -> str:
     """A follow-up as a question that stands alone; any other question as it is.
 
-    Completed by the LLM, offline by the words of the question before.
-
-    Args:
-        question: as typed.
-        turns: earlier questions with their answers, oldest first.
-        models: whose LLM is asked, where there is one.
+    Completed by the LLM, offline by the words of the question before; `turns` are earlier questions
+    with their answers, oldest first.
 
     Raises:
         RagNodesError: the LLM does not answer.
@@ -91,30 +87,39 @@ class _FollowUp(NamedTuple):
 
     def condensed(self) -> _Condensed:
         """The LLM's version, unless it is no question; offline with the topic of the one before."""
-        llm = self.models.llm
-        if llm is None or not self.turns:
+        if not (sent := self._sent()):
             return _Condensed(self._offline())
-        sent = _conversation(self.question, self.turns)
+        llm: Any = self.models.llm
         try:
             response = llm.chat(messages(CONDENSE_RULES, sent))
         except Exception as error:
-            raise translated(error, self.models) from error
+            raise translated(error, llm, self.models.answer_name) from error
         return self._read(sent, response)
 
     async def acondensed(self) -> _Condensed:
         """Like `condensed`; the call to the LLM is awaited, so that it can be cancelled."""
-        llm = self.models.llm
-        if llm is None or not self.turns:
+        if not (sent := self._sent()):
             return _Condensed(self._offline())
-        sent = _conversation(self.question, self.turns)
+        llm: Any = self.models.llm
         try:
             response = await llm.achat(messages(CONDENSE_RULES, sent))
         except Exception as error:
-            raise translated(error, self.models) from error
+            raise translated(error, llm, self.models.answer_name) from error
         return self._read(sent, response)
 
+    def _sent(self) -> str:
+        """What the LLM reads; "" where there is none, or nothing to complete the question by."""
+        if self.models.llm is None or not self.turns:
+            return ""
+        told = (f"Question: {asked}\nAnswer: {answer}" for asked, answer in self.turns)
+        history = "\n\n".join(told).replace("CONVERSATION>>>", "CONVERSATION > > >")
+        return CONDENSE.format(history=history, question=self.question)
+
     def _offline(self) -> str:
-        return _with_topic(self.question, self.turns[-1][0]) if self.turns else self.question
+        """The question behind those words of the one before that it does not hold itself."""
+        asked, before = set(words(self.question)), self.turns[-1][0] if self.turns else ""
+        topic = [word for word in dict.fromkeys(content_words(before)) if word not in asked]
+        return " ".join([*topic, self.question])
 
     def _read(self, sent: str, response: ChatResponse) -> _Condensed:
         text = (response.message.content or "").strip()
@@ -123,20 +128,6 @@ class _FollowUp(NamedTuple):
         usage = usage_of(response, CONDENSE_RULES + sent, text, model=name, prices=prices)
         known = text and count_tokens(text) <= _MAX_QUESTION_TOKENS
         return _Condensed(" ".join(text.split()) if known else self._offline(), usage)
-
-
-def _with_topic(question: str, before: str) -> str:
-    """The question behind those words of the one before that it does not hold itself."""
-    asked = set(words(question))
-    topic = [word for word in dict.fromkeys(content_words(before)) if word not in asked]
-    return " ".join([*topic, question])
-
-
-def _conversation(question: str, turns: Sequence[tuple[str, str]]) -> str:
-    """What the LLM reads to complete a question."""
-    told = (f"Question: {asked}\nAnswer: {answer}" for asked, answer in turns)
-    history = "\n\n".join(told).replace("CONVERSATION>>>", "CONVERSATION > > >")
-    return CONDENSE.format(history=history, question=question)
 
 
 class RagNodesChat:

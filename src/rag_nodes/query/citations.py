@@ -151,10 +151,10 @@ def without_marks(text: str) -> str:
     """
     done, pieces = 0, list[str]()
     for code in _CODE.finditer(text):
-        pieces.append(_in_prose(text[done : code.start()]))
+        pieces.append(_ANY.sub(_rounded, text[done : code.start()]))
         pieces.append(_ANY.sub(_spaced, code[0]))
         done = code.end()
-    pieces.append(_in_prose(text[done:]))
+    pieces.append(_ANY.sub(_rounded, text[done:]))
     # Across all pieces: brackets may open before code and close behind it.
     safe = _LABEL.sub("(", "".join(pieces))
     while marks := marks_of(safe):  # around brackets that are parentheses now
@@ -163,10 +163,6 @@ def without_marks(text: str) -> str:
             letters[mark.start], letters[mark.end - 1] = "()"
         safe = "".join(letters)
     return safe
-
-
-def _in_prose(text: str) -> str:
-    return _ANY.sub(_rounded, text)
 
 
 def _rounded(found: re.Match[str]) -> str:
@@ -184,12 +180,7 @@ def _reads_as_mark(inside: str) -> bool:
 
 
 def _mentioned(inside: str, before: str) -> Iterator[int]:
-    """The source numbers of one bracket.
-
-    Args:
-        inside: what stands in it.
-        before: the character in front of it, if any.
-    """
+    """The source numbers of one bracket; `before` is the character in front of it, if any."""
     if named := _NAMED.fullmatch(inside):
         yield from _listed(named["rest"])
     elif not _INDEXED.match(before) and _BARE.fullmatch(_PAGE.sub("", inside).rstrip(" ,;-\u2013")):
@@ -223,14 +214,7 @@ def cite_sources(numbers: Iterable[int], sources: Sequence[Source]) -> tuple[Cit
 
 
 def cite_passage(number: int, hit: Hit, start: int, end: int) -> Citation:
-    """The citation of some characters that were read because of a hit.
-
-    Args:
-        number: of the source.
-        hit: what was found.
-        start: offset of the passage inside `hit.read.text`.
-        end: offset one past it.
-    """
+    """The citation of the characters `start:end` of `hit.read.text`, as of source `number`."""
     node = hit.read
     metadata = node.metadata
     base = node.start_char_idx
@@ -250,13 +234,9 @@ def cite_passage(number: int, hit: Hit, start: int, end: int) -> Citation:
 
 
 def cite_quote(hit: Hit, start: int, end: int, sources: Sequence[Source]) -> Citation:
-    """The citation of a quote, of the source that holds it and the hit that found it.
+    """The citation of `start:end` of `hit.read.text`, of the source that holds it.
 
-    Args:
-        hit: whose text was read.
-        start: offset of the quote inside `hit.read.text`.
-        end: offset one past it.
-        sources: all that is read; one of them holds the hit.
+    And of the hit that found it; one of the sources holds `hit`.
     """
     holding = [source for source in sources if any(one is hit for one in source.hits)]
     base = hit.read.start_char_idx

@@ -68,12 +68,7 @@ _ABOVE = (keys.HEADING_PATH, keys.HEADING, keys.BREADCRUMB)
 
 
 def slice_of(nodes: Sequence[TextNode], span: Span) -> TextNode:
-    """Characters of a document as a node of their own, with their own pages and headings.
-
-    Args:
-        nodes: of one document, with offsets, that hold all of the characters between them.
-        span: the characters.
-    """
+    """Characters of a document, held by `nodes`, as a node with their own pages and headings."""
     parts = covering(nodes, span)
     first = parts[0]
     base = first.start_char_idx or 0
@@ -116,12 +111,7 @@ def joined_text(parts: Sequence[TextNode]) -> str:
 
 
 def place_of(parts: Sequence[TextNode], span: Span) -> dict[str, Any]:
-    """The metadata that tell where a span is: offsets, tokens, pages and headings.
-
-    Args:
-        parts: overlapping or touching nodes in order, which hold the span.
-        span: offsets in their document.
-    """
+    """Offsets, tokens, pages and headings of a span, which `parts` hold as `covering` has them."""
     base = parts[0].start_char_idx or 0
     text = joined_text(parts)[span.start - base : span.end - base]
     return {

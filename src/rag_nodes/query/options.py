@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import USUAL, VECTORS
@@ -95,19 +95,12 @@ word or be any word, `^` for the beginning of a sentence. No word alone: most qu
 _SENTENCE = re.compile(r"[.?!:;\n\u3002\uff1f\uff01\u00bf\u00a1]+")
 
 
-class _Phrase(NamedTuple):
-    """A phrase taken apart: patterns of words in a row, and where they have to stand."""
-
-    words: tuple[str, ...]
-    first: bool
+_Phrase = tuple[bool, tuple[str, ...]]
+"""Whether it begins a sentence, and patterns of words in a row."""
 
 
 def asks_for_steps(question: str, step_words: Iterable[str] = STEP_WORDS) -> bool:
     """Whether a question holds one of the phrases, in whole words and any case.
-
-    Args:
-        question: in the user's words.
-        step_words: as `STEP_WORDS`.
 
     Examples:
         >>> from rag_nodes.query.options import asks_for_steps
@@ -124,14 +117,15 @@ def _taken_apart(text: str) -> _Phrase:
     first = text.startswith("^")
     parts = text.removeprefix("^").split()
     found = [one for part in parts for one in ([part.casefold()] if "*" in part else words(part))]
-    return _Phrase(tuple(found), first)
+    return first, tuple(found)
 
 
 def _holds(sentence: Sequence[str], phrase: _Phrase) -> bool:
-    size = len(phrase.words)
-    places = range(1 if phrase.first else len(sentence) - size + 1)
+    first, patterns = phrase
+    size = len(patterns)
+    places = range(1 if first else len(sentence) - size + 1)
     return size > 0 and any(
-        len(sentence) >= at + size and all(map(fnmatchcase, sentence[at : at + size], phrase.words))
+        len(sentence) >= at + size and all(map(fnmatchcase, sentence[at : at + size], patterns))
         for at in places
     )
 
@@ -248,12 +242,7 @@ class QueryOptions:
         return self.budget is not None and self.top_k is None and self.mode != "dense"
 
     def search_mode(self, *, by_meaning: bool, has_words: bool = True) -> SearchMode:
-        """How chunks are searched: `mode`, or what it stands for where it is None.
-
-        Args:
-            by_meaning: whether embeddings tell meaning, see `Models.embeds_meaning`.
-            has_words: whether the collection indexes words.
-        """
+        """How chunks are searched: `mode`, or what it stands for where it is None."""
         compares = self.similarity_cutoff is not None or self.vector != USUAL
         return self.mode or usual_mode(
             by_meaning=by_meaning, compares=compares, has_words=has_words

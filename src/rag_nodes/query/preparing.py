@@ -81,7 +81,7 @@ class QuestionVectors:
         try:
             vector = models.embedding.get_query_embedding(question)
         except Exception as error:
-            raise _translated(error, models) from error
+            raise translated(error, models.embedding, models.embedding_name) from error
         return self._remember(models, question, vector)
 
     async def aget(self, models: Models, question: str) -> QuestionVector:
@@ -91,7 +91,7 @@ class QuestionVectors:
         try:
             vector = await models.embedding.aget_query_embedding(question)
         except Exception as error:
-            raise _translated(error, models) from error
+            raise translated(error, models.embedding, models.embedding_name) from error
         return self._remember(models, question, vector)
 
     def _remembered(self, models: Models, question: str) -> QuestionVector | None:
@@ -116,11 +116,9 @@ class QuestionVectors:
         return QuestionVector(vector, tokens=asked)
 
 
-def _translated(error: Exception, models: Models) -> Exception:
-    """Any LlamaIndex embedding can be plugged in, and each raises its provider's errors."""
-    if isinstance(error, RagNodesError):
-        return error
-    return failure_of(error, models.embedding, name=models.embedding_name)
+def translated(error: Exception, model: object, name: str) -> RagNodesError:
+    """Any model of LlamaIndex can be plugged in, and each raises its provider's errors."""
+    return error if isinstance(error, RagNodesError) else failure_of(error, model, name=name)
 
 
 _MARGIN = 0.05
@@ -147,16 +145,8 @@ class Clock:
 class Prepared:
     """A question with what will be read for it.
 
-    Attributes:
-        question: in the user's words.
-        models: what embeds and answers, with the prompts that held when it was asked.
-        packed: what fits.
-        prompt: what the LLM will read; "" where none is asked.
-        budget: context tokens in the end; None for no limit.
-        mode: how was searched.
-        widening: how much more was retrieved because the question asks for steps; "" for no more.
-        embedded: the question's embedding.
-        clock: has timed the stages so far.
+    Its models have the prompts that held when it was asked; `prompt` is "" where no LLM is. Budget,
+    mode and widening are those of `Answer`; the clock has timed the stages so far.
     """
 
     question: str

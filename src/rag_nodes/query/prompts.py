@@ -54,9 +54,6 @@ class EnginePrompts(PromptMixin):
     `text_qa_template` is any template of LlamaIndex with `{context_str}` and `{query_str}`, or with
     our `{context}` and `{question}`; the system messages of one for chats become the
     `system_prompt`. What has been asked already keeps the prompts it began with.
-
-    Args:
-        models: with the prompts to begin with.
     """
 
     def __init__(self, models: Models) -> None:
@@ -144,11 +141,6 @@ def fill(template: str, sources: Sequence[Source], question: str) -> str:
     A document cannot step out of the quotation with the template's closing mark, the label of a
     source or the words that introduce the question; numbers it has in brackets, which a model
     would copy and so cite, are put in parentheses.
-
-    Args:
-        template: with `{context}` and `{question}`; literal braces are doubled.
-        sources: what the answer may use.
-        question: in the user's words.
 
     Raises:
         ConfigurationError: the template has other placeholders or single braces.

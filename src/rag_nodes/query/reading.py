@@ -50,14 +50,10 @@ _OF_A_PLACE = frozenset(
 
 
 def expanded(hits: Sequence[Hit], read: Fetch, expand: Expand, *, limit: int) -> list[Hit]:
-    """The hits with what is read around them, ranks counted anew.
+    """At most `limit` of the hits with what is read around them, ranks counted anew.
 
-    Args:
-        hits: in rank order.
-        read: gives stored nodes by id.
-        expand: "auto" has the window or the parent of a node read in its place, where it has one;
-            "none" nothing; "neighbours" puts the chunk before and the one after behind each hit.
-        limit: hits at most that were found themselves.
+    "auto" has the window or the parent of a node read in its place, where it has one; "none"
+    nothing; "neighbours" puts the chunk before and the one after behind each hit.
     """
     found = hits[:limit]
     if expand == "auto":
@@ -166,15 +162,9 @@ _BLANK = "\n"
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What goes into the prompt, and what did not fit.
+    """What goes into the prompt, and what did not fit, as `Answer` tells of it.
 
-    Attributes:
-        hits: everything considered, in rank order.
-        sources: numbered blocks of what is read.
-        left_out: hits of which nothing is read.
-        tokens: tokens of all sources together.
-        left_out_tokens: tokens of the hits of which nothing is read.
-        cut: the hit of which only a part is read, always the last; None where all are whole.
+    `cut` is the hit of which only a part is read, always the last; None where all are whole.
     """
 
     hits: tuple[Hit, ...]
@@ -189,13 +179,8 @@ def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -
     """Read the hits in rank order until the budget is full, each character once.
 
     `rag_nodes.text.filling` says how; the budget counts the documents' own text. Hits behind the
-    one that filled it were never candidates and are dropped.
-
-    Args:
-        hits: in rank order.
-        budget: context tokens; None for all hits.
-        all_wanted: a number of chunks was asked for, so those that do not fit are left out and
-            not just beyond the budget.
+    one that filled it were never candidates and are dropped, unless all were wanted: then they
+    count as left out.
     """
     ranked = [passage_of(hit) for hit in hits]
     filled = fill(ranked, budget)
@@ -231,12 +216,6 @@ class _ReadHit(NamedTuple):
     passage: Ranked
     parts: tuple[Span, ...]
 
-    def excerpts(self) -> list[Excerpt]:
-        base = self.passage.span.start
-        inside = [(part.start - base, part.end - base) for part in self.parts]
-        text = self.passage.text
-        return [Excerpt(self.hit, a, b, count_tokens(text[a:b])) for a, b in inside]
-
 
 def passage_of(hit: Hit) -> Ranked:
     """The hit as a passage of its document; of a document of its own where offsets are missing."""
@@ -255,12 +234,14 @@ def _sources(read: Sequence[_ReadHit]) -> tuple[Source, ...]:
     held: dict[tuple[str, str], list[Hit]] = defaultdict(list)
     places: dict[str, list[tuple[Span, tuple[str, str]]]] = defaultdict(list)
     for one in read:
-        document = one.passage.document
-        for excerpt, part in zip(one.excerpts(), one.parts, strict=True):
+        document, whole, text, _ = one.passage
+        for part in one.parts:
+            start, end = part.start - whole.start, part.end - whole.start
+            excerpt = Excerpt(one.hit, start, end, count_tokens(text[start:end]))
             group = document_of(one.hit.read), _section(excerpt)
             groups[group].append(excerpt)
             places[document].append((part, group))
-        touched = (group for part, group in places[document] if part.overlap(one.passage.span))
+        touched = (group for part, group in places[document] if part.overlap(whole))
         for group in dict.fromkeys(touched):
             held[group].append(one.hit)
     return tuple(
@@ -292,12 +273,9 @@ def _place(excerpt: Excerpt) -> str:
         return f" - Page {page}"
     metadata = excerpt.hit.read.metadata
     name = metadata.get(keys.BREADCRUMB) or metadata.get(keys.TITLE) or metadata.get(keys.FILE_NAME)
-    return f" - {_one_line(str(name))}" if name else ""
-
-
-def _one_line(name: str) -> str:
-    """A label out of document text: no line ends, no brackets that would end the label early."""
-    return " ".join(name.translate({ord("["): "(", ord("]"): ")"}).split())
+    # No line ends, no brackets that would end the label early.
+    words = str(name or "").translate({ord("["): "(", ord("]"): ")"}).split()
+    return f" - {' '.join(words)}" if words else ""
 
 
 def _joined(excerpts: Sequence[Excerpt]) -> str:

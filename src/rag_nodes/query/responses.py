@@ -48,17 +48,9 @@ def _with_scores(node: TextNode, hit: Hit) -> TextNode:
     known = {k: v for k, v in zip(keys.SCORES, values, strict=True) if v is not None}
     if not known:
         return node
-    return node.model_copy(
-        update={
-            "metadata": {**node.metadata, **known},
-            "excluded_embed_metadata_keys": _also(node.excluded_embed_metadata_keys, known),
-            "excluded_llm_metadata_keys": _also(node.excluded_llm_metadata_keys, known),
-        }
-    )
-
-
-def _also(hidden: Sequence[str], names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys((*hidden, *names)))
+    lists = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
+    hidden = {name: list(dict.fromkeys((*getattr(node, name), *known))) for name in lists}
+    return node.model_copy(update={"metadata": {**node.metadata, **known}, **hidden})
 
 
 _Places = dict[tuple[str, Span], list[TextNode]]

@@ -173,8 +173,8 @@ class RagNodesRetriever(BaseRetriever):
         wanted = options.chunks(widened=widened)
         limit = max(wanted, CANDIDATES) if options.rerank else wanted
         found = self._search(Query(vector, question, limit, asked), options)
-        if options.similarity_cutoff is not None:
-            found = _similar(found, options.similarity_cutoff)
+        if (least := options.similarity_cutoff) is not None:
+            found = [hit for hit in found if hit.similarity is None or hit.similarity >= least]
         if options.rerank:
             found = _reranked(found, question, options)
         limit = wanted if options.rerank else len(found)
@@ -220,17 +220,9 @@ def _is_little(hits: Sequence[Hit], options: QueryOptions) -> bool:
     """Whether there is less than twice the budget to choose sentences from."""
     if not options.reads_sentences or options.top_k or options.budget is None:
         return False
-    held = sum(_tokens(hit.node) for hit in hits)
-    return held < _ENOUGH * options.budget
-
-
-def _tokens(node: TextNode) -> float:
-    """As its parser counted them, else by a rule of thumb."""
-    return node.metadata.get(TOKEN_COUNT) or len(node.text) / _LETTERS
-
-
-def _similar(hits: Sequence[Hit], cutoff: float) -> list[Hit]:
-    return [hit for hit in hits if hit.similarity is None or hit.similarity >= cutoff]
+    nodes = (hit.node for hit in hits)
+    held = sum(one.metadata.get(TOKEN_COUNT) or len(one.text) / _LETTERS for one in nodes)
+    return bool(held < _ENOUGH * options.budget)
 
 
 def _reranked(hits: Sequence[Hit], question: str, options: QueryOptions) -> list[Hit]:
@@ -275,10 +267,6 @@ def rescored(hits: Sequence[Hit]) -> list[Hit]:
     numbers = [(score, hit) for score, hit in told if not isnan(score)]
     known = all(0 <= score <= 1 for score, _ in numbers)
     return [
-        *(replace(hit, score=score if known else _logistic(score)) for score, hit in numbers),
+        *(replace(hit, score=s if known else (1 + tanh(s / 2)) / 2) for s, hit in numbers),
         *(replace(hit, score=0.0, rerank_score=None) for score, hit in told if isnan(score)),
     ]
-
-
-def _logistic(score: float) -> float:
-    return (1 + tanh(score / 2)) / 2

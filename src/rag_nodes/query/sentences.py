@@ -7,7 +7,7 @@ characters that are read, which together fill the budget.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections import defaultdict
 from dataclasses import replace
 from itertools import pairwise
@@ -64,11 +64,7 @@ class Sentences:
         self._ranker = PassageRanker(question, self._text.runs, near)
 
     def passages(self, budget: int) -> list[Ranked]:
-        """What is read, best first: passages that share no character and fill the budget exactly.
-
-        Args:
-            budget: tokens of all of them together.
-        """
+        """What is read, best first: passages that share nothing and fill the budget exactly."""
         return [one.passage for one in self._read(budget, exact=True)]
 
     def hits(self, budget: int) -> list[Hit]:
@@ -112,10 +108,8 @@ class Sentences:
 class _Text:
     """What may be read, by document.
 
-    What a parser left out between two chunks is blank, so both are text without a gap.
-
-    Args:
-        pieces: in rank order.
+    What a parser left out between two chunks is blank, so both are text without a gap. The pieces
+    are in rank order.
     """
 
     def __init__(self, pieces: Sequence[_Piece]) -> None:
@@ -142,10 +136,10 @@ class _Text:
         if not known:
             return None
         least = min(known)
-        chunks = {
-            document: sorted((one.passage.span.start, -_similarity(one.hit, least)) for one in own)
-            for document, own in self._by_document.items()
-        }
+        chunks: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        for hit, passage in self.pieces:
+            similarity = least if hit.similarity is None else hit.similarity
+            insort(chunks[passage.document], (passage.span.start, -similarity))
 
         def near(run: TextRun, offset: int) -> float:
             own = chunks[run.document]
@@ -223,18 +217,14 @@ class _Text:
                 -one.hit.rank,
             ),
         )
-        if span_of(piece.hit.read) is None:
+        hit = piece.hit
+        if span_of(hit.read) is None:
             whole = span == piece.passage.span
-            return (
-                piece.hit
-                if whole
-                else replace(piece.hit, surroundings=part_of(piece.hit.read, *span))
-            )
-        for node in (piece.hit.node, piece.hit.read):
+            return hit if whole else replace(hit, surroundings=part_of(hit.read, *span))
+        for node in (hit.node, hit.read):
             if span_of(node) == span:
-                return replace(piece.hit, surroundings=None if node is piece.hit.node else node)
-        nodes = [one.hit.read for one in own]
-        return replace(piece.hit, surroundings=slice_of(nodes, span))
+                return replace(hit, surroundings=None if node is hit.node else node)
+        return replace(hit, surroundings=slice_of([one.hit.read for one in own], span))
 
     def link(self, hits: Sequence[Hit]) -> None:
         """Note where only blank space is between what is read, so that nothing seems left out."""
@@ -286,10 +276,6 @@ def _without_place(hit: Hit) -> _Piece:
     unknown = {"start_char_idx": None, "end_char_idx": None}
     hit = replace(hit, node=hit.read.model_copy(update=unknown), surroundings=None)
     return _Piece(hit, passage_of(hit))
-
-
-def _similarity(hit: Hit, least: float) -> float:
-    return least if hit.similarity is None else hit.similarity
 
 
 def _text(run: TextRun, span: Span) -> str:

@@ -81,7 +81,8 @@ class Source:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
-        return _plain_fields(self, "hits")
+        names = (one.name for one in fields(self) if one.name != "hits")
+        return {name: _plain(getattr(self, name)) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +206,8 @@ class Answer:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
-        return {**_plain_fields(self), "widened": self.widened}
-
-
-def _plain_fields(value: Answer | Source, *leaving_out: str) -> dict[str, Any]:
-    """The fields by name, as plain data."""
-    names = (one.name for one in fields(value) if one.name not in leaving_out)
-    return {name: _plain(getattr(value, name)) for name in names}
+        plain = {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
+        return {**plain, "widened": self.widened}
 
 
 def _plain(value: Any) -> Any:
