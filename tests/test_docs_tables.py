@@ -25,11 +25,3 @@ def test_a_table_names_every_preset_with_its_class_and_summary() -> None:
     rows = SCRIPT["parsers_table"]().splitlines()[2:]
     for row, (name, preset) in zip(rows, PRESETS.items(), strict=True):
         assert row.startswith(f"| `{name}` | `{preset.parser.__name__}` | {preset.summary} |")
-
-
-def test_an_old_table_is_replaced_and_the_text_around_it_stays() -> None:
-    page = "Before.\n\n<!-- parsers -->\n| old |\n<!-- /parsers -->\n\nAfter.\n"
-    made = SCRIPT["with_tables"](page)
-    assert made.startswith("Before.\n\n<!-- parsers -->\n| preset |")
-    assert made.endswith("|\n<!-- /parsers -->\n\nAfter.\n")
-    assert "old" not in made
