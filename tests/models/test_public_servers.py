@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import http.server
-import shutil
 import socket
 import ssl
-import subprocess
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from certificates import certificate_in
 from openai_server import OpenAIServer
 from pydantic import SecretStr
 
@@ -168,15 +167,14 @@ def test_a_redirect_is_not_followed(
 
 
 @pytest.mark.usefixtures("everything_is_public")
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
 def test_the_certificate_has_to_be_for_the_name(
     names: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names(models=[["127.0.0.1"]], other=[["127.0.0.1"]])
-    certificate, key = _certificate(tmp_path, "models.test")
+    certificate = certificate_in(tmp_path / "models.pem", "models.test")
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
+    context.load_cert_chain(certificate)
     with _answering(401, "", context) as address:
         port = address.rpartition(":")[2]
         with pytest.raises(RagNodesError, match="key was refused"):  # so it was reached
@@ -243,13 +241,3 @@ def _answering(status: int, location: str, tls: ssl.SSLContext | None = None) ->
     server.shutdown()
     server.server_close()
     thread.join(timeout=10)
-
-
-def _certificate(folder: Path, name: str) -> tuple[Path, Path]:
-    """A certificate for a name that signs itself, and its key."""
-    certificate, key = folder / "certificate.pem", folder / "key.pem"
-    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    made += ["-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"]
-    made += ["-out", str(certificate), "-keyout", str(key)]
-    subprocess.run(made, check=True, capture_output=True)
-    return certificate, key

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import ipaddress
 import os
 import uuid
 from contextlib import ExitStack
@@ -11,10 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from certificates import certificate_in
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 from store import qdrant_grpc as _grpc
 from store import qdrant_server as _server
@@ -113,7 +108,7 @@ def serve_grpc() -> Callable[..., AbstractContextManager[int]]:
 @pytest.fixture
 def certificate(tmp_path: Path) -> Callable[[str], Path]:
     """Makes certificates for this machine by the names of their files."""
-    return lambda name: _certificate(tmp_path / f"{name}.pem")
+    return lambda name: certificate_in(tmp_path / f"{name}.pem")
 
 
 @pytest.fixture(scope="session")
@@ -135,29 +130,3 @@ def server_url(shared_store: Store) -> Iterator[str]:
     yield shared_store.location
     for name in shared_store.engine.names():
         shared_store.drop(name)
-
-
-def _certificate(file: Path) -> Path:
-    """A key and a certificate for this machine, signed by itself, in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "qdrant")])
-    now = dt.datetime.now(dt.UTC)
-    signed = (
-        x509.CertificateBuilder(name, name, key.public_key(), 1)
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]),
-            critical=False,
-        )
-        .sign(key, hashes.SHA256())
-    )
-    file.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        + signed.public_bytes(serialization.Encoding.PEM)
-    )
-    return file
