@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rag_nodes.ledger import FileRow, version_of
 from rag_nodes.metadata import USUAL
@@ -174,28 +174,13 @@ class DueFiles:
         at = self._ledger.clock() + ttl * 3600 if ttl else None
         documents = {
             one.row.id: one.row._replace(
-                corpus=file.corpus,
-                path=file.path,
-                expires_at=at if str(one.row.source).startswith(("http://", "https://")) else None,
+                expires_at=at if str(one.row.source).startswith(("http://", "https://")) else None
             )
             for one in reads
             if one.row and one.error is None
         }
         rows = list(documents.values())
         self._ledger.record(_concluded(file, rows, reads), rows)
-
-
-class Remembered(NamedTuple):
-    """What a request came to.
-
-    By label the collection of each parser; what `identities_of` gave; the name of the embedding
-    model, and all models for people.
-    """
-
-    collections: Mapping[str, str]
-    identities: Sequence[str]
-    embedding: str
-    models: str
 
 
 def unchanged(  # noqa: PLR0913 - what `ingest` is asked, and the memory of it
@@ -225,11 +210,11 @@ def unchanged(  # noqa: PLR0913 - what `ingest` is asked, and the memory of it
     """
     started = time.perf_counter()
     facts = ledger.remembered(request)
-    rows = {one.name: one for one in ledger.collections(corpus)}
     if facts is None:
         return None
-    known = Remembered(**facts)
-    names = known.collections.values()
+    rows = {one.name: one for one in ledger.collections(corpus)}
+    collections: dict[str, str] = facts["collections"]
+    names = collections.values()
     if not rows.keys() >= {*names}:
         return None
     if {name for one in names for name in store.vector_names(one)} - {USUAL, *vectors}:
@@ -237,12 +222,12 @@ def unchanged(  # noqa: PLR0913 - what `ingest` is asked, and the memory of it
     if prune:
         check_prunable(paths, store, ledger, corpus)
     total = documents_in(paths, shard)
-    tally = Tally(known.collections, known.embedding, prices, progress, total)
+    tally = Tally(collections, facts["embedding"], prices, progress, total)
     columns = [
         IngestColumn(label, rows[of], store, ledger, tally, code="", is_shared=shard is not None)
-        for label, of in known.collections.items()
+        for label, of in collections.items()
     ]
-    due = DueFiles(ledger, columns, tally, corpus, limits, known.identities)
+    due = DueFiles(ledger, columns, tally, corpus, limits, facts["identities"])
     if any(True for _ in due.of(listed(paths, shard))):
         return None
     report = IngestReport(
@@ -250,7 +235,7 @@ def unchanged(  # noqa: PLR0913 - what `ingest` is asked, and the memory of it
         omitted=tally.omitted,
         columns=tally.finish(),
         seconds=time.perf_counter() - started,
-        models=known.models,
+        models=facts["models"],
         corpus=corpus,
     )
     if any(one.error for one in report.columns):

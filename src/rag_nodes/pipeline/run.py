@@ -20,7 +20,7 @@ from rag_nodes.ledger import WEB_HOURS, Ledger, ledger_path
 from rag_nodes.metadata import USUAL
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.columns import IngestColumn
-from rag_nodes.pipeline.due import DueFiles, Remembered
+from rag_nodes.pipeline.due import DueFiles
 from rag_nodes.pipeline.recipe import (
     IngestRecipe,
     codes_of,
@@ -156,8 +156,13 @@ class IngestRun:
         recipe, models = self._recipe, self._models
         is_told = self.keeps_ledger and not (self._untold or self._kept or self._dry_run)
         if is_told and not any(recipe.codes.values()):
-            facts = self._names, recipe.identities, models.embedding_name, models.describe()
-            self.ledger.remember(request, Remembered(*facts)._asdict())
+            facts = {
+                "collections": self._names,
+                "identities": recipe.identities,
+                "embedding": models.embedding_name,
+                "models": models.describe(),
+            }
+            self.ledger.remember(request, facts)
 
     def execute(
         self, files: Iterable[DueFile], *, ttl: float = WEB_HOURS, executor: Executor | None = None
@@ -260,7 +265,7 @@ class IngestRun:
             there = sum(row.chunks for row in one.stored_whole(ids).values())
             columns[one.name] = FileColumn("incomplete", 0, 0, there, self._stopped[one.name])
         self._tally.tell("read", file.path, 0, 0)
-        self._tally.failed(file.position, file.path, None, columns=columns)
+        self._tally.failed(file.position, file.path, DocumentRead(None), columns)
 
     # What was done.
 
@@ -275,12 +280,7 @@ class IngestRun:
     def _apply(self, unit: FileUnit, result: UnitResult) -> None:
         """Store what came of a unit."""
         work = list(zip(self._columns, result.columns, strict=True))
-        paths = {
-            read.row.id: file.row.path
-            for file, reads in zip(unit.files, result.reads, strict=False)
-            for read in reads
-            if file.row and read.row
-        }
+        paths = {one.row.id: one.row.path for of in result.reads for one in of if one.row}
         for column, made in work:
             column.look_up(made)
         with self.ledger.transaction():
@@ -314,9 +314,7 @@ class IngestRun:
         """Report how the documents of a file ended."""
         for one in reads:
             if one.error is not None or one.row is None:
-                self._tally.failed(
-                    file.position, file.path, one.error, extra=one.extra, seconds=one.seconds
-                )
+                self._tally.failed(file.position, file.path, one)
                 continue
             pairs = zip(self._columns, result.columns, strict=True)
             made = {column.name: of.documents[one.row.id] for column, of in pairs}
@@ -331,6 +329,5 @@ def _opened(
     if isinstance(ledger, Ledger) and not dry_run:
         yield ledger
         return
-    scratch = dry_run and place is not None
-    with Ledger.scratch(place) if scratch and place else Ledger(place or ":memory:") as opened:
+    with Ledger.scratch(place) if dry_run and place else Ledger(place or ":memory:") as opened:
         yield opened

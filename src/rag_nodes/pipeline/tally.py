@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from os.path import basename
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rag_nodes.models.prices import cost_of
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.columns import IngestColumn
     from rag_nodes.pipeline.report import FileStatus, Stage
-    from rag_nodes.pipeline.units import UnitResult
+    from rag_nodes.pipeline.units import DocumentRead, UnitResult
     from rag_nodes.transforms import ChunkWriter
 
 _STAGES = ("parse", "embed", "store")
@@ -175,19 +176,16 @@ class Tally:
         self,
         position: int,
         path: str,
-        error: str | None,
-        *,
-        columns: Mapping[str, FileColumn] | None = None,
-        extra: str | None = None,
-        seconds: float = 0.0,
+        read: DocumentRead,
+        columns: Mapping[str, FileColumn] = MappingProxyType({}),
     ) -> None:
         """Add the row of a file that became no document.
 
         With columns it was not opened, as every parser had given up.
         """
         state: FileStatus = "incomplete" if columns else "failed"
-        row = FileOutcome(path, state, None, 0, error, seconds, None, extra, dict(columns or {}))
-        self._add(position, row)
+        facts = read.error, read.seconds, None, read.extra, dict(columns)
+        self._add(position, FileOutcome(path, state, None, 0, *facts))
 
     def _add(self, position: int, row: FileOutcome) -> None:
         for name, column in row.columns.items():

@@ -118,14 +118,16 @@ class DocumentRead(NamedTuple):
     extra: str | None = None
 
     @classmethod
-    def of(cls, document: Document | None, seconds: float, error: Exception | None) -> DocumentRead:
-        """What became of a document that has its hash; of which file its row is, is not said."""
+    def of(
+        cls, file: DueFile, document: Document | None, seconds: float, error: Exception | None
+    ) -> DocumentRead:
+        """What became of a document of a file, which has its hash."""
         row = None
         if document is not None:
             facts = document.metadata
             row = DocumentRow(
-                "",
-                "",
+                file.row.corpus if file.row else "",
+                file.row.path if file.row else "",
                 document.id_,
                 str(facts[SOURCE_HASH]),
                 display_name(facts),

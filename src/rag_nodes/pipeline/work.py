@@ -109,7 +109,7 @@ def _reads(
         if whole:
             for one in columns:
                 one.add(whole)
-        yield DocumentRead.of(whole, seconds, error)
+        yield DocumentRead.of(file, whole, seconds, error)
 
 
 def _documents(
