@@ -83,7 +83,7 @@ def check_dataset(dataset: Dataset) -> Check:
         *_duplicates(dataset.questions),
     ]
     for question, share in zip(dataset.questions, shares, strict=True):
-        concerns += _of_one(question, share, dataset)
+        concerns += (Concern(question.id, *said) for said in _of_one(question, share, dataset))
     known = [share for share in shares if share is not None]
     return Check(
         questions=len(dataset.questions),
@@ -113,31 +113,22 @@ def _duplicates(questions: Sequence[Question]) -> Iterator[Concern]:
             yield Concern(other, "duplicate", f"asks what {first!r} asks; keep one of them")
 
 
-def _of_one(question: Question, share: float | None, dataset: Dataset) -> Iterator[Concern]:
+def _of_one(
+    question: Question, share: float | None, dataset: Dataset
+) -> Iterator[tuple[Problem, str]]:
     if question.confidence < _SURE:
-        quote = dataset.quote(question.gold[0][0])
-        yield Concern(
-            question.id,
-            "found nearly",
-            f"{question.confidence:.0%} like what was quoted; is this what is meant? {quote!r}",
-        )
+        like, quote = f"{question.confidence:.0%}", dataset.quote(question.gold[0][0])
+        yield "found nearly", f"{like} like what was quoted; is this what is meant? {quote!r}"
     if share is None:
-        yield Concern(question.id, "no words", "has no content words to search for; ask in full")
+        yield "no words", "has no content words to search for; ask in full"
     elif share >= LEAKED and not _names_only(question):
-        yield Concern(
-            question.id,
+        yield (
             "leakage",
             f"{share:.0%} of its words are in the answer; ask as one who has not read it",
         )
-    longest = max(
-        count_tokens(dataset.quote(passage)) for answer in question.gold for passage in answer
-    )
-    if longest > LARGEST:
-        yield Concern(
-            question.id,
-            "too long",
-            f"an answer of {longest} tokens fits no chunk; quote less of it",
-        )
+    quotes = (dataset.quote(passage) for answer in question.gold for passage in answer)
+    if (longest := max(map(count_tokens, quotes))) > LARGEST:
+        yield "too long", f"an answer of {longest} tokens fits no chunk; quote less of it"
 
 
 def _names_only(question: Question) -> bool:

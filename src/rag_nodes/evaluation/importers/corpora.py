@@ -6,7 +6,7 @@ cut: the paragraphs of an article, the passages of one title.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -146,6 +146,5 @@ def _judged(
 
 def _labels(form: str, rows: list[Row], texts: Mapping[str, str], why: str, asked: int) -> Labels:
     """Rows of our own format and the texts with them; of so many asked, the rest is left out."""
-    found = read_rows(rows) or Labels(form, ())
-    left_out = Counter({why: asked - len(rows)})
-    return replace(found, form=form, texts=texts, left_out=+left_out)
+    found, missing = read_rows(rows) or Labels(form, ()), asked - len(rows)
+    return replace(found, form=form, texts=texts, left_out={why: missing} if missing else {})

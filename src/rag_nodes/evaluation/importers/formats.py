@@ -302,14 +302,14 @@ def _merged(rows: Iterable[Labelled]) -> list[Labelled]:
     """Rows of one question as one."""
     found: list[Labelled] = []
     for one in rows:
-        last = found[-1] if found else None
-        is_other = last is None or (last.id or last.text) != (one.id or one.text)
+        last = found[-1] if found else one
+        is_same = (last.id or last.text) == (one.id or one.text)
         # Two texts with one id are two questions, which `Dataset` refuses; merged cells have one.
-        if last is None or is_other or (one.text and last.text and one.text != last.text):
+        if not found or not is_same or (one.text and last.text and one.text != last.text):
             found.append(one)
-            continue
-        together = (*(last.gold[0] if last.gold else ()), *(one.gold[0] if one.gold else ()))
-        found[-1] = replace(last, gold=(together,), draft=last.draft or one.draft)
+        else:
+            together = tuple(quote for each in (last, one) for quote in next(iter(each.gold), ()))
+            found[-1] = replace(last, gold=(together,), draft=last.draft or one.draft)
     return found
 
 
