@@ -5,13 +5,17 @@ from __future__ import annotations
 import pytest
 
 from rag_nodes.evaluation.dataset import Question
-from rag_nodes.evaluation.diagnosis import REMEDIES, Miss, diagnose
+from rag_nodes.evaluation.diagnosis import REMEDIES, outcome_of
 from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.evaluation.report import Outcome
 from rag_nodes.evaluation.scoring import ChunkMap, ContextRead
+from rag_nodes.query import QueryOptions
 from rag_nodes.text.filling import Ranked
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
+CHUNKED, BY_SENTENCE = QueryOptions(), QueryOptions(granularity="sentences")
+FILTERED = QueryOptions(similarity_cutoff=0.9)
 WORDS = [f"word{number:03d}" for number in range(200)]
 TEXT = " ".join(WORDS)
 TEXTS = {"d": TEXT}
@@ -22,14 +26,13 @@ def words(first: int, last: int) -> Span:
     return Span(first * 8, last * 8 + 7)
 
 
-def missed(*answers: tuple[Span, ...], ranking: list[Span]) -> Miss:
+def missed(*answers: tuple[Span, ...], ranking: list[Span]) -> Outcome:
     """Why a question is missed whose answers are passages of several spans."""
     gold = tuple(tuple(Passage("d", one) for one in each) for each in answers)
     ranked = [Ranked("d", span, span.of(TEXT)) for span in ranking]
     chunks = ChunkMap.of(("d", one) for one in CHUNKS)
-    found = diagnose(Question("q", "?", gold), ContextRead.of(ranked, 60), chunks, TEXTS)
-    assert found is not None
-    return found
+    read = ContextRead.of(ranked, 60)
+    return outcome_of(Question("q", "?", gold), {}, read, chunks, TEXTS, CHUNKED)
 
 
 def reason(
@@ -38,22 +41,21 @@ def reason(
     ranking: list[Span],
     *,
     budget: int = 60,
-    is_filtered: bool = False,
-    by_sentence: bool = False,
+    options: QueryOptions = CHUNKED,
     lists_all: bool = True,
     unplaced_in: str = "d",
 ) -> str | None:
-    miss = diagnose(
+    found = outcome_of(
         Question("q", "?", ((Passage("d", gold),),)),
+        {},
         ContextRead.of([Ranked("d", span, span.of(TEXT)) for span in ranking], budget),
         ChunkMap.of(("d" if span else unplaced_in, span) for span in chunks),
         TEXTS,
-        is_filtered=is_filtered,
-        by_sentence=by_sentence,
+        options,
         lists_all=lists_all,
     )
-    assert miss is None or miss.reason in REMEDIES
-    return miss and miss.reason
+    assert found.reason is None or found.reason in REMEDIES
+    return found.reason
 
 
 FIRST, SECOND, THIRD = words(0, 19), words(20, 39), words(40, 59)
@@ -104,30 +106,29 @@ def test_an_answer_is_cut_where_one_of_its_passages_is() -> None:
 def test_an_answer_that_was_not_retrieved_is_looked_for_deeper_down() -> None:
     asked = Question("q", "?", ((Passage("d", words(22, 26)),),))
     ranked = [Ranked("d", span, span.of(TEXT)) for span in (FIRST, THIRD, SECOND)]
-    miss = diagnose(
-        asked, ContextRead.of(ranked[:1], 60), ChunkMap.of(("d", one) for one in CHUNKS), TEXTS,
-        deeper=lambda: ranked, is_filtered=True,
+    miss = outcome_of(
+        asked, {}, ContextRead.of(ranked[:1], 60), ChunkMap.of(("d", one) for one in CHUNKS), TEXTS,
+        FILTERED, deeper=lambda: ranked,
     )  # fmt: skip
-    assert miss is not None
     assert (miss.rank, miss.reason) == (3, "ranked low")
 
 
 def test_what_a_filter_kept_away_is_not_blamed_on_the_ranking() -> None:
-    assert reason(words(22, 26), CHUNKS, [FIRST], is_filtered=True) == "filtered"
+    assert reason(words(22, 26), CHUNKS, [FIRST], options=FILTERED) == "filtered"
     assert reason(words(22, 26), CHUNKS, [FIRST]) == "ranked low"
 
 
 def test_where_sentences_are_read_boundaries_and_sizes_of_chunks_are_not_blamed() -> None:
-    assert reason(words(17, 22), CHUNKS, [words(15, 19)], by_sentence=True) == "read in part"
-    assert reason(words(17, 22), CHUNKS, [THIRD], by_sentence=True) == "ranked low"
+    assert reason(words(17, 22), CHUNKS, [words(15, 19)], options=BY_SENTENCE) == "read in part"
+    assert reason(words(17, 22), CHUNKS, [THIRD], options=BY_SENTENCE) == "ranked low"
     diluted = [FIRST, words(20, 199)]
-    assert reason(words(150, 150), diluted, [FIRST], by_sentence=True) == "ranked low"
+    assert reason(words(150, 150), diluted, [FIRST], options=BY_SENTENCE) == "ranked low"
 
 
 def test_the_rank_and_the_chunks_that_hold_the_answer_are_named() -> None:
     found = missed((words(18, 21),), ranking=[THIRD, SECOND, FIRST])
     assert found.rank == 2
-    assert found.chunks == (Passage("d", FIRST), Passage("d", SECOND))
+    assert found.chunks == (("d", *FIRST), ("d", *SECOND))
 
 
 def test_of_several_answers_the_one_is_explained_of_which_most_was_read() -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.evaluation.metrics import Passage, first_hit, recall
+from rag_nodes.evaluation.report import Outcome
 from rag_nodes.evaluation.scoring import FOUND, ChunkMap, ContextRead, best_recall, closed
-from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rag_nodes.evaluation.dataset import Answer, Question
+    from rag_nodes.evaluation.scoring import Scores
+    from rag_nodes.query import QueryOptions
     from rag_nodes.text.filling import Ranked
+    from rag_nodes.text.spans import Span
 
 Reason = Literal[
     "not placeable",
@@ -48,65 +50,51 @@ REMEDIES: dict[Reason, str] = {
 """What can be done about each reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Miss:
-    """Why an answer was not read whole: one of `REMEDIES`.
-
-    `rank` is that of the first chunk with some of the answer, None where none was retrieved;
-    `chunks` are the places of those that hold it, `read` the parts of it that were read.
-    """
-
-    reason: Reason
-    rank: int | None
-    chunks: tuple[Passage, ...] = ()
-    read: tuple[Passage, ...] = ()
-
-
-def diagnose(
+def outcome_of(
     question: Question,
+    scores: Scores,
     seen: ContextRead,
     chunks: ChunkMap,
     texts: Mapping[str, str],
+    options: QueryOptions,
     *,
     deeper: Callable[[], Sequence[Ranked]] = tuple,
-    is_filtered: bool = False,
-    by_sentence: bool = False,
     lists_all: bool = True,
-) -> Miss | None:
-    """Why the answer was not read whole; None where it was.
+) -> Outcome:
+    """What came of a question: its scores, and why its answer was not read whole.
 
     Of several answers that are enough, the one is explained of which most was read. `deeper`
-    retrieves more than was `seen`, for the rank of an answer that is not among it. Where
-    `by_sentence`, sentences were ranked and read, whatever the boundaries of chunks; unless
+    retrieves more than was `seen`, for the rank of an answer that is not among it. Unless
     `lists_all`, there may be other `chunks`, with any answer.
     """
     ranked, budget, read = seen.ranked, seen.budget, seen.passages
     if best_recall(read, question.gold, texts) >= FOUND:
-        return None
+        return Outcome(question.id, scores)
     answer = max(question.gold, key=lambda one: recall(read, one))
     holding = [(one, span) for one in answer for span in chunks.holding(one)]
     places = tuple(dict.fromkeys(Passage(one.document, span) for one, span in holding))
     rank = _rank(ranked, answer) or _rank(deeper(), answer)
     reason = _absent(answer, places, chunks, texts, lists_all=lists_all)
+    is_filtered = bool(options.filter) or options.similarity_cutoff is not None
     tokens = sum(count_tokens(one.span.of(texts[one.document])) for one in answer)
     if reason is None and tokens > budget:
         reason = "too long"
     elif reason is None and rank is None and is_filtered:
         reason = "filtered"
-    elif reason is None and by_sentence:  # where chunks end, and how long they are, does not matter
+    elif reason is None and options.granularity == "sentences":  # wherever chunks end
         reason = "read in part" if recall(read, answer) > 0 else "ranked low"
-    return Miss(
-        reason or _of_chunks(answer, holding, read), rank, places, tuple(_parts(answer, read))
-    )
+    why = reason or _of_chunks(answer, holding, read)
+    held = tuple((one.document, *one.span) for one in places)
+    return Outcome(question.id, scores, why, rank, held, tuple(_parts(answer, read)))
 
 
-def _parts(answer: Answer, read: Sequence[Passage]) -> Iterator[Passage]:
+def _parts(answer: Answer, read: Sequence[Passage]) -> Iterator[tuple[str, int, int]]:
     """What was read of an answer."""
     for one in answer:
         for other, span in read:
             low, high = max(span.start, one.span.start), min(span.end, one.span.end)
             if other == one.document and low < high:
-                yield Passage(other, Span(low, high))
+                yield other, low, high
 
 
 def _rank(ranked: Sequence[Ranked], answer: Answer) -> int | None:

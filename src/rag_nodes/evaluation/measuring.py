@@ -20,11 +20,11 @@ from rag_nodes.errors import CancelledError, EngineError
 from rag_nodes.evaluation.cache import cached
 from rag_nodes.evaluation.columns import Variant, configuration_of
 from rag_nodes.evaluation.dataset import Dataset
-from rag_nodes.evaluation.diagnosis import diagnose
+from rag_nodes.evaluation.diagnosis import outcome_of
 from rag_nodes.evaluation.indexing import Index
 from rag_nodes.evaluation.plan import EvaluationPlan, of_probes
 from rag_nodes.evaluation.report import LeftOut, Outcome, Row
-from rag_nodes.evaluation.scoring import FOUND, ContextRead, score
+from rag_nodes.evaluation.scoring import ContextRead, score
 from rag_nodes.evaluation.sizes import matched
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost
 from rag_nodes.models import Models
@@ -219,25 +219,16 @@ def _outcome(
     main: ContextRead,
 ) -> Outcome:
     """What came of a question, with the reason where its answer was not read whole."""
-    if scores[f"recall@{recipe.plan.budget}"] >= FOUND:
-        return Outcome(question.id, scores)
-    options = index.options
-    miss = diagnose(
+    return outcome_of(
         question,
+        scores,
         main,
         index.chunks,
         recipe.dataset.texts,
+        index.options,
         deeper=lambda: index.search(question, min(_DEEPEST, max(1, index.statistics.chunks))),
-        is_filtered=bool(options.filter) or options.similarity_cutoff is not None,
-        by_sentence=options.granularity == "sentences",
         lists_all=index.lists_all,
     )
-    if miss is None:
-        return Outcome(question.id, scores)
-    chunks, parts = (
-        tuple((one.document, *one.span) for one in places) for places in (miss.chunks, miss.read)
-    )
-    return Outcome(question.id, scores, miss.reason, miss.rank, chunks, parts)
 
 
 def row_of(
