@@ -20,7 +20,10 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
 
 _INSTALLED = {"site-packages", "dist-packages"}
 """Names of folders that installers write to."""
@@ -100,9 +103,6 @@ _LARGEST = 1 << 26
 """Bytes of an array that are hashed."""
 
 COLLECTIONS = (list, tuple, dict, set, frozenset, types.MappingProxyType)
-_BUILT_IN = frozenset({"built-in", "frozen"})
-_FROZEN = "<frozen >"
-"""Stands for the file of what is part of the interpreter."""
 
 
 class UntoldError(Exception):
@@ -234,10 +234,12 @@ def path_of(thing: Any) -> str:
 def file_of_module(name: str) -> str | None:
     """Where a module is; None where nobody knows, as of what was typed at a prompt."""
     module = sys.modules.get(name)
-    file = getattr(module, "__file__", None)
-    if file is None and getattr(getattr(module, "__spec__", None), "origin", "") in _BUILT_IN:
-        return _FROZEN
-    return file
+    return getattr(module, "__file__", None) or _built_in(getattr(module, "__spec__", None))
+
+
+def _built_in(spec: ModuleSpec | None) -> str | None:
+    """What stands for the file of what is part of the interpreter; None for anything else."""
+    return "<frozen >" if spec and spec.origin in {"built-in", "frozen"} else None
 
 
 def imported(one: Import, package: str) -> types.ModuleType | str:
@@ -256,20 +258,15 @@ def imported(one: Import, package: str) -> types.ModuleType | str:
         spec = find_spec(top)
         if spec is None:
             return "absent"  # the function has to do without
-        file = _FROZEN if spec.origin in _BUILT_IN else spec.origin
+        file = _built_in(spec) or spec.origin
         if file and (owner := distribution_of(file)):
             return owner
     module = import_module(full)
     for name in one.wanted:
-        if name not in vars(module) and not is_installed(module):
+        if name not in vars(module) and not is_owned(file_of_module(full)):
             import_module(f"{full}.{name}")
     # `import a.b` gives `a`, of which `b` is read.
     return module if one.wanted else sys.modules[top]
-
-
-def is_installed(module: types.ModuleType) -> bool:
-    """Whether a module is of a distribution, or of this package."""
-    return is_owned(file_of_module(module.__name__))
 
 
 def is_owned(file: str | None) -> bool:
