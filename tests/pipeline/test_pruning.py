@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from conftest import CountingEmbedding
 
     from rag_nodes.models import Models
+    from rag_nodes.pipeline import Progress
 
 
 def stored(corpus: FolderIngests) -> set[str]:
@@ -217,6 +218,22 @@ def test_a_folder_that_may_not_be_mounted_empties_no_store(
     with pytest.raises(FileMissingError, match=r"docs: .*nothing was removed.*rag-nodes remove"):
         corpus.ingest(prune=True)
 
+    assert stored(corpus) == before
+
+
+def test_a_folder_that_goes_away_while_it_is_ingested_empties_no_store(
+    corpus: FolderIngests, tmp_path: Path
+) -> None:
+    corpus.ingest()
+    before = stored(corpus)
+
+    def move(step: Progress) -> None:
+        if step.name == "2.md":
+            shutil.move(corpus.folder, tmp_path / "elsewhere")
+
+    report = corpus.ingest(prune=True, progress=move)
+
+    assert (states(report), report.pruned) == (["unchanged"] * 3, Pruned((), 0))
     assert stored(corpus) == before
 
 
