@@ -315,12 +315,12 @@ def test_a_sheet_may_be_headed_in_a_language_of_ours(tmp_path: Path, header: str
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
-def test_a_sheet_is_read_as_spreadsheets_save_it(encoding: str, tmp_path: Path) -> None:
-    path = tmp_path / "sheet.csv"
-    sheet = f"question;quote\r\nWie viel Tee für Grüße, höchstens?;{BLACK}\r\n"
-    path.write_bytes(sheet.encode(encoding))
-    (question,) = load_dataset(path, [TEA]).questions
-    assert question.text == "Wie viel Tee für Grüße, höchstens?"
+def test_a_sheet_or_json_is_read_as_other_programs_save_it(encoding: str, tmp_path: Path) -> None:
+    asked = "Wie viel Tee für Grüße, höchstens?"
+    row = json.dumps([{"question": asked, "quote": BLACK}], ensure_ascii=False)
+    for name, content in ("q.csv", f"question;quote\r\n{asked};{BLACK}\r\n"), ("q.json", row):
+        (tmp_path / name).write_bytes(content.encode(encoding))
+        assert [one.text for one in load_dataset(tmp_path / name, [TEA]).questions] == [asked]
 
 
 def test_a_workbook_is_a_sheet_unless_it_unpacks_to_more_than_memory(tmp_path: Path) -> None:

@@ -46,22 +46,39 @@ def scores_of(
     return scored(asked, ranked(*numbers), chunks, budgets, (1, 2))
 
 
-def test_an_answer_across_two_chunks_is_read_whole_where_only_blank_space_is_between_them() -> None:
-    found = scores_of(question((Span(19, 55),)), 1, 2)
-    assert found["recall@100"] == 1.0
-    assert found["recall@k1"] == pytest.approx(16 / 36)
+ONE, _, THREE, FOUR = SENTENCES
+HALF = Span(56, 56 + FOUR.length // 2)
+WORTH: dict[str, tuple[Question, list[int], dict[str, float]]] = {
+    "an answer across two chunks is read whole where only blank space is between them": (
+        question((Span(19, 55),)), [1, 2], {"recall@100": 1.0, "recall@k1": 16 / 36},
+    ),
+    "of several answers the one counts that was read best": (
+        question((ONE,), (FOUR,)), [3], {"recall@100": 1.0, "precision@100": 1.0, "iou@100": 1.0},
+    ),
+    "of several answers the one counts that was cut best": (
+        question((HALF,), (ONE,)), [0], {"omega": 1.0},
+    ),
+    "all passages of an answer are wanted": (
+        question((ONE, FOUR)), [0], {"recall@100": 18 / (18 + FOUR.length)},
+    ),
+    "ranks say where the first chunk with gold stands": (
+        question((THREE,)), [0, 2, 1],
+        {"mrr": 0.5, "hit@k1": 0.0, "hit@k2": 1.0, "ndcg@k2": 1 / 1.5849625},
+    ),
+    "omega is the precision of reading just the chunks that hold the answer": (
+        question((HALF,)), [0], {"omega": HALF.length / FOUR.length},
+    ),
+    "what is retrieved twice is paid twice at ranks but read once in a budget": (
+        question((ONE,)), [0, 0], {"precision@k2": 0.5, "precision@100": 1.0},
+    ),
+}  # fmt: skip
 
 
-def test_of_several_answers_the_one_counts_that_was_read_best() -> None:
-    found = scores_of(question((SENTENCES[0],), (SENTENCES[3],)), 3)
-    assert found["recall@100"] == 1.0
-    assert found["precision@100"] == 1.0
-    assert found["iou@100"] == 1.0
-
-
-def test_of_several_answers_the_one_counts_that_was_cut_best() -> None:
-    half = Span(56, 56 + SENTENCES[3].length // 2)
-    assert scores_of(question((half,), (SENTENCES[0],)), 0)["omega"] == 1.0
+@pytest.mark.parametrize("what", WORTH)
+def test_what_a_ranking_is_worth(what: str) -> None:
+    asked, ranking, expected = WORTH[what]
+    found = scores_of(asked, *ranking)
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
 def test_an_answer_of_which_a_letter_is_missing_is_not_found() -> None:
@@ -79,34 +96,11 @@ def test_what_is_read_on_both_sides_of_what_was_read_before_counts() -> None:
     assert found["recall@100"] == 1.0
 
 
-def test_all_passages_of_an_answer_are_wanted() -> None:
-    found = scores_of(question((SENTENCES[0], SENTENCES[3])), 0)
-    assert found["recall@100"] == pytest.approx(18 / (18 + SENTENCES[3].length))
-
-
 def test_a_budget_is_filled_exactly_and_no_more_is_read() -> None:
     budget = count_tokens(SENTENCES[0].of(TEXT)) + 2
     found = scores_of(question((SENTENCES[1],)), 0, 1, budgets=(budget,))
     assert 0 < found[f"recall@{budget}"] < 1
     assert found[f"tokens@{budget}"] <= budget
-
-
-def test_ranks_say_where_the_first_chunk_with_gold_stands() -> None:
-    found = scores_of(question((SENTENCES[2],)), 0, 2, 1)
-    assert (found["mrr"], found["hit@k1"], found["hit@k2"]) == (0.5, 0.0, 1.0)
-    assert found["ndcg@k2"] == pytest.approx(1 / 1.5849625)
-
-
-def test_omega_is_the_precision_of_reading_just_the_chunks_that_hold_the_answer() -> None:
-    half = Span(56, 56 + SENTENCES[3].length // 2)
-    found = scores_of(question((half,)), 0)
-    assert found["omega"] == pytest.approx(half.length / SENTENCES[3].length)
-
-
-def test_what_is_retrieved_twice_is_paid_twice_at_ranks_but_read_once_in_a_budget() -> None:
-    found = scores_of(question((SENTENCES[0],)), 0, 0)
-    assert found["precision@k2"] == 0.5
-    assert found["precision@100"] == 1.0
 
 
 def test_gains_are_at_most_one_where_more_is_read_than_the_chunks_that_were_found() -> None:
