@@ -87,8 +87,10 @@ def _json(text: str, where: str) -> Any:
         plain = json.loads(text)
         if _HALF in text.lower():
             plain = json.loads(encodable(json.dumps(plain, ensure_ascii=False)))
-    except (RecursionError, ValueError) as error:
-        raise DatasetError(f"{where} is not valid JSON, or too deep a one: {error}") from error
+    except RecursionError:
+        raise DatasetError(f"{where} is nested too deeply; a list of questions is flat") from None
+    except ValueError as error:
+        raise DatasetError(f"{where} is not valid JSON: {error}") from error
     return plain
 
 
