@@ -333,8 +333,7 @@ def test_s2_23_neighbours_share_nothing_unless_that_is_asked_for() -> None:
 
 def test_neighbours_share_at_most_a_fifth_of_a_size_that_was_chosen() -> None:
     parser = auto(chunk_size=750, chunk_overlap=100)
-    assert parser.candidate("token-overlap").to_dict()["chunk_overlap"] == 40
+    assert parser._parsers["token-overlap"].to_dict()["chunk_overlap"] == 40
     assert (
-        auto(chunk_size=750, chunk_overlap=20).candidate("sentence").to_dict()["chunk_overlap"]
-        == 20
+        auto(chunk_size=750, chunk_overlap=20)._parsers["sentence"].to_dict()["chunk_overlap"] == 20
     )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rag_nodes.import_paths import lazy_getattr
+
 if TYPE_CHECKING:
     from rag_nodes.parsers.auto import AutoNodeParser, Decision
     from rag_nodes.parsers.base import SpanNodeParser
@@ -66,35 +68,28 @@ __all__ = [
 ]
 
 _HOMES = {
-    **dict.fromkeys(("as_parser", "ForeignNodeParser"), "foreign"),
-    **dict.fromkeys(("COMPARED", "DEFAULT_PARSER", "PRESETS", "OptionRange", "Preset"), "presets"),
-    **dict.fromkeys(("load_parser", "load_preset", "preset_for", "save_preset"), "preset_files"),
-    **dict.fromkeys(("ChunkSpan", "SourceText"), "source"),
-    **dict.fromkeys(("EnrichedChunk", "to_chunks"), "chunks"),
-    "Decision": "auto",
-    "SpanNodeParser": "base",
-    "get_parser": "presets",
-    "leaf_nodes": "parent_child",
-    "offered": "offer",
+    "auto": ("AutoNodeParser", "Decision"),
+    "base": ("SpanNodeParser",),
+    "chunks": ("EnrichedChunk", "to_chunks"),
+    "fixed": ("FixedSizeNodeParser",),
+    "foreign": ("ForeignNodeParser", "as_parser"),
+    "heading": ("HeadingHierarchyNodeParser",),
+    "offer": ("offered",),
+    "overlap": ("TokenOverlapNodeParser",),
+    "page": ("PageNodeParser",),
+    "parent_child": ("ParentChildNodeParser", "leaf_nodes"),
+    "preset_files": ("load_parser", "load_preset", "preset_for", "save_preset"),
+    "presets": ("COMPARED", "DEFAULT_PARSER", "PRESETS", "OptionRange", "Preset", "get_parser"),
+    "recursive": ("RecursiveNodeParser",),
+    "semantic": ("SemanticNodeParser",),
+    "sentence": ("SentenceNodeParser",),
+    "source": ("ChunkSpan", "SourceText"),
 }
-"""Where a name is defined; the classes of presets are told by their presets."""
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
-
-    def __getattr__(name: str) -> object:
-        """Import a public name when it is first asked for (PEP 562).
-
-        Raises:
-            AttributeError: there is no such name.
-        """
-        from importlib import import_module
-
-        home = f"{__name__}.{_HOMES[name]}" if name in _HOMES else ""
-        home = home or import_module(f"{__name__}.presets").home_of(name)
-        if not home:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(home), name)
-        return value
+    __getattr__ = lazy_getattr(
+        __name__, {name: home for home, names in _HOMES.items() for name in names}
+    )
 
 
 def __dir__() -> list[str]:

@@ -20,7 +20,6 @@ from llama_index.core.node_parser import NodeParser
 from llama_index.core.node_parser.node_utils import default_id_func
 from llama_index.core.schema import BaseNode, Document, MetadataMode, TextNode
 from llama_index.core.utils import get_tqdm_iterable
-from pydantic_core import ErrorDetails
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
@@ -83,9 +82,6 @@ class SpanNodeParser(NodeParser):
         """The parser with some options changed, as LlamaIndex's own parsers are often made.
 
         A `callback_manager` of None is left out, as theirs is.
-
-        Raises:
-            ConfigurationError: as the class itself.
         """
         if options.get("callback_manager", ...) is None:
             del options["callback_manager"]
@@ -122,11 +118,7 @@ class SpanNodeParser(NodeParser):
         self._check()
 
     def _check(self) -> None:
-        """Refuse options that contradict each other; for subclasses to implement.
-
-        Raises:
-            ConfigurationError: they do.
-        """
+        """Refuse options that contradict each other; for subclasses to implement."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse every change but of `callback_manager`, which LlamaIndex's `Settings` sets.
@@ -274,13 +266,8 @@ class SpanNodeParser(NodeParser):
     def _build(
         self, origin: Origin, source: SourceText, cuts: Iterable[ChunkSpan]
     ) -> list[TextNode]:
-        return build_nodes(
-            origin,
-            source,
-            cuts,
-            parser=f"{self.class_name()}:{self.fingerprint}",
-            inherit=self.include_metadata,
-        )
+        name = f"{self.class_name()}:{self.fingerprint}"
+        return build_nodes(origin, source, cuts, parser=name, inherit=self.include_metadata)
 
     def _finish(self, nodes: list[TextNode]) -> list[BaseNode]:
         link_neighbours(nodes, relate=self.include_prev_next_rel)
@@ -326,11 +313,7 @@ def _configuration_error(
     own = problems[0].get("ctx", {}).get("error")
     if isinstance(own, ConfigurationError) and not problems[0]["loc"]:
         return own
-    return ConfigurationError(_explain(parser, problems))
-
-
-def _explain(parser: type[SpanNodeParser], problems: Sequence[ErrorDetails]) -> str:
-    known = sorted(set(parser.model_fields) - {"callback_manager", "id_func"})
+    known = sorted(set(parser.model_fields) - _NOT_OPTIONS)
     lines = []
     for problem in problems:
         name = ".".join(str(part) for part in problem["loc"])
@@ -339,4 +322,4 @@ def _explain(parser: type[SpanNodeParser], problems: Sequence[ErrorDetails]) -> 
         else:
             message = problem["msg"].removeprefix("Value error, ")
             lines.append(f"{name}: {message}" if name else message)
-    return f"{parser.__name__}: " + "; ".join(lines)
+    return ConfigurationError(f"{parser.__name__}: " + "; ".join(lines))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
+from rag_nodes.models.names import embedding_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,11 +29,7 @@ def cutting_with(model: BaseEmbedding) -> Iterator[None]:
 
 
 def model_named(name: str, model: BaseEmbedding | None) -> BaseEmbedding:
-    """The model itself where it was given, else the one of that name.
-
-    Raises:
-        ConfigurationError: there is none of that name, or a package for it is missing.
-    """
+    """The model itself where it was given, else the one of that name."""
     in_place = _IN_PLACE.get()
     if in_place is not None and not name.startswith(_LEXICAL):
         return in_place
@@ -45,12 +43,5 @@ def model_named(name: str, model: BaseEmbedding | None) -> BaseEmbedding:
 def named_after(option: str, data: Any) -> Any:
     """Options of a parser; the model that is given as `option` names `embedding`."""
     if isinstance(data, dict) and isinstance(model := data.get(option), BaseEmbedding):
-        return {**data, "embedding": name_of(model)}
+        return {**data, "embedding": embedding_name(model)}
     return data
-
-
-def name_of(model: BaseEmbedding) -> str:
-    """The name of the model's vectors, as in collections and reports."""
-    from rag_nodes.models.names import embedding_name
-
-    return embedding_name(model)

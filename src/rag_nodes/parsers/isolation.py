@@ -75,10 +75,7 @@ class IsolatedCutting:
             return self._cut(parser, document, seconds, name)
 
     def within(self, seconds: float) -> Callable[[SpanNodeParser, Document], list[BaseNode]]:
-        """`cut` with its time, to be called from any thread.
-
-        What may end the work of the thread that calls this, may end theirs.
-        """
+        """`cut` with its time, for any thread; what may end the caller's work may end theirs."""
         interrupt = current_interrupt()
 
         def parse(parser: SpanNodeParser, document: Document) -> list[BaseNode]:

@@ -37,19 +37,14 @@ def build_nodes(
     origin: Origin, source: SourceText, cuts: Iterable[ChunkSpan], *, parser: str, inherit: bool
 ) -> list[TextNode]:
     """One node per cut, with everything but its neighbours."""
-    shared = _inherited(origin) if inherit else {}
+    found = origin.inherited() if inherit else {}
+    shared = {key: value for key, value in found.items() if key not in keys.NOT_INHERITED}
     shared[keys.PARSER] = parser
     shared[keys.TEXT_FORMAT] = source.text_format.value
     if is_estimate(source.encoding):
         shared[keys.TOKEN_COUNT_ESTIMATED] = True
     maker = _NodeMaker(origin, source, parser, shared)
     return [maker.make(cut) for cut in cuts]
-
-
-def _inherited(origin: Origin) -> dict[str, Any]:
-    return {
-        key: value for key, value in origin.inherited().items() if key not in keys.NOT_INHERITED
-    }
 
 
 class _NodeMaker:

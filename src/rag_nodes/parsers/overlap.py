@@ -10,7 +10,6 @@ from rag_nodes import metadata as keys
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.sizes import MIN_TOKENS, best_start, starts_within, table_header
 from rag_nodes.parsers.source import ChunkSpan, SourceText
-from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import trimmed
 
 
@@ -52,7 +51,8 @@ class TokenOverlapNodeParser(SpanNodeParser):
         start, stop = packer.start, packer.end
         if start == stop:
             return
-        if self._is_short(packer):
+        tokens = packer.count(start, stop)
+        if tokens < self.whole_document_below and tokens <= self.chunk_size:
             yield ChunkSpan(start, stop, {keys.WHOLE_DOCUMENT: True})
             return
         after = start
@@ -67,14 +67,7 @@ class TokenOverlapNodeParser(SpanNodeParser):
             span = trimmed(source.text, start, end)
             if span.end > start:  # not just an indentation that alone exceeds the size
                 yield ChunkSpan(start, span.end, table_header(packer, start))
-            start, after = self._next_start(packer, start, end), end
-
-    def _is_short(self, packer: Packer) -> bool:
-        tokens = packer.count(packer.start, packer.end)
-        return tokens < self.whole_document_below and tokens <= self.chunk_size
-
-    def _next_start(self, packer: Packer, start: int, end: int) -> int:
-        if end >= packer.end:
-            return end
-        shared = starts_within(packer, start, end, self.chunk_overlap)
-        return best_start(packer, shared, end, self.chunk_size)
+            if end >= stop:
+                return
+            shared = starts_within(packer, start, end, self.chunk_overlap)
+            start, after = best_start(packer, shared, end, self.chunk_size), end

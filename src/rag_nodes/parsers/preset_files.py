@@ -98,11 +98,7 @@ def _like(base: Preset, name: str, **facts: Any) -> Preset:
 
 
 def name_of_preset(path: Path) -> str:
-    """What a preset in such a file is called.
-
-    Raises:
-        ConfigurationError: the suffix is not .toml, or the name is taken.
-    """
+    """What a preset in such a file is called; refused where that is taken, or it is no .toml."""
     _check_suffix(path)
     _check_name(path.stem)
     return path.stem
@@ -132,22 +128,14 @@ def save_preset(path: Path | str, preset: Preset) -> None:
 
 
 def preset_text(preset: Preset) -> str:
-    """What `save_preset` writes, as TOML.
-
-    Raises:
-        ConfigurationError: the name is that of a preset of ours.
-    """
+    """What `save_preset` writes, as TOML; the name of a preset of ours is refused."""
     plain = _plain(preset)
     _check_keys(plain)
     return _toml(plain)
 
 
 def preset_in(text: str) -> Preset:
-    """The preset that `preset_text` wrote.
-
-    Raises:
-        ConfigurationError: as `load_preset`.
-    """
+    """The preset that `preset_text` wrote; raises what `load_preset` does."""
     return _preset(tomllib.loads(text))
 
 
@@ -224,11 +212,7 @@ def _refuse_unknown(table: str, given: Mapping[str, Any], known: Iterable[str]) 
 
 
 def base_of(parser: SpanNodeParser) -> Preset:
-    """The preset, or parser of an installed package, of the same class.
-
-    Raises:
-        ConfigurationError: it is a splitter of another package.
-    """
+    """The preset, or parser of an installed package, of the same class; of no other splitter."""
     for preset in PRESETS.values():
         if preset.parser is type(parser):
             return preset

@@ -298,9 +298,7 @@ def parser_names() -> tuple[str, ...]:
 
 
 def preset_named(name: str) -> Preset:
-    """A preset, or the parser of an installed package as one.
-
-    Packages offer parsers through the entry-point group `rag_nodes.parsers`.
+    """A preset, or the parser of an installed package as one, see `rag_nodes.parsers.plugins`.
 
     Raises:
         ConfigurationError: there is none of that name, or the package's cannot be used.
@@ -320,12 +318,7 @@ def preset_named(name: str) -> Preset:
 
 
 def is_preset_file(text: str) -> bool:
-    """Whether something typed is the path of a preset file, see `load_preset`.
-
-    >>> from rag_nodes.parsers.presets import is_preset_file
-    >>> is_preset_file("manuals.toml"), is_preset_file("fixed:chunk_size=500")
-    (True, False)
-    """
+    """Whether something typed is the path of a preset file, see `load_preset`."""
     return text.strip().lower().endswith(FILE_SUFFIX)
 
 

@@ -12,12 +12,11 @@ import regex
 from llama_index.core.bridge.pydantic import Field, field_validator
 
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.sizes import scaled, sizer_of
+from rag_nodes.parsers.sizes import scaled, sizer_of, visible_from
 from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.spans import trimmed, with_indentation
 
-_VISIBLE = re.compile(r"\S")
 _CLUSTER = regex.compile(r"\X")
 _JOINERS = frozenset("\u200c\u200d")
 _MOST_SEPARATORS = 100
@@ -145,7 +144,7 @@ class _Cutter:
             return
         separator = self.separators[level]
         after = low
-        while (following := self._visible_from(after, high)) < high:
+        while (following := visible_from(self.text, after, high)) < high:
             first = self._first_end(separator, following, high)
             if first:
                 start = self._start(following, first)
@@ -159,7 +158,7 @@ class _Cutter:
     def _anywhere(self, low: int, high: int) -> Iterator[ChunkSpan]:
         text, fits = self.text, self.measure.fits
         after = low
-        while (following := self._visible_from(after, high)) < high:
+        while (following := visible_from(self.text, after, high)) < high:
             first = self._cluster_end(following, high)
             start = self._start(following, first)
             after = self.measure.reach(start, self.size, high)
@@ -183,10 +182,6 @@ class _Cutter:
             line >= before or self.measure.fits(line, before, self.overlap)
         )
         return line if fits else start
-
-    def _visible_from(self, offset: int, stop: int) -> int:
-        found = _VISIBLE.search(self.text, offset, stop)
-        return found.start() if found else stop
 
     def _first_end(self, separator: _Separator, following: int, high: int) -> int:
         """The end of the piece at `following`; 0 where that does not fit a node."""
@@ -243,14 +238,14 @@ class _Cutter:
             yield from self._cluster_starts(low, end, floor)
         for separator in separators:
             for cut in separator.ends(max(floor, low - separator.width), end):
-                start = self._visible_from(cut, end)
+                start = visible_from(self.text, cut, end)
                 if low <= start < end:
                     yield start
 
     def _cluster_starts(self, low: int, end: int, floor: int) -> Iterator[int]:
         start = low - 1
         for _ in range(_TRIES):
-            start = self._visible_from(boundary_at_or_after(self.text, start + 1, floor), end)
+            start = visible_from(self.text, boundary_at_or_after(self.text, start + 1, floor), end)
             if start >= end:
                 return
             yield start

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -11,13 +10,11 @@ from typing import ClassVar, Literal
 from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.sizes import MIN_TOKENS, finer_starts, scaled, sizer_of
+from rag_nodes.parsers.sizes import MIN_TOKENS, finer_starts, scaled, sizer_of, visible_from
 from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span, trimmed
-
-_VISIBLE = re.compile(r"\S")
 
 
 class SentenceNodeParser(SpanNodeParser):
@@ -101,7 +98,8 @@ class _Groups:
         shared = self.overlap if self.most is None else 0
         self._room = max(1, self.limit - shared, self.limit // 2)
         self._cut = _cut_at_characters if parser.unit == "characters" else Packer.pieces
-        for sentence in _sentences(source.packer):
+        sentences = (one for block in self.packer.blocks for one in self.packer.units_of(block))
+        for sentence in sentences:
             for span in self._fitting(sentence):
                 self.starts.append(span.start)
                 self.ends.append(span.end)
@@ -177,11 +175,6 @@ class _Groups:
         return shared and fits(start, needed, self.limit)
 
 
-def _sentences(packer: Packer) -> Iterator[Span]:
-    for block in packer.blocks:
-        yield from packer.units_of(block)
-
-
 def _cut_at_characters(packer: Packer, span: Span, limit: int, most: int) -> Iterator[Span]:
     """Pieces of at most `limit` characters; clusters up to `most` are whole."""
     text, position = packer.text, span.start
@@ -190,13 +183,8 @@ def _cut_at_characters(packer: Packer, span: Span, limit: int, most: int) -> Ite
         piece = Span(position, trimmed(text, position, cut).end)
         if piece.length:  # not just an indentation that alone exceeds the size
             yield piece
-        position = _visible_from(text, cut, span.end)
+        position = visible_from(text, cut, span.end)
     yield Span(position, span.end)
-
-
-def _visible_from(text: str, offset: int, stop: int) -> int:
-    found = _VISIBLE.search(text, offset, stop)
-    return found.start() if found else stop
 
 
 def _word_end(text: str, start: int, reach: int, most: int) -> int:

@@ -38,12 +38,7 @@ _SLACK = 4
 
 
 def check_sizes(options: Any) -> None:
-    """Refuse sizes that contradict each other; options a parser does not have are passed over.
-
-    Raises:
-        ConfigurationError: a number is beyond all sense, the overlap is not smaller than the size,
-            the least size is over it, or a size in tokens is too small to hold one character.
-    """
+    """Refuse sizes that contradict each other; options a parser does not have are passed over."""
     for name, value in options:
         if isinstance(value, int) and value > MAX_NUMBER:
             raise ConfigurationError(f"{name} must be at most {MAX_NUMBER}, not {value}")
@@ -113,6 +108,13 @@ def _most_tokens_of_a_character(packer: Packer) -> float:
     return 1 if packer.text.isascii() else _BYTES
 
 
+def visible_from(text: str, offset: int, stop: int) -> int:
+    """The first visible character in `offset..stop`, else `stop`."""
+    found = _VISIBLE.search(text, offset, stop)
+    return found.start() if found else stop
+
+
+_VISIBLE = re.compile(r"\S")
 _RUNNING = frozenset({Kind.PARAGRAPH, Kind.LIST, Kind.QUOTE})
 """Blocks of which a part may be shared that is no whole sentence or line."""
 _LINE_START = re.compile(r"[\r\n]([^\S\r\n]*\S)")

@@ -163,20 +163,16 @@ _OF_NOTHING_BUT_SIZE = _OF_THE_FULL_TEXT | _OF_BLOCKS
 
 def origins_of(nodes: Sequence[BaseNode]) -> Iterator[Origin]:
     """Where each node handed to a parser lies in its document, where that is certain."""
-    bases = _bases_of(nodes)
+    relative = _count_from_their_parent(nodes)
+    bases = [_base_of(node, relative=relative) for node in nodes]
     doubtful = _contradicting(nodes, bases) | _chained(nodes)
     for node, base in zip(nodes, bases, strict=True):
         certain = None if node.ref_doc_id in doubtful else base
         yield Origin(node, certain, None if certain is None else PageMap.of(node.metadata))
 
 
-def _bases_of(nodes: Sequence[BaseNode]) -> list[int | None]:
-    """Offset of each node's first character in its document; None where facts disagree."""
-    relative = _count_from_their_parent(nodes)
-    return [_base_of(node, relative=relative) for node in nodes]
-
-
 def _base_of(node: BaseNode, *, relative: bool | None) -> int | None:
+    """Offset of its first character in its document; None where facts disagree."""
     if node.source_node is None:
         return 0
     claim, outer = _claim_of(node), _outer_of(node)

@@ -14,8 +14,8 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.auto.rules import (
     SEMANTIC,
-    rule_of_sentences,
-    rule_of_structure,
+    rules_of_sentences,
+    rules_of_structure,
     sample_of,
     structure_of,
     with_sentences,
@@ -44,6 +44,7 @@ _STRATEGIES: Mapping[str, type[SpanNodeParser]] = MappingProxyType(
         SEMANTIC: SemanticNodeParser,
     }
 )
+_KNOWN = ", ".join(_STRATEGIES)
 _DEFAULT = ("heading", "token-overlap", "sentence", "recursive", WEB)
 _SHARED = ("chunk_size", "min_chunk_size", "chunk_overlap", "tokenizer", "language")
 """Options every candidate takes from this parser, where it has them."""
@@ -132,14 +133,14 @@ class AutoNodeParser(SpanNodeParser):
 
     def _check(self) -> None:
         if not self.candidates:
-            raise ConfigurationError(f"candidates is empty; name some of: {_known()}")
+            raise ConfigurationError(f"candidates is empty; name some of: {_KNOWN}")
         for name, options in self.candidates.items():
             self._parsers[name] = self._candidate(name, options)
 
     def _candidate(self, name: str, options: Mapping[str, Any]) -> SpanNodeParser:
         strategy = _STRATEGIES.get(name)
         if strategy is None:
-            raise ConfigurationError(f"unknown candidate {name!r}; name some of: {_known()}")
+            raise ConfigurationError(f"unknown candidate {name!r}; name some of: {_KNOWN}")
         clash = sorted({*_SHARED, *_FIXED}.intersection(options))
         if clash:
             raise ConfigurationError(
@@ -175,11 +176,7 @@ class AutoNodeParser(SpanNodeParser):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
-        """The parser `to_dict` described.
-
-        Raises:
-            ConfigurationError: the data was written by a version that cut differently.
-        """
+        """The parser `to_dict` described, refused where a candidate cut differently then."""
         options = {**data, **kwargs}
         for name, version in options.pop("candidate_versions", {}).items():
             known = _STRATEGIES.get(name)
@@ -190,16 +187,6 @@ class AutoNodeParser(SpanNodeParser):
                 )
         return super().from_dict(options)
 
-    def candidate(self, name: str) -> SpanNodeParser:
-        """The parser that cuts where the candidate of this name is chosen.
-
-        Raises:
-            ConfigurationError: it is no candidate.
-        """
-        if name not in self._parsers:
-            raise ConfigurationError(f"{name!r} is none of: {', '.join(self._parsers)}")
-        return self._parsers[name]
-
     def explain(self, text: str | BaseNode) -> Decision:
         """What would be picked for a text or document, and why; costs no embedding."""
         if isinstance(text, str):
@@ -209,12 +196,17 @@ class AutoNodeParser(SpanNodeParser):
 
     def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """The cuts of the parser that suits the text."""
-        decision = self._decide(source)
-        if decision.chosen == WHOLE:
-            cuts: Iterable[ChunkSpan] = _whole(source)
-        else:
+        decision, packer = self._decide(source), source.packer
+        cuts: Iterable[ChunkSpan]
+        if decision.chosen != WHOLE:
             cuts = self._parsers[decision.chosen].spans(source)
-        yield from _marked(cuts, decision)
+        elif packer.start < packer.end:
+            cuts = [ChunkSpan(packer.start, packer.end, {keys.WHOLE_DOCUMENT: True})]
+        else:
+            cuts = []
+        said = {keys.DECISION: str(decision)}
+        for cut in cuts:
+            yield cut._replace(facts={**cut.facts, **said})
 
     def _decide(self, source: SourceText) -> Decision:
         if not source.text.strip():
@@ -229,12 +221,12 @@ class AutoNodeParser(SpanNodeParser):
         sample = sample_of(source, language=self.language)
         sizes = {name: self._size(name) for name in self._parsers}
         signals = structure_of(sample)
-        chosen, reason = rule_of_structure(signals, sizes)
-        if not chosen:
+        found = [one for one in rules_of_structure(signals, sizes) if one[0] in sizes]
+        if not found:
             signals = with_sentences(signals, sample)
-            chosen, reason = rule_of_sentences(signals, sizes)
-        if not chosen:
-            chosen, reason = next(iter(self._parsers)), "No rule names another candidate"
+            found = [one for one in rules_of_sentences(signals, sizes) if one[0] in sizes]
+        found.append((next(iter(sizes)), "No rule names another candidate"))
+        chosen, reason = found[0]
         seen = "" if sample is source else _OF_WINDOWS
         return self._decision(chosen, f"{seen}{reason}", asdict(signals))
 
@@ -245,19 +237,3 @@ class AutoNodeParser(SpanNodeParser):
     def _size(self, name: str) -> int:
         size: int = self._parsers[name].chunk_size  # type: ignore[attr-defined] # all have one
         return size
-
-
-def _whole(source: SourceText) -> Iterator[ChunkSpan]:
-    packer = source.packer
-    if packer.start < packer.end:
-        yield ChunkSpan(packer.start, packer.end, {keys.WHOLE_DOCUMENT: True})
-
-
-def _known() -> str:
-    return ", ".join(_STRATEGIES)
-
-
-def _marked(cuts: Iterable[ChunkSpan], decision: Decision) -> Iterator[ChunkSpan]:
-    said = str(decision)
-    for cut in cuts:
-        yield cut._replace(facts={**cut.facts, keys.DECISION: said})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
@@ -195,92 +195,42 @@ _LONG_SENTENCE = 150
 """Tokens; where half of a text is in longer ones, they are no sentences."""
 
 
-def rule_of_structure(signals: Signals, sizes: Mapping[str, int]) -> tuple[str, str]:
-    """The candidate of the first rule that applies, and the reason, a sentence without its stop.
+def rules_of_structure(signals: Signals, sizes: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Candidates that apply, best first, with the reason, a sentence without its stop.
 
-    These rules go by headings, records and tables alone. Only a candidate with a size is taken;
-    both are "" where no rule applies.
+    These rules go by headings, records and tables alone; `sizes` are those of the candidates.
     """
-    return _first(
-        sizes,
-        ("token-overlap", _data(signals)),
-        ("heading", _headings(signals, sizes.get("heading", 0))),
-        ("recursive", _columns(signals)),
-    )
-
-
-def rule_of_sentences(signals: Signals, sizes: Mapping[str, int]) -> tuple[str, str]:
-    """The same by paragraphs and sentences, for a text whose structure names no candidate."""
-    return _first(
-        sizes,
-        ("recursive", _no_sentences(signals)),
-        ("sentence", _conversation(signals)),
-        (SEMANTIC, _unbroken(signals, sizes.get(SEMANTIC, 0))),
-        ("token-overlap", _paragraphs(signals)),
-    )
-
-
-def _first(sizes: Mapping[str, int], *rules: tuple[str, str]) -> tuple[str, str]:
-    for name, reason in rules:
-        if reason and name in sizes:
-            return name, reason
-    return "", ""
-
-
-def _headings(signals: Signals, chunk_size: int) -> str:
-    applies = (
+    if signals.records and signals.record_share >= _RECORDS:
+        said = f"{signals.records} records with the same fields, {signals.record_share:.0%} of it"
+        yield "token-overlap", said
+    elif signals.table_share >= _RECORDS:
+        yield "token-overlap", f"Tables are {signals.table_share:.0%} of the text"
+    longest = _LONGEST_SECTION * sizes.get("heading", 0)
+    if (
         signals.headings >= _LEAST_HEADINGS
         and signals.under_headings >= _MOST_UNDER
-        and _SHORTEST_SECTION <= signals.section_tokens <= _LONGEST_SECTION * chunk_size
-    )
-    if not applies:
-        return ""
-    return (
-        f"{_several(signals.headings, 'heading')} on {_several(signals.levels, 'level')}, every "
-        f"{signals.section_tokens} tokens, order {signals.under_headings:.0%} of the text"
-    )
+        and _SHORTEST_SECTION <= signals.section_tokens <= longest
+    ):
+        levels = f"{_several(signals.headings, 'heading')} on {_several(signals.levels, 'level')}"
+        share = f"order {signals.under_headings:.0%} of the text"
+        yield "heading", f"{levels}, every {signals.section_tokens} tokens, {share}"
+    if signals.record_share >= _RECORDS:
+        said = f"{signals.record_share:.0%} of the lines have the same number of columns"
+        yield "recursive", said
 
 
-def _data(signals: Signals) -> str:
-    if signals.records and signals.record_share >= _RECORDS:
-        return f"{signals.records} records with the same fields, {signals.record_share:.0%} of it"
-    if signals.table_share >= _RECORDS:
-        return f"Tables are {signals.table_share:.0%} of the text"
-    return ""
-
-
-def _columns(signals: Signals) -> str:
-    if signals.record_share < _RECORDS:
-        return ""
-    return f"{signals.record_share:.0%} of the lines have the same number of columns"
-
-
-def _no_sentences(signals: Signals) -> str:
-    if signals.sentence_tokens <= _LONG_SENTENCE:
-        return ""
-    return f"Half of the text is in sentences of {signals.sentence_tokens} tokens and more"
-
-
-def _conversation(signals: Signals) -> str:
-    if signals.speaker_share < _SPEAKERS:
-        return ""
-    return f"{signals.speaker_share:.0%} of the lines begin with a speaker"
-
-
-def _unbroken(signals: Signals, chunk_size: int) -> str:
-    if signals.paragraph_tokens <= chunk_size:
-        return ""
-    return (
-        f"No headings, and paragraphs of {signals.paragraph_tokens} tokens do not say where "
-        "topics change"
-    )
-
-
-def _paragraphs(signals: Signals) -> str:
-    return (
-        f"{_several(signals.headings, 'heading')} to go by; paragraphs of "
-        f"{signals.paragraph_tokens} tokens and sentences of {signals.sentence_tokens} decide"
-    )
+def rules_of_sentences(signals: Signals, sizes: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """The same by paragraphs and sentences, for a text whose structure names no candidate."""
+    paragraphs, sentences = signals.paragraph_tokens, signals.sentence_tokens
+    if sentences > _LONG_SENTENCE:
+        yield "recursive", f"Half of the text is in sentences of {sentences} tokens and more"
+    if signals.speaker_share >= _SPEAKERS:
+        yield "sentence", f"{signals.speaker_share:.0%} of the lines begin with a speaker"
+    if paragraphs > sizes.get(SEMANTIC, 0):
+        said = f"No headings, and paragraphs of {paragraphs} tokens do not say where topics change"
+        yield SEMANTIC, said
+    sizes_of_both = f"paragraphs of {paragraphs} tokens and sentences of {sentences} decide"
+    yield "token-overlap", f"{_several(signals.headings, 'heading')} to go by; {sizes_of_both}"
 
 
 def _several(count: int, noun: str) -> str:

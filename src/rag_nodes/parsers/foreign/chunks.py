@@ -39,11 +39,7 @@ class ForeignChunk:
 
 
 def check_splitter(splitter: Any) -> None:
-    """Refuse what cannot split a text.
-
-    Raises:
-        ConfigurationError: it is a class and no object of it, or has no method that we know.
-    """
+    """Refuse what cannot split a text: a class, or what has no method that we know."""
     if isinstance(splitter, type):
         raise ConfigurationError(
             f"{splitter.__name__} is a class: give an object of it, {splitter.__name__}()"

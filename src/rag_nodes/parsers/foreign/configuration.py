@@ -14,7 +14,7 @@ from llama_index.core.callbacks import CallbackManager
 from pydantic import BaseModel
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.embedders import name_of
+from rag_nodes.models.names import embedding_name
 
 _SECRET = re.compile(
     r"(^|_|api|access|auth|private)keys?$|secret|password|credential|header|(^|_)token$",
@@ -56,11 +56,7 @@ def shown_options(thing: Any) -> dict[str, str | int | float | bool]:
 
 
 def check_no_key(path: str) -> None:
-    """Refuse a key in an import path, which is shown as a name and written into configurations.
-
-    Raises:
-        ConfigurationError: one of its options is named like a key.
-    """
+    """Refuse a key in an import path, which is shown as a name and written into configurations."""
     named = [name for name in re.findall(r"(\w+)\s*=", path) if _KEY.search(name)]
     if named:
         raise ConfigurationError(
@@ -84,7 +80,7 @@ def _described(thing: Any, depth: int) -> Any:
     if isinstance(thing, bytes | re.Pattern):
         return repr(thing)
     if isinstance(thing, BaseEmbedding):
-        return name_of(thing)
+        return embedding_name(thing)
     inside = _inside(thing, depth)
     if inside is None or depth > _DEEPEST:
         return class_path(thing)

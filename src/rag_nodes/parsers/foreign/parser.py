@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from llama_index.core.bridge.pydantic import Field
@@ -96,7 +97,7 @@ class ForeignNodeParser(SpanNodeParser):
         options = {name: one for name, one in self.__dict__.items() if name not in _NOT_PICKLED}
         if self.path:
             del options["splitter"]
-        return _anew, (type(self), options)
+        return partial(type(self), **options), ()
 
     @property
     def is_plain(self) -> bool:
@@ -193,16 +194,8 @@ def as_parser(parser: Any) -> SpanNodeParser:
     return parser if isinstance(parser, SpanNodeParser) else ForeignNodeParser(splitter=parser)
 
 
-def _anew(kind: type[ForeignNodeParser], options: dict[str, Any]) -> ForeignNodeParser:
-    return kind(**options)
-
-
 def _made(options: dict[str, Any]) -> Any:
-    """The splitter that options without one stand for.
-
-    Raises:
-        ConfigurationError: they do not say how to make it.
-    """
+    """The splitter that options without one stand for."""
     if options.get("path"):
         check_no_key(options["path"])
         return load(options["path"])

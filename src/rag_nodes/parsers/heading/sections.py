@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from math import inf
 from typing import Any, NamedTuple
 
@@ -196,12 +197,8 @@ def _words_of(packer: Packer, block: Block) -> Iterator[str]:
 
 def shared_path(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
     """The headings both paths begin with."""
-    length = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
-            break
-        length += 1
-    return left[:length]
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))
+    return tuple(one for one, _ in same)
 
 
 class FutureNode(NamedTuple):

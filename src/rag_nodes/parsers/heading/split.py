@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -13,15 +12,13 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.heading.sections import kinds_of
-from rag_nodes.parsers.sizes import best_start, starts_within, table_header
+from rag_nodes.parsers.sizes import best_start, starts_within, table_header, visible_from
 from rag_nodes.parsers.topics.runs import Runs
 from rag_nodes.parsers.topics.units import TopicUnits
 from rag_nodes.text.cohesion import unit_rows
 from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span, trimmed
-
-_VISIBLE = re.compile(r"\S")
 
 
 class Stretch(NamedTuple):
@@ -67,7 +64,8 @@ class Splitter:
             facts[keys.CODE_LANGUAGE] = block.info.split()[0]
         if packer.count(*part) > self.size:
             facts[keys.OVERSIZED] = True
-        if "code" in facts.get(keys.BLOCKS, ()) and any(_is_cut(block, part) for block in blocks):
+        code = [one for one in blocks if one.kind is Kind.CODE]
+        if any(one.start < part.start or one.end > part.end for one in code):
             facts[keys.SPLIT_BLOCK] = True
         facts.update(table_header(packer, part.start))
         return facts
@@ -158,18 +156,11 @@ class Splitter:
     def _line_from(self, offset: int, stop: int) -> int:
         """Where the next line of code starts, its indentation kept; the word inside a line."""
         text = self.packer.text
-        visible = _VISIBLE.search(text, offset, stop)
-        if visible is None:
+        first = visible_from(text, offset, stop)
+        if first == stop:
             return stop
-        first = visible.start()
         line = max(text.rfind("\n", offset, first), text.rfind("\r", offset, first)) + 1
         return line or first
-
-
-def _is_cut(block: Block, part: Span) -> bool:
-    """Whether a part holds some of a block of code, but not all of it."""
-    whole = part.start <= block.start and block.end <= part.end
-    return block.kind is Kind.CODE and not whole
 
 
 _PENALTY = 1.0

@@ -196,11 +196,7 @@ def _percentile(values: NDArray[np.float64], percent: float) -> float:
 
 
 def _grains(units: TopicUnits, most: int) -> list[int]:
-    """The first unit of each grain: what the partition may move as a whole.
-
-    A heading goes with what follows it, and units of a few tokens, such as the answers of a
-    dialogue, go together until there is enough of them to make a difference.
-    """
+    """The first unit of each grain: a heading with what follows it, or units of a few tokens."""
     least = most // _GRAINS
     headings = units.headings.tolist()
     opens = [0][: len(units)]
