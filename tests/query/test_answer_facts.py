@@ -215,14 +215,6 @@ def test_everything_fits_the_models_window_and_what_does_not_is_said(
     assert answer.budget < 5000
 
 
-def test_a_window_that_is_configured_wins_over_what_the_model_says(
-    store: Store, long_collection: str, offline: Models
-) -> None:
-    models = answering(offline, window=100_000)
-    engine(store, long_collection, models, budget=5000, context_window=800).answer(QUESTION)
-    assert count_tokens(models.llm.prompts[0]) <= 700
-
-
 def test_a_window_without_room_for_any_context_is_a_mistake(
     store: Store, collection: str, offline: Models
 ) -> None:

@@ -252,17 +252,6 @@ def test_a_reranker_chooses_the_chunks_whose_sentences_are_read(
     assert {hit.read.metadata["page_start"] for hit in found} == {7}
 
 
-def test_a_question_for_steps_gets_more_sentences(
-    store: Store, offline: Models, valves: Document
-) -> None:
-    collection = stored(store, offline, valves, "heading")
-    asked = engine(store, collection, offline, budget=50)
-    assert 48 <= asked.answer(QUESTION).context_tokens <= 50
-    steps = asked.answer("How do I open valve delta?")
-    assert 97 <= steps.context_tokens <= 100
-    assert steps.widening == "budget 100 instead of 50: asks for steps"
-
-
 def test_a_small_window_of_a_model_leaves_out_the_worst_passages(
     store: Store, with_llm: Any, valves: Document
 ) -> None:

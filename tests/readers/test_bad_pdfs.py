@@ -102,13 +102,6 @@ def test_each_kind_of_bad_file_has_its_error(tmp_path: Path, name: str) -> None:
     assert caught.value.remedy
 
 
-def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path) -> None:
-    (tmp_path / "folder.pdf").mkdir()
-    for name, reason in (("folder.pdf", "folder"), ("gone.pdf", "no such file")):
-        with pytest.raises(errors.FileMissingError, match=reason):
-            read(tmp_path / name)
-
-
 # --- repaired -----------------------------------------------------------------------------------
 
 
@@ -128,12 +121,6 @@ def test_a_file_cut_off_within_a_dictionary_cannot_be_repaired(tmp_path: Path) -
     path.write_bytes(tree_first(20).partition(b"/Contents 27")[0])
     with pytest.raises(errors.CorruptFileError):
         read(path)
-
-
-def test_a_file_without_its_table_of_objects_is_repaired(tmp_path: Path) -> None:
-    path = tmp_path / "a.pdf"
-    path.write_bytes(text_page().partition(b"xref")[0])
-    assert read(path).text == "Tea is kept in the larder."
 
 
 def test_zeros_in_place_of_the_page_tree_leave_no_pages(tmp_path: Path) -> None:

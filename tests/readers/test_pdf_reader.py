@@ -11,7 +11,7 @@ import pytest
 
 from rag_nodes import errors
 from rag_nodes import metadata as keys
-from rag_nodes.readers import Limits, read_all
+from rag_nodes.readers import Limits
 from rag_nodes.readers import read as read_any
 from rag_nodes.readers.pdf import outline
 from rag_nodes.text.spans import PageMap
@@ -339,30 +339,6 @@ def test_the_title_is_the_files_own_if_it_reads_like_one(
 # --- bad files ----------------------------------------------------------------------------------
 
 
-def test_an_encrypted_file_says_so(tmp_path: Path) -> None:
-    document = pymupdf.open()
-    document.new_page().insert_text((50, 100), "secret")
-    method = pymupdf.PDF_ENCRYPT_AES_256
-    document.save(tmp_path / "a.pdf", encryption=method, owner_pw="one", user_pw="two")
-    with pytest.raises(errors.EncryptedFileError, match="password"):
-        read(tmp_path / "a.pdf")
-
-
-def test_a_scan_has_no_text_layer(tmp_path: Path) -> None:
-    document = pymupdf.open()
-    pixels = pymupdf.Pixmap(pymupdf.csGRAY, pymupdf.IRect(0, 0, 40, 40))
-    pixels.clear_with(90)
-    document.new_page().insert_image(pymupdf.Rect(50, 50, 300, 300), pixmap=pixels)
-    document.save(tmp_path / "a.pdf")
-    with pytest.raises(errors.NoTextLayerError, match="OCR"):
-        read(tmp_path / "a.pdf")
-
-
-def test_blank_pages_are_an_empty_file(tmp_path: Path) -> None:
-    with pytest.raises(errors.EmptyFileError, match="blank"):
-        read(make(tmp_path / "a.pdf", [[], []]))
-
-
 def test_a_scanned_page_among_others_is_a_warning(tmp_path: Path) -> None:
     make(tmp_path / "text.pdf", [body(), body()])
     document = pymupdf.open(tmp_path / "text.pdf")
@@ -372,17 +348,6 @@ def test_a_scanned_page_among_others_is_a_warning(tmp_path: Path) -> None:
     document.save(tmp_path / "a.pdf")
     warnings = read(tmp_path / "a.pdf").metadata[keys.READ_WARNINGS]
     assert warnings == ["no text layer, only images, on page 3"]
-
-
-def test_a_file_without_pages_says_so(tmp_path: Path) -> None:
-    objects = (
-        b"1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj\n"
-        b"2 0 obj <</Type/Pages/Kids[]/Count 0>> endobj\n"
-    )
-    path = tmp_path / "a.pdf"
-    path.write_bytes(b"%PDF-1.4\n" + objects + b"trailer <</Root 1 0 R/Size 3>>\n%%EOF\n")
-    with pytest.raises(errors.NoPagesError, match="no pages"):
-        read(path)
 
 
 def test_a_truncated_file_is_repaired_and_says_so(
@@ -434,25 +399,6 @@ def test_limits_on_pages_and_characters_hold_while_reading(tmp_path: Path) -> No
         read(path, limits=Limits(pages=3))
     with pytest.raises(errors.FileTooLargeError, match="characters"):
         read(path, limits=Limits(characters=300))
-
-
-def test_many_mutilated_files_give_text_or_a_typed_error(tmp_path: Path) -> None:
-    whole = make(tmp_path / "whole.pdf", chaptered(), toc=[[1, "The Mill", 1]]).read_bytes()
-    paths = []
-    for number in range(40):
-        place = len(whole) * number // 40
-        kind = number % 3
-        cut = whole[:place] if kind == 0 else whole[:place] + whole[place + 97 :]
-        content = whole[:place] + bytes(200) + whole[place + 200 :] if kind == 2 else cut
-        path = tmp_path / f"{number:02}.pdf"
-        path.write_bytes(content)
-        paths.append(path)
-    results = list(read_all(paths))
-    assert len(results) == 40
-    unexpected = [r.error for r in results if r.error and "unexpected" in r.error.reason]
-    assert unexpected == []
-    assert any(result.document for result in results)
-    assert any(result.error for result in results)
 
 
 def test_a_bookmark_finds_the_bold_title_that_goes_on_after_it(tmp_path: Path) -> None:
