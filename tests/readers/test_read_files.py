@@ -346,7 +346,7 @@ def test_every_suffix_is_lower_case_and_means_one_thing(tmp_path: Path) -> None:
 
 def pages(path: Path, limits: Limits) -> Iterator[Reading | errors.ReadError]:
     """A crawl of two pages with a bad one between, which breaks off."""
-    limits.check_pages(path, 1)
+    limits.check(path, 1, "pages")
     yield Reading(
         text="one",
         source="https://example.org/1",

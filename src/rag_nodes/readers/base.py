@@ -7,7 +7,7 @@ import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import FileTooLargeError, ReadError
@@ -55,22 +55,12 @@ class Limits:
         """Seconds that a file of `size` bytes may take: `seconds`, and one for each 256 KiB."""
         return min(self.seconds + size / SLOWEST, LONGEST)
 
-    def check_bytes(self, path: Path, size: int) -> None:
-        """Refuse a file over `file_bytes`; raises FileTooLargeError."""
-        self._check(path, size, self.file_bytes, "bytes")
-
-    def check_pages(self, path: Path, pages: int) -> None:
-        """Refuse a document over `pages`; raises FileTooLargeError."""
-        self._check(path, pages, self.pages, "pages")
-
-    def check_characters(self, path: Path, characters: int) -> None:
-        """Refuse text over `characters`; raises FileTooLargeError."""
-        self._check(path, characters, self.characters, "characters")
-
-    @staticmethod
-    def _check(path: Path, actual: int, limit: int, unit: str) -> None:
-        if actual > limit:
-            raise FileTooLargeError(path, f"{actual:,} {unit}, over the limit of {limit:,} {unit}")
+    def check(self, path: Path, actual: int, unit: Literal["bytes", "pages", "characters"]) -> None:
+        """Refuse a file that holds more of a unit than these allow; raises FileTooLargeError."""
+        limits = {"bytes": self.file_bytes, "pages": self.pages, "characters": self.characters}
+        if actual > limits[unit]:
+            reason = f"{actual:,} {unit}, over the limit of {limits[unit]:,} {unit}"
+            raise FileTooLargeError(path, reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,14 +133,8 @@ def build_document(path: Path, reading: Reading) -> Document:
     """Make the `Document` of a reading: stable id, text, bookkeeping metadata.
 
     The id depends on the canonical path alone, or on the URL of a web page, so a changed file
-    replaces its former self; the hash of the text tells whether it changed.
-
-    Args:
-        path: canonical path of the file.
-        reading: what its reader found.
-
-    Returns:
-        A document whose metadata is hidden from embedding model and LLM.
+    replaces its former self; the hash of the text tells whether it changed. Its metadata are hidden
+    from embedding model and LLM. `path` is the canonical one.
     """
     from llama_index.core.schema import Document
 

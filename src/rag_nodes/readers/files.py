@@ -266,7 +266,7 @@ def _checked_size(path: Path, limits: Limits) -> int:
         raise FileMissingError(path, "this is not a regular file")
     if known.st_size == 0:
         raise EmptyFileError(path)
-    limits.check_bytes(path, known.st_size)
+    limits.check(path, known.st_size, "bytes")
     return known.st_size
 
 

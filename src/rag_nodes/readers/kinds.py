@@ -100,7 +100,7 @@ def read_here(path: Path, limits: Limits, options: ReadOptions) -> Outcomes:
     with typed_errors(path):
         for outcome in _read(path, limits, options):
             if isinstance(outcome, Reading):
-                limits.check_characters(path, len(outcome.text))
+                limits.check(path, len(outcome.text), "characters")
             yield outcome
 
 

@@ -46,7 +46,7 @@ def read_markdown(path: Path, limits: Limits) -> Reading:
         FileTooLargeError: over `limits.characters`.
     """
     text, warnings = decode_file(path)
-    limits.check_characters(path, len(text))
+    limits.check(path, len(text), "characters")
     matter = _FRONT_MATTER.match(text)
     fields = _fields(matter.group(1)) if matter else {}
     values, problem = plain_values(matter.group(1)) if matter else ({}, None)

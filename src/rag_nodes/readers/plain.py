@@ -59,7 +59,7 @@ def read_plain(path: Path, limits: Limits) -> Reading:
         FileTooLargeError: over `limits.characters`.
     """
     text, warnings = decode_file(path)
-    limits.check_characters(path, len(text))
+    limits.check(path, len(text), "characters")
     return Reading(text=text, warnings=warnings)
 
 

@@ -91,7 +91,7 @@ def _joined(path: Path, blocks: Iterator[str], limits: Limits) -> str:
     size = 0
     for block in blocks:
         size += text.write(f"\n\n{block}" if size else block)
-        limits.check_characters(path, size)
+        limits.check(path, size, "characters")
     return text.getvalue()
 
 

@@ -171,7 +171,7 @@ def _page(path: Path, raw: RawPage, limits: Limits) -> _CrawledPage:
     if not text.strip():
         raise EmptyFileError(path, f"{where}.{name}: no text ({url})", _CRAWL_AGAIN)
     try:
-        limits.check_characters(path, len(text))
+        limits.check(path, len(text), "characters")
     except FileTooLargeError as error:
         raise FileTooLargeError(path, f"{where}.{name}: {error.reason}") from None
     is_html = name in _ALWAYS_HTML or (name == "content" and _HTML.match(text) is not None)

@@ -53,7 +53,7 @@ def read_html(path: Path, limits: Limits, *, main_content: bool = True) -> Readi
         MissingExtraError: markdownify is not installed.
     """
     text, warnings = decode_file(path, declared_encoding)
-    limits.check_characters(path, len(text))
+    limits.check(path, len(text), "characters")
     if not _TAG.search(text):
         raise MisnamedFileError(path, "the content is text without a single HTML tag")
     try:

@@ -104,7 +104,7 @@ def _extract(document: Any, path: Path, limits: Limits) -> Extracted:
             failures[index + 1] = first_line(error)
             pages.append(PdfPage(height=0.0, lines=()))
         characters += sum(len(line.text) for line in pages[-1].lines)
-        limits.check_characters(path, characters)
+        limits.check(path, characters, "characters")
     _check_text(document, path, characters, failures)
     return Extracted(
         pages=tuple(pages),
@@ -293,7 +293,7 @@ def _check(document: Any, path: Path, limits: Limits) -> None:
         raise _damaged(path, error) from error
     if count <= 0:
         raise NoPagesError(path)
-    limits.check_pages(path, count)
+    limits.check(path, count, "pages")
 
 
 def _damaged(path: Path, error: Exception) -> ReadError:

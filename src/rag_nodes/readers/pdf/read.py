@@ -177,7 +177,7 @@ def read_with_layout_model(path: Path, limits: Limits) -> Reading:
     text, starts = _joined(page["text"] for page in pages)
     if not text:
         raise NoTextLayerError(path)
-    limits.check_characters(path, len(text))
+    limits.check(path, len(text), "characters")
     heading = _HEADING.search(text)
     return Reading(
         text=text,

@@ -66,7 +66,7 @@ def _reading(package: Package, limits: Limits) -> Reading:
     for block in document.blocks():
         gap = "" if before is None else "\n" if before.item and block.item else "\n\n"
         size += text.write(gap + block.text)
-        limits.check_characters(package.path, size)
+        limits.check(package.path, size, "characters")
         before = block
     if not size:
         raise EmptyFileError(package.path, "no text in the document")
