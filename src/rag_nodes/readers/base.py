@@ -96,7 +96,16 @@ class Reader(Protocol):
     """Turns one kind of file into a `Reading`, or raises a `ReadError` that names the file."""
 
     def __call__(self, path: Path, limits: Limits) -> Reading:
-        """Read the file at `path`, an existing file within `limits.file_bytes`."""
+        """Read the file at `path`, an existing file within `limits.file_bytes`.
+
+        Raises:
+            EmptyFileError: no text for a reader in it.
+            MisnamedFileError: the content is of another kind.
+            EncryptedFileError: it asks for a password.
+            CorruptFileError: cut off, damaged, or made to exhaust a reader.
+            FileTooLargeError: over a limit.
+            MissingExtraError: a library for it is not installed.
+        """
         ...
 
 

@@ -32,18 +32,7 @@ def read_markdown(path: Path, limits: Limits) -> Reading:
     Offsets are therefore those of the file. The title is that of the front matter, else the
     first heading of level 1. Title and description are found even where the YAML is not valid.
 
-    Args:
-        path: an existing file.
-        limits: `characters` is checked.
-
-    Returns:
-        The text with title, description and, in `facts`, the plain values of the front matter;
-        `warnings` says why those could not be read.
-
-    Raises:
-        EmptyFileError: nothing but blank space.
-        MisnamedFileError: the bytes are not text.
-        FileTooLargeError: over `limits.characters`.
+    The plain values of the front matter are in `facts`; `warnings` says why they could not be read.
     """
     text, warnings = decode_file(path)
     limits.check(path, len(text), "characters")

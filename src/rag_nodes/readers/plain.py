@@ -45,18 +45,8 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x19\x7f-\x84\x86-\x9f]")
 def read_plain(path: Path, limits: Limits) -> Reading:
     """Read a text file without changing a character; a byte order mark is not text.
 
-    Args:
-        path: an existing file.
-        limits: `characters` is checked.
-
-    Returns:
-        The text, whose format is left to be judged by it; `warnings` says which encoding was
-        guessed where the file is not Unicode.
-
-    Raises:
-        EmptyFileError: nothing but blank space.
-        MisnamedFileError: the bytes are not text.
-        FileTooLargeError: over `limits.characters`.
+    Its format is left to be judged by the text; `warnings` says which encoding was guessed where
+    the file is not Unicode.
     """
     text, warnings = decode_file(path)
     limits.check(path, len(text), "characters")
@@ -74,10 +64,6 @@ def decode_file(
 
     A byte order mark and valid UTF-8 say more than the encoding that the text states about itself,
     which `declared` finds.
-
-    Raises:
-        EmptyFileError: nothing but blank space.
-        MisnamedFileError: the bytes are not text.
     """
     data = path.read_bytes()
     if kind := kind_of(data[:HEAD]):
@@ -96,10 +82,6 @@ def open_text(path: Path) -> tuple[TextIO, tuple[str, ...]]:
 
     UTF-8 is checked first and then streamed; any other encoding is decoded at once, as only the
     whole file tells which one it is. The caller closes the file.
-
-    Raises:
-        EmptyFileError: nothing but blank space.
-        MisnamedFileError: the bytes are not text.
     """
     if _is_clean_utf8(path):
         return path.open(encoding="utf-8-sig", newline=""), ()

@@ -42,18 +42,8 @@ def read_tabular(path: Path, limits: Limits) -> Reading:
     lines inside a cell go, as they would tear the row apart. Without a header the columns are
     `column 1`, `column 2` and so on, as are columns the header has no name for.
 
-    Args:
-        path: an existing file.
-        limits: `characters` is checked while rows are read.
-
-    Returns:
-        The rows as text; `warnings` tells of guessed encodings, rows whose cells do not match
-        the columns, and cells so long that a quote seems to be missing.
-
-    Raises:
-        EmptyFileError: nothing but blank cells.
-        MisnamedFileError: the bytes are not text.
-        FileTooLargeError: over `limits.characters`.
+    The limit of characters is checked while rows are read; `warnings` tells of guessed encodings,
+    rows whose cells do not match the columns, and cells so long that a quote seems to be missing.
     """
     _allow_cells_of(limits.characters)
     handle, warnings = open_text(path)

@@ -35,22 +35,9 @@ def read_html(path: Path, limits: Limits, *, main_content: bool = True) -> Readi
     hidden are left out, as are bold and italics. Links within the site keep their text alone:
     a file does not know where it came from. Nothing is fetched.
 
-    Args:
-        path: an existing file.
-        limits: `characters` is checked.
-        main_content: take the one `<main>` of the page, else its one `<article>`, where it holds
-            a good part of the text; a page with several articles is a list of them, and is read
-            whole.
-
-    Returns:
-        The text, with the title and description that the page states.
-
-    Raises:
-        EmptyFileError: no text for a visitor.
-        MisnamedFileError: the content is not HTML.
-        CorruptFileError: nested so deeply that it cannot be read.
-        FileTooLargeError: over `limits.characters`.
-        MissingExtraError: markdownify is not installed.
+    With `main_content`, the one `<main>` of the page is taken, else its one `<article>`, where it
+    holds a good part of the text; a page with several articles is a list of them, and is read
+    whole.
     """
     text, warnings = decode_file(path, declared_encoding)
     limits.check(path, len(text), "characters")

@@ -54,19 +54,9 @@ _NO_TITLE = re.compile(
 def read_pdf(path: Path, limits: Limits, *, layout: Layout | None = None) -> Reading:
     """Read a PDF into Markdown text with headings and an exact page map.
 
-    Args:
-        path: an existing file.
-        limits: pages and characters are checked.
-        layout: None for our own rules; "onnx" for PyMuPDF's layout model, which finds more tables
-            and headings in PDFs without outline, but takes a second or more for each page and
-            reads 50 pages at most.
-
-    Returns:
-        Text, page starts, title, and warnings for what could not be taken over.
-
-    Raises:
-        ReadError: a subclass for each kind of bad PDF, see `extract`.
-        MissingExtraError: PyMuPDF is not installed.
+    `layout` is None for our own rules, or "onnx" for PyMuPDF's layout model, which finds more
+    tables and headings in PDFs without outline, but takes a second or more for each page and reads
+    50 pages at most. For the errors of each kind of bad PDF, see `extract`.
     """
     _check_header(path)
     if layout == "onnx":

@@ -36,20 +36,7 @@ def read_word(path: Path, limits: Limits) -> Reading:
     The XML is read directly: python-docx takes several times as long for a handbook of 872
     pages, most of it for searching the default style anew for each paragraph without a style.
 
-    Args:
-        path: an existing file.
-        limits: `characters` is checked while blocks are read.
-
-    Returns:
-        The text, with title and subject from the file's properties.
-
-    Raises:
-        EmptyFileError: no text in it.
-        MisnamedFileError: not a Word file.
-        EncryptedFileError: it asks for a password.
-        CorruptFileError: cut off, damaged, or made to exhaust a reader.
-        FileTooLargeError: over a limit, or a ZIP bomb.
-        MissingExtraError: lxml is not installed.
+    Title and subject are those of the file's properties; a ZIP bomb is a `FileTooLargeError`.
     """
     with open_package(path) as package:
         try:
