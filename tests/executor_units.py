@@ -75,6 +75,11 @@ def where(_: object, __: int) -> int:
     return os.getpid()
 
 
+def cards(_: object, __: int) -> str | None:
+    """The graphics cards of its process."""
+    return os.environ.get("CUDA_VISIBLE_DEVICES")
+
+
 def killed_in(recipe: Poison, unit: Files) -> tuple[int, ...]:
     """Dies of one number of a unit."""
     for at, number in enumerate(unit.numbers):

@@ -1,14 +1,8 @@
-"""Embedding models that workers hold in tests: one says where it is loaded, one never waits."""
+"""An embedding model that workers hold in tests, and that never waits."""
 
 from __future__ import annotations
 
-import logging
-import os
-import signal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from own_models import LettersEmbedding
 
 from rag_nodes import ingest
 from rag_nodes.errors import ModelRequestError
@@ -19,33 +13,12 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from openai_server import OpenAIServer
 
     from rag_nodes.executors import Executor
     from rag_nodes.pipeline import IngestReport
-
-
-class HeavyEmbedding(LettersEmbedding):
-    """Leaves in the folder `said` who loads it, and the graphics cards Ray gives that process.
-
-    "END THE MODEL" ends the process once.
-    """
-
-    said: str = ""
-
-    def __init__(self, **values: Any) -> None:
-        super().__init__(**values)
-        cards = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-        Path(self.said, f"{os.getpid()}-loaded").write_text(cards, encoding="utf-8")
-
-    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        logging.getLogger("heavy").warning("it is heavy")
-        if any("END THE MODEL" in text for text in texts):
-            note = Path(self.said, "ended")
-            if not note.exists():
-                note.touch()
-                os.kill(os.getpid(), signal.SIGKILL)
-        return super()._get_text_embeddings(texts)
 
 
 class _Impatient(RequestWindow):

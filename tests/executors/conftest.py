@@ -1,4 +1,4 @@
-"""Files, models and parsers for the tests of workers."""
+"""Models, parsers and a Ray for the tests of workers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from rag_nodes.parsers import get_parser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from rag_nodes.parsers import SpanNodeParser
 
@@ -34,23 +33,6 @@ def parsers() -> dict[str, SpanNodeParser]:
         "family": get_parser("parent-child"),
         "semantic": get_parser("semantic", chunk_size=96, min_chunk_size=8),
     }
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> list[Path]:
-    """Six small files, one of them blank."""
-    folder = tmp_path / "corpus"
-    folder.mkdir()
-    paths = []
-    for number in range(6):
-        path = folder / f"manual {number}.md"
-        parts = [
-            f"# Part {part}\n\nPart {part} of machine {number} is made of steel. It is heavy."
-            for part in range(4)
-        ]
-        path.write_text("" if number == 3 else "\n\n".join(parts), encoding="utf-8")
-        paths.append(path)
-    return paths
 
 
 @pytest.fixture(scope="session")

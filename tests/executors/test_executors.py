@@ -174,6 +174,13 @@ def test_processes_that_die_before_they_begin_end_the_run(
         list(processes.run(units.twice, units.Unborn(), range(3)))
 
 
+@pytest.mark.usefixtures("running")
+def test_a_worker_of_ray_has_the_graphics_card_that_it_was_to_have() -> None:
+    with closing(Ray(1, num_gpus=1)) as one:
+        [(_, card)] = one.run(units.cards, 0, [1])
+    assert card in {"0", "1"}
+
+
 @pytest.mark.parametrize("workers", [0, -1])
 def test_an_executor_has_a_worker(workers: int) -> None:
     with pytest.raises(ConfigurationError, match="at least 1"):
