@@ -39,6 +39,6 @@ def test_nothing_that_is_read_from_a_disk_is_unpickled_but_by_a_list_of_harmless
         ):
             found.add(name)
     from_a_disk = {one for one in found if not one.startswith(to_other_processes)}
-    assert from_a_disk == {"store/copying.py"}
-    source = (ROOT / "src/rag_nodes/store/copying.py").read_text(encoding="utf-8")
+    assert from_a_disk == {"store/importing.py"}
+    source = (ROOT / "src/rag_nodes/store/importing.py").read_text(encoding="utf-8")
     assert "def find_class(" in source

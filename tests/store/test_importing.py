@@ -18,10 +18,11 @@ from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
 
 from rag_nodes.errors import ConfigurationError, StoreDamagedError, StoreError
-from rag_nodes.store import Query, copying, open_store
+from rag_nodes.store import Query, importing, open_store
 from rag_nodes.store.bm25 import document_vectors
-from rag_nodes.store.copying import CopyFailure, CopyStep, ImportReport, import_collections
+from rag_nodes.store.copying import CopyFailure, CopyStep
 from rag_nodes.store.engine import DENSE, SPARSE, Layout
+from rag_nodes.store.importing import ImportReport, import_collections
 from rag_nodes.store.payload import payload_of
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def test_ids_payloads_and_all_vectors_are_there_afterwards(
 def test_a_folder_is_read_as_it_is_also_while_its_program_writes_to_it(
     tmp_path: Path, ours: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(copying, "PAGE", 2)
+    monkeypatch.setattr(importing, "PAGE", 2)
     steps: list[CopyStep] = []
     folder = tmp_path / "theirs"
     with closing(QdrantClient(path=str(folder))) as client:

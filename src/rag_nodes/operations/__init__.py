@@ -5,17 +5,12 @@ Nothing but names and words is imported here, so that a help text can list them 
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass
-from enum import IntEnum
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
+
+from rag_nodes.operations.operation import ExitCode, Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rag_nodes.operations.base import Reply, Request, Result, Surface
-    from rag_nodes.operations.run import Run
+    from rag_nodes.operations.base import Surface
 
 __all__ = ["GROUPS", "OPERATIONS", "ExitCode", "Operation", "named"]
 
@@ -44,78 +39,6 @@ GROUPS = {
     "store": "Copy a store to or from a Qdrant server, import a folder, manage aliases.",
 }
 """First words that several operations share, and what these are about."""
-
-
-class ExitCode(IntEnum):
-    """How an operation ended, and the process with it; 5 is also for gates that cannot be told."""
-
-    DONE = 0
-    FAILURE = 1
-    USAGE = 2
-    PARTIAL = 3
-    GATE = 4
-    UNAVAILABLE = 5
-    UNTOLD = UNAVAILABLE
-    INTERRUPTED = 130
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One thing the product does.
-
-    Attributes:
-        name: what is typed, in one word or two.
-        path: module below `package` and function, as `documents:chunk`.
-        summary: first sentence of the request's docstring.
-        examples: command lines, without the program's name.
-        usual: fields and settings that a help text shows first.
-        settings: names of settings that can be given with the request by their owner.
-        defaults: settings whose default differs, name and value.
-        surfaces: where it can be asked for.
-        interrupted: what whoever ends it on a command line is told.
-        package: of the module.
-    """
-
-    name: str
-    path: str
-    summary: str
-    examples: tuple[str, ...] = ()
-    usual: tuple[str, ...] = ()
-    settings: tuple[str, ...] = ()
-    defaults: tuple[tuple[str, str], ...] = ()
-    surfaces: tuple[Surface, ...] = ("cli",)
-    interrupted: str = ""
-    package: str = "rag_nodes.operations"
-
-    @property
-    def function(self) -> Callable[[Any, Run], Result]:
-        """What does it, given the request and a run."""
-        module, _, name = self.path.partition(":")
-        found = getattr(import_module(f"{self.package}.{module}"), name)
-        return cast("Callable[[Any, Run], Result]", found)
-
-    @property
-    def request(self) -> type[Request]:
-        """What it is told."""
-        return self._annotated("request")
-
-    @property
-    def result(self) -> type[Result]:
-        """What it finds."""
-        return self._annotated("return")
-
-    def reply(self, surface: Surface = "rest") -> type[Reply] | None:
-        """What strangers get of its `as_dict`; None for what only the owner may ask."""
-        shown = (surface == "mcp" and self.result.short) or self.result.reply
-        module, _, name = shown.partition(":")
-        if not module:
-            return None
-        found = getattr(import_module(f"rag_nodes.operations.{module}"), name)
-        return cast("type[Reply]", found)
-
-    def _annotated(self, name: str) -> type[Any]:
-        found = self.function.__annotations__[name]  # a text, as every annotation is
-        return cast("type[Any]", getattr(sys.modules[self.function.__module__], found))
 
 
 OPERATIONS: tuple[Operation, ...] = (

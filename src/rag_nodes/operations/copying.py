@@ -18,7 +18,8 @@ from rag_nodes.operations.stored import OfParser
 
 if TYPE_CHECKING:
     from rag_nodes.store import Store
-    from rag_nodes.store.copying import CopyFailure, CopyReport, ImportReport
+    from rag_nodes.store.copying import CopyFailure, CopyReport
+    from rag_nodes.store.importing import ImportReport
     from rag_nodes.upkeep import HeldCollection, Inventory
 
 
@@ -113,7 +114,7 @@ def pull(request: PullRequest, run: Run) -> Copied:
 
 def import_folder(request: ImportRequest, run: Run) -> Copied:
     """Copy from another program's folder."""
-    from rag_nodes.store.copying import collections_in, import_collections
+    from rag_nodes.store.importing import collections_in, import_collections
 
     source = request.folder.expanduser().resolve()
     collections_in(source)  # which refuses what is no such folder, before a store is made
