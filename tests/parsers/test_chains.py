@@ -277,10 +277,3 @@ def test_c4_offsets_that_give_the_same_characters_to_other_texts_are_not_believe
         (None, None),
         (None, None),
     ]
-
-
-def test_c4_a_span_that_is_not_as_long_as_its_text_is_not_believed() -> None:
-    node = TextNode(text="The pump runs.", start_char_idx=4, end_char_idx=9)
-    node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="manual")
-    (again,) = get_parser("fixed")([node])
-    assert (again.start_char_idx, again.end_char_idx) == (None, None)  # type: ignore[attr-defined]

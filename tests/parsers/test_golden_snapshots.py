@@ -107,11 +107,6 @@ def test_every_settled_preset_cuts_the_example_corpus_as_written_down(
     assert rows_of(get_parser(name), document_of(file)) == snapshot
 
 
-def test_the_corpus_has_plain_text_markdown_and_pages() -> None:
-    assert {Path(name).suffix for name in FILES} == {".md", ".pdf", ".txt"}
-    assert keys.PAGE_STARTS in document_of("handbook.pdf").metadata
-
-
 def test_a_row_shows_a_cut_that_moved_by_one_character_and_text_that_changed() -> None:
     document = document_of("handbook.txt")
     rows = rows_of(get_parser("fixed"), document).splitlines()

@@ -27,14 +27,6 @@ def test_every_level_makes_a_section_with_the_headings_above_it() -> None:
     assert paths(parse(text)) == [[f"H{n}" for n in range(1, deep + 1)] for deep in range(1, 7)]
 
 
-def test_s1_38_text_above_the_first_heading_stands_under_the_title() -> None:
-    assert paths(parse(f"{BODY}\n\n# One\n\n{BODY}", title="Manual")) == [["Manual"], ["One"]]
-
-
-def test_s1_39_a_second_level_before_any_first_stands_on_its_own() -> None:
-    assert paths(parse(f"## Two\n\n{BODY}\n\n# One\n\n{BODY}")) == [["Two"], ["One"]]
-
-
 def test_s1_40_skipped_levels_are_no_gap() -> None:
     text = f"# One\n\n{BODY}\n\n### Three\n\n{BODY}\n\n## Two\n\n{BODY}"
     assert paths(parse(text)) == [["One"], ["One", "Three"], ["One", "Two"]]

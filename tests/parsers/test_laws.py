@@ -164,17 +164,3 @@ def test_a_node_whose_offsets_are_missing_or_wrong_passes_none_on(name: str) -> 
             assert node.start_char_idx is None
             assert node.end_char_idx is None
             assert keys.START_CHAR not in node.metadata
-
-
-def test_nodes_that_contradict_each_other_about_the_document_are_not_believed() -> None:
-    source = Document(text="abc", id_="doc").as_related_node_info()
-    clashing = [
-        TextNode(
-            text=text,
-            start_char_idx=0,
-            end_char_idx=len(text),
-            relationships={NodeRelationship.SOURCE: source},
-        )
-        for text in ("First section.", "Second one.")
-    ]
-    assert [n.start_char_idx for n in small_parser("fixed")(clashing)] == [None, None]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 from llama_index.core.schema import Document
 from parser_laws import SMALL
@@ -113,26 +110,10 @@ def test_a_parser_comes_back_from_its_own_data(name: str) -> None:
     ]
 
 
-@EVERY
-def test_configuration_is_frozen(name: str) -> None:
-    with pytest.raises(ValueError, match="frozen"):
-        get_parser(name).tokenizer = "o200k_base"
-
-
 def test_data_of_a_version_that_cut_differently_is_refused() -> None:
     data = {**get_parser("fixed").to_dict(), "output_version": 99}
     with pytest.raises(ConfigurationError, match="ingest again"):
         type(get_parser("fixed")).from_dict(data)
-
-
-def test_importing_the_parsers_loads_no_heavy_neighbour() -> None:
-    code = (
-        "import sys, rag_nodes.parsers\n"
-        "heavy = 'gradio', 'qdrant_client', 'pymupdf', 'openai', 'ray'\n"
-        "print([module for module in heavy if module in sys.modules])"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("tokenizer", ["chars", "estimate", "o200k_base"])
