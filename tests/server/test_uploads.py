@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import logging
 import socket
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -207,6 +209,19 @@ def test_the_settings_say_what_reading_an_upload_may_cost(
     assert reason in bad["error"]
     assert bad["remedy"] == "split it or raise the limit"
     assert str(folder) not in str(bad)
+
+
+def test_no_text_of_a_visitor_who_has_left_stays_in_the_memory(client: httpx.Client) -> None:
+    text = b"# Secret\n\nThe word is xyzzyplugh. Say it twice."
+    client.headers["X-Session"] = client.post("/upload", files=[("files", ("a.md", text))]).json()[
+        "session"
+    ]
+    assert client.post("/ask", json={"question": "Which word?"}).status_code == 200
+    assert client.post("/clear").status_code == 200
+    del client.headers["X-Session"]
+    gc.collect()
+    counted = [one for one in gc.get_objects() if type(one) is Counter and "xyzzyplugh" in one]
+    assert counted == []
 
 
 def test_nothing_of_an_upload_stays_on_the_disk(client: httpx.Client, folder: Path) -> None:

@@ -179,6 +179,11 @@ def counted_behind_metadata(text: str) -> Mapping[str, int]:
     return {**both, **known, **{word: both[word] + known.get(word, 0) for word in both}}
 
 
+def forget_texts() -> None:
+    """Drop what is remembered of texts, as a server does of a visitor who has left."""
+    _remembered.cache_clear()
+
+
 @lru_cache(maxsize=2 * RUN)
 def _remembered(text: str) -> Mapping[str, int]:
     return Counter(words(text))

@@ -17,6 +17,7 @@ from rag_nodes.models.names import EXTRACTIVE, set_in_llama_index
 from rag_nodes.parsers import DEFAULT_PARSER, PRESETS, get_parser
 from rag_nodes.processes import unless_interrupted
 from rag_nodes.store import ServerOptions, described, is_embedded_by, open_store, parser_collection
+from rag_nodes.text.words import forget_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -225,6 +226,7 @@ class Workspace:
         """Free everything; what is being answered is waited for."""
         with self._lock:
             self._forget()
+        forget_texts()
 
     def read(self, path: Path) -> Iterator[ReadResult]:
         """The documents of one file, giving way to those of other users; a crawl has many."""
