@@ -118,7 +118,10 @@ def _address(server: subprocess.Popen[str]) -> str:
 
 def _come_again(address: str, visitor: int, end: float, visit: list[int], count: Count) -> None:
     while time.monotonic() < end:
-        _visit(address, visitor, visit[visitor], count)
+        try:
+            _visit(address, visitor, visit[visitor], count)
+        except httpx.TransportError as error:  # counted, as it ends this visit and no other
+            count.add(type(error).__name__)
         visit[visitor] += 1
 
 
