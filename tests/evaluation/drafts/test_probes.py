@@ -100,10 +100,29 @@ def test_what_has_no_such_passage_is_refused_with_the_remedy() -> None:
         probes(DOCUMENTS, 0)
 
 
-def test_each_length_is_shown_by_a_passage_of_the_documents_that_begins_alike() -> None:
+def test_each_length_is_shown_by_a_passage_of_its_own() -> None:
     shown = examples(DOCUMENTS)
     assert list(shown) == ["sentence", "paragraph", "page"]
-    assert len({(one.document, one.span.start) for one in shown.values()}) == 1
+    spans = [(one.document, one.span) for one in shown.values()]
+    assert not any(
+        left is not right and left[0] == right[0] and left[1].overlap(right[1])
+        for left in spans
+        for right in spans
+    )
     short = Document(text="## Night\n\nNobody may run the washing machine after ten at night, as "
                           "the neighbours below sleep, and neither may guests.")  # fmt: skip
     assert list(examples([short])) == ["sentence"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Figure {}. The pump behind the wall, with the two valves that are in front of it.\n\n",
+     "```\nresult = pump.open(valve={}, minutes=60)\nassert result == pump.pressure\n```\n\n"],
+    ids=["legend", "code"],
+)  # fmt: skip
+def test_an_example_is_prose_where_there_is_some(line: str) -> None:
+    prose = " ".join(f"The valve of pump {one} is opened by the guard before it is used again."
+                     for one in range(60))  # fmt: skip
+    text = "".join(map(line.format, range(60))) + prose
+    for passage in examples([Document(text=text)]).values():
+        assert passage.span.start >= len(text) - len(prose)

@@ -12,6 +12,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from hashlib import blake2b
+from itertools import product
 from math import log
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
@@ -44,8 +45,16 @@ _PHRASES, _ENOUGH = 3, 5
 """Phrases of a probe at most, and words from which two of them are enough."""
 _APART = 4
 """Two passages begin at least this part of their length apart."""
-_TRIED = 8
-"""Passages among which examples are looked for."""
+_TRIED = 20
+"""Passages of a document, and documents, among which examples are looked for."""
+_LEAST_FUNCTION_WORDS, _RUNNING = 0.3, 2
+"""Share of the words of running text, code and lists have fewer; and what running text is worth."""
+_NOT_RUNNING = re.compile(
+    r"^\W*(?:fig(?:ure|\.)|abb(?:ildung|\.)|tab(?:le|elle|\.)|listing)\s*[\dA-Z]"
+    r"|```|<!--|^\s*[-*|•] |[^\s.!?…。\"”)]\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Legends, code, lists and tables, and what ends in mid-sentence."""
 LEAST_WORDS = 4
 """Words of a quote that can answer."""
 MOST_PLACES = 4
@@ -109,20 +118,35 @@ def probes(
 
 
 def examples(documents: Sequence[Document]) -> dict[AnswerLength, Passage]:
-    """A sentence or two, a paragraph and a page of the documents, which all begin alike.
+    """A sentence or two, a paragraph and a page of the documents.
 
-    Lengths that the documents do not reach are left out.
+    Each is running text, and from a place of its own, where there is some. Lengths that the
+    documents do not reach are left out.
     """
-    best: dict[AnswerLength, Passage] = {}
-    for document in documents:
+    best: dict[AnswerLength, tuple[int, Passage]] = {}
+    for looked_at, document in enumerate(documents, start=1):
         text = SentenceText(document.text)
-        for number in evenly(len(text.spans), 0)[:_TRIED]:
-            own = {one: text.passage(number, CHARACTERS[one]) for one in ANSWER_LENGTHS}
-            found = {one: Passage(document.id_, span) for one, span in own.items() if span}
-            best = max(best, found, key=len)
-        if len(best) == len(ANSWER_LENGTHS):
+        tried = evenly(len(text.spans), 0)[:_TRIED]
+        for number, length in product(tried, reversed(ANSWER_LENGTHS)):
+            if span := text.passage(number, CHARACTERS[length]):
+                others = [one for name, (_, one) in best.items() if name != length]
+                holds = [one.span for one in others if one.document == document.id_]
+                worth = _RUNNING * _is_running(span.of(text.text)) + (
+                    not any(map(span.overlap, holds))
+                )
+                if worth > best.get(length, (-1,))[0]:
+                    best[length] = worth, Passage(document.id_, span)
+        good = [length for length, (worth, _) in best.items() if worth > _RUNNING]
+        if len(good if looked_at < _TRIED else best) == len(ANSWER_LENGTHS):
             break
-    return best
+    return {one: best[one][1] for one in ANSWER_LENGTHS if one in best}
+
+
+def _is_running(text: str) -> bool:
+    """Whether characters are sentences, and no code, table or legend of a figure."""
+    own = words(text)
+    small = sum(word in FUNCTION_WORDS for word in own)
+    return small >= _LEAST_FUNCTION_WORDS * len(own) and not _NOT_RUNNING.search(text)
 
 
 def _keywords(text: str, rarity: Rarity) -> str:
