@@ -301,10 +301,27 @@ def test_where_there_are_few_drafts_it_is_said_why_and_what_to_do(
     ended = command("questions", "draft", CORPUS / "manual.md", "-o", drafts)
     assert ended.code == 0, ended.stderr
     said = " ".join(ended.stderr.split())
-    assert "Only 7 places can be asked about without a model" in said
+    assert "Only 6 places can be asked about without a model" in said
     ended = command("questions", "draft", FERRY, "-o", drafts)
     assert ended.code == 1
-    assert "take headings as search phrases (kind phrase)" in " ".join(ended.stderr.split())
+    assert "--kinds phrase takes headings as search phrases" in " ".join(ended.stderr.split())
+    ended = command("questions", "draft", FERRY, "-o", drafts, *PHRASES, "900")
+    assert "of the kind phrase: label passages" in " ".join(ended.stderr.split())
+    assert "--kinds" not in ended.stderr
+    told = " ".join(command("questions", "draft", "--help").stdout.split())
+    assert "there is phrase" in told
+    assert "docs/get-started/choose-chunking.md" in told
+
+
+def test_drafts_of_several_documents_are_shown_with_document_and_page(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    drafts = ("-o", tmp_path / "drafts.json", *PHRASES, "12")
+    assert "Document" not in command("questions", "draft", FERRY, *drafts).stdout
+    shown = command("questions", "draft", FERRY, CORPUS / "manual.md", *drafts).stdout
+    assert "Document" in shown
+    assert re.search(r"ferry\.pdf, +p\. \d", shown)
+    assert "manual.md" in shown
 
 
 def test_drafts_pass_no_gate_until_somebody_accepts_them(

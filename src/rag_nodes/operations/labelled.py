@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.asked import Documents, Questions, counted, dataset_of, labels_of
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
@@ -101,10 +101,11 @@ class ByModel(Request):
 class DraftRequest(ByModel):
     """Draft questions about documents that have none, each with the exact place of its answer.
 
-    Instructions and references give 30 to 150, reports 1 to 10, speech none; kinds take turns. In
-    OUTPUT each has "draft": true, and drafts choose no parser and pass no gate. Accept a question
-    by setting its "draft" to false, by `questions review`, or in the app; throw out what nobody
-    would ask, and write what is missed.
+    Instructions and references give 30 to 150, reports 1 to 10, speech none; kinds take turns, and
+    docs/get-started/choose-chunking.md tells what each is made of. In OUTPUT each has "draft":
+    true, and drafts choose no parser and pass no gate. Accept a question by setting its "draft" to
+    false, by `questions review`, or in the app; throw out what nobody would ask, and write what is
+    missed.
 
     With --llm a model writes them; each is kept only where its quote stands in the text, and where
     the model finds the answer there and in none of the passages closest to it. That takes two
@@ -125,7 +126,7 @@ class DraftRequest(ByModel):
     kinds: Annotated[str, Flag(metavar="KIND[,KIND...]")] = (
         "asked, howto, definition, number, table"
     )
-    """Of which places, such as howto, definition or table; see Drafts in the documentation."""
+    """Of which places; beside the default there is phrase: headings as search phrases."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Other places for another number."""
 
@@ -225,17 +226,19 @@ def draft(request: DraftRequest, run: Run) -> Checked:
     documents = run.read(request.paths)
     if request.llm in {None, "extractive"}:
         named = [kind.strip() for kind in request.kinds.split(",") if kind.strip()]
-        dataset = draft_questions(
-            documents,
-            count=request.count,
-            kinds=named or QUESTIONS,  # type: ignore[arg-type] # kinds are checked there
-            seed=request.seed,
-        )
+        kinds: Any = named or QUESTIONS  # checked there
+        more = "" if "phrase" in kinds else "; --kinds phrase takes headings as search phrases"
+        try:
+            dataset = draft_questions(
+                documents, count=request.count, kinds=kinds, seed=request.seed
+            )
+        except DatasetError as error:
+            raise DatasetError(f"{error}{more}") from error
+        if why := fewer(dataset, request.count, kinds):
+            run.note(f"{why}{more}")
     else:
         dataset = _written_by_llm(request, run, documents)
     _write(dataset, request.output)
-    if why := fewer(dataset, request.count):
-        run.note(why)
     count = len(dataset.questions)
     run.note(f"Wrote {count:,} draft{'' if count == 1 else 's'} to {request.output}")
     return Checked(

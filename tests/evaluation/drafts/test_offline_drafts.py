@@ -127,6 +127,50 @@ def test_a_german_guide_is_asked_in_german() -> None:
     }
 
 
+CLEANING = (
+    "## Cleaning the pump\n\nOpen the tap for a minute, until the water that leaves it is clear. "
+    "The pump is then shut again.\n\n"
+)
+LONG = "The next step is the same as the one before it, and it is done in the same way. " * 40
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            "## Installing the printer\n\nThe printer is installed in these steps, one by one.\n\n"
+            "### The driver\n\nThe driver is on the disk that comes with it, and is copied first."
+        ),
+        f"## Cleaning the tank\n\nThe tank is cleaned once a week, by these steps.\n\n{LONG}",
+        (
+            "## Memory\n\nA part of the memory is set apart. The **secure heap** is a fixed size "
+            "of it, which is set at the start."
+        ),
+        "## Debugging options\n\nThese are of use for those who look for faults in the program.",
+    ],
+    ids=["lead-in", "cut", "the", "options"],
+)
+def test_what_the_passage_does_not_answer_is_not_asked(text: str) -> None:
+    assert [*asked(drafted(f"# Manual\n\n{CLEANING}{text}\n"))] == ["How do I clean the pump?"]
+
+
+@pytest.mark.parametrize(
+    ("above", "heading"),
+    [
+        ("Telling about the document", "Comment"),
+        ("Concepts", "Placeholders"),
+        ("Konzepte", "Platzhalter"),
+        ("Office manual", "Miscellaneous"),
+    ],
+)
+def test_a_search_phrase_is_not_put_together_of_what_says_nothing(above: str, heading: str) -> None:
+    text = f"# {above}\n\n## {heading}\n\nA few words on it stand here, for those who look for it."
+    found = drafted(
+        f"{text}\n\n# Pump rinsing\n\n{CLEANING.partition(chr(10))[2]}", kinds=["phrase"]
+    )
+    assert heading not in " ".join(asked(found))
+
+
 def test_search_phrases_are_headings_without_number_and_are_made_only_when_asked_for() -> None:
     assert "phrase" not in QUESTIONS
     dataset = drafted(HANDBOOK, kinds=["phrase"])
@@ -234,6 +278,16 @@ def test_that_there_are_fewer_than_asked_for_is_said() -> None:
     dataset = drafted(HANDBOOK)
     assert "Only 7 places" in fewer(dataset, 40)
     assert fewer(dataset, 7) == ""
+    assert fewer(drafted(CLEANING), 2).startswith("Only 1 place can be asked about")
+
+
+def test_a_refusal_names_the_kinds_that_were_asked_for() -> None:
+    with pytest.raises(
+        DatasetError, match="few places are of the kind number, table: label"
+    ) as told:
+        drafted(CLEANING, kinds=["table", "number"])
+    assert "heading" not in str(told.value)
+    assert "of the kind phrase:" in fewer(drafted(HANDBOOK, kinds=["phrase"]), 99, ["phrase"])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.cli.views.text import Column, counted, facts, one_line, plain, table
+from rag_nodes.cli.views.text import Column, counted, facts, one_line, pages, plain, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -186,12 +186,24 @@ def check_view(found: Checked, _: Request, __: Invocation) -> Iterator[Renderabl
 def drafts_view(found: Checked, _: Request, __: Invocation) -> Iterator[RenderableType]:
     """Some of the drafts with the beginnings of their answers, and what is to be known of all."""
     from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
+    from rag_nodes.metadata import display_name
+    from rag_nodes.text.spans import PageMap
 
     def answer(one: Any) -> str:
         return textwrap.shorten(one_line(found.dataset.quote(one.gold[0][0])), _BEGINNING)
 
+    known = {one.id_: one.metadata for one in found.dataset.documents}
+
+    def place(one: Any) -> str:
+        document, span = one.gold[0][0]
+        name, on = display_name(known[document]) or document, PageMap.of(known[document])
+        return f"{name}, {pages(on.page_of(span.start), None)}" if on else name
+
     questions = found.dataset.questions
-    yield table(questions[:_EXAMPLES], {"Kind": "kind", "Draft": "text", "Answer": answer})
+    columns: dict[str, Column] = {"Kind": "kind", "Draft": "text", "Answer": answer}
+    if len(known) > 1:
+        columns["Document"] = place
+    yield table(questions[:_EXAMPLES], columns)
     if (more := len(questions) - _EXAMPLES) > 0:
         yield plain(f"and {counted(more, 'more draft')}", "dim")
     yield plain(

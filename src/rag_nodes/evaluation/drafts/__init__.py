@@ -43,10 +43,7 @@ _MANY = 3
 """Documents with all words of a heading, from which it says too little of which is meant."""
 _OF_A_TABLE = 5
 """Rows asked about of one table."""
-_REMEDY = (
-    "take headings as search phrases (kind phrase), label passages, about a minute each, or let an "
-    "LLM draft"
-)
+_REMEDY = "label passages, about a minute each, or let an LLM draft"
 
 
 def draft_questions(
@@ -102,21 +99,26 @@ def draft_questions(
     questions = _merged(found, documents)
     if not questions:
         raise DatasetError(
-            f"nothing in {len(documents)} document(s) could be asked about without a model, as "
-            f"they have few headings that say what is done and few definitions: {_REMEDY}"
+            f"nothing in {len(documents)} document(s) could be asked about without a model, "
+            f"{_as_few(wanted)}: {_REMEDY}"
         )
     chosen = set(_spread(questions, count, seed))
     return Dataset("drafts", tuple(documents), tuple(one for one in questions if one in chosen))
 
 
-def fewer(drafts: Dataset, count: int) -> str:
+def fewer(drafts: Dataset, count: int, kinds: Iterable[DraftKind] = QUESTIONS) -> str:
     """Why there are fewer drafts than asked for, and what to do; "" where there are as many."""
-    if len(drafts.questions) >= count:
+    found = len(drafts.questions)
+    if found >= count:
         return ""
-    return (
-        f"Only {len(drafts.questions)} places can be asked about without a model, as few headings "
-        f"say what is done and few sentences define something: {_REMEDY}."
-    )
+    places = f"{found} place{'' if found == 1 else 's'}"
+    return f"Only {places} can be asked about without a model, {_as_few(kinds)}: {_REMEDY}"
+
+
+def _as_few(kinds: Iterable[DraftKind]) -> str:
+    if set(kinds) == set(QUESTIONS):
+        return "as few headings say what is done and few sentences define something"
+    return f"as few places are of the kind {', '.join(kinds)}"
 
 
 def _merged(found: Sequence[tuple[int, Draft]], documents: Sequence[Document]) -> list[Question]:

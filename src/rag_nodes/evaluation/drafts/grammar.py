@@ -13,9 +13,10 @@ from rag_nodes.text.languages import FUNCTION_WORDS
 from rag_nodes.text.words import words
 
 _OF_ANY_TEXT = (
-    "|abstract|about|background|conclusion|conclusions|discussion|example|examples|foreword|"
-    "general|introduction|notes|overview|preface|purpose|scope|summary|summary and conclusions|"
-    "einführung|einleitung|fazit|überblick|übersicht|vorwort|zusammenfassung|aperçu|avant-propos|"
+    "|abstract|about|background|concepts|conclusion|conclusions|discussion|example|examples|"
+    "foreword|general|introduction|miscellaneous|notes|overview|preface|purpose|scope|summary|"
+    "summary and conclusions|allgemeines|begriffe|einführung|einleitung|fazit|konzepte|sonstiges|"
+    "überblick|übersicht|verschiedenes|vorwort|zusammenfassung|aperçu|avant-propos|"
     "conclusión|conclusiones|introducción|resumen|résumé|introduzione|conclusioni|riassunto|"
     "introdução|conclusão|resumo|inleiding|samenvatting|概要|はじめに|まとめ|概述|引言|总结|简介|摘要|"
 )
@@ -116,9 +117,9 @@ def _howto_en(heading: str) -> str:
     """A heading with an imperative or a gerund in front, as after "How do I"."""
     first, _, rest = heading.partition(" ")
     base, second = first.casefold(), rest.partition(" ")[0].casefold()
-    says_nothing = FUNCTION_WORDS.issuperset(words(rest)) or rest.casefold() == "started"
-    if says_nothing or second in ("and", "or", "of", "is"):
-        return ""  # "Save as", "Getting started"
+    nothing = FUNCTION_WORDS.issuperset(words(rest)) or rest.casefold() in ("started", "options")
+    if nothing or second in ("and", "or", "of", "is"):
+        return ""  # "Save as", "Getting started", "Debugging options"
     if base in _VERBS:
         sure = base not in _ALSO_NOUNS or second in _AFTER_A_VERB
         return f"{base} {rest}" if sure else ""

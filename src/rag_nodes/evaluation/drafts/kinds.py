@@ -53,15 +53,15 @@ class Draft(NamedTuple):
 
 
 def _asked(page: Page) -> Iterator[Draft]:
-    for heading, _, body in page.sections:
+    for heading, _, body, _ in page.sections:
         if heading.endswith(("?", "？", "؟")) and len(_content(heading)) >= _LEAST_ASKED:  # noqa: RUF001
             yield Draft("asked", heading, body)
 
 
 def _howto(page: Page) -> Iterator[Draft]:
     grammar = GRAMMARS[page.language]
-    for heading, _, body in page.sections:
-        if done := grammar.howto(heading) if plain(heading) else "":
+    for heading, _, body, is_whole in page.sections:
+        if done := grammar.howto(heading) if is_whole and plain(heading) else "":
             yield Draft("howto", grammar.how.format(mine(page.cased(done), page.language)), body)
 
 
@@ -70,8 +70,8 @@ def _definition(page: Page) -> Iterator[Draft]:
     grammar = GRAMMARS[page.language]
     for span, found in _said(page, grammar.defines):
         term, article = found["term"], (found["article"] or "").casefold()
-        if article in ("the", "der", "die", "das") and term.islower() and " " not in term:
-            continue  # "The flow is a ...": of what?
+        if article in ("the", "der", "die", "das") and term.islower():
+            continue  # "The secure heap is a ...": that of the sentences before it
         if is_term(term) and (found["short"] or page.names(term)):
             is_name = " " in term and term.istitle()
             shown = term if is_name or article else page.cased(term, begins=True)
@@ -108,13 +108,14 @@ def _table(page: Page) -> Iterator[Draft]:
 def _phrase(page: Page) -> Iterator[Draft]:
     """Headings as somebody might type them into a search, in any language."""
     bodies = defaultdict[str, set[str]](set)
-    for heading, _, body in page.sections:
+    for heading, _, body, _ in page.sections:
         bodies[heading.casefold()].add(" ".join(body.of(page.text).split()))
-    for heading, path, body in page.sections:
+    for heading, path, body, _ in page.sections:
         text, own = heading, _content(heading)
         if len(own) == 1 or (own and len(bodies[heading.casefold()]) > 1):
             above = path[-2] if len(path) > 1 else page.title
-            text = f"{above} {heading}" if above else ""
+            is_name = above and tells(above) and FUNCTION_WORDS.isdisjoint(words(above))
+            text = f"{above} {heading}" if is_name else ""
         fits = len(_content(text)) in _PHRASE and len(text) <= _LONGEST_PHRASE
         if fits and tells(heading) and not text.endswith("?"):
             yield Draft("phrase", text, body)

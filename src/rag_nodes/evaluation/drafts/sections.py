@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST = 2_000
 """Characters of a section that is an answer."""
+_LEAST_SHARE, _LEAD_IN = 0.6, 400
+"""Share of a section that counts as all of it, and characters that lead in to subsections."""
 _LEAST_WORDS = 8
 """Words of an answer of several sentences."""
 _SHORT = 3
@@ -47,11 +49,15 @@ _IN_MID_SENTENCE = re.compile(r"(?<=[\w,;:)] )[^\W\d_][\w'-]*")
 
 
 class HeadedText(NamedTuple):
-    """A heading and what stands below it: whole blocks, at most `MOST` characters of them."""
+    """A heading and what stands below it: whole blocks, at most `MOST` characters of them.
+
+    It `is_whole` where little is cut off, and no subsections say what it only leads in.
+    """
 
     heading: str
     path: tuple[str, ...]
     body: Span
+    is_whole: bool
 
 
 class TableRow(NamedTuple):
@@ -88,7 +94,11 @@ class Page:
             fit = [one.end for one in below if one.end - below[0].start <= MOST]
             body = Span(below[0].start, fit[-1]) if fit else Span(0, 0)
             if reads(body.of(self.text)) and len(words(bare(body.of(self.text)))) >= _LEAST_WORDS:
-                found.append(HeadedText(path[-1], path, body))
+                after = blocks[number + len(below) :][:1]
+                deeper = any(len(self._path(one.start)) > len(path) for one in after)
+                share = body.length / (below[-1].end - body.start)
+                whole = share >= _LEAST_SHARE and not (deeper and body.length < _LEAD_IN)
+                found.append(HeadedText(path[-1], path, body, whole))
         return found
 
     def block_at(self, offset: int) -> Span:
