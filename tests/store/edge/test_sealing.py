@@ -16,7 +16,7 @@ import pytest
 from rag_nodes import metadata as keys
 from rag_nodes.store import Filter, Query, open_store
 from rag_nodes.store.edge import collection as collections_
-from rag_nodes.store.edge import shards
+from rag_nodes.store.edge import memory, shards
 from rag_nodes.store.edge.memory import SharedCollection
 from rag_nodes.store.engine import SPARSE, Point
 
@@ -138,8 +138,11 @@ def are_alike(some: Sequence[Point], others: Sequence[Point]) -> bool:
 
 
 def test_collections_in_memory_are_sealed_by_what_all_of_them_wrote(
-    make_nodes: Callable[[range], list[TextNode]], drawn: random.Random
+    make_nodes: Callable[[range], list[TextNode]],
+    drawn: random.Random,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(memory, "_shards", {})  # none that was made before segments got small
     each = {f"c{one}": make_nodes(range(25)) for one in range(6)}
     stores = [open_store() for _ in range(2)]
     for number, (name, nodes) in enumerate(each.items()):
