@@ -119,7 +119,7 @@ class EvaluateRequest(Measuring, Found, Judged, Gated):
     """Existing collection of --store as one more column; repeatable."""
     equal_size: Annotated[int, Field(ge=0), visitors(le=LARGEST), Flag(metavar="TOKENS")] = 200
     """Mean chunk size of the size-matched comparison, in tokens; 0 for none."""
-    granularity: Literal["chunks", "sentences"] | None = None
+    granularity: Literal["sentences", "chunks"] | None = None
     """Whole chunks, the default, or selected sentences."""
 
 
