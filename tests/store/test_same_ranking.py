@@ -1,4 +1,4 @@
-"""A hybrid question ranks alike in a folder and on a server, also where it is not complete."""
+"""A hybrid question ranks alike in every engine and process, also where it is not complete."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from rag_nodes.store import Filter, Query, fusion, open_store, terms
 from rag_nodes.store.edge import collection as embedded
+from rag_nodes.store.edge import memory
 from rag_nodes.store.server import engine, models
 
 if TYPE_CHECKING:
@@ -32,6 +33,16 @@ def nodes(make_node: MakeNode) -> list[TextNode]:
     ]
 
 
+@pytest.fixture(autouse=True)
+def sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rankings end early, and a small sample tells what is behind them."""
+    monkeypatch.setattr(fusion, "COMPLETE", 10)
+    for place in (fusion, engine):
+        monkeypatch.setattr(place, "DEPTH", 30)
+    for place in (terms, models, embedded):
+        monkeypatch.setattr(place, "SAMPLE", 60)
+
+
 @pytest.mark.parametrize("scope", [Filter(), Filter(document_ids=["d1"])])
 def test_both_engines_rank_alike_by_a_sample_of_what_is_behind(
     nodes: list[TextNode],
@@ -39,13 +50,7 @@ def test_both_engines_rank_alike_by_a_sample_of_what_is_behind(
     server_url: str,
     collection: str,
     scope: Filter,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(fusion, "COMPLETE", 10)
-    for place in (fusion, engine):
-        monkeypatch.setattr(place, "DEPTH", 30)
-    for place in (terms, models, embedded):
-        monkeypatch.setattr(place, "SAMPLE", 60)
     found = []
     for location in (tmp_path, server_url):
         with open_store(location) as store:
@@ -59,3 +64,20 @@ def test_both_engines_rank_alike_by_a_sample_of_what_is_behind(
         assert [one for one, *_ in ours] == [one for one, *_ in served]
         for one, other in zip(ours, served, strict=True):
             assert one[1:] == pytest.approx(other[1:], rel=1e-3)
+
+
+def test_every_process_draws_the_same_sample_in_memory(
+    nodes: list[TextNode], collection: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for _ in range(2):
+        monkeypatch.setattr(memory, "_shards", {})  # as a process has none when it begins
+        with open_store() as store:
+            store.add(collection, nodes)
+            hits = store.search(
+                collection, Query(vector=[1.0, 0.0, 0.0], text="zebra lion", limit=20)
+            )
+            found.append({one.node.node_id: one.fused_score for one in hits})
+    assert list(found[0]) == list(found[1])
+    # The engine itself adds up BM25 scores in any order, in single precision.
+    assert found[0] == pytest.approx(found[1], rel=1e-6)

@@ -8,8 +8,8 @@ temporary folder, and a key parts the collections; it goes with the last collect
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
-import secrets
 import shutil
 import tempfile
 import threading
@@ -42,7 +42,7 @@ class _Shared:
     """A shard that collections with the same vectors have; one may get more vectors later."""
 
     def __init__(self, key: Hashable, layout: Layout) -> None:
-        self.key, self.layout, self.collections, self.written = key, layout, 0, 0
+        self.key, self.layout, self.written, self.masks = key, layout, 0, set[int]()
         self.folder, self.process = Path(tempfile.mkdtemp(prefix="rag-nodes-")), os.getpid()
         try:
             self.shard: Any = shards.made(self.folder / "shard", layout, temporary=True)
@@ -65,10 +65,14 @@ class SharedCollection(Collection):
     def __init__(self, shared: _Shared, name: str) -> None:
         number = str(next(_numbers))
         match = edge.FieldCondition(key=_KEY, match=edge.MatchValue(value=number))
-        # Several collections may hold the same node, and the shard only one point of an id.
-        tenant = Tenant(match, secrets.randbits(128))
+        # Several collections may hold the same node, and the shard only one point of an id; the
+        # sample behind a ranking is drawn by ids, and is to be the same in every process.
+        masks = (_mask(f"{same} {name}") for same in count())
+        tenant = Tenant(match, next(one for one in masks if one not in shared.masks))
+        shared.masks.add(tenant.mask)
         super().__init__(shared.shard, name, shared.layout, MEMORY, shared.folder, tenant)
-        self.shared, self._own, self._marks = shared, {_KEY: number}, dict[str, str]()
+        self.shared, self.mask, self._own = shared, tenant.mask, {_KEY: number}
+        self._marks: dict[str, str] = {}
 
     def flush(self) -> None:
         """Nothing: what ends with the process need not wait for the disk."""
@@ -99,6 +103,10 @@ class SharedCollection(Collection):
         return found._replace(payload=own)
 
 
+def _mask(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16])
+
+
 class MemoryEdge(Edge):
     """The collections of one store in memory."""
 
@@ -115,7 +123,6 @@ class MemoryEdge(Edge):
         shared = _shards.get(key)
         if shared is None or shared.process != os.getpid():
             shared = _shards[key] = _Shared(key, layout)
-        shared.collections += 1
         self._opened[name] = SharedCollection(shared, name)
 
     def _remove(self, name: str) -> None:
@@ -123,8 +130,8 @@ class MemoryEdge(Edge):
         collection = self._opened.pop(name)
         assert isinstance(collection, SharedCollection)  # noqa: S101 -- for the type checker
         shared = collection.shared
-        shared.collections -= 1
-        if shared.collections:
+        shared.masks.remove(collection.mask)
+        if shared.masks:
             collection.clear()
         else:
             if _shards.get(shared.key) is shared:
