@@ -6,6 +6,7 @@ Files that were moved are known by their content.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,6 +129,23 @@ def test_a_file_in_whose_place_is_a_folder_is_gone(corpus: FolderIngests) -> Non
     assert stored(corpus) == {"0.md", "2.md", "3.md"}
 
 
+def test_it_goes_from_collections_of_other_parsers_and_from_one_that_the_ledger_forgot(
+    corpus: FolderIngests,
+) -> None:
+    [forgotten] = [column.collection for column in corpus.ingest().columns]
+    for size in (40, 60):
+        corpus.parsers = {"small": get_parser("fixed", chunk_size=size, chunk_overlap=0)}
+        corpus.ingest()
+    with corpus.ledger as ledger:
+        ledger.forget_collection(forgotten)
+    (corpus.folder / "1.md").unlink()
+
+    corpus.ingest(prune=True)
+
+    assert len(corpus.store.collections()) == 3
+    assert stored(corpus) == {"0.md", "2.md"}
+
+
 def test_nothing_is_pruned_while_a_collection_is_damaged(
     corpus: FolderIngests, tmp_path: Path
 ) -> None:
@@ -222,7 +240,7 @@ def test_a_folder_that_may_not_be_mounted_empties_no_store(
 
 
 def test_a_folder_that_goes_away_while_it_is_ingested_empties_no_store(
-    corpus: FolderIngests, tmp_path: Path
+    corpus: FolderIngests, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     corpus.ingest()
     before = stored(corpus)
@@ -235,6 +253,8 @@ def test_a_folder_that_goes_away_while_it_is_ingested_empties_no_store(
 
     assert (states(report), report.pruned) == (["unchanged"] * 3, Pruned((), 0))
     assert stored(corpus) == before
+    [said] = caplog.messages
+    assert re.search(r"docs: .*nothing was removed.*rag-nodes remove", said)
 
 
 def test_a_file_that_cannot_be_asked_for_is_not_taken_for_gone(

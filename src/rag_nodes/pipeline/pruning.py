@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 from dataclasses import replace
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from rag_nodes.ledger import Ledger
     from rag_nodes.pipeline.report import IngestReport
     from rag_nodes.store import Store
+
+logger = logging.getLogger(__name__)
 
 _REMEDY = (
     "nothing was removed, since a disk that is not there looks the same; check the path, or take "
@@ -72,6 +75,8 @@ def compared(
 ) -> IngestReport:
     """The report with what is gone from files and folders, which is taken out where it is pruned.
 
+    Of a folder that went away meanwhile nothing is; a warning says so where it was to be.
+
     Raises:
         StoreError: the store or the ledger failed.
     """
@@ -81,7 +86,9 @@ def compared(
     try:
         check_prunable(paths, store, ledger, corpus)
         gone, lost = _gone(ledger, corpus, paths, is_shard=is_shard)
-    except FileMissingError:
+    except FileMissingError as error:
+        if prune:
+            logger.warning("%s", error)
         gone, lost = {}, []
     if prune and not report.dry_run:
         removed = []
