@@ -221,6 +221,10 @@ def test_a_collection_of_another_program_is_refused(
     client.create_collection(collection, rest.VectorParams(size=3, distance=rest.Distance.COSINE))
     with pytest.raises(ConfigurationError, match="another program"):
         copy_collection(collection, folder, server)
+    with open_store() as empty:
+        with pytest.raises(ConfigurationError, match="another program"):
+            copy_collection(collection, server, empty)
+        assert empty.engine.names() == []
 
 
 def test_a_store_is_not_copied_to_itself(folder: Store, collection: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from kept_store import FIXED, HEADING, nodes_of
 
-from rag_nodes.errors import StoreDamagedError, StoreUnreachableError
+from rag_nodes.errors import LedgerError, StoreDamagedError, StoreUnreachableError
 from rag_nodes.store import Store, open_store
 from rag_nodes.store.copying import CopyFailure, CopyReport
 from rag_nodes.store.edge.collection import Collection
@@ -74,6 +74,18 @@ def test_a_store_that_does_not_answer_is_not_asked_for_the_next_collection(
     with pytest.raises(StoreUnreachableError, match="gone"):
         copy_all(known, target)
     assert target.count(HEADING) == 0
+
+
+def test_a_ledger_that_fails_ends_the_copy(
+    known: Inventory, ledger: Ledger, target: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(name: str) -> None:
+        raise LedgerError(f"{name} cannot be forgotten")
+
+    monkeypatch.setattr(ledger, "forget_collection", fail)
+    with pytest.raises(LedgerError, match=FIXED):
+        list(copied(known.store, target, known.collections("tests"), ledger=ledger))
+    assert target.engine.names() == []
 
 
 def failing(error: Exception) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ from rag_nodes.errors import (
     ConfigurationError,
     CredentialsError,
     DimensionError,
+    LedgerError,
     RagNodesError,
     StoreError,
     StoreFullError,
@@ -69,7 +70,13 @@ class CopyFailure(NamedTuple):
     error: RagNodesError
 
 
-_ENDS_ALL = (CredentialsError, StoreFullError, StoreLockedError, StoreUnreachableError)
+_ENDS_ALL = (
+    CredentialsError,
+    LedgerError,
+    StoreFullError,
+    StoreLockedError,
+    StoreUnreachableError,
+)
 """Errors by which the next collection could not be copied either."""
 Report = TypeVar("Report")
 
@@ -80,7 +87,8 @@ def one_by_one(
     """What became of each collection: one that cannot be copied keeps no other from it.
 
     Raises:
-        StoreError: what no collection can be copied by: a store is full, locked or does not answer.
+        StoreError: what no collection can be copied by: a store is full, locked or does not answer,
+            or a ledger cannot be read or written.
         CredentialsError: the key of a server is wrong.
     """
     for name in names:
