@@ -209,6 +209,10 @@ READ: dict[str, tuple[str, object, list[Document], list[list[list[str]]]]] = {
     "a quote in brackets is no list": (
         "q.csv", "question,quote\na?,[1]\n", [Document(text="As [1] says.", id_="d")], [[["[1]"]]],
     ),
+    "nor are several, with commas between them": (
+        "q.csv", "question,quote\na?,\"['a'], 'b', ['c']\"\n",
+        [Document(text="As ['a'], 'b', ['c'] say.", id_="d")], [[["['a'], 'b', ['c']"]]],
+    ),
     "an empty place in a cell with a list of quotes is none of them": (
         "q.csv", 'user_input,reference_contexts\nHow hot?,"[""eighty degrees"", null]"\n',
         [TEA], [[["eighty degrees"]]],

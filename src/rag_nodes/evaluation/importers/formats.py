@@ -266,7 +266,7 @@ def _parsed(value: Any) -> Any:
             with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
                 found = read(value)
                 is_quote = found and not any(isinstance(one, str | dict | None) for one in found)
-                return value if is_quote else found  # as "[1]" is
+                return found if isinstance(found, list) and not is_quote else value  # as "[1]"
     return value
 
 
