@@ -131,6 +131,20 @@ def test_a_file_that_failed_is_tried_again_and_says_why_again(corpus: FolderInge
     assert second.files[0].error == first.files[0].error
 
 
+def test_a_document_of_which_an_error_is_noted_is_read_again_which_clears_it(
+    corpus: FolderIngests,
+) -> None:
+    first = corpus.ingest()
+    [collection] = [column.collection for column in first.columns]
+    with corpus.ledger as ledger:
+        ledger.fail(collection, {str(first.files[0].document_id): "the disk was full"})
+
+    assert states(corpus.ingest()) == ["unchanged"] * 3
+    assert corpus.opened == ["0.md"]
+    corpus.ingest()
+    assert corpus.opened == []
+
+
 def test_a_partial_file_is_left_with_its_warning_repeated(corpus: FolderIngests) -> None:
     path = corpus.write("0.md", "")
     path.write_bytes("# Thé\n\nDu thé vert, très frais, bien sûr.\n".encode("latin-1"))
@@ -147,16 +161,17 @@ def test_a_partial_file_is_left_with_its_warning_repeated(corpus: FolderIngests)
 
 def test_web_pages_are_due_again_after_a_day_though_unchanged(corpus: FolderIngests) -> None:
     path = corpus.crawl("crawl.json", a="Green tea.", b="Black tea.")
+    beside = corpus.folder / "0.md"
 
     def at(seconds: float, ttl: float = 24) -> list[str]:
         with Ledger(corpus.ledger.path, clock=lambda: seconds) as ledger:
-            report = corpus.ingest(path, ledger=ledger, ttl=ttl)
+            report = corpus.ingest(path, beside, ledger=ledger, ttl=ttl)
         assert set(states(report)) <= {"read", "unchanged"}
         return corpus.opened
 
-    assert at(0.0) == ["crawl.json"]
+    assert at(0.0) == ["crawl.json", "0.md"]
     assert at(23 * 3600.0) == []
-    assert at(25 * 3600.0) == ["crawl.json"], "looked at again"
+    assert at(25 * 3600.0) == ["crawl.json"], "looked at again, and no file beside it"
     assert at(26 * 3600.0) == [], "and good for another day"
     assert at(50 * 3600.0, ttl=0) == ["crawl.json"]
     assert at(1e9) == [], "for ever"

@@ -121,7 +121,10 @@ class DueFiles:
     def _unchanged(
         self, known: KnownFile, stored: Stored
     ) -> list[tuple[DocumentRow, tuple[StoredDocument, ...]]]:
-        """The documents of a file, and what is stored of each; none where it is due anyhow."""
+        """The documents of a file, and what is stored of each; none where it is due anyhow.
+
+        One is due though stored whole while an error of it is noted, which to read it clears.
+        """
         file, documents = known.file, known.documents
         was_read = file.state in {"read", "partial"} and file.reading == self._reading
         if not was_read or len(documents) != file.documents:
