@@ -67,14 +67,48 @@ def test_words_of_one_stem_count_together_in_a_text_as_long_as_its_words() -> No
 
 
 INFLECTED = {
+    "ar": ("السيارات", "السيارة", "ما هي السيارات", "هذه السيارة في الطريق"),
+    "cs": ("hrady", "hradu", "jaké jsou a které hrady", "na hradu a ve městě se to z v"),
+    "da": ("bilerne", "bilen", "hvor er bilerne og det", "bilen er på og det som en"),
     "de": ("Pumpen", "Pumpe", "Welche Pumpen laufen?", "Die Pumpe ist an der und das nicht ein"),
     "el": ("δρόμοι", "δρόμος", "Ποιοι είναι οι δρόμοι;", "ο δρόμος"),
     "en": ("bicycles", "bicycle", "Which bicycles are there?", "A bicycle."),
+    "es": (
+        "ventanas",
+        "ventana",
+        "¿Cuáles son las ventanas?",
+        "La ventana es de la casa y el que en los",
+    ),
+    "fi": ("talot", "talon", "missä ovat ja talot", "talon on ja ei että se hän oli"),
+    "fr": (
+        "chanteuses",
+        "chanteuse",
+        "Quelles sont les chanteuses ?",
+        "La chanteuse est dans les des et le",
+    ),
     "hi": ("लड़के", "लड़का", "लड़के कौन हैं", "लड़का"),
+    "hu": ("asztalok", "asztal", "hol vannak és az asztalok", "az asztal és hogy nem is egy meg"),
+    "it": (
+        "finestre",
+        "finestra",
+        "Quali sono le finestre?",
+        "La finestra che il non di è della per",
+    ),
     "nl": ("boeken", "boek", "Welke boeken zijn er?", "Een boek is van het en de dat niet op"),
+    "no": ("bilene", "bilen", "hvor er bilene og det", "bilen er på og det som en av"),
+    "pl": ("domy", "domu", "Które są domy?", "w tym domu jest na i nie się do to"),
+    "pt": ("janelas", "janela", "Quais são as janelas?", "A janela que não do da em um uma os"),
+    "ro": (
+        "casele",
+        "casa",
+        "Care sunt și casele?",
+        "casa și de la cu pe care nu",
+    ),
     "ru": ("машины", "машине", "Какие есть машины?", "в машине и не на что с по это"),
+    "sv": ("bilarna", "bilen", "Vilka är bilarna?", "bilen och att det som en på är av"),
+    "tr": ("evler", "evi", "Hangi evler var ve nedir?", "evi ve bir bu için ile çok ne"),
 }
-"""Of some languages a word of a question, another form of it in a text, and both."""
+"""Of each language a word of a question, another form of it in a text, and both."""
 
 
 @pytest.mark.parametrize("language", INFLECTED)

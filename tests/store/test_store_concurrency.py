@@ -61,6 +61,28 @@ def test_chunks_deleted_between_ranking_and_reading_make_room_for_the_next_best(
     assert all(hit.node.text.startswith("new") for hit in hits)
 
 
+def test_nobody_writes_to_an_embedded_store_between_ranking_and_reading(
+    memory: Store, collection: str, make_node: MakeNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rank = queries.fuse
+
+    def lock_is_free() -> bool:
+        guard = memory.engine.guard  # type: ignore[attr-defined]
+        free = guard.acquire(blocking=False)
+        if free:
+            guard.release()
+        return bool(free)
+
+    def watched(*scores: Any) -> list[tuple[str, float]]:
+        with ThreadPoolExecutor(1) as pool:
+            assert not pool.submit(lock_is_free).result()
+        return rank(*scores)
+
+    monkeypatch.setattr(queries, "fuse", watched)
+    memory.vector_store(collection).add([make_node("zebra", unit(1))])
+    assert len(memory.search(collection, Query(vector=unit(1), text="zebra", limit=2))) == 1
+
+
 def test_searching_while_others_write_and_delete_always_gives_whole_results(
     store: Store, collection: str, make_node: MakeNode
 ) -> None:
