@@ -1,4 +1,4 @@
-"""HeadingHierarchyNodeParser: sections of the heading tree (S1-38 to S1-45)."""
+"""HeadingHierarchyNodeParser: sections of the heading tree (S1-40 to S1-45)."""
 
 from __future__ import annotations
 

@@ -82,6 +82,9 @@ class SpanNodeParser(NodeParser):
         """The parser with some options changed, as LlamaIndex's own parsers are often made.
 
         A `callback_manager` of None is left out, as theirs is.
+
+        Raises:
+            ConfigurationError: an option is unknown, out of range, or contradicts another.
         """
         if options.get("callback_manager", ...) is None:
             del options["callback_manager"]

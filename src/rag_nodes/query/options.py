@@ -102,6 +102,11 @@ _Phrase = tuple[bool, tuple[str, ...]]
 def asks_for_steps(question: str, step_words: Iterable[str] = STEP_WORDS) -> bool:
     """Whether a question holds one of the phrases, in whole words and any case.
 
+    Args:
+        question: in any language.
+        step_words: the phrases, words in a row; `*` in one stands for any letters or, alone, any
+            word, and `^` before one for the beginning of a sentence.
+
     Examples:
         >>> from rag_nodes.query.options import asks_for_steps
         >>> asks_for_steps("How do I start the pump?"), asks_for_steps("How old is the pump?")
@@ -242,7 +247,12 @@ class QueryOptions:
         return self.budget is not None and self.top_k is None and self.mode != "dense"
 
     def search_mode(self, *, by_meaning: bool, has_words: bool = True) -> SearchMode:
-        """How chunks are searched: `mode`, or what it stands for where it is None."""
+        """How chunks are searched: `mode`, or what it stands for where it is None.
+
+        Args:
+            by_meaning: embeddings tell meaning, as those of `LexicalEmbedding` do not.
+            has_words: the collection has BM25 vectors, see `Store.has_words`.
+        """
         compares = self.similarity_cutoff is not None or self.vector != USUAL
         return self.mode or usual_mode(
             by_meaning=by_meaning, compares=compares, has_words=has_words
