@@ -11,6 +11,8 @@ from rag_nodes.apps.theme import make_theme, style_sheet
 
 READABLE = 4.5
 """Least contrast of text and what is behind it."""
+TINTS = {"ink": (0.08, 0.22, 0.30), "quiet": (0.08, 0.22)}
+"""Shares of a parser's colour behind text, see `.rn-k0`, `.rn-k1` and `.rn-hit`."""
 PAIRS = ("strong", "fair", "weak")
 
 
@@ -60,6 +62,11 @@ def _contrast(text: tuple[float, ...], behind: tuple[float, ...]) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
+def _mixed(colour: str, behind: str, share: float) -> tuple[float, ...]:
+    pairs = zip(_channels(colour), _channels(behind), strict=True)
+    return tuple(share * one + (1 - share) * other for one, other in pairs)
+
+
 def test_black_on_white_has_the_contrast_that_wcag_names() -> None:
     assert _contrast(_channels("#000"), _channels("#fff")) == pytest.approx(21)
 
@@ -79,5 +86,23 @@ def test_text_is_readable_on_everything_it_stands_on(scheme: str) -> None:
         f"{text} on {behind}": round(found, 2)
         for text, behind in texts
         if (found := _contrast(_channels(colours[text]), _channels(colours[behind]))) < READABLE
+    }
+    assert poor == {}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_facts_are_readable_on_the_tints_of_chunks(scheme: str) -> None:
+    colours = _colours(scheme)
+    poor = {
+        (text, number, share): round(found, 2)
+        for text, shares in TINTS.items()
+        for number, share in product(range(1, 7), shares)
+        if (
+            found := _contrast(
+                _channels(colours[text]),
+                _mixed(colours[f"rn-{number}"], colours["page"], share),
+            )
+        )
+        < READABLE
     }
     assert poor == {}
