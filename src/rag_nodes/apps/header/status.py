@@ -90,6 +90,7 @@ def _made(report: IngestReport) -> dict[str, Any]:
     read = sum(one.status != "failed" for one in report.files)
     files = [_file(one, pages=read > 0 and len(report.files) > 1) for one in report.files]
     folded = [one for one in files if not one["news"]][MOST_FILES:]
+    hidden = {id(one) for one in folded}
     facts = [
         count(read, "document") if read > 1 else "",
         count(report.pages, "page") if report.pages else "",
@@ -102,7 +103,7 @@ def _made(report: IngestReport) -> dict[str, Any]:
         spent = f"{tokens} embedded · {dollars(report.embedding_cost)}"
     return {
         "facts": " · ".join(one for one in facts if one) if read else "",
-        "files": [one for one in files if not any(one is other for other in folded)],
+        "files": [one for one in files if id(one) not in hidden],
         "folded": folded,
         "more": count(len(folded), "more document"),
         "columns": [
