@@ -92,6 +92,17 @@ def test_list_has_a_row_per_document(
     assert "2 of 2 documents: 2 stored" in command("list", "--store", store).stdout
 
 
+def test_a_narrow_terminal_shows_the_names_of_files(
+    command: Callable[..., Ended], store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    monkeypatch.chdir(store.parent)
+    said = command("list", "--store", store).stdout
+    folded = "".join(line[:9].strip() for line in said.splitlines())
+    assert "manual.md" in folded
+    assert "other.md" in folded
+
+
 def test_list_narrows_to_a_state_and_refuses_an_unknown_one(
     command: Callable[..., Ended], store: Path, manual: Path
 ) -> None:

@@ -102,6 +102,21 @@ def test_every_surface_says_how_many_chunks_have_no_place() -> None:
         assert shown.count(words) == 1
 
 
+def test_columns_of_any_name_have_numbers_of_their_own_on_a_terminal() -> None:
+    """Also those that are named as headings of the tables are, or are equal on one line."""
+    both = dataset()
+    kinds = tuple(replace(one, kind=one.text[:4]) for one in both.questions)
+    found = Counted(BATTERY)
+    named = dict.fromkeys(("questions", "Kind", "Missed because", "a b", "a  b"), found)
+    report = evaluate(replace(both, questions=kinds), named, plan=PLAN)
+    terminal = Console(width=200, record=True, file=StringIO())
+    terminal.print(*evaluation_view(report))
+    lines = [" ".join(line.split()) for line in terminal.export_text().splitlines()]
+    assert "Kind questions questions Kind Missed because a b a b" in lines
+    assert f"What 1{' 100.0' * 5}" in lines
+    assert "Missed because questions Kind Missed because a b a b" in lines
+
+
 def test_how_large_an_index_is_that_only_finds_is_not_known_on_any_page() -> None:
     report = evaluate(dataset(), {"mine": Counted(BATTERY), "ours": "sentence"}, plan=PLAN)
     mine, ours = report.rows

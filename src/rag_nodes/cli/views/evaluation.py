@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
     from rich.table import Table
+    from rich.text import Text
 
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.evaluation.gates import GateResult
@@ -85,13 +86,14 @@ def _numbers(report: EvaluationReport) -> Table:
     return made
 
 
-def _name(row: Row) -> str:
+def _name(row: Row) -> Text:
+    """As it is, not on one line: those below a column are indented."""
     name = one_line(row.column)
     if row.nominal is not None:
-        return f"{'  ' if row.role == 'size' else f'{name} '}at {row.nominal}"
+        return plain(f"{'  ' if row.role == 'size' else f'{name} '}at {row.nominal}")
     if row.role == "matched":
-        return f"  at equal size{f' ({one_line(row.note)})' if row.note else ''}"
-    return name
+        return plain(f"  at equal size{f' ({one_line(row.note)})' if row.note else ''}")
+    return plain(name)
 
 
 def _kinds(report: EvaluationReport) -> Table | None:
@@ -104,9 +106,9 @@ def _kinds(report: EvaluationReport) -> Table | None:
     def share(name: str) -> Column:
         return lambda kind: f"{100 * kind.means[name]:.1f}"
 
-    by_column = {one_line(row.name): share(row.name) for row in own}
-    columns: dict[str, Column] = {"Kind": "name", "questions": "questions", **by_column}
-    return table(groups, columns, right=[*by_column])
+    by_column = [(one_line(row.name), share(row.name)) for row in own]
+    columns: list[tuple[str, Column]] = [("Kind", "name"), ("questions", "questions"), *by_column]
+    return table(groups, columns, right=[name for name, _ in by_column])
 
 
 def _reasons(report: EvaluationReport) -> Table | None:
@@ -119,8 +121,8 @@ def _reasons(report: EvaluationReport) -> Table | None:
     def count(row: Row) -> Column:
         return lambda reason: str(row.reasons.get(reason, ""))
 
-    by_column = {one_line(row.name): count(row) for row in own}
-    return table(names, {"Missed because": str, **by_column})
+    by_column = [(one_line(row.name), count(row)) for row in own]
+    return table(names, [("Missed because", str), *by_column])
 
 
 def _judged(judgement: Judgement) -> Iterator[RenderableType]:

@@ -100,7 +100,10 @@ def facts(rows: Iterable[tuple[str, RenderableType]]) -> Table:
 
 
 def table(
-    rows: Iterable[object], columns: Mapping[str, Column], *, right: Sequence[str] = ()
+    rows: Iterable[object],
+    columns: Mapping[str, Column] | Sequence[tuple[str, Column]],
+    *,
+    right: Sequence[str] = (),
 ) -> Table:
     """A row for each thing, in the style all views share; numbers stand on the right.
 
@@ -109,18 +112,22 @@ def table(
         columns: by heading the name of an attribute, as `chunks` or `seconds.parse`, or what makes
             the value of a thing. None is shown as "-", whole numbers with commas, seconds and
             times (`..._at`) as people read them; everything but a `Text` on one line and without
-            what a terminal would act on.
+            what a terminal would act on. Pairs, where two headings may be equal.
         right: further headings whose values are numbers.
     """
-    found = [[_value(row, what) for what in columns.values()] for row in rows]
+    pairs = [*(columns.items() if isinstance(columns, Mapping) else columns)]
+    found = [[_value(row, what) for _, what in pairs] for row in rows]
     made = Table(box=box.SIMPLE_HEAD, header_style="bold", border_style="dim", pad_edge=False)
-    for place, name in enumerate(columns):
-        numeric = name in right or all(isinstance(row[place], float | int | None) for row in found)
+    for place, (name, what) in enumerate(pairs):
+        numeric = name in right or (
+            not _is_moment(what)
+            and all(isinstance(row[place], float | int | None) for row in found)
+        )
         made.add_column(
             name, justify="right" if numeric else "left", no_wrap=numeric, overflow="fold"
         )
     for row in found:
-        made.add_row(*(_cell(what, one) for what, one in zip(columns.values(), row, strict=True)))
+        made.add_row(*(_cell(what, one) for (_, what), one in zip(pairs, row, strict=True)))
     return made
 
 
@@ -132,13 +139,17 @@ def _value(row: Any, what: Column) -> Any:
     return row
 
 
+def _is_moment(what: Column) -> bool:
+    return isinstance(what, str) and what.endswith("_at")
+
+
 def _cell(what: Column, value: Any) -> Text:
     if isinstance(value, Text):
         return value
     name = what if isinstance(what, str) else ""
     if value is not None and name.partition(".")[0] == "seconds":
         return Text(seconds(value))
-    if value is not None and name.endswith("_at"):
+    if value is not None and _is_moment(what):
         return Text(moment(value))
     if value is None:
         return Text("-")
