@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browser_page import ask, open_drawer, watched
+from browser_page import ask, open_drawer, unfold_parsers, watched
 from openai_server import Fault
 from pydantic import SecretStr
 
@@ -89,6 +89,21 @@ def test_too_many_columns_are_refused_with_the_remedy(page: Page) -> None:
     assert page.get_by_label("number input for Semantic: largest chunk, tokens").count() == 0
     _upload(page, CORPUS / "manual.md")
     assert page.locator("#rn-status tbody th").all_inner_texts() == ["Fixed size"]
+
+
+def test_documents_that_are_folded_can_be_seen_where_they_are_unfolded(
+    page: Page, tmp_path: Path
+) -> None:
+    many = [_written(tmp_path / f"{n}.md", f"Machine {n} is red.") for n in range(9)]
+    page.set_input_files("#rn-files input[type=file]", many)
+    page.wait_for_selector("#rn-status .rn-dot")
+    unfold_parsers(page)
+    page.get_by_text("and 4 more documents").click()
+    for name in page.locator("#rn-status details li").all():
+        box = name.bounding_box()
+        assert box is not None
+        assert box["width"] > 10
+    assert page.locator("#rn-status details li").count() == 4
 
 
 def test_every_tab_is_reached_and_opened_with_the_keyboard_alone(page: Page) -> None:
