@@ -76,6 +76,17 @@ def _done(
 
 
 @every_served
+def test_what_a_reply_says_of_its_fields_begins_as_sentences_do(
+    operation: Operation, surface: Surface
+) -> None:
+    reply = operation.reply(surface)
+    assert reply is not None
+    said = re.findall(r'"description": "(.)', json.dumps(reply.model_json_schema()))
+    assert said
+    assert not any(map(str.islower, said))
+
+
+@every_served
 def test_the_text_of_a_stranger_is_written_nowhere_and_no_reply_holds_a_path(
     operation: Operation, surface: Surface, served: ServedOperations, tmp_path: Path
 ) -> None:

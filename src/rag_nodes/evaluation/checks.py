@@ -36,9 +36,9 @@ class Concern:
     """Something about a question that somebody should look at.
 
     Attributes:
-        question: its id.
-        problem: what it is.
-        detail: in words, with what to do.
+        question: the id of the question.
+        problem: what is wrong with it.
+        detail: the same in words, with what to do.
     """
 
     question: str
@@ -53,9 +53,9 @@ class Check:
     Questions that share most of their words with the answer flatter search by words.
 
     Attributes:
-        questions: that can be measured with.
-        documents: that they are about.
-        drafts: questions made by a program and accepted by nobody yet.
+        questions: number of questions that can be measured with.
+        documents: number of documents they are about.
+        drafts: number of questions made by a program and accepted by nobody yet.
         leakage: share of a question's content words that its answer has too, on average.
         concerns: one per thing to look at.
     """

@@ -124,7 +124,7 @@ def _model(source: Any, **more: Any) -> type[Reply]:
 def _said_of_fields(source: Any) -> dict[str, str]:
     found = _SECTION.search(inspect.cleandoc(source.__doc__ or ""))
     entries = _ENTRY.findall(found[1]) if found else ()
-    return {name: " ".join(said.split()) for name, said in entries}
+    return {name: said[:1].upper() + " ".join(said[1:].split()) for name, said in entries}
 
 
 def _plain(hint: Any) -> Any:
