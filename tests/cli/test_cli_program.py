@@ -20,6 +20,7 @@ from rag_nodes.cli import main
 from rag_nodes.cli.failures import exit_code_of
 from rag_nodes.cli.invocation import Invocation
 from rag_nodes.operations import ExitCode
+from rag_nodes.operations.run import Run
 from rag_nodes.operations.run import context_budget
 from rag_nodes.parsers import PRESETS
 from rag_nodes.settings import Settings
@@ -241,6 +242,36 @@ def test_an_interruption_ends_with_130_and_says_what_is_left_where_something_is(
     monkeypatch.setattr(Workspace, "models", failing(KeyboardInterrupt()))
     ended = command(*asked, manual, "-p", "fixed", "-q")
     assert (ended.code, ended.stderr) == (ExitCode.INTERRUPTED, f"Interrupted.{left}\n")
+
+
+@pytest.mark.parametrize(
+    ("asked", "left"),
+    [
+        (
+            ("evaluate", "manual.md", "--answers", "paragraph"),
+            "What a paid model made is kept where --cache names a folder; the rest is made again.",
+        ),
+        (
+            ("recommend", "manual.md", "--answers", "paragraph"),
+            "What a paid model made is kept where --cache names a folder; the rest is made again.",
+        ),
+        (
+            ("doctor", "--store", "."),
+            "What was mended stays mended; run the same command again for the rest.",
+        ),
+    ],
+)
+def test_what_measuring_and_mending_leave_is_said_as_well(
+    command: Callable[..., Ended],
+    manual: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: tuple[str, ...],
+    left: str,
+) -> None:
+    monkeypatch.chdir(manual.parent)
+    monkeypatch.setattr(Run, "emit", failing(KeyboardInterrupt()))
+    ended = command(*asked, "-q")
+    assert (ended.code, ended.stderr) == (ExitCode.INTERRUPTED, f"Interrupted. {left}\n")
 
 
 def test_an_app_that_is_interrupted_leaves_nothing_to_complete(

@@ -34,6 +34,8 @@ SERVED: tuple[Surface, ...] = ("cli", "rest", "mcp")
 _COMPLETED = "What was stored stays valid; run the same command again to complete it."
 _REMOVED = "What was removed is gone; run the same command again to remove the rest."
 _RESUMED = "What a model wrote, if one was asked, is kept: --resume uses it."
+_CACHED = "What a paid model made is kept where --cache names a folder; the rest is made again."
+_MENDED = "What was mended stays mended; run the same command again for the rest."
 GROUPS = {
     "questions": "Labelled questions: drafts, what is wrong with them, other formats.",
     "store": "Copy a store to or from a Qdrant server, import a folder, manage aliases.",
@@ -71,6 +73,7 @@ OPERATIONS: tuple[Operation, ...] = (
         usual=("file", "parsers", "budgets", "sizes", "html"),
         settings=(*STORE, *MODELS),
         surfaces=SERVED,
+        interrupted=_CACHED,
     ),
     Operation(
         "recommend",
@@ -85,6 +88,7 @@ OPERATIONS: tuple[Operation, ...] = (
         usual=("file", "answers", "parsers", "sizes", "save"),
         settings=MODELS,
         surfaces=SERVED,
+        interrupted=_CACHED,
     ),
     Operation(
         "ingest",
@@ -158,6 +162,7 @@ OPERATIONS: tuple[Operation, ...] = (
         examples=("doctor", "doctor --repair --store http://localhost:6333"),
         usual=("repair", "store"),
         settings=(*STORE, "ledger"),
+        interrupted=_MENDED,
     ),
     Operation(
         "read",
