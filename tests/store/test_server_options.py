@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,10 +59,26 @@ def test_a_key_does_not_cross_a_network_in_plain_text_unless_told_so(double: Qdr
     assert double.requests
 
 
-@pytest.mark.parametrize("host", ["http://192.168.0.9:6333", "http://localhost.example.org"])
+@pytest.mark.parametrize(
+    "host",
+    ["http://192.168.0.9:6333", "http://localhost.example.org", "http://notlocalhost:6333"],
+)
 def test_a_machine_that_is_not_this_one_is_not_taken_for_it(host: str) -> None:
     with pytest.raises(ConfigurationError, match="plain text"):
         open_store(host, KEY)
+
+
+@pytest.mark.parametrize("name", ["localhost", "qdrant.localhost", "A.Qdrant.LocalHost"])
+def test_names_of_this_machine_are_not_refused(
+    name: str, double: QdrantDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = double.url.replace("127.0.0.1", name)
+    resolve = socket.getaddrinfo  # not every system knows all of them
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda _, *asked, **more: resolve("127.0.0.1", *asked, **more)
+    )
+    open_store(url, KEY).close()
+    assert double.requests
 
 
 def test_the_key_is_sent_and_a_wrong_one_refused(

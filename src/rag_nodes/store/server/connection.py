@@ -99,8 +99,9 @@ def _check_key(url: str, api_key: str | None, options: ServerOptions) -> None:
     if not api_key.isascii():
         raise CredentialsError("the Qdrant key holds characters no key has; copy it again")
     parts = urlsplit(url)
-    encrypted = parts.scheme == "https" or is_loopback(parts.hostname or "")
-    if not (encrypted or options.trusted_network):
+    host = parts.hostname or ""
+    here = is_loopback(host) or host.endswith(".localhost")  # RFC 6761, 6.3
+    if not (parts.scheme == "https" or here or options.trusted_network):
         raise ConfigurationError(
             f"{shown(url)}: the API key would cross the network in plain text, for all on the way "
             "to read; use https://, or, where nobody else is on that network, set the store "
