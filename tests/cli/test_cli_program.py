@@ -20,8 +20,7 @@ from rag_nodes.cli import main
 from rag_nodes.cli.failures import exit_code_of
 from rag_nodes.cli.invocation import Invocation
 from rag_nodes.operations import ExitCode
-from rag_nodes.operations.run import Run
-from rag_nodes.operations.run import context_budget
+from rag_nodes.operations.run import Run, context_budget
 from rag_nodes.parsers import PRESETS
 from rag_nodes.settings import Settings
 from rag_nodes.workspace.workspace import Workspace

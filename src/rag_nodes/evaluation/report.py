@@ -206,7 +206,7 @@ class EvaluationReport:
     """All of a run.
 
     Attributes:
-        dataset: what was measured with.
+        dataset: the questions as a whole that were measured with.
         settings: everything that has to be equal to get the same numbers.
         documents: that were searched.
         questions: that were asked, with the places of their answers.
