@@ -206,7 +206,7 @@ class EvaluationReport:
     """All of a run.
 
     Attributes:
-        dataset: the questions as a whole that were measured with.
+        dataset: the set of questions, and what was left out of it.
         settings: everything that has to be equal to get the same numbers.
         documents: that were searched.
         questions: that were asked, with the places of their answers.
