@@ -58,6 +58,24 @@ def test_the_decision_comes_first_then_its_cost_then_how_to_use_it(
     assert places == sorted(places)
 
 
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
+        ("recall@{main}", "the share of the answer within {main} tokens of context;"),
+        ("mrr", "measured is mrr; questions that differ and reasons of misses are told at {main} "),
+        ("recall@{least}", "within {least} tokens of context; questions that differ and reasons "),
+    ],
+)
+def test_the_page_says_at_how_many_tokens_was_measured_and_at_how_many_misses_are_told(
+    report: EvaluationReport, measure: str, words: str
+) -> None:
+    known = {"main": report.settings.budget, "least": min(report.settings.budgets)}
+    assert known["least"] < known["main"] < 1000
+    settings = replace(report.settings, measure=measure.format(**known))
+    page = " ".join(html_of(replace(report, settings=settings)).split())
+    assert words.format(**known) in page
+
+
 def test_the_matrix_begins_with_what_is_taken_and_with_what_parts_the_rows(
     report: EvaluationReport,
 ) -> None:

@@ -43,7 +43,7 @@ class ReportSettings:
 
     Attributes:
         measure: the main measure.
-        budget: tokens of context at which the main measure is taken.
+        budget: tokens of context at which misses are explained.
         budgets: all of them.
         ks: numbers of chunks of measures such as hit@5.
         sizes: chunk sizes of the size curve, in tokens.
