@@ -122,7 +122,6 @@ def test_a_column_that_finds_nothing_is_refused_with_the_reason(
         (["--column", "heading=my_engines:engine"], "are called 'heading'"),
         (["--collection", "heading"], "are called 'heading'"),
         (["--collection", " "], "--collection is blank"),
-        (["-s", "chunk_size=400"], "no parser is compared"),
     ],
 )
 def test_what_would_be_lost_in_silence_is_refused(

@@ -97,9 +97,9 @@ def test_only_bad_files_are_a_failure(
 
 
 def test_chunks_are_exact_slices_in_json(command: Callable[..., Ended], manual: Path) -> None:
-    ended = command("chunk", manual, "-p", "fixed", "-s", "chunk_size=60", "-s", "chunk_overlap=10")
-    assert "chunk_size 60" in ended.stdout
-    whole = command("chunk", manual, "-p", "fixed:chunk_size=60,chunk_overlap=10", "--json").json
+    asked = ("chunk", manual, "-p", "fixed:chunk_size=60,chunk_overlap=10")
+    assert "chunk_size 60" in command(*asked).stdout
+    whole = command(*asked, "--json").json
     text = manual.read_text(encoding="utf-8")
     assert whole["characters"] == len(text)
     assert len(whole["chunks"]) > 3

@@ -56,11 +56,11 @@ def test_any_parser_cuts_with_any_overlap(
     asked = ("docs", crawl, output, "--format", "web", "--parser", "token-overlap")
     ended = command(*asked, "--max-tokens", 120, "--overlap", 30)
     assert ended.code == ExitCode.DONE
-    assert "token-overlap · " in ended.stdout
+    assert "token-overlap:chunk_size=120,chunk_overlap=30 · " in ended.stdout
     rows = json.loads(output.read_text(encoding="utf-8"))
     assert max(row["token_count"] for row in rows) <= 120
     assert any(row["overlap_with_next"] for row in rows)
-    figures = command(*asked, "--set", "chunk_size=120", "--json").json["statistics"]
+    figures = command(*asked[:-1], "token-overlap:chunk_size=120", "--json").json["statistics"]
     assert figures["tokens_shared"] > 0
     assert figures["coverage"] == 100
 
@@ -114,7 +114,7 @@ def test_a_crossed_threshold_gives_code_4_also_where_pages_failed(
         (("--parser", "page", "--overlap", 3), "--overlap: page has no option chunk_overlap"),
         (("--parser", "parent-child", "--min-tokens", 3), "has no option min_chunk_size"),
         (("--overlap", 2000), "chunk_overlap"),
-        (("--overlap", 10, "--set", "chunk_overlap=9"), "chunk_overlap is given twice"),
+        (("--overlap", 10, "-p", "heading:chunk_overlap=9"), "chunk_overlap is given twice"),
     ],
 )
 def test_wrong_options_are_usage_errors(

@@ -57,7 +57,8 @@ def test_another_option_says_what_became_of_the_former_collection(
     command("ingest", folder, *KEPT)
     [former] = command("status", "--store", "kept", "--json").json["collections"]
 
-    said = " ".join(command("ingest", folder, *KEPT, "-s", "chunk_size=400").stdout.split())
+    other = ("-p", "fixed:chunk_size=400", *KEPT[2:])
+    said = " ".join(command("ingest", folder, *other).stdout.split())
 
     assert "The superseded one stays, with 2 chunks of 2 documents" in said
     assert f"rag-nodes clear --parser {former['name']} --yes" in said

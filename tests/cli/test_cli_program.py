@@ -192,7 +192,7 @@ def test_every_kind_of_error_has_its_exit_code(error: Exception, code: int) -> N
 def test_a_wrong_option_is_a_usage_error_without_traceback(
     command: Callable[..., Ended], manual: Path
 ) -> None:
-    ended = command("chunk", manual, "--parser", "heading", "--set", "chunk_size=-4")
+    ended = command("chunk", manual, "--parser", "heading:chunk_size=-4")
     assert ended.code == ExitCode.USAGE
     assert ended.stdout == ""
     assert "chunk_size" in ended.stderr

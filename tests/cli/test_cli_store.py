@@ -110,51 +110,17 @@ def test_a_new_ingest_takes_the_place_of_the_old_under_one_alias(
 ) -> None:
     place = url if served else tmp_path / "store"
     ask = ("ask", "How much does the tank hold?", "--alias", "handbook", "--store", place)
-    first = command("ingest", manual, "-p", "heading", "--alias", "handbook", "--store", place)
-    assert "handbook now means default.HeadingHierarchyNodeParser." in first.stderr
+    point = ("store", "alias", "handbook", "--store", place)
+    command("ingest", manual, "-p", "heading", "--store", place)
+    assert command(*point).code == ExitCode.DONE
     assert "nine litres" in command(*ask).stdout
     assert command(*ask, "--json").json["parser"] == "HeadingHierarchyNodeParser"
     command("ingest", manual, "-p", "fixed", "--store", place)
     assert "Heading" in alias_of(command, place)["handbook"]
     assert command(*ask, "--json").json["context_reduction"] is not None
-    command("ingest", manual, "-p", "fixed", "--alias", "handbook", "--store", place)
+    assert command(*point, "-p", "fixed").code == ExitCode.DONE
     assert command(*ask, "--json").json["parser"] == "FixedSizeNodeParser"
     assert "nine litres" in command(*ask).stdout
-
-
-def test_an_alias_stays_as_it_was_while_something_is_missing(
-    command: Callable[..., Ended], tmp_path: Path, manual: Path
-) -> None:
-    store = ("--store", tmp_path / "store")
-    other = tmp_path / "other.md"
-    other.write_text("# Kettle\n\nThe kettle boils in two minutes.\n", encoding="utf-8")
-    command("ingest", manual, other, *HEADING, "--alias", "handbook", *store)
-    other.write_text("", encoding="utf-8")
-    ended = command("ingest", manual, other, "-p", "fixed", "--alias", "handbook", *store)
-    assert ended.code == ExitCode.PARTIAL
-    words = " ".join(ended.stderr.split())
-    assert f"({other}), so the alias handbook means what it meant" in words
-    assert "Heading" in alias_of(command, store[1])["handbook"]
-    by_hand = words.partition("rag-nodes store alias ")[2].partition("`")[0].split()
-    assert command("store", "alias", *by_hand).code == ExitCode.DONE
-    assert "FixedSize" in alias_of(command, store[1])["handbook"]
-
-
-def test_a_file_that_never_could_be_read_holds_back_no_switch(
-    command: Callable[..., Ended], tmp_path: Path, manual: Path
-) -> None:
-    store = ("--store", tmp_path / "store")
-    broken = tmp_path / "broken.pdf"
-    broken.write_bytes(b"%PDF-1.4 nothing")
-    for parser, meant in (("heading", "Heading"), ("fixed", "FixedSize")):
-        ended = command("ingest", manual, broken, "-p", parser, "--alias", "handbook", *store)
-        assert ended.code == ExitCode.PARTIAL
-        assert "handbook now means" in ended.stderr
-        assert meant in alias_of(command, store[1])["handbook"]
-    crawl = tmp_path / "crawl.json"
-    crawl.write_text("{", encoding="utf-8")
-    ended = command("ingest", manual, crawl, "-p", "page", "--alias", "handbook", *store)
-    assert "means what it meant" in " ".join(ended.stderr.split())
 
 
 def test_an_alias_is_given_shown_and_removed(command: Callable[..., Ended], store: Path) -> None:
@@ -184,8 +150,6 @@ def test_an_alias_is_given_shown_and_removed(command: Callable[..., Ended], stor
     [
         (("ask", "?", "--alias", "nobody"), "there is no alias 'nobody'"),
         (("ask", "?", "--alias", "a", "-p", "heading"), "leave one of them out"),
-        (("ingest", "a.md", *ALSO_FIXED, "--alias", "a"), "ingest with each by itself"),
-        (("ingest", "a.md", "--shard", "1/2", "--alias", "a"), "when all runs have ended"),
         (("store", "alias", "--remove"), "takes the name of one alias"),
         (("store", "alias", "a", "b", "--remove"), "takes the name of one alias"),
         (("store", "alias", "a", "not-there"), "not-there"),
@@ -204,7 +168,8 @@ def test_an_alias_of_another_model_is_not_asked_in_vain(
     command: Callable[..., Ended], tmp_path: Path, manual: Path
 ) -> None:
     store = ("--store", tmp_path / "store")
-    command("ingest", manual, *HEADING, "--alias", "handbook", *store)
+    command("ingest", manual, *HEADING, *store)
+    command("store", "alias", "handbook", *store)
     other = ("--embedding", "own_models:LettersEmbedding", "--embedding-option", "letters=tank")
     ended = command("ask", "?", "--alias", "handbook", *store, *other)
     assert ended.code == ExitCode.USAGE

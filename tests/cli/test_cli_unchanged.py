@@ -121,7 +121,7 @@ def test_what_is_due_is_stored_all_the_same(
 
 
 @pytest.mark.parametrize(
-    "options", [("--set", "chunk_size=50"), ("--vector", "plain"), ("--corpus", "other")]
+    "options", [("-p", "retrieval:chunk_size=50"), ("--vector", "plain"), ("--corpus", "other")]
 )
 def test_another_request_is_not_taken_for_the_one_before(
     ingest: Ingest, options: tuple[str, ...]

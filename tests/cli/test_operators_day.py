@@ -145,7 +145,8 @@ def test_a_collection_that_an_alias_means_shows_it_and_says_it_before_it_goes(
     manual: Path,
 ) -> None:
     store = ("--store", tmp_path / "store")
-    rag("ingest", manual, "-p", "heading", "--alias", "live", *store)
+    rag("ingest", manual, "-p", "heading", *store)
+    rag("store", "alias", "live", *store)
     (held,) = rag("status", *store)["collections"]
     assert held["aliases"] == ["live"]
     assert "which live means" in command("clear", *store).stdout

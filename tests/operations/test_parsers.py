@@ -1,8 +1,6 @@
-"""`--parser` and `--set` to parsers."""
+"""`--parser` to parsers."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import pytest
 from pydantic import ValidationError
@@ -15,9 +13,6 @@ from rag_nodes.operations.fields import ParserSpec
 from rag_nodes.operations.parsers import make_offered, make_parsers
 from rag_nodes.parsers import COMPARED, ForeignNodeParser, SpanNodeParser, offered
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 class ElsewhereEmbedding(LexicalEmbedding):
     """A model that is not the parsers' own default."""
@@ -27,14 +22,12 @@ class ElsewhereEmbedding(LexicalEmbedding):
         return "elsewhere"
 
 
-def built(
-    *choices: str, changes: Sequence[str] = (), embedding: LexicalEmbedding | None = None
-) -> dict[str, SpanNodeParser]:
-    """The parsers as they are typed with `--parser` and `--set`."""
-    typed: dict[str, object] = {"question": "Why?", "set": list(changes)}
+def built(*choices: str, embedding: LexicalEmbedding | None = None) -> dict[str, SpanNodeParser]:
+    """The parsers as they are typed with `--parser`."""
+    typed: dict[str, object] = {"question": "Why?"}
     request = CompareRequest.model_validate(typed | ({"parsers": choices} if choices else {}))
     model = Models.of(embed_model=embedding).sentence_model if embedding else None
-    return make_parsers(request.parsers, request.set, lambda: model)
+    return make_parsers(request.parsers, lambda: model)
 
 
 def test_no_choice_is_every_preset() -> None:
@@ -56,53 +49,27 @@ def test_values_are_typed_by_the_field() -> None:
     assert values["include_metadata"] is False
 
 
-def test_set_changes_every_parser_that_has_the_option() -> None:
-    made = built(changes=["chunk_size=400", "breakpoint_percentile=90"])
-    assert {parser.to_dict()["chunk_size"] for parser in made.values()} == {400}
-    assert made["semantic"].to_dict()["breakpoint_percentile"] == 90.0
-
-
-def test_a_parsers_own_option_wins_over_set() -> None:
-    made = built("fixed:chunk_size=300", "heading", changes=["chunk_size=400"])
-    assert made["fixed:chunk_size=300"].to_dict()["chunk_size"] == 300
-    assert made["heading"].to_dict()["chunk_size"] == 400
-
-
 @pytest.mark.parametrize(
-    ("choices", "changes", "message"),
+    ("choices", "message"),
     [
-        (["fixed:"], [], "NAME"),
-        ([":chunk_size=5"], [], "NAME"),
-        (["fixed:chunk_size"], [], "not OPTION=VALUE"),
-        (["splitters:cut"], [], r"module:function\(option=value\) where a function makes it"),
-        (["fixed:chunk_size=5,chunk_size=6"], [], "given twice"),
-        (["fixed"], ["chunk_size="], "not OPTION=VALUE"),
-        (["fixed"], ["a=1", "a=2"], "given twice"),
+        (["fixed:"], "NAME"),
+        ([":chunk_size=5"], "NAME"),
+        (["fixed:chunk_size"], "not OPTION=VALUE"),
+        (["splitters:cut"], r"module:function\(option=value\) where a function makes it"),
+        (["fixed:chunk_size=5,chunk_size=6"], "given twice"),
+        (["fixed:chunk_size="], "not OPTION=VALUE"),
+        (["fixd"], "unknown parser 'fixd'"),
+        (["fixed", "fixed"], "named twice"),
+        (["fixed:min_chunk_size=5"], "min_chunk_size"),
+        (["semantic:embed_model=x"], "unknown option embed_model"),
+        (["fixed:chunk_size=many"], "chunk_size"),
     ],
 )
-def test_bad_syntax_is_refused_with_an_explanation(
-    choices: list[str], changes: list[str], message: str
+def test_what_cannot_be_meant_is_refused_with_an_explanation(
+    choices: list[str], message: str
 ) -> None:
     with pytest.raises((ConfigurationError, ValidationError), match=message):
-        built(*choices, changes=changes)
-
-
-@pytest.mark.parametrize(
-    ("choices", "changes", "message"),
-    [
-        (["fixd"], [], "unknown parser 'fixd'"),
-        (["fixed", "fixed"], [], "named twice"),
-        (["fixed:min_chunk_size=5"], [], "min_chunk_size"),
-        (["semantic:embed_model=x"], [], "unknown option embed_model"),
-        (["fixed"], ["breakpoint_percentile=50"], "no chosen parser has"),
-        (["fixed:chunk_size=many"], [], "chunk_size"),
-    ],
-)
-def test_what_no_parser_can_do_is_refused_with_an_explanation(
-    choices: list[str], changes: list[str], message: str
-) -> None:
-    with pytest.raises((ConfigurationError, ValidationError), match=message):
-        built(*choices, changes=changes)
+        built(*choices)
 
 
 def test_parsers_that_embed_use_the_chosen_model() -> None:
@@ -124,8 +91,11 @@ def test_an_embedding_named_for_the_parser_is_kept() -> None:
 
 def test_a_splitter_of_another_package_is_chosen_by_its_import_path() -> None:
     path = "llama_index.core.node_parser:SentenceSplitter(chunk_size=64, chunk_overlap=8)"
-    made = built(path, "fixed", changes=["chunk_size=400", "chunk_overlap=100"])
-    assert list(made) == ["SentenceSplitter(chunk_size=64, chunk_overlap=8)", "fixed"]
+    made = built(path, "fixed:chunk_size=400")
+    assert list(made) == [
+        "SentenceSplitter(chunk_size=64, chunk_overlap=8)",
+        "fixed:chunk_size=400",
+    ]
     foreign, ours = made.values()
     assert isinstance(foreign, ForeignNodeParser)
     assert (foreign.options["chunk_size"], foreign.options["chunk_overlap"]) == (64, 8)

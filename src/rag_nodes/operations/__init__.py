@@ -97,7 +97,6 @@ OPERATIONS: tuple[Operation, ...] = (
         examples=(
             "ingest report.pdf manual.md --parser heading",
             "ingest docs/ -p semantic -p fixed --store http://localhost:6333",
-            "ingest docs/ -p recursive --alias handbook",
             "ingest docs/ -p heading --vector plain --vector summary",
             "ingest docs/ --store http://localhost:6333 --shard 3/8",
             "ingest docs/ --embedding openai --dry-run",
@@ -180,7 +179,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "chunk report.pdf -p fixed:chunk_size=500 --full",
             "chunk report.pdf -p semantic --json | jq .chunks[].tokens",
         ),
-        usual=("parser", "set", "full"),
+        usual=("parser", "full"),
         settings=MODELS,
         surfaces=SERVED,
     ),

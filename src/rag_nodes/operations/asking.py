@@ -15,7 +15,6 @@ from rag_nodes.operations.comparing import NO_DOCUMENT, Question, compare_sent
 from rag_nodes.operations.fields import (
     AS_PARSER,
     PARSER_NAMES,
-    Changes,
     OfText,
     Parser,
     ParserSpec,
@@ -49,8 +48,6 @@ class AskRequest(Searching, OfText):
             "or the one preset that made the corpus."
         ),
     ] = None
-    set: Changes = Field(default_factory=dict)
-    """Change an option of the parser, repeatable."""
     alias: Annotated[str | None, OWNER, Flag(metavar="NAME")] = None
     """Search the collection of this alias, instead of naming parser and corpus."""
     vector: Literal["heading", "plain", "summary", "context"] | None = None
@@ -103,9 +100,9 @@ def ask(request: AskRequest, run: Run) -> Asked:
     settings = run.settings
     if not (run.is_trusted or run.reads_store):
         raise ConfigurationError(NO_DOCUMENT)
-    if request.alias and (request.parser or request.set):
+    if request.alias and request.parser:
         raise ConfigurationError(
-            "--alias says what is asked, and so do --parser and --set; leave one of them out"
+            "--alias says what is asked, and so does --parser; leave one of them out"
         )
     if settings.store == MEMORY or not (run.is_trusted or is_store(settings.store)):
         raise (ConfigurationError if run.is_trusted else CollectionMissingError)(
@@ -176,10 +173,8 @@ def _asked_collection(
         return aliased_parser(store, request.alias, models.embedding_name), request.alias
     corpus, spec = run.settings.corpus, request.parser
     if spec is None:
-        named = bool(request.set)
-        found = DEFAULT_PARSER if named else asked_preset(store, corpus, models.embedding_name)
-        spec = ParserSpec(name=found)
-    ((label, made),) = run.parsers([spec], request.set, models).items()
+        spec = ParserSpec(name=asked_preset(store, corpus, models.embedding_name))
+    ((label, made),) = run.parsers([spec], models).items()
     return label, parser_collection(corpus, made, models.embedding_name)
 
 

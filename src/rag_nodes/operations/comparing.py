@@ -15,7 +15,6 @@ from rag_nodes.operations.evaluating import Found, check_names, finders
 from rag_nodes.operations.fields import (
     MOST_COLUMNS,
     MOST_QUESTION,
-    Changes,
     OfText,
     Parser,
     ParserSpec,
@@ -55,8 +54,6 @@ class CompareRequest(Searching, Found, OfText):
         Field(description=described_parsers("compare", COMPARED)),
         visitors(min_length=1, max_length=MOST_COLUMNS),
     ] = Field(default_factory=lambda: [ParserSpec(name=one) for one in COMPARED])
-    set: Changes = Field(default_factory=dict)
-    """Change an option of every parser that has it, repeatable."""
     equal_size: Annotated[
         int | None, Field(ge=1), visitors(ge=LEAST_CHUNK, le=LARGEST), Flag(metavar="TOKENS")
     ] = None
@@ -108,12 +105,12 @@ def compare(request: CompareRequest, run: Run) -> Compared:
     check_there(request.paths)
     typed = "parsers" in request.model_fields_set or not request.column
     labels = {one.label for one in request.parsers} if typed else set()
-    check_names(labels, (), request.column, changes=bool(request.set))
+    check_names(labels, (), request.column)
     run.emit(Doing("Loading parsers and models"))
     options, settings = run.options(request), run.settings
     found = finders(request.column)
     models = run.models()
-    parsers = run.parsers(request.parsers, request.set, models) if typed else {}
+    parsers = run.parsers(request.parsers, models) if typed else {}
     run.note(models.describe())
     made = run.workspace.compared(
         {**parsers, **found},
@@ -161,7 +158,7 @@ def compare_sent(
     check_documents(run.documents, len(specs))
     models = run.models()
     comparison = run.session.prepared(
-        run.parsers(specs, models=models),
+        run.parsers(specs, models),
         models,
         options,
         equal_size=equal_size,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -12,7 +11,7 @@ from pydantic import Field
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
-from rag_nodes.operations.fields import AS_PARSER, PARSER_NAMES, Changes, Parser, ParserSpec
+from rag_nodes.operations.fields import AS_PARSER, PARSER_NAMES, Parser, ParserSpec
 from rag_nodes.operations.parsers import plain_options, preset_of
 from rag_nodes.operations.places import check_there
 from rag_nodes.operations.run import Doing, Run
@@ -61,8 +60,6 @@ class DocsRequest(Summarised):
     parser: Annotated[Parser, AS_PARSER, Field(description=f"Parser to use: {PARSER_NAMES}.")] = (
         ParserSpec(name="heading")
     )
-    set: Changes = Field(default_factory=dict)
-    """Change an option of the parser, repeatable."""
     max_tokens: int | None = None
     """Tokens a chunk may hold, of a parser that counts them; 1000 by default."""
     min_tokens: int | None = None
@@ -99,8 +96,7 @@ def docs(request: DocsRequest, run: Run) -> Documented:
     from rag_nodes.documentation import DocsOptions, parse_thresholds
     from rag_nodes.documentation import run as documented
 
-    changes = {**request.set, **_sizes(request)}
-    ((label, made),) = run.parsers([request.parser], changes).items()
+    ((label, made),) = run.parsers([_sized(request)]).items()
     options = DocsOptions(
         parser=made,
         summaries=request.summaries,
@@ -128,8 +124,8 @@ def docs(request: DocsRequest, run: Run) -> Documented:
     )
 
 
-def _sizes(request: DocsRequest) -> Mapping[str, str]:
-    """Options of the parser that were given as tokens.
+def _sized(request: DocsRequest) -> ParserSpec:
+    """The parser with the options that are flags here.
 
     Raises:
         ConfigurationError: the parser has no such option, or counts something else.
@@ -137,7 +133,7 @@ def _sizes(request: DocsRequest) -> Mapping[str, str]:
     spec = request.parser
     known = {} if spec.is_foreign else {**plain_options(preset_of(spec).make()), **spec.options}
     unit = known.get("unit", "tokens")
-    changes = {}
+    options = dict(spec.options)
     for name, option in _SIZES.items():
         size, flag = getattr(request, name), f"--{name.replace('_', '-')}"
         if size is None:
@@ -149,12 +145,13 @@ def _sizes(request: DocsRequest) -> Mapping[str, str]:
             )
         if name.endswith("tokens") and unit != "tokens":
             raise ConfigurationError(
-                f"{flag}: {spec.label} counts {unit}; if you mean them, write --set {option}={size}"
+                f"{flag}: {spec.label} counts {unit}; if you mean them, write "
+                f"--parser {spec.name}:{option}={size}"
             )
-        if option in request.set:
-            raise ConfigurationError(f"{flag}: {option} is given twice; leave --set out")
-        changes[option] = str(size)
-    return changes
+        if option in options:
+            raise ConfigurationError(f"{flag}: {option} is given twice; leave one out")
+        options[option] = size
+    return spec.model_copy(update={"options": options})
 
 
 def _llm(request: DocsRequest, run: Run) -> LLM | None:

@@ -16,7 +16,6 @@ from rag_nodes.operations.base import OWNER, Flag, Only, Reply, Request, Result,
 from rag_nodes.operations.fields import (
     AS_PARSER,
     PARSER_NAMES,
-    Changes,
     OfText,
     Parser,
     ParserSpec,
@@ -157,8 +156,6 @@ class ChunkRequest(OfText):
     parser: Annotated[Parser, AS_PARSER, Field(description=f"Parser to use: {PARSER_NAMES}.")] = (
         ParserSpec(name=DEFAULT_PARSER)
     )
-    set: Changes = Field(default_factory=dict)
-    """Change an option of the parser, repeatable."""
     full: Annotated[bool, OWNER] = False
     """Show the whole text of each."""
     first: Annotated[int, Only(("rest", "mcp")), Field(ge=0, le=10_000_000)] = 0
@@ -256,7 +253,7 @@ class Chunks(Result):
 def chunk(request: ChunkRequest, run: Run) -> Chunks:
     """Cut it."""
     document = _document(request, run)
-    ((label, parser),) = run.parsers([request.parser], request.set).items()
+    ((label, parser),) = run.parsers([request.parser]).items()
     nodes = run.cut(parser, document)
     limit = None if request.file else request.limit
     return Chunks(

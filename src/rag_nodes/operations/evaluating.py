@@ -74,13 +74,10 @@ def _named(given: str) -> tuple[str, str]:
     return name, path
 
 
-def check_names(
-    parsers: set[str], collections: Sequence[str], columns: Sequence[str], *, changes: bool
-) -> None:
-    """Refuse collections and columns without a name of their own, and `--set` for no parser."""
+def check_names(parsers: set[str], collections: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse collections and columns without a name of their own."""
     taken = set(parsers)
-    names = [*collections, *(_named(one)[0] for one in columns)]
-    for name in names:
+    for name in [*collections, *(_named(one)[0] for one in columns)]:
         if not name.strip():
             raise ConfigurationError("--collection is blank; name one of --store")
         if name in taken:
@@ -89,11 +86,6 @@ def check_names(
                 "--column another name, as other=MODULE:OBJECT, or leave one out"
             )
         taken.add(name)
-    if names and changes and not parsers:
-        raise ConfigurationError(
-            "--set changes nothing, as no parser is compared; name one with --parser, or leave it "
-            "out"
-        )
 
 
 def finders(columns: Sequence[str]) -> dict[str, object]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import is_path, label_of
-from rag_nodes.operations.base import OWNER, Flag, Only, Request, Typed, visitors
+from rag_nodes.operations.base import Flag, Only, Request, Typed, visitors
 from rag_nodes.parsers.presets import PRESETS, is_preset_file, parser_names
 from rag_nodes.workspace.limits import LARGEST
 
@@ -128,10 +128,6 @@ def assignments(texts: Iterable[str], where: str) -> dict[str, str]:
     return assigned
 
 
-def _changes(given: object) -> object:
-    return assignments(given, "--set") if isinstance(given, list | tuple) else given
-
-
 def words(given: object) -> object:
     """Words with commas between them; anything but text as it is."""
     if not isinstance(given, str):
@@ -231,12 +227,6 @@ ReadParser = BeforeValidator(
     parser_spec, json_schema_input_type=Annotated[str, Field(max_length=2000)] | ParserSpec
 )
 Parser = Annotated[ParserSpec, ReadParser]
-Changes = Annotated[
-    dict[str, str],
-    OWNER,
-    Typed(_changes),
-    Flag("--set", short="-s", metavar=ASSIGNMENT, many=True),
-]
 
 
 def described_parsers(used: str, default: Iterable[str]) -> str:

@@ -16,13 +16,7 @@ import rag_nodes
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
-from rag_nodes.operations.fields import (
-    Changes,
-    Parser,
-    ParserSpec,
-    as_parsers,
-    described_parsers,
-)
+from rag_nodes.operations.fields import Parser, ParserSpec, as_parsers, described_parsers
 from rag_nodes.operations.places import check_there, concluded, exists, ledger_of, opened
 from rag_nodes.operations.run import MEMORY, Doing, Run
 from rag_nodes.parsers.presets import DEFAULT_PARSER
@@ -31,7 +25,6 @@ if TYPE_CHECKING:
     from rag_nodes.executors import Pool, Ray
     from rag_nodes.pipeline import IngestReport, Progress
     from rag_nodes.readers import FileShard
-    from rag_nodes.store import Store
 
 _WRITTEN = {"summary", "context"}
 """Vectors for which a model writes."""
@@ -96,12 +89,8 @@ class IngestRequest(Working):
         as_parsers((DEFAULT_PARSER,)),
         Field(description=described_parsers("use", (DEFAULT_PARSER,)), min_length=1),
     ] = Field(default_factory=lambda: [ParserSpec(name=DEFAULT_PARSER)])
-    set: Changes = Field(default_factory=dict)
-    """Change an option of every chosen parser that has it, repeatable."""
     vector: Annotated[list[str], Flag(metavar="NAME")] = Field(default_factory=list)
     """Named vector beside heading, repeatable: plain, summary, context (an LLM), or none."""
-    alias: Annotated[str | None, Flag(metavar="NAME")] = None
-    """Point this alias to the collection when all is stored; see `store alias`. For one parser."""
     shard: Annotated[str | None, Flag(metavar="I/N")] = None
     """Only the files of one of N shares, by a hash of their path below PATH."""
     prune: bool = False
@@ -125,7 +114,6 @@ class Ingested(Result):
 
 def ingest(request: IngestRequest, run: Run) -> Ingested:
     """Store what is new."""
-    _check_alias(request)
     if not request.prune:  # which says itself what a folder that is not there means
         check_there(request.paths)
     if request.dry_run and not exists(run.settings.store):
@@ -134,22 +122,18 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
 
     shard = FileShard.of(request.shard) if request.shard is not None else None
     executor, identity = executor_of(request), _identity(request, run)
-    report, told = _unchanged(request, run, identity, shard) if identity else (None, 0)
+    report = _unchanged(request, run, identity, shard) if identity else None
     if report is not None:
         run.note(report.models)
-        return _told(request, run, opened(run), report)
+        return _told(request, run, report)
     run.emit(Doing("Loading parsers and models"))
     from rag_nodes.pipeline import ingest as ingested
     from rag_nodes.transforms import NamedVectors
 
     settings, vectors = run.settings, request.vector
 
-    def tell(step: Progress) -> None:
-        if step.stage != "read" or step.done > told:
-            run.emit(step)
-
     models = run.models(answers=bool(_WRITTEN & {*vectors}), check=not request.dry_run)
-    parsers = run.parsers(request.parsers, request.set, models)
+    parsers = run.parsers(request.parsers, models)
     names = [one for one in vectors if one != _NONE]
     steps = [NamedVectors(*names, keep=_NONE not in vectors)]
     run.note(models.describe())
@@ -164,7 +148,7 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         transformations=steps,
         corpus=settings.corpus,
         limits=run.limits(),
-        progress=_rehearsed(run.emit) if request.dry_run else tell,
+        progress=_rehearsed(run.emit) if request.dry_run else run.emit,
         prices=settings.answering().get("prices", {}),
         ledger=settings.ledger,
         ttl=request.ttl,
@@ -174,13 +158,11 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         executor=executor,
         request=identity,
     )
-    return _told(request, run, store, report)
+    return _told(request, run, report)
 
 
-def _told(request: IngestRequest, run: Run, store: Store, report: IngestReport) -> Ingested:
+def _told(request: IngestRequest, run: Run, report: IngestReport) -> Ingested:
     """What is said and done once all is stored that can be."""
-    if request.alias and not request.dry_run:
-        _switch(run, store, report, request.alias)
     if request.prune and report.pruned is None:
         run.warn("Nothing was removed, as not all is stored; mend that and run this again.")
     errors = {column.parser: column.error for column in report.columns}
@@ -201,7 +183,7 @@ def _identity(request: IngestRequest, run: Run) -> str:
     names = {one.name for one in request.parsers}
     if request.dry_run or _WRITTEN & {*request.vector} or not names <= ours:
         return ""
-    asked = request.model_dump(include={"parsers", "set", "vector"})
+    asked = request.model_dump(include={"parsers", "vector"})
     made_by = [version("rag-nodes"), version("llama-index-core"), _newest()]
     facts = json.dumps([asked, run.settings.model_dump(), made_by], default=str, sort_keys=True)
     return hashlib.sha256(facts.encode()).hexdigest()
@@ -215,42 +197,32 @@ def _newest() -> int:
 
 def _unchanged(
     request: IngestRequest, run: Run, identity: str, shard: FileShard | None
-) -> tuple[IngestReport | None, int]:
-    """What an ingest gives of which nothing is due, without LlamaIndex; of how many files was told.
-
-    None where something may be due.
-    """
+) -> IngestReport | None:
+    """What an ingest gives of which nothing is due, without LlamaIndex; None where it may be."""
     from rag_nodes.ledger import Ledger
     from rag_nodes.pipeline.due import unchanged
 
-    settings, told = run.settings, 0
-
-    def tell(step: Progress) -> None:
-        nonlocal told
-        run.emit(step)
-        told = step.done
-
+    settings = run.settings
     if not exists(settings.store):
-        return None, 0
+        return None
     store = opened(run)
     place = ledger_of(run, store.location)
     if place is None or not place.is_file():
-        return None, 0
+        return None
     with Ledger(place) as ledger:
-        report = unchanged(
+        return unchanged(
             identity,
             request.paths,
             store,
             ledger,
             corpus=settings.corpus,
             limits=run.limits(),
-            progress=tell,
+            progress=run.emit,
             prices=settings.answering().get("prices", {}),
             vectors=request.vector,
             shard=shard,
             prune=request.prune,
         )
-    return report, told
 
 
 def _rehearsed(emit: Callable[[object], None]) -> Callable[[Progress], None]:
@@ -260,55 +232,3 @@ def _rehearsed(emit: Callable[[object], None]) -> Callable[[Progress], None]:
         emit(step if step.stage == "read" else replace(step, stage="count"))  # type: ignore[arg-type]
 
     return tell
-
-
-def _check_alias(request: IngestRequest) -> None:
-    """See that an alias can mean what this run stores."""
-    alias = request.alias
-    if alias and len(request.parsers) > 1:
-        raise ConfigurationError(
-            f"--alias {alias} can mean what one parser made, and {len(request.parsers)} are named; "
-            "ingest with each by itself"
-        )
-    if alias and request.shard:
-        raise ConfigurationError(
-            f"--alias {alias} would mean a share of the files while others may be missing; when "
-            f"all runs have ended: `rag-nodes store alias {alias}`"
-        )
-
-
-def _switch(run: Run, store: Store, report: IngestReport, alias: str) -> None:
-    """Have an alias mean the one column, unless who asks by it would miss something then."""
-    [column] = report.columns
-    missed = [column.parser] if column.error else _missed(store, report, alias)
-    if missed:
-        more = f" and {len(missed) - 1} more" if missed[1:] else ""
-        run.warn(
-            f"Not all is stored ({missed[0]}{more}), so the alias {alias} means what it meant. To "
-            "have it mean the new chunks all the same: "
-            f"`rag-nodes store alias {alias} {column.collection}`"
-        )
-        return
-    store.point_alias(alias, column.collection)
-    run.note(f"{alias} now means {column.collection}")
-
-
-def _missed(store: Store, report: IngestReport, alias: str) -> list[str]:
-    """Files that are not stored whole, or that are only found by what the alias means so far.
-
-    A file that never could be read is not among them: one scanned page in a folder would hold back
-    every switch.
-    """
-    from rag_nodes.readers import COLLECTIONS, document_id
-
-    former = store.aliases().get(alias)
-
-    def is_found(path: Path) -> bool:
-        holds_many = path.suffix.lower() in COLLECTIONS  # whose ids only their content tells
-        return holds_many or bool(former and store.stored(former, document_id(path.resolve())))
-
-    return [
-        file.path
-        for file in report.files
-        if file.status == "incomplete" or (file.status == "failed" and is_found(Path(file.path)))
-    ]

@@ -29,7 +29,6 @@ from rag_nodes.operations.evaluating import (
 )
 from rag_nodes.operations.fields import (
     MOST_COLUMNS,
-    Changes,
     Finding,
     Parser,
     ParserSpec,
@@ -70,8 +69,6 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
 
     workers: Annotated[str | None, OWNER, Flag(metavar="N|auto")] = None
     """Worker processes, a row in each at a time; by default one for each core where that pays."""
-    set: Changes = Field(default_factory=dict)
-    """Change an option of every chosen parser that has it, repeatable."""
     budgets: Annotated[
         tuple[Annotated[int, Field(ge=1, le=10**9)], ...],
         Field(min_length=1),
@@ -173,7 +170,7 @@ def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
 
     typed = "parsers" in request.model_fields_set
     labels = {one.label for one in request.parsers} if typed else set()
-    check_names(labels, request.collection, request.column, changes=bool(request.set))
+    check_names(labels, request.collection, request.column)
     plan = _plan(request, run, target=request.equal_size or None)
     gates = Gates(plan, request)
     check_files(request)
@@ -185,7 +182,7 @@ def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
     stored |= finders(request.column)
     dataset = asked_of(request, run, request.seed)
     models = run.models(answers=bool(judging))
-    parsers = {} if stored and not typed else run.parsers(request.parsers, request.set, models)
+    parsers = {} if stored and not typed else run.parsers(request.parsers, models)
     columns: Mapping[str, object] = by_vectors({**parsers, **stored}, plan.options, request.vector)
     gates.check_comparable(columns, dataset.questions)
     if judging:
@@ -211,7 +208,7 @@ def recommend(request: RecommendRequest, run: Run) -> Evaluated:
     check_files(request)
     dataset = asked_of(request, run, request.seed)
     models = run.models(answers=False)
-    parsers = run.parsers(request.parsers, request.set, models) if request.parsers else None
+    parsers = run.parsers(request.parsers, models) if request.parsers else None
     count = len(parsers or SWEPT) * max(1, len(request.vector))
     with _admitted(request, run, dataset, count, plan):
         report = measured(

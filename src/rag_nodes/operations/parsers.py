@@ -43,14 +43,11 @@ def preset_of(spec: ParserSpec) -> Preset:
     return preset_named(spec.name)
 
 
-def make_parsers(
-    specs: Sequence[ParserSpec], changes: Mapping[str, str], embedding: Embedding
-) -> dict[str, SpanNodeParser]:
+def make_parsers(specs: Sequence[ParserSpec], embedding: Embedding) -> dict[str, SpanNodeParser]:
     """The parsers that an owner names, by label.
 
     Args:
         specs: presets, import paths and preset files.
-        changes: options of every parser that has them.
         embedding: gives what compares sentences, where a parser does that; None for the parser's
             own.
 
@@ -59,7 +56,6 @@ def make_parsers(
             named twice.
     """
     made: dict[str, SpanNodeParser] = {}
-    unused = set(changes)
     for spec in specs:
         if spec.is_foreign:
             from rag_nodes.parsers import ForeignNodeParser
@@ -76,15 +72,8 @@ def make_parsers(
                 f"--parser {label}: unknown option {', '.join(unknown)}; {spec.name} takes: "
                 f"{', '.join(sorted(known))}"
             )
-        shared = {name: value for name, value in changes.items() if name in known}
-        unused -= shared.keys()
-        own: dict[str, Any] = {**shared, **spec.options}
+        own = spec.options
         made[label] = preset.make(**{**_embedding(preset, own, embedding), **own})
-    if unused:
-        raise ConfigurationError(
-            f"--set: no chosen parser has an option {', '.join(sorted(unused))}; "
-            "'rag-nodes parsers' lists them"
-        )
     return made
 
 

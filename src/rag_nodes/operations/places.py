@@ -218,7 +218,7 @@ def of_parser(held: Sequence[HeldCollection], parser: str) -> list[HeldCollectio
     from rag_nodes.store import collection_name
 
     spec = ParserSpec.model_validate(parser_spec(parser))
-    (made,) = make_parsers([spec], {}, lambda: None).values()
+    (made,) = make_parsers([spec], lambda: None).values()
 
     def is_it(one: HeldCollection) -> bool:
         if one.row:

@@ -206,7 +206,6 @@ class Run:
     def parsers(
         self,
         specs: Sequence[ParserSpec],
-        changes: Mapping[str, str] | None = None,
         models: Models | None = None,
     ) -> dict[str, SpanNodeParser]:
         """The parsers that a request names, by label; models are loaded for one that embeds.
@@ -220,7 +219,7 @@ class Run:
 
         if self.offer is not None:
             return make_offered(specs, self.offer, embedding)
-        return make_parsers(specs, changes or {}, embedding)
+        return make_parsers(specs, embedding)
 
     def query_of(self, spec: ParserSpec | None) -> Mapping[str, Any]:
         """How to search, where a parser is a preset file that says so."""
