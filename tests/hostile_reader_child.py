@@ -8,6 +8,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CorruptFileError
+from rag_nodes.processes import progress, tell_share
 from rag_nodes.readers import isolation, kinds
 from rag_nodes.readers.base import Limits, Reading
 
@@ -30,6 +31,18 @@ def faults(path: Path, limits: Limits) -> Reading:
 def hangs(path: Path, limits: Limits) -> Reading:
     total = sum(range(10**15))  # in C, with the interpreter locked
     return Reading(text=str(total))
+
+
+def dawdles(path: Path, limits: Limits) -> Reading:
+    while True:
+        tell_share(0.5)
+
+
+def lies(path: Path, limits: Limits) -> Reading:
+    listener = progress._LISTENER.get()
+    assert listener
+    listener(7.0)
+    return Reading(text="read sevenfold")
 
 
 def grows(path: Path, limits: Limits) -> Reading:
@@ -71,6 +84,8 @@ def main() -> None:
             ".exits": exits,
             ".faults": faults,
             ".hangs": hangs,
+            ".dawdles": dawdles,
+            ".lies": lies,
             ".grows": grows,
             ".tires": tires,
             ".answers": answers,

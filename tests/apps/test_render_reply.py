@@ -205,10 +205,19 @@ def test_what_embedding_took_is_said_where_a_server_was_asked(
 def test_a_running_ingest_shows_how_far_each_parser_is() -> None:
     steps = {"": Progress("read", "a.pdf", 0, 1), "fixed": Progress("store", "fixed", 50, 200)}
     html = status.working(steps, ["fixed", "heading"])
-    assert "a.pdf" in html
+    assert "a.pdf" not in html
     assert "storing 50" in html
     assert 'value="0.25"' in html
     assert "waiting" in html
+
+
+def test_while_a_file_is_read_a_bar_says_how_much_of_all_files_is_and_how_long_it_takes() -> None:
+    steps = {"": Progress("read", "b.pdf", 1, 4, share=0.6)}
+    html = status.working(steps, ["fixed", "heading"], elapsed=8.0)
+    assert "Reading <bdi>b.pdf</bdi>" in html
+    assert 'value="0.40"' in html
+    assert "about 12 s left" in html
+    assert "waiting" not in html
 
 
 def test_scores_of_each_model_have_their_own_thresholds(settings: Settings) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rag_nodes import errors
-from rag_nodes.processes import Children, Interrupt, interruptible
+from rag_nodes.processes import Children, Interrupt, interruptible, shares_told_to
 from rag_nodes.readers import Limits, Reading, isolation, kinds, read, read_all, readings
 from rag_nodes.readers.isolation import ReaderPool
 from rag_nodes.readers.kinds import ReadOptions, needs_child
@@ -58,6 +58,8 @@ def text_of(pool: ReaderPool, path: Path) -> str:
         ("exits", errors.ReaderCrashedError, "exit code 7"),
         ("faults", errors.ReaderCrashedError, "SIGSEGV"),
         ("hangs", errors.ReadTimeoutError, r"longer than 0\.3 s; split it or raise"),
+        ("dawdles", errors.ReadTimeoutError, r"longer than 0\.3 s"),
+        ("lies", errors.ReaderCrashedError, "process that read it died"),
         pytest.param("grows", errors.ReadMemoryError, "more memory than the limit", marks=linux),
     ],
 )
@@ -88,6 +90,15 @@ def test_a_layout_model_gets_four_times_the_seconds_of_the_limits(
         pool.read(path, LIMITS, ReadOptions(layout=layout))  # type: ignore[arg-type]
     own = LIMITS.seconds_for(len("anything"))
     assert granted == [(own, own), (4 * own, 4 * own)]
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+def test_a_pdf_tells_page_by_page_how_much_of_it_is_read(isolate: bool) -> None:
+    told: list[float] = []
+    with shares_told_to(told.append):
+        read(CORPUS / "handbook.pdf", isolate=isolate)
+    assert told == sorted(set(told))
+    assert told[0] == 0.0 < told[-1] < 1.0
 
 
 def test_a_file_is_not_blamed_for_what_another_broke(pool: ReaderPool, tmp_path: Path) -> None:

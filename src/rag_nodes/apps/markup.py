@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from math import ceil
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +123,12 @@ def seconds(value: float) -> str:
     if value < 1:
         return f"{value * 1000:.0f} ms"
     return f"{value:.1f} s" if value < 60 else f"{value / 60:.1f} min"  # noqa: PLR2004 - a minute
+
+
+def left(value: float) -> str:
+    """An estimate of what is left of a duration: whole seconds or minutes, rounded up."""
+    rest = ceil(value)
+    return f", about {f'{rest // 60 + 1} min' if rest > 60 else f'{rest} s'} left"  # noqa: PLR2004
 
 
 def percent(share: float | None) -> str:

@@ -34,7 +34,7 @@ class Progress:
     `name` is the file ("read") or the parser (all other stages); `done` counts files read, or
     chunks that passed the stage, of `total` as far as known. A server has embedded `tokens` for the
     parser so far, for `cost` US dollars, None when the price is unknown. `seconds_left` is an
-    estimate for all files ("read").
+    estimate for all files ("read"); `share` of the file that is being read was read so far.
     """
 
     stage: Stage
@@ -44,6 +44,7 @@ class Progress:
     tokens: int = 0
     cost: float | None = 0.0
     seconds_left: float | None = None
+    share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 `Children` starts and keeps them, `serve` is what a child runs, an `Interrupt` lets another thread
 end what a child works on, and `Leases` let a few work at once; a `pause` ends with the
-work it is part of, and nobody waits for work `unless_interrupted` once it is to end.
+work it is part of, and nobody waits for work `unless_interrupted` once it is to end. What works
+says by `tell_share` how far it is.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from rag_nodes.processes.interrupt import (
     pause,
     unless_interrupted,
 )
+from rag_nodes.processes.progress import shares_told_to, tell_share
 from rag_nodes.processes.serving import ends_with_parent, own_pipes, serve
 
 __all__ = [
@@ -43,6 +45,8 @@ __all__ = [
     "receive_bytes",
     "send_bytes",
     "serve",
+    "shares_told_to",
+    "tell_share",
     "unless_interrupted",
     "unpack_error",
 ]

@@ -16,12 +16,14 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from rag_nodes import errors
 from rag_nodes.processes.interrupt import current_interrupt
+from rag_nodes.processes.progress import tell_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -183,11 +185,15 @@ class Child:
             send(self.requests, request)
             self._answer(STARTING)
             started()
-            while (message := self._answer(seconds))[0] != "end":
+            until = time.monotonic() + seconds
+            while (message := self._answer(until - time.monotonic()))[0] != "end":
                 if message[0] == "raised":
                     raised = unpack_error(message[1])
+                elif message[0] == "share":
+                    tell_share(message[1])
                 else:
                     yield message[1]
+                    until = time.monotonic() + seconds
             self.reusable = message[1] is not True
         except (EOFError, OSError, ValueError) as error:
             ending = self.ending()

@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from rag_nodes.errors import RagNodesError
 from rag_nodes.processes.children import pack_error, receive, send
+from rag_nodes.processes.progress import shares_told_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -73,10 +74,11 @@ def _serve(
     seconds = request["seconds"] + GRACE
     try:
         _limit_seconds(seconds)
-        for result in work(request):
-            _limit_seconds(0)  # the parent may take its time with each result
-            _answer(answers, "item", result)
-            _limit_seconds(seconds)
+        with shares_told_to(lambda share: _answer(answers, "share", share)):
+            for result in work(request):
+                _limit_seconds(0)  # the parent may take its time with each result
+                _answer(answers, "item", result)
+                _limit_seconds(seconds)
     except RagNodesError as error:
         _limit_memory(None)
         _answer(answers, "raised", pack_error(error))
@@ -102,9 +104,9 @@ def _answer(answers: IO[bytes], kind: str, content: Any = None) -> None:
 
     Args:
         answers: the pipe to it.
-        kind: "ready" when work is about to begin, "item" for a result, "raised" for the error that
-            ended it, "end".
-        content: of a result or error; of the end whether this child should be replaced.
+        kind: "ready" when work is about to begin, "share" for how far it is, "item" for a result,
+            "raised" for the error that ended it, "end".
+        content: of a share, result or error; of the end whether this child should be replaced.
     """
     send(answers, [kind, content])
 

@@ -55,8 +55,12 @@ class Job(Generic[Stage, Made]):
 
     @property
     def seconds(self) -> float:
-        """Since it was made."""
+        """Since it was made, or since `began_anew`."""
         return time.monotonic() - self._started
+
+    def began_anew(self) -> None:
+        """What follows takes time of its own, from which the rest of it is estimated."""
+        self._started = time.monotonic()
 
     def start(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.apps.markup import count, file_name, render, seconds, title_of
+from rag_nodes.apps.markup import count, file_name, left, render, seconds, title_of
 from rag_nodes.models.prices import dollars
 from rag_nodes.pipeline.report import DOING
 
@@ -52,19 +52,21 @@ def working(steps: Mapping[str, Progress], parsers: Sequence[str], elapsed: floa
     Args:
         steps: the last step of each parser, and of the reader under "".
         parsers: all parsers of the run, in order.
-        elapsed: seconds since it began.
+        elapsed: seconds since it began to read, or to cut.
     """
-    share = sum(_share(steps.get(one)) for one in parsers) / max(len(parsers), 1)
-    said = "Processing"
+    cutting = [steps.get(one) for one in parsers]
+    share = sum(map(_share, cutting)) / max(len(parsers), 1)
+    reading, said = None if any(cutting) else steps.get(""), "Processing"
+    if reading and reading.total:
+        share = (reading.done + reading.share) / reading.total
     if share > _TOLD:
-        said += f", about {seconds(elapsed * (1 - share) / share)} left"
+        said += left(elapsed * (1 - share) / share)
     rows = [
         {"parser": one, "doing": _doing(step), "share": f"{_share(step):.2f}"}
-        for one in parsers
-        for step in [steps.get(one)]
+        for one, step in zip(parsers, cutting, strict=True)
     ]
-    reading = steps[""].name if "" in steps else None
-    return render("working", said=said, reading=reading, steps=rows if len(steps) > 1 else [])
+    name, read = reading.name if reading else None, f"{share:.2f}"
+    return render("working", said=said, reading=name, read=read, steps=rows if any(cutting) else [])
 
 
 def _doing(step: Progress | None) -> str:

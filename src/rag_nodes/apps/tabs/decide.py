@@ -4,13 +4,12 @@ from __future__ import annotations
 
 # At runtime, since Gradio evaluates the annotations of its events.
 from collections.abc import Callable
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
 from rag_nodes.apps.inside_gradio import Drawn, data_of, now, offer, texts_of
-from rag_nodes.apps.markup import count, in_a_line, render, title_of
+from rag_nodes.apps.markup import count, in_a_line, left, render, title_of
 from rag_nodes.apps.tabs import TabView, evidence
 from rag_nodes.apps.tabs.review import build_review
 from rag_nodes.apps.visitors.sessions import session_of
@@ -47,7 +46,6 @@ _SURE = {
 }
 _OWN = "Make it sure: about 20 questions of your own"
 _UNTRIED = ("○○○", "Not tried yet")
-_MINUTE = 60
 _FIRST, _LAST, _MORE = 26, 14, "[…]"
 """Words that are shown of the beginning and of the end of an example."""
 _OUTPUTS = 18
@@ -297,10 +295,8 @@ def _progress(decider: Decider) -> tuple[str, float]:
         return "Rests while a question is answered or documents are loaded", 0.0
     if step is None or not step.total:
         return "Settings are going to be tried on your documents", 0.0
-    said, left = f"Trying settings on your documents: {step.name}", ceil(step.seconds_left or 0)
-    if left:
-        said += f", about {f'{left // 60 + 1} min' if left > _MINUTE else f'{left} s'} left"
-    return said, step.done / step.total
+    rest = left(step.seconds_left) if step.seconds_left else ""
+    return f"Trying settings on your documents: {step.name}{rest}", step.done / step.total
 
 
 def _used(session: PageSession, setting: str) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.metadata import SOURCE
 from rag_nodes.pipeline import FileOutcome, Progress
+from rag_nodes.processes import shares_told_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,12 +56,17 @@ def read_documents(
     documents: list[Document] = []
     files: dict[str, FileOutcome] = {}
     for position, path in enumerate(paths):
-        progress(Progress("read", path.name, position, len(paths)))
-        for result in read(path):
-            if result.document is not None:
-                documents.append(result.document)
-            source, outcome = _outcome(result)
-            files[source] = outcome
+
+        def told(share: float, name: str = path.name, before: int = position) -> None:
+            progress(Progress("read", name, before, len(paths), share=share))
+
+        told(0.0)
+        with shares_told_to(told):
+            for result in read(path):
+                if result.document is not None:
+                    documents.append(result.document)
+                source, outcome = _outcome(result)
+                files[source] = outcome
     return documents, files
 
 

@@ -311,6 +311,7 @@ class PageSession(AnsweringSession):
         if not known:
             documents, files = read_documents(wanted, self.read, step)
             self._vectors.clear()
+            loading.began_anew()
         store = self.store if known else self._opened()
         options = query_options(self._usual, choice)
         try:

@@ -7,6 +7,7 @@ import re
 import threading
 from collections import Counter
 from contextlib import contextmanager
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import (
@@ -20,6 +21,7 @@ from rag_nodes.errors import (
     ReadError,
     ReadMemoryError,
 )
+from rag_nodes.processes import tell_share
 from rag_nodes.readers.pdf.grids import find_grids
 from rag_nodes.readers.pdf.layout import Entry, Extracted, Line, PdfPage
 from rag_nodes.readers.pdf.links import with_links
@@ -41,6 +43,10 @@ OUTLINE_ENTRIES = 20_000
 """Bookmarks that are looked at."""
 LINKS = 500
 """Links of a page that are looked at."""
+EXTRACTING = 0.8
+"""Of the time that a PDF takes to be read; the rest composes the text."""
+SHARES = 50
+"""How often it is told how far that is."""
 NUMBERS_SHOWN = 12
 """Page numbers listed in one warning; the rest are counted."""
 
@@ -92,6 +98,8 @@ def _extract(document: Any, path: Path, limits: Limits) -> Extracted:
     silent: list[int] = []
     characters = 0
     for index in range(document.page_count):
+        if index % ceil(document.page_count / SHARES) == 0:
+            tell_share(EXTRACTING * index / document.page_count)
         try:
             page = document[index]
             lines = _with_structure(page, _page_lines(page.get_text("dict", flags=flags)), flags)
