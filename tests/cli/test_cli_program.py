@@ -23,7 +23,7 @@ from rag_nodes.operations import ExitCode
 from rag_nodes.operations.run import Run, context_budget
 from rag_nodes.parsers import PRESETS
 from rag_nodes.settings import Settings
-from rag_nodes.workspace.workspace import Workspace
+from rag_nodes.workspace.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -203,7 +203,7 @@ def test_a_missing_extra_names_the_install_line(
     command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     missing = errors.MissingExtraError("qdrant-client", "qdrant")
-    monkeypatch.setattr(Workspace, "_opened", failing(missing))
+    monkeypatch.setattr(Session, "_opened", failing(missing))
     ended = command("compare", manual, "--ask", "why?", "-p", "fixed")
     assert ended.code == ExitCode.UNAVAILABLE
     assert "pip install 'rag-nodes[qdrant]'" in ended.stderr
@@ -212,7 +212,7 @@ def test_a_missing_extra_names_the_install_line(
 def test_a_bug_is_one_line_and_a_traceback_only_when_asked_for(
     command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Workspace, "models", failing(ZeroDivisionError("oh \x1b[31mno")))
+    monkeypatch.setattr(Session, "models", failing(ZeroDivisionError("oh \x1b[31mno")))
     arguments = ("compare", manual, "--ask", "why?", "-p", "fixed")
     quiet = command(*arguments, "-q")
     assert quiet.code == ExitCode.FAILURE
@@ -238,7 +238,7 @@ def test_an_interruption_ends_with_130_and_says_what_is_left_where_something_is(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Invocation, "configure_logging", lambda _: None)
-    monkeypatch.setattr(Workspace, "models", failing(KeyboardInterrupt()))
+    monkeypatch.setattr(Session, "models", failing(KeyboardInterrupt()))
     ended = command(*asked, manual, "-p", "fixed", "-q")
     assert (ended.code, ended.stderr) == (ExitCode.INTERRUPTED, f"Interrupted.{left}\n")
 
@@ -309,13 +309,13 @@ def test_a_run_that_is_asked_to_end_does_so_as_by_ctrl_c(
     number = signal.Signals[name]
     closed: list[str] = []
 
-    def models(_: Workspace, **__: object) -> None:
+    def models(_: Session, **__: object) -> None:
         try:
             signal.raise_signal(number)
         finally:
             closed.append("what was open")
 
-    monkeypatch.setattr(Workspace, "models", models)
+    monkeypatch.setattr(Session, "models", models)
     with pytest.raises(SystemExit) as ended:
         main(["compare", str(manual), "--ask", "why?", "-p", "fixed", "-q"])
     assert ended.value.code == code

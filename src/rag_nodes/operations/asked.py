@@ -13,11 +13,10 @@ from rag_nodes.operations.base import OWNER, Flag, Only
 from rag_nodes.operations.fields import MOST_QUESTION, OfText
 from rag_nodes.operations.places import check_there
 from rag_nodes.operations.run import Doing, Run
-from rag_nodes.workspace.limits import MOST_PASSAGES, MOST_QUESTIONS
+from rag_nodes.workspace.limits import MOST_PASSAGES, MOST_QUESTIONS, check_labels
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset
-    from rag_nodes.evaluation.importers.formats import Labels
 
 _SHOWN = 12
 """Words that are shown of the beginning and of the end of an example."""
@@ -100,13 +99,27 @@ class LabelledQuestions(OfText):
     """Without --questions: how long answers mostly are, for a ranking that is only likely."""
 
 
-def labels_of(questions: Sequence[LabelledQuestion] | None) -> Labels | None:
-    """Questions as a file of ours holds them; None for None."""
-    if questions is None:
-        return None
+def sent_dataset(questions: Sequence[LabelledQuestion] | None, run: Run) -> Dataset:
+    """The questions of a stranger, or else of the file that was sent before, with their places.
+
+    Raises:
+        ConfigurationError: there are no documents or no questions.
+        DatasetError: two questions have one id, or they are too much.
+    """
+    from rag_nodes.evaluation.importers import place
     from rag_nodes.evaluation.importers.formats import read_rows
 
-    return read_rows([one.model_dump(exclude_none=True) for one in questions])
+    labels = run.session.labels
+    if questions is not None:
+        labels = read_rows([one.model_dump(exclude_none=True) for one in questions])
+    if labels is None:
+        raise ConfigurationError(
+            "no questions; send some, or POST a file of them to /api/questions first"
+        )
+    if not run.documents:
+        raise ConfigurationError("no document yet; upload one first, or send a text")
+    check_labels(labels, run.documents, "questions")
+    return place(labels, run.documents, "questions")
 
 
 def asked_of(request: LabelledQuestions, run: Run, seed: int = 0) -> Dataset:
@@ -118,7 +131,7 @@ def asked_of(request: LabelledQuestions, run: Run, seed: int = 0) -> Dataset:
         DatasetError: the questions cannot be used, or no document could be read.
     """
     if not run.is_trusted:
-        return run.session.dataset(labels_of(request.questions))
+        return sent_dataset(request.questions, run)
     if request.file:
         if request.answers:
             raise ConfigurationError("--answers is for no --questions; leave out one of them")

@@ -21,8 +21,9 @@ from rag_nodes.operations.fields import (
     Searching,
 )
 from rag_nodes.operations.places import foreign_words, is_store, ledger_of, must_exist
-from rag_nodes.operations.run import MEMORY, Doing, Run
+from rag_nodes.operations.run import Doing, Run
 from rag_nodes.parsers.presets import DEFAULT_PARSER
+from rag_nodes.workspace.limits import MEMORY
 
 if TYPE_CHECKING:
     from rag_nodes.models import Models
@@ -117,9 +118,9 @@ def ask(request: AskRequest, run: Run) -> Asked:
 
     usual = run.query_of(request.parser)
     options = run.options(request, usual)
-    workspace = run.stored_workspace
-    models = workspace.models()
-    store = workspace.store
+    stored = run.stored
+    models = stored.models()
+    store = stored.store
     label, collection = _asked_collection(request, run, store, models)
     with _contents_named(run, store):
         engine = RagNodesQueryEngine(
@@ -167,15 +168,58 @@ def _asked_collection(
 ) -> tuple[str, str]:
     """The parser that is asked, by label, and its collection."""
     from rag_nodes.store import parser_collection
-    from rag_nodes.workspace.workspace import aliased_parser, asked_preset
 
     if request.alias:
-        return aliased_parser(store, request.alias, models.embedding_name), request.alias
+        return _aliased_parser(store, request.alias, models.embedding_name), request.alias
     corpus, spec = run.settings.corpus, request.parser
     if spec is None:
-        spec = ParserSpec(name=asked_preset(store, corpus, models.embedding_name))
+        spec = ParserSpec(name=_stored_preset(store, corpus, models.embedding_name))
     ((label, made),) = run.parsers([spec], models).items()
     return label, parser_collection(corpus, made, models.embedding_name)
+
+
+def _aliased_parser(store: Store, alias: str, embedding_name: str) -> str:
+    """The parser that made what an alias means, as the collection's name tells it.
+
+    Raises:
+        CollectionMissingError: there is no such alias.
+        ConfigurationError: another model embedded it, so that questions by this one find nothing.
+    """
+    from rag_nodes.store import described, is_embedded_by
+
+    known = store.aliases()
+    if alias not in known:
+        there = f"there are: {', '.join(sorted(known))}" if known else "it has none yet"
+        raise CollectionMissingError(
+            f"{store.location}: there is no alias {alias!r}; {there}; make one with "
+            f"`rag-nodes store alias {alias}`"
+        )
+    info = described(known[alias], 0)
+    if info and not is_embedded_by(info, embedding_name):
+        raise ConfigurationError(
+            f"{store.location}: alias {alias!r} means {info.name}, which {info.embedding} embedded "
+            f"and not {embedding_name}; choose that one with --embedding"
+        )
+    return info.parser if info else alias
+
+
+def _stored_preset(store: Store, corpus: str, embedding_name: str) -> str:
+    """The default preset, unless the corpus was cut by exactly one other and not by it.
+
+    With several, only the user knows which is meant.
+    """
+    from rag_nodes.parsers import PRESETS, get_parser
+    from rag_nodes.store import parser_collection
+
+    present = {info.name for info in store.collections() if info.points or info.trouble}
+
+    def is_present(name: str) -> bool:
+        return parser_collection(corpus, get_parser(name), embedding_name) in present
+
+    if is_present(DEFAULT_PARSER):
+        return DEFAULT_PARSER
+    stored = [name for name in PRESETS if is_present(name)]
+    return stored[0] if len(stored) == 1 else DEFAULT_PARSER
 
 
 @contextmanager

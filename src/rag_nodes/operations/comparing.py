@@ -23,9 +23,9 @@ from rag_nodes.operations.fields import (
     described_parsers,
 )
 from rag_nodes.operations.places import check_there, concluded
-from rag_nodes.operations.run import MEMORY, Doing, Run
+from rag_nodes.operations.run import Doing, Run
 from rag_nodes.parsers.presets import COMPARED, LEAST_CHUNK
-from rag_nodes.workspace.limits import LARGEST
+from rag_nodes.workspace.limits import LARGEST, MEMORY
 
 if TYPE_CHECKING:
     from rag_nodes.compare import Comparison, ComparisonReport
@@ -112,7 +112,7 @@ def compare(request: CompareRequest, run: Run) -> Compared:
     models = run.models()
     parsers = run.parsers(request.parsers, models) if typed else {}
     run.note(models.describe())
-    made = run.workspace.compared(
+    made = run.session.compared(
         {**parsers, **found},
         models,
         options,

@@ -18,8 +18,9 @@ from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.fields import Parser, ParserSpec, as_parsers, described_parsers
 from rag_nodes.operations.places import check_there, concluded, exists, ledger_of, opened
-from rag_nodes.operations.run import MEMORY, Doing, Run
+from rag_nodes.operations.run import Doing, Run
 from rag_nodes.parsers.presets import DEFAULT_PARSER
+from rag_nodes.workspace.limits import MEMORY
 
 if TYPE_CHECKING:
     from rag_nodes.executors import Pool, Ray
@@ -137,7 +138,7 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
     names = [one for one in vectors if one != _NONE]
     steps = [NamedVectors(*names, keep=_NONE not in vectors)]
     run.note(models.describe())
-    store = run.workspace.store
+    store = run.session.store
     if request.engine == "ray" and "://" not in store.location:
         run.note("One process writes a folder; Ray pays where the store is a server.")
     report = ingested(

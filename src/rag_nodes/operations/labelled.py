@@ -13,7 +13,7 @@ from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.operations import ExitCode
-from rag_nodes.operations.asked import Documents, Questions, counted, dataset_of, labels_of
+from rag_nodes.operations.asked import Documents, Questions, counted, dataset_of, sent_dataset
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.fields import OfText
 from rag_nodes.operations.places import check_writable, write_text
@@ -163,7 +163,7 @@ def check(request: CheckRequest, run: Run) -> Checked:
         from rag_nodes.workspace.limits import check_documents
 
         check_documents(run.documents)
-        dataset = run.session.dataset(labels_of(request.questions))
+        dataset = sent_dataset(request.questions, run)
     found = check_dataset(dataset)
     whole = ExitCode.PARTIAL if run.unread else ExitCode.DONE
     return Checked(outcome=whole if found.is_sound else ExitCode.GATE, check=found, dataset=dataset)

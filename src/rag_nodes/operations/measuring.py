@@ -37,10 +37,10 @@ from rag_nodes.operations.fields import (
     numbers,
 )
 from rag_nodes.operations.ingesting import Working, executor_of
-from rag_nodes.operations.run import CUT_SECONDS, Run
+from rag_nodes.operations.run import Run
 from rag_nodes.parsers.presets import COMPARED, SWEPT
 from rag_nodes.processes import Leases
-from rag_nodes.workspace.limits import LARGEST, MOST_NUMBERS, check_amount, check_plan
+from rag_nodes.workspace.limits import CUT_SECONDS, LARGEST, MOST_NUMBERS, check_amount, check_plan
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset
@@ -177,7 +177,7 @@ def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
     judging = judging_of(request, run)
     # Refused, if at all, before documents are read.
     stored: dict[str, object] = {
-        name: StoredCollection(run.workspace.store, name) for name in request.collection
+        name: StoredCollection(run.session.store, name) for name in request.collection
     }
     stored |= finders(request.column)
     dataset = asked_of(request, run, request.seed)

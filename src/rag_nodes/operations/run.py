@@ -17,6 +17,7 @@ from rag_nodes.operations.fields import Searching
 from rag_nodes.operations.parsers import make_offered, make_parsers, preset_of
 from rag_nodes.operations.places import check_there
 from rag_nodes.processes import current_interrupt, unless_interrupted
+from rag_nodes.workspace.limits import CUT_SECONDS, MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,14 +32,9 @@ if TYPE_CHECKING:
     from rag_nodes.readers import Limits
     from rag_nodes.settings import Settings
     from rag_nodes.workspace.session import Session
-    from rag_nodes.workspace.workspace import Workspace
 
-MEMORY = ":memory:"
-"""The store that is gone at the end."""
 _ASKED = ("granularity", "mode", "expand", "retrieval_only", "vector")
 """What a request says as `QueryOptions` does."""
-CUT_SECONDS = 60.0
-"""Seconds that one parser may take for a document of a stranger of up to a million characters."""
 
 
 class Doing(NamedTuple):
@@ -161,28 +157,20 @@ class Run:
 
     @property
     def session(self) -> Session:
-        """What a stranger has sent, and does with it."""
-        if self._session is None:
-            raise TypeError("the owner of the computer has no session")
-        return self._session
-
-    @property
-    def workspace(self) -> Workspace:
-        """Models and store; nothing is opened before it is needed."""
+        """A stranger's; of the owner the one over the store, see `stored`."""
         self.check()
-        return self._session or self.stored_workspace
+        return self._session or self.stored
 
     @cached_property
-    def stored_workspace(self) -> Workspace:
+    def stored(self) -> Session:
         """Models and store of the settings, also where a stranger asks: what is there is read."""
-        from rag_nodes.workspace.workspace import Workspace
+        from rag_nodes.workspace.session import Session
 
-        made = Workspace(self.settings, store=self.settings.store)
-        return self.cleanup.enter_context(made)
+        return self.cleanup.enter_context(Session(self.settings, store=self.settings.store))
 
     def models(self, *, answers: bool = True, check: bool = True) -> Models:
-        """The models that will run, known to answer; see `Workspace.models`."""
-        return self.workspace.models(answers=answers, check=check, settings=self.settings)
+        """The models that will run, known to answer; see `Session.models`."""
+        return self.session.models(answers=answers, check=check, settings=self.settings)
 
     def writing(
         self, tokens: int, requests_per_minute: int | None = None, **settings: Any

@@ -38,6 +38,7 @@ from rag_nodes.server.replies import (
 from rag_nodes.server.schemas import named_parsers, page_of
 from rag_nodes.server.served import reply_of, request_of
 from rag_nodes.server.uploads import received_of, save
+from rag_nodes.workspace.limits import check_file, check_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -305,9 +306,16 @@ class _SessionRoutes:
 
     def _brought(self, key: str, session: Session, file: UploadFile) -> Brought:
         """Read questions into the session; nothing of the file stays on the disk."""
+        from rag_nodes.evaluation.importers import documents_of, read_labels
+
         with tempfile.TemporaryDirectory(prefix="rag_nodes_") as folder:
             path = save(file.file, file.filename, Path(folder, "questions"))
-            labels = session.bring(path, most=self._served.limits.documents)
+            check_file(path)
+            labels = read_labels(path)
+        check_labels(labels, (), path.name)
+        if labels.texts and not session.documents:
+            session.take(documents_of(labels), most=self._served.limits.documents)
+        session.labels = labels
         return Brought(
             session=key,
             format=labels.form,

@@ -1,49 +1,167 @@
-"""One visitor's documents in memory, and at most one thing that runs on them."""
+"""One user's documents, store and comparison, and at most one thing that runs on them.
+
+What reads and cuts files is imported when there is one: a question to a store has none.
+"""
 
 from __future__ import annotations
 
+import logging
+import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 from rag_nodes.errors import (
     CancelledError,
     ConfigurationError,
     DatasetTooLargeError,
     SessionEndedError,
+    StoreError,
 )
-from rag_nodes.processes import Interrupt, current_interrupt, interruptible
-from rag_nodes.workspace.limits import check_file, check_labels
-from rag_nodes.workspace.workspace import Workspace
+from rag_nodes.models import Models, check_models, choose_models
+from rag_nodes.models.names import EXTRACTIVE, set_in_llama_index
+from rag_nodes.processes import Interrupt, current_interrupt, interruptible, unless_interrupted
+from rag_nodes.store import ServerOptions, open_store
+from rag_nodes.text.words import forget_texts
+from rag_nodes.workspace.limits import CUT_SECONDS, FILE_SECONDS, MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from llama_index.core.schema import Document
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.llms import LLM
+    from llama_index.core.schema import Document, TransformComponent
 
     from rag_nodes.compare import Comparison
-    from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.importers.formats import Labels
-    from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline import Progress
+    from rag_nodes.pipeline import IngestReport, Progress
     from rag_nodes.query import QueryOptions
+    from rag_nodes.readers import ReadResult
     from rag_nodes.settings import Settings
+    from rag_nodes.store import Store
+
+logger = logging.getLogger(__name__)
 
 
-class Session(Workspace):
-    """What one visitor of REST or MCP has sent, cut and embedded when a question needs it.
+class Session:
+    """One user's documents in a store, and the comparison that answers from them.
 
-    Whoever comes while something runs waits for it. The end of the session ends what runs, and
-    what waits does not begin. Nothing is written to a disk.
+    Whoever comes while something runs on it waits for that. The end of the session ends what runs,
+    and what waits does not begin.
+
+    Args:
+        settings: models, limits and corpus; what the user chooses comes on top.
+        store: folder or URL of the store, opened when it is first needed; memory leaves nothing.
+        embed_model: model of LlamaIndex that embeds where the user names none; None for that of the
+            settings, or, where these leave it open, of LlamaIndex's `Settings`.
+        llm: model of LlamaIndex that answers, likewise.
+
+    Attributes:
+        location: folder or URL of its store.
+        labels: questions of the file that was brought last; None before that.
     """
 
-    def __init__(self, settings: Settings, **options: Any) -> None:
-        super().__init__(settings, **options)
-        self._brought: Labels | None = None
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        store: str = MEMORY,
+        embed_model: BaseEmbedding | None = None,
+        llm: LLM | None = None,
+    ) -> None:
+        self._settings = settings
+        self._given_models = {"embed_model": embed_model, "llm": llm}
+        self.location = store
+        self.labels: Labels | None = None
+        self._lock = threading.Lock()
         self._running = Interrupt()
         self._over = False
+        self._store: Store | None = None
+        self._documents: list[Document] = []
+        self._comparison: Comparison | None = None
         self._cut_for: object = None
+        self._checked: Settings | None = None
+        self._vectors: set[str] = set()
+
+    def __enter__(self) -> Self:
+        """The session itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Free everything."""
+        self.close()
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """What was read, in the order it was loaded."""
+        return tuple(self._documents)
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The parsers over it; None while nothing is loaded."""
+        return self._comparison
+
+    @property
+    def ready(self) -> bool:
+        """True when there is something to ask."""
+        return self._comparison is not None
+
+    @property
+    def in_use(self) -> bool:
+        """True with documents, or while they are loaded."""
+        return bool(self._documents)
+
+    @property
+    def working(self) -> bool:
+        """True while something runs that must not be ended for the sake of other users."""
+        return self._lock.locked()
+
+    @property
+    def store(self) -> Store:
+        """The store, open.
+
+        Raises:
+            MissingExtraError: Qdrant is not installed.
+            StoreError: it cannot be opened or does not answer.
+        """
+        if self._store is None:
+            self._store = self._opened()
+        return self._store
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Have the session to oneself; its end ends what is done meanwhile.
+
+        Raises:
+            CancelledError: the user has left; see `interruptible`.
+            SessionEndedError: it is over, or ended meanwhile.
+        """
+        with self._lock:
+            self._running = current_interrupt()
+            self._check_open()
+            try:
+                with interruptible(self._running):
+                    yield
+            except CancelledError:
+                self._check_open()  # what was cancelled by its end should say so
+                raise
+
+    def close(self) -> None:
+        """Free everything; what runs is ended first, and what waits does not begin."""
+        self._over = True
+        self._running.set()
+        with self._lock:
+            self._forget()
+        forget_texts()
+
+    def read(self, path: Path) -> Iterator[ReadResult]:
+        """The documents of one file, giving way to those of other users; a crawl has many."""
+        from rag_nodes.readers import Limits, read_all
+
+        limits = Limits(**self._settings.reading())
+        return read_all([path], limits=replace(limits, seconds=min(limits.seconds, FILE_SECONDS)))
 
     def take(self, documents: Sequence[Document], *, most: int) -> None:
         """Add documents; the next question cuts them.
@@ -64,23 +182,58 @@ class Session(Workspace):
             self._documents += documents
             self._cut_for = None
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Have the session to oneself; its end ends what is done meanwhile.
+    def models(
+        self, *, answers: bool = True, check: bool = True, settings: Settings | None = None
+    ) -> Models:
+        """The models that will run, known to answer; what was tried out is not tried again.
+
+        Args:
+            answers: whether the LLM will be asked anything.
+            check: try them out with a tiny request; False where nothing is to be asked at all.
+            settings: of one request, with the same models and keys; None for those there are.
 
         Raises:
-            CancelledError: the visitor has left; see `interruptible`.
-            SessionEndedError: it is over, or ended meanwhile.
+            CredentialsError: a key is missing or was refused.
+            MissingExtraError: the client of the model's server is not installed.
+            ModelError: the server does not answer, or not as it should.
         """
-        with self._lock:
-            self._running = current_interrupt()
-            self._check_open()
-            try:
-                with interruptible(self._running):
-                    yield
-            except CancelledError:
-                self._check_open()  # what was cancelled by its end should say so
-                raise
+        models = self._with_given(choose_models(settings or self._settings))
+        return self._tried(models, self._settings, answers=answers) if check else models
+
+    def compared(
+        self,
+        columns: Mapping[str, object],
+        models: Models,
+        options: QueryOptions,
+        *,
+        store: Store | None = None,
+        equal_size: int | None = None,
+        transformations: Sequence[TransformComponent] = (),
+        vectors: Sequence[str] = (),
+    ) -> Comparison:
+        """Parsers, and what finds as it stands, over the corpus of the settings.
+
+        Args:
+            columns: by label.
+            models: for all of them.
+            options: how questions are answered.
+            store: None for that of the session, which is opened.
+            equal_size: tokens of a chunk on average in every column; None for own options.
+            transformations: between parser and embedding.
+            vectors: by which embeddings each parser is asked; () for that of the options.
+        """
+        from rag_nodes.compare import Comparison
+
+        return Comparison(
+            columns,
+            store=store or self.store,
+            models=models,
+            corpus=self._settings.corpus,
+            options=options,
+            equal_size=equal_size,
+            transformations=transformations,
+            vectors=vectors,
+        )
 
     def prepared(
         self,
@@ -100,15 +253,12 @@ class Session(Workspace):
             options: how questions are answered.
             equal_size: tokens of a chunk on average in every column; None for own options.
             vector: by which embedding is searched.
-            progress: hears of every step.
+            progress: hears of every step, and may end the work.
 
         Raises:
-            CancelledError: see `turn`.
-            ConfigurationError: there is no document, or no such embedding of what was sent.
+            ConfigurationError: there is no such embedding of what was sent.
             RagNodesError: the models do not answer.
         """
-        if not self._documents:
-            raise ConfigurationError("no document yet; upload one first")
         names = [(name, one.fingerprint) for name, one in parsers.items()]
         asked = (names, models.embedding_name, equal_size, vector)
         before = self._comparison if asked == self._cut_for else None
@@ -117,75 +267,87 @@ class Session(Workspace):
             models,
             options,
             equal_size=equal_size,
-            transformations=self.further(vector),
+            transformations=self._steps(vector),
         )
         if before:
             made.sizing, made.statistics = before.sizing, before.statistics
             made.vectors = before.vectors
         else:
-            check = current_interrupt().check
-
-            def step(one: Progress) -> None:
-                check("loading the documents")
-                progress(one)
-
-            self._ingest(made, self._documents, step)
+            self._ingest(made, self._documents, progress)
             self._drop_unused(made)
         complete = not any(one.error for one in made.statistics.values())
         self._comparison, self._cut_for = made, asked if complete else None
         return made
 
-    def bring(self, path: Path, *, most: int) -> Labels:
-        """Keep the questions of a file; where there are no documents, take those it brings.
+    def _tried(self, models: Models, settings: Settings, *, answers: bool = True) -> Models:
+        """The models, of which a tiny request was answered."""
+        if settings != self._checked:
+            unless_interrupted(lambda: check_models(models, answers=answers), "the models' check")
+            self._checked = settings
+        return models
 
-        Args:
-            path: its suffix tells the format.
-            most: documents the session may hold.
+    def _with_given(self, models: Models) -> Models:
+        """The models of the settings, but those that were given as objects."""
+        open_in = {"embed_model": self._settings.embedding, "llm": self._settings.llm}
+        given: dict[str, Any] = {
+            name: one or (set_in_llama_index(name) if open_in[name] == "auto" else None)
+            for name, one in self._given_models.items()
+        }
+        if not any(given.values()):
+            return models
+        made = Models.of(
+            embed_model=given["embed_model"] or models.embedding,
+            llm=given["llm"] or models.llm or EXTRACTIVE,
+        )
+        return replace(made, prompt=models.prompt, system_prompt=models.system_prompt)
 
-        Raises:
-            DatasetError: it is of no known format, damaged, or too much.
-            SessionEndedError: it is over.
-        """
-        from rag_nodes.evaluation.importers import documents_of, read_labels
-
-        check_file(path)
-        labels = read_labels(path)
-        check_labels(labels, (), path.name)
-        if labels.texts and not self._documents:
-            self.take(documents_of(labels), most=most)
-        self._brought = labels
-        return labels
-
-    def dataset(self, labels: Labels | None) -> Dataset:
-        """Questions with their places in the documents.
-
-        Args:
-            labels: the questions; None for those of the file that was brought last.
-
-        Raises:
-            ConfigurationError: there are no documents or no questions.
-            DatasetError: two questions have one id, or they are too much.
-        """
-        from rag_nodes.evaluation.importers import place
-
-        labels = labels or self._brought
-        if labels is None:
+    def _steps(self, vector: str) -> list[TransformComponent]:
+        """What makes the embeddings that were asked for so far, and no LLM is paid for."""
+        if vector == "context":
             raise ConfigurationError(
-                "no questions; send some, or POST a file of them to /api/questions first"
+                "vectors 'context' are of what an LLM writes when documents are stored, so these "
+                "have none; ask by heading, plain or summary"
             )
-        if not self._documents:
-            raise ConfigurationError("no document yet; upload one first, or send a text")
-        check_labels(labels, self._documents, "questions")
-        return place(labels, self._documents, "questions")
+        from rag_nodes.transforms import vector_steps
 
-    def close(self) -> None:
-        """Free everything; what runs is ended first, and what waits does not begin."""
-        self._over = True
-        self._running.set()
-        super().close()
+        self._vectors.add(vector)
+        return vector_steps(self._vectors)
+
+    @staticmethod
+    def _ingest(
+        comparison: Comparison,
+        documents: Sequence[Document],
+        progress: Callable[[Progress], None],
+    ) -> IngestReport:
+        """Cut documents in time and store the chunks; what is stored already stays."""
+        from rag_nodes.parsers.isolation import cutting
+
+        return comparison.ingest_documents(
+            documents, progress=progress, parse=cutting.within(CUT_SECONDS)
+        )
+
+    def _opened(self) -> Store:
+        key = self._settings.store_api_key if self.location != MEMORY else None
+        options = ServerOptions.of(self._settings.store_options)
+        return open_store(self.location, key.get_secret_value() if key else None, options)
+
+    def _forget(self) -> None:
+        """Close the store and be as new; under the lock."""
+        if self._store is not None:
+            self._store.close()
+        self._store, self._comparison, self._documents = None, None, []
+
+    def _drop_unused(self, comparison: Comparison) -> None:
+        """Options that were left behind leave no chunks."""
+        current = {comparison.collection(name) for name in comparison.parsers}
+        try:
+            for info in comparison.store.collections():
+                if info.name not in current:
+                    comparison.store.drop(info.name)
+        except StoreError:
+            # Only memory is at stake; the answers do not depend on it.
+            logger.warning("unused collections could not be dropped", exc_info=True)
 
     def _check_open(self) -> None:
         if self._over:
-            raise SessionEndedError(
-                "no such session, or it has ended; POST documents to /api/upload first"
-            )
+            raise SessionEndedError("this session has ended; send your documents to a new one")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakMethod
 
 from rag_nodes.errors import BusyError, ConfigurationError
-from rag_nodes.workspace.workspace import Workspace
+from rag_nodes.workspace.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,20 +22,20 @@ logger = logging.getLogger(__name__)
 _SHORTEST = 0.05
 """Seconds between two looks for what is idle, at least."""
 _EMPTY = 600.0
-"""Seconds after which an idle workspace without a document ends."""
+"""Seconds after which an idle session without a document ends."""
 
 
-Mine = TypeVar("Mine", bound=Workspace)
+Mine = TypeVar("Mine", bound=Session)
 
 
 class Sessions(Generic[Mine]):
-    """One workspace per visitor, none of which outlives its visitor for long.
+    """One session per visitor, none of which outlives its visitor for long.
 
     Args:
-        make: the workspace of a new visitor.
-        idle_seconds: seconds without a request after which a workspace ends; one without a document
+        make: the session of a new visitor.
+        idle_seconds: seconds without a request after which a session ends; one without a document
             ends after ten minutes.
-        most: workspaces at a time; beyond that the one idle longest ends, those without a document
+        most: sessions at a time; beyond that the one idle longest ends, those without a document
             first, and none that is working.
         clock: seconds that only grow.
     """
@@ -66,7 +66,7 @@ class Sessions(Generic[Mine]):
         return len(self._sessions)
 
     def of(self, key: str | None) -> Mine:
-        """The workspace of a visitor, made on first use.
+        """The session of a visitor, made on first use.
 
         Args:
             key: the visitor's; on the page Gradio's id of the browser tab.
@@ -82,7 +82,7 @@ class Sessions(Generic[Mine]):
 
     @contextmanager
     def holding(self, key: str) -> Iterator[Mine]:
-        """The workspace of a visitor, made on first use; meanwhile it makes room for nobody.
+        """The session of a visitor, made on first use; meanwhile it makes room for nobody.
 
         Raises:
             BusyError: every other session is working, so that none can make room.
@@ -141,7 +141,7 @@ class Sessions(Generic[Mine]):
         return [self._sessions.pop(one)[1] for one in old]
 
     def _ends_at(self, key: str) -> float:
-        """When a workspace ends that nobody uses any more."""
+        """When a session ends that nobody uses any more."""
         used, session = self._sessions[key]
         return used + (self._idle_seconds if session.in_use else min(_EMPTY, self._idle_seconds))
 
@@ -185,7 +185,7 @@ def _sweep(method: WeakMethod[Callable[[], None]]) -> None:
         sweep()
 
 
-def _close_all(sessions: Sequence[Workspace]) -> None:
+def _close_all(sessions: Sequence[Session]) -> None:
     """Close each, whatever becomes of the others."""
     for session in sessions:
         try:

@@ -12,12 +12,12 @@ from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
 
 from rag_nodes.apps.visitors.choice import Choice
+from rag_nodes.apps.visitors.kept import Kept
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.errors import BusyError, ConfigurationError
 from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
-from rag_nodes.workspace.kept import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

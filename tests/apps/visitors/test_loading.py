@@ -27,7 +27,7 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.isolation import cutting
 from rag_nodes.processes import Interrupt
 from rag_nodes.store import Store, open_store
-from rag_nodes.workspace import workspace as workspace_module
+from rag_nodes.workspace.limits import CUT_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,7 +53,7 @@ def stores(monkeypatch: pytest.MonkeyPatch) -> list[Store]:
         opened.append(open_store(place, *about))
         return opened[-1]
 
-    monkeypatch.setattr(workspace_module, "open_store", open_and_note)
+    monkeypatch.setattr("rag_nodes.workspace.session.open_store", open_and_note)
     return opened
 
 
@@ -171,7 +171,7 @@ def test_cancelling_kills_the_process_that_reads(
                 yield
 
     session.load([red], TWO, ignore)
-    monkeypatch.setattr("rag_nodes.workspace.jobs.Interrupt", Cancelling)
+    monkeypatch.setattr("rag_nodes.apps.visitors.jobs.Interrupt", Cancelling)
     with pytest.raises(CancelledError):
         session.load([CORPUS / "handbook.pdf"], TWO, ignore)
     _worker_ended()
@@ -406,5 +406,5 @@ def test_a_document_that_cannot_be_cut_in_time_costs_its_column_and_no_other(
     monkeypatch.setattr(cutting, "within", within)
     report = session.load([red], Choice(("slow", "fixed")), ignore)
     slow, fixed = report.columns
-    assert f"longer than {workspace_module.CUT_SECONDS:.0f} s" in (slow.error or "")
+    assert f"longer than {CUT_SECONDS:.0f} s" in (slow.error or "")
     assert (fixed.error, fixed.written) == (None, 1)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.header.panel import Header
     from rag_nodes.apps.visitors.choice import Choice
+    from rag_nodes.apps.visitors.jobs import Job
     from rag_nodes.apps.visitors.session import PageSession, Steps
     from rag_nodes.apps.visitors.sessions import PageSessions
     from rag_nodes.pipeline import IngestReport
-    from rag_nodes.workspace.jobs import Job
 
 logger = logging.getLogger(__name__)
 

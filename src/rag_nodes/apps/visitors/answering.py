@@ -9,11 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.apps.visitors.cuts import Cuts
+from rag_nodes.apps.visitors.jobs import Job
 from rag_nodes.apps.visitors.turns import AT_FIRST, Asking, Growing, Turn, Turns
 from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.query.chat import completed
-from rag_nodes.workspace.jobs import Job
-from rag_nodes.workspace.workspace import Workspace
+from rag_nodes.workspace.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from rag_nodes.settings import Settings
 
 
-class AnsweringSession(Workspace):
-    """A workspace that remembers what was asked of it; one question is answered at a time.
+class AnsweringSession(Session):
+    """A session that remembers what was asked of it; one question is answered at a time.
 
     Args:
-        settings: of `Workspace`.
+        settings: of `Session`.
         answers: held while a question is answered, as not all visitors' can be at once.
-        **options: of `Workspace`.
+        **options: of `Session`.
 
     Attributes:
         history: questions and answers, and what the visitor thought of them.
@@ -51,7 +51,7 @@ class AnsweringSession(Workspace):
         self._scale: SimilarityScale | None = None
         self._answering: Job[Asking, None] | None = None
         self._asked = 0
-        self._running: ComparisonStream | None = None
+        self._stream: ComparisonStream | None = None
         self.history = Turns()
         self.asking: Asking | None = None
 
@@ -111,7 +111,7 @@ class AnsweringSession(Workspace):
             answering.result()
 
     def _answer(self, question: str, answering: Job[Asking, None]) -> None:
-        with self._lock:
+        with self.turn():
             report, error, searched = None, None, question
             stopped: dict[str, str] = {}
             self._asked += 1
@@ -129,16 +129,16 @@ class AnsweringSession(Workspace):
                 asking = Asking(self._asked, question, growing, quoted)
                 show(asking)
                 searched = completed(question, self._earlier(), self._comparison.models)
-                with self._comparison.stream(searched) as self._running:
-                    for name, event in self._running:
+                with self._comparison.stream(searched) as self._stream:
+                    for name, event in self._stream:
                         asking = asking.after(name, event)
                         show(asking)
-                    report = self._running.report()
+                    report = self._stream.report()
                 stopped = {one.name: one.text for one in asking.growing if one.stopped}
             except RagNodesError as failure:
                 error = str(failure)
             finally:
-                self._running, self.asking = None, None
+                self._stream, self.asking = None, None
                 turn = Turn(self._asked, question, report, error, self._scale, stopped)
                 turn = replace(turn, searched=searched if searched != question else "")
                 cuts = self.cuts
@@ -167,7 +167,7 @@ class AnsweringSession(Workspace):
             turn: number of the question; nothing happens where it is not being answered.
             column: its place on the page, counted from 1; anything else is ignored.
         """
-        asking, running = self.asking, self._running
+        asking, running = self.asking, self._stream
         if asking is None or running is None or asking.number != turn:
             return
         if 1 <= column <= len(asking.growing):

@@ -1,4 +1,4 @@
-"""What the parsers of a workspace made of the documents, and what of that is shown."""
+"""What the parsers of a session made of the documents, and what of that is shown."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from rag_nodes.apps.visitors.choice import Choice
+from rag_nodes.apps.visitors.kept import Kept, KeptWork, listed, made, plain
 from rag_nodes.apps.visitors.turns import SimilarityScale, Turn
 from rag_nodes.compare import Column, ComparisonReport
 from rag_nodes.errors import ConfigurationError, RagNodesError, StoreError
@@ -25,7 +26,6 @@ from rag_nodes.query import Answer, Citation, Hit, Source
 from rag_nodes.query.types import Excerpt, Mark
 from rag_nodes.text.edges import Edges
 from rag_nodes.text.spans import Span
-from rag_nodes.workspace.kept import Kept, KeptWork, listed, made, plain
 
 if TYPE_CHECKING:
     from rag_nodes.apps.visitors.session import PageSession

@@ -19,6 +19,7 @@ from rag_nodes.apps.visitors.choice import (
     query_options,
 )
 from rag_nodes.apps.visitors.deciding import Decider
+from rag_nodes.apps.visitors.jobs import Job
 from rag_nodes.apps.visitors.loading import Loaded, outcomes, read_documents
 from rag_nodes.apps.visitors.questions import Questions
 from rag_nodes.apps.visitors.turns import scale_for
@@ -28,7 +29,6 @@ from rag_nodes.models.public_servers import must_be_public, public_client
 from rag_nodes.pipeline import Progress
 from rag_nodes.query import QueryOptions
 from rag_nodes.readers import ReadResult
-from rag_nodes.workspace.jobs import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.visitors.choice import Choice
     from rag_nodes.apps.visitors.keeping import Restored
+    from rag_nodes.apps.visitors.kept import Kept
     from rag_nodes.models import Models
     from rag_nodes.parsers import Preset
     from rag_nodes.pipeline import FileOutcome, IngestReport
     from rag_nodes.settings import Settings
-    from rag_nodes.workspace.kept import Kept
 
 
 Steps = Mapping[str, Progress]
@@ -268,7 +268,7 @@ class PageSession(AnsweringSession):
         """Load, and answer from it from then on, unless that was cancelled."""
         loaded = self._loaded(wanted, choice, loading, step)
         try:
-            with self._lock:
+            with self.turn():
                 loading.settle()
                 self._take_over(loaded)
                 self.choice = choice
@@ -321,7 +321,7 @@ class PageSession(AnsweringSession):
                 options,
                 store=store,
                 equal_size=choice.equal_size,
-                transformations=[*self._transformations, *self.further(choice.vector)],
+                transformations=[*self._transformations, *self._steps(choice.vector)],
             )
             report = self._ingest(comparison, documents, step)
         except BaseException:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rag_nodes.apps.visitors.cuts import Cuts
+    from rag_nodes.apps.visitors.kept import KeptWork
     from rag_nodes.parsers import Preset
     from rag_nodes.settings import Settings
-    from rag_nodes.workspace.kept import KeptWork
 
 AT_ONCE = 8
 """Visitors whose documents are loaded at a time, and whose questions are answered."""
