@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import shutil
@@ -42,6 +43,15 @@ for _signal, _handler in (
     if signal.getsignal(_signal) is signal.SIG_IGN:
         # As in the background of a shell, and by `nohup`: nothing that a test starts would hear it.
         signal.signal(_signal, _handler)
+
+# Tests and modules stay until the end: no collection of garbage is to walk through them again.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
 
 pytest_plugins = ["fixtures_app", "fixtures_openai", "quick"]
 

@@ -15,7 +15,9 @@ SOURCE = Path(__file__).parents[2] / "src" / "rag_nodes"
 def examples() -> list[DocTest]:
     found = []
     for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if ">>>" not in (source := path.read_text(encoding="utf-8")):
+            continue
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 name = f"{path.relative_to(SOURCE)}:{getattr(node, 'name', 'module')}"
                 text = ast.get_docstring(node) or ""

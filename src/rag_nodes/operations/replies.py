@@ -8,7 +8,7 @@ import types
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from pydantic import Field, create_model
+from pydantic import ConfigDict, Field, create_model
 
 from rag_nodes.compare import Column, ComparisonReport
 from rag_nodes.evaluation.checks import Check
@@ -103,6 +103,11 @@ _OUTSIDE = {"Answer": Answer, "ParserOutcome": StatisticsReply, "FileOutcome": o
 """What hints name that their module imports for type checkers alone."""
 
 
+class _MadeReply(Reply):
+    # No class statement to find docstrings in: pydantic would search every frame of the caller.
+    model_config = ConfigDict(use_attribute_docstrings=False)
+
+
 def _model(source: Any, **more: Any) -> type[Reply]:
     """A dataclass or named tuple as a reply, described by its docstring."""
     said, hints = _said_of_fields(source), get_type_hints(source, localns=_OUTSIDE)
@@ -117,7 +122,9 @@ def _model(source: Any, **more: Any) -> type[Reply]:
         if name not in _HIDDEN.get(source, ())
     }
     name = f"{source.__name__}Reply"
-    made: type[Reply] = create_model(name, __base__=Reply, __doc__=summary, **(described | more))
+    made: type[Reply] = create_model(
+        name, __base__=_MadeReply, __doc__=summary, **(described | more)
+    )
     return made
 
 
@@ -160,6 +167,8 @@ CheckReply = _model(
 
 class AskedReply(AnswerReply):  # type: ignore[misc] # made at run time
     """An answer with its evidence, and what was asked."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     parser: str
     """How the documents are cut."""
