@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from llama_index.core import Document
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
-
 from rag_nodes.apps.tabs.compare.markdown import answer_text
+
 from rag_nodes.cli.views.answer import answer_text as answer_in_terminal
 from rag_nodes.models import Models, get_embedding
 from rag_nodes.operations.replies import AnswerReply

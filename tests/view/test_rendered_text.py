@@ -28,7 +28,7 @@ Test the *horn*, see [rules](https://a.example/x_(1)) &amp; `call`.
 _PIECE = re.compile(r'<span class="([^"]*)" data-k="([^"]*)" data-at="(\d+)">([^<]*)</span>')
 
 
-OURS = r"p|span|h\d|pre|code|em|strong|ul|ol|li|hr|br|table|t[rhdb]\w*|blockquote|s"
+OURS = r"p|div|span|h\d|pre|code|em|strong|ul|ol|li|hr|br|table|t[rhdb]\w*|blockquote|s"
 """Elements that Markdown makes."""
 
 

@@ -1,8 +1,7 @@
-"""How the page becomes HTML: by templates, and by a small writer; text from outside is escaped."""
+"""How the page becomes HTML: by templates, in which text from outside is escaped."""
 
 from __future__ import annotations
 
-import html
 import re
 from math import ceil
 from pathlib import PurePath
@@ -12,74 +11,21 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rag_nodes.parsers.presets import PRESETS, parser_names
+from rag_nodes.view.markdown import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from jinja2 import Template
 
-Html = Markup
-"""Escaped, or made here."""
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-"""Control characters, and half characters no encoder takes."""
 _TEMPLATE = str.maketrans({"$": "&#36;", "{": "&#123;", "}": "&#125;", "`": "&#96;"})
 """Gradio's HTML component fills templates in the browser: ours must not look like one."""
 _HEADING_MARK = re.compile(r"^#{1,6}\s+", re.MULTILINE)
 _COLOURS = 6
 """Colours in the style sheet."""
-_VOID = frozenset({"br", "hr"})
 
 
-def escape(text: str) -> Html:
-    """Any text as HTML that shows it and does nothing else."""
-    return Html(html.escape(visible(text), quote=True).translate(_TEMPLATE))
-
-
-def visible(text: str) -> str:
-    """The text with a sign in place of each character that cannot be shown."""
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def tag(name: str, *children: str | None, **attributes: str | int | bool | None) -> Html:
-    """One element.
-
-    Args:
-        name: of the element; never text from outside.
-        children: `Html` as it is, other text escaped, None left out.
-        attributes: `cls` is `class`, `data_x` is `data-x`; values are escaped and quoted, True
-            gives a bare attribute, None and False leave it out.
-    """
-    opening = Html("<" + name + "".join(_attributes(attributes)) + ">")
-    return opening if name in _VOID else Html(f"{opening}{join(children)}</{name}>")
-
-
-def join(children: Iterable[str | None]) -> Html:
-    """Several pieces one after another, each escaped unless it is HTML already."""
-    return Html(
-        "".join(
-            child if isinstance(child, Html) else escape(child)
-            for child in children
-            if child is not None
-        )
-    )
-
-
-def drawn(markup: Html) -> Html:
-    """What another module of ours wrote, in which text is escaped already, kept from Gradio."""
-    return Html(str(markup).translate(_TEMPLATE))
-
-
-def name_of(text: str) -> Html:
-    """A name from outside, kept from turning around the text after it."""
-    return tag("bdi", text)
-
-
-def _attributes(attributes: dict[str, str | int | bool | None]) -> Iterable[str]:
-    for key, value in attributes.items():
-        if value is None or value is False:
-            continue
-        name = "class" if key == "cls" else key.replace("_", "-")
-        yield f" {name}" if value is True else f' {name}="{escape(str(value))}"'
+def drawn(markup: Markup) -> Markup:
+    """HTML in which text is escaped already, kept from Gradio."""
+    return Markup(str(markup).translate(_TEMPLATE))  # noqa: S704 - as it was
 
 
 def colour_of(parser: str) -> str:
@@ -88,11 +34,6 @@ def colour_of(parser: str) -> str:
     own = len(names) + sum(parser.encode("utf-8", "replace"))
     position = names.index(parser) if parser in names else own
     return f"rn-c{position % _COLOURS + 1}"
-
-
-def swatch(parser: str) -> Html:
-    """The parser's colour beside its name."""
-    return tag("span", cls=f"rn-swatch {colour_of(parser)}", aria_hidden="true")
 
 
 def title_of(parser: str) -> str:
@@ -155,6 +96,12 @@ def render(name: str, **values: Any) -> Markup:
             Numbers are formatted before.
     """
     return drawn(Markup(_template(name).render(values)))  # noqa: S704 - the template escapes
+
+
+def part(name: str, *values: Any) -> Markup:
+    """A macro of `parts.html` as HTML for a template."""
+    made: Markup = getattr(_template("parts").module, name)(*values)
+    return made
 
 
 def whole_page(name: str, **values: Any) -> str:

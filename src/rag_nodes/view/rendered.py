@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from rag_nodes.text.alignment import align
 from rag_nodes.text.formats import Format, blocks_of
 from rag_nodes.text.spans import Span
+from rag_nodes.view.markdown import render_markdown, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from markdown_it.token import Token
-
 PART_LENGTH = 6_000
 """Characters that are shown at once, about."""
-ABOVE, DEEPEST = 1, 6
-"""Levels of headings: that of the page a document is shown in, and the last one of HTML."""
-
-_SIDED = ("paragraph_open", "heading_open", "td_open", "th_open", "list_item_open")
-"""What takes its direction from what it says."""
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _PIECE = Markup('<span class="{}" data-k="{}" data-at="{}">{}</span>')
 
 
@@ -81,7 +72,7 @@ def text_blocks(
         text_format: what marks its structure.
         marks: what is shown in a way of its own; a later one stands over those before it.
     """
-    rendered, level = [], ABOVE
+    rendered, level = [], None
     for block in blocks_of(span.of(text), text_format):
         place = Span(span.start + block.start, span.start + block.end)
         own = [mark for mark in marks if mark.span.overlap(place)]
@@ -96,7 +87,7 @@ class _Rendered:
     """One block: rendered once to see what it shows, and once more with marks around that."""
 
     def __init__(
-        self, text: str, start: int, marks: Sequence[TextMark], level: int, *, is_plain: bool
+        self, text: str, start: int, marks: Sequence[TextMark], level: int | None, *, is_plain: bool
     ) -> None:
         self.level = self._before = level  # of the last heading
         self._text, self._start, self._marks, self._is_plain = text, start, marks, is_plain
@@ -111,18 +102,9 @@ class _Rendered:
     def _render(self, write: Callable[[str], Markup]) -> Markup:
         if self._is_plain:
             return Markup('<p dir="auto">{}</p>').format(write(self._text))
-        tokens, self.level = _parser().parse(self._text), self._before
-        for token in tokens:
-            if token.type in _SIDED:
-                token.attrSet("dir", "auto")
-            if token.type.startswith("heading_"):
-                # As deep as written, but without leaving a level out.
-                wanted = min(int(token.tag[1:]) + ABOVE, DEEPEST)
-                deepest = self.level + (token.nesting > 0)
-                self.level = min(wanted, deepest)
-                token.tag = f"h{self.level}"
-        options, env = _parser().options, {"write": write}
-        return Markup(_parser().renderer.render(tokens, options, env))  # noqa: S704 - it escapes
+        rendered = render_markdown(self._text, write, level=self._before)
+        self.level = rendered.level
+        return rendered.html
 
     def _collect(self, leaf: str) -> Markup:
         self._leaves.append(leaf)
@@ -164,7 +146,7 @@ class _Rendered:
         return Markup().join(pieces)
 
     def _piece(self, said: str, origin: int) -> Markup:
-        shown = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", said)
+        shown = visible(said)
         if origin < 0:
             return Markup("{}").format(shown)
         at = self._start + origin
@@ -172,29 +154,3 @@ class _Rendered:
         cls = " ".join(dict.fromkeys(one.cls for one in held))
         numbers = " ".join(str(one.number) for one in held if one.number is not None)
         return _PIECE.format(cls, numbers, at, shown)
-
-
-@cache
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True})
-    parser.enable(["table", "strikethrough"]).disable("reference")
-    for name in ("text", "image", "code_inline"):
-        parser.add_render_rule(name, _leaf)
-    for name in ("fence", "code_block"):
-        parser.add_render_rule(name, _code)
-    for name in ("link_open", "link_close"):
-        parser.add_render_rule(name, _nothing)
-    return parser
-
-
-def _leaf(_: Any, tokens: Sequence[Token], at: int, __: Any, env: Any) -> str:
-    text = str(env["write"](tokens[at].content))
-    return f"<code>{text}</code>" if tokens[at].type == "code_inline" else text
-
-
-def _code(_: Any, tokens: Sequence[Token], at: int, __: Any, env: Any) -> str:
-    return f'<pre dir="ltr" tabindex="0">{env["write"](tokens[at].content)}</pre>'
-
-
-def _nothing(*_: Any) -> str:
-    return ""

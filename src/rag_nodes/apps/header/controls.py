@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
+from markupsafe import Markup
 
 from rag_nodes.apps.header.answering import AnsweringControls, number
-from rag_nodes.apps.markup import Html, count, render, tag, title_of
+from rag_nodes.apps.markup import count, part, render, title_of
 from rag_nodes.apps.visitors.choice import MOST_COLUMNS, Choice, default_of
 from rag_nodes.compare.sizing import EQUAL_SIZE
 from rag_nodes.parsers import COMPARED
@@ -161,12 +162,11 @@ def _known(offer: Mapping[str, Preset], parsers: Sequence[str] | None) -> tuple[
     return tuple(name for name in offer if name in (parsers or ()))
 
 
-def _counted(number: int) -> Html:
+def _counted(number: int) -> Markup:
     said = f"{count(number, 'column')} of {MOST_COLUMNS}"
     if number <= MOST_COLUMNS:
-        return tag("p", said, cls="rn-quiet", role="status")
-    surplus = f": {said}: untick {number - MOST_COLUMNS}"
-    return tag("div", tag("strong", "Warning"), surplus, cls="rn-notice rn-warning", role="status")
+        return Markup('<p class="rn-quiet" role="status">{}</p>').format(said)
+    return part("notice", "warning", f"{said}: untick {number - MOST_COLUMNS}")
 
 
 def _slider(name: str, preset: Preset, option: OptionRange) -> gr.Slider:

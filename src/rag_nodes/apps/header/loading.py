@@ -14,7 +14,6 @@ import gradio as gr
 
 from rag_nodes.apps.header import status
 from rag_nodes.apps.inside_gradio import Drawn, for_scripts, is_uploaded, now
-from rag_nodes.apps.markup import tag
 from rag_nodes.apps.visitors.sessions import KNOWN_BY, session_of
 from rag_nodes.errors import CancelledError, RagNodesError
 
@@ -44,13 +43,8 @@ LOOKING = 100
 """Pages that may look at loading that runs already; looking costs next to nothing."""
 TICK = 0.2
 """Seconds between two looks at a running ingest."""
-_NOTE = tag(
-    "p",
-    tag("strong", "Settings have changed."),
-    " Your next question applies them first.",
-    cls="rn-changed",
-    role="status",
-)
+_NOTE = """<p class="rn-changed" role="status"><strong>Settings have changed.</strong>
+Your next question applies them first.</p>"""
 _BUSY = (
     gr.Button("Processing", interactive=False, variant="secondary"),
     gr.Button(visible=True),

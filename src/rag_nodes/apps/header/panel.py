@@ -11,7 +11,6 @@ import gradio as gr
 from rag_nodes.apps.header import status
 from rag_nodes.apps.header.answering import build_answering
 from rag_nodes.apps.header.controls import Controls, build_columns, build_parameters
-from rag_nodes.apps.markup import tag
 from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.parsers import offered
@@ -26,16 +25,9 @@ if TYPE_CHECKING:
     from rag_nodes.query import QueryOptions
     from rag_nodes.settings import Settings
 
-_TITLE = tag(
-    "div",
-    tag("h1", "rag_nodes"),
-    tag(
-        "p",
-        "Cut a document in several ways, ask one question, compare the answers.",
-        cls="rn-quiet",
-    ),
-    cls="rn-title",
-)
+_TITLE = """<div class="rn-title"><h1>rag_nodes</h1>
+<p class="rn-quiet">Cut a document in several ways, ask one question, compare the answers.</p>
+</div>"""
 _OPEN_DRAWER = "() => document.querySelector('.sidebar .toggle-button').click()"
 _MORE = """() => {
   const open = document.querySelector('#rn-header').classList.toggle('rn-open');
@@ -44,7 +36,6 @@ _MORE = """() => {
 _LONGEST = 80
 """Characters of a name."""
 _RELOAD = "() => location.reload()"
-_DRAWER = tag("h2", "Models and options")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +112,7 @@ def build_header(
                 "Cancel", visible=False, size="sm", variant="stop", elem_id="rn-cancel"
             )
     with gr.Sidebar(width=330, open=False, position="right", elem_id="rn-drawer"):
-        gr.HTML(_DRAWER, apply_default_css=False)
+        gr.HTML("<h2>Models and options</h2>", apply_default_css=False)
         groups, sliders = build_parameters(offer, own)
         answered = build_answering(settings, answering)
         if sessions is not None:

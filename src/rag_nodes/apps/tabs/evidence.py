@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
+from markupsafe import Markup
 
-from rag_nodes.apps.markup import count, in_a_line, render, tag
+from rag_nodes.apps.markup import count, in_a_line, render
 from rag_nodes.apps.tabs.document import ChunkLocation
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.page import line_colour, matrix, size_curve
@@ -15,14 +16,15 @@ from rag_nodes.metadata import display_name
 from rag_nodes.text.spans import PageMap, Span
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
     from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.evaluation.page import Cell, MatrixLine
     from rag_nodes.evaluation.report import EvaluationReport, Row
 
 _MOST = 150
 """Questions of the table; the others are in the report."""
+_DIFFER = (
+    """<h3>{}<small class="rn-quiet">Select a line to see its passage on the page.</small></h3>"""
+)
 _LONGEST = 120
 """Characters of a question in it."""
 
@@ -56,9 +58,9 @@ def table(session: PageSession, report: EvaluationReport) -> tuple[Any, Any]:
     asked = "passage" if report.dataset.probed else "question"
     if not differing:
         said = f"All {count(len(lines), asked)} came out alike." if lines else ""
-        return tag("p", said, cls="rn-quiet") if said else "", gr.Dataframe(visible=False)
+        line = Markup('<p class="rn-quiet">{}</p>').format(said) if said else ""
+        return line, gr.Dataframe(visible=False)
     heading = f"{asked.capitalize()}s that differ: {len(differing):,} of {len(lines):,}"
-    hint = "Select a line to see its passage on the page."
     values = [
         [one.number, _asked(report, one), _where(session, one), *map(_word, one.cells)]
         for one in differing
@@ -66,7 +68,7 @@ def table(session: PageSession, report: EvaluationReport) -> tuple[Any, Any]:
     names = ["No.", asked.capitalize(), "Place", *(row.name for row in rows)]
     widths: list[str | int] = ["48px", "300px", "80px", *["120px"] * len(rows)]
     shown = gr.Dataframe(value=values, headers=names, column_widths=widths, visible=True)
-    return tag("h3", heading, tag("small", hint, cls="rn-quiet")), shown
+    return Markup(_DIFFER).format(heading), shown
 
 
 def _asked(report: EvaluationReport, line: MatrixLine) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_nodes.apps.markup import count, place, render, seconds, title_of
 from rag_nodes.apps.tabs.compare.diff import all_of, difference
 from rag_nodes.apps.tabs.compare.hits import anchor, hit_view
-from rag_nodes.apps.tabs.compare.markdown import answer_text, growing_text, quote_text
+from rag_nodes.apps.tabs.compare.text import answer_text, growing_text, quote_text
 from rag_nodes.apps.visitors.choice import headline_of
 from rag_nodes.compare.evidence import found_also_by
 from rag_nodes.models.prices import dollars
