@@ -12,7 +12,6 @@ from splitters import Given, Headed, LineChunker, WindowSplitter
 from rag_nodes.apps.header.answering import build_answering
 from rag_nodes.apps.header.controls import Controls, build_columns, build_parameters
 from rag_nodes.apps.markup import colour_of, title_of
-from rag_nodes.apps.tabs.chunk_files import as_json
 from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.tabs.decide import _used
 from rag_nodes.apps.tabs.document import DocumentEvents
@@ -132,16 +131,6 @@ def test_the_chunks_of_a_column_without_any_place_are_listed_in_order(
     said = [node.text.split()[-1] for node in cuts.unplaced("headed", document)]
     assert said == ["One.", "Two.", "Three."]
     opened.close()
-
-
-def test_every_chunk_is_exported_those_without_a_place_with_no_offsets(
-    sessions: PageSessions,
-) -> None:
-    cuts = sessions.of("visitor").cuts
-    assert cuts is not None
-    rows = json.loads(as_json(cuts, "lossy"))
-    rows = rows if isinstance(rows, list) else rows["chunks"]
-    assert [row["start"] is None for row in rows] == [False, False, True]
 
 
 def test_the_script_makes_a_splitter_by_its_path_and_says_where_it_cannot(

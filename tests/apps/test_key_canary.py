@@ -1,4 +1,4 @@
-"""Where keys must not turn up: pages, answers, logs, state, exports, errors of a model server."""
+"""Where keys must not turn up: pages, answers, logs, state, files, errors of a model server."""
 
 from __future__ import annotations
 
@@ -220,10 +220,6 @@ def _ask(page: Page, turns: int) -> None:
 def _saved(page: Page) -> dict[str, str]:
     """The files that a visitor can take away."""
     found = {}
-    page.get_by_role("tab", name="Document").click()
-    page.locator("#rn-document-tab .rn-sheet").wait_for()
-    for button in ("Export JSON", "Export CSV"):
-        found[button] = _download(page, button)
     page.get_by_role("tab", name="Decide").click()
     page.get_by_role("button", name="Use it").click()
     page.locator("#rn-use-code .cm-content").wait_for()

@@ -53,8 +53,8 @@ PARTS = (
 ELEMENTS = frozenset(
     re.findall(
         r"\w+",
-        "a blockquote br button code div em h4 h5 h6 hr li ol p pre s span strong table tbody td th "
-        "thead tr ul",
+        "a blockquote br button code div em h4 h5 h6 hr li ol p pre s span strong table tbody td "
+        "th thead tr ul",
     )
 )
 ATTRIBUTES = frozenset(

@@ -10,11 +10,11 @@ from weakref import WeakKeyDictionary
 import gradio as gr
 from markupsafe import Markup
 
-from rag_nodes.apps.inside_gradio import Drawn, now, number_in, offer, texts_of
+from rag_nodes.apps.inside_gradio import Drawn, now, number_in, texts_of
 from rag_nodes.apps.markup import render, title_of
 from rag_nodes.apps.tabs.drawing import map_html, page_html, summary_html, where_html
 from rag_nodes.apps.visitors.cuts import Shown, page_at, pages_of, span_of
-from rag_nodes.apps.visitors.sessions import cuts_of, session_of
+from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.readers.isolation import pool
 from rag_nodes.readers.pdf.picture import KeptPages
@@ -163,24 +163,6 @@ class DocumentEvents:
         session = session_of(self._sessions, request)
         drawn = self._draw(session, place)
         return Drawn(drawn.at, (gr.Tabs(selected="document"), *drawn))
-
-    def export(
-        self, kind: str, write: Callable[[Cuts, str], bytes]
-    ) -> Callable[[str, gr.Request], Any]:
-        """An event that makes the file of all chunks of a strategy."""
-
-        def export_chunks(strategy: str, request: gr.Request) -> str:
-            cuts = cuts_of(self._sessions, request)
-            if cuts is None or strategy not in cuts.strategies:
-                raise gr.Error("Nothing to export: load a document first.", print_exception=False)
-            try:
-                content = write(cuts, strategy)
-            except RagNodesError as error:
-                raise gr.Error(str(error), print_exception=False) from error
-            plain = "".join(one if one.isalnum() or one == "-" else "_" for one in strategy)
-            return offer(content, f"chunks-{plain}.{kind}")
-
-        return export_chunks
 
     def drawn(self, place: ChunkLocation, request: gr.Request) -> Any:
         """The page of a place and nothing else, such as after something was marked on it."""

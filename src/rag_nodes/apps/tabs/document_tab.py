@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.tabs import TabView
-from rag_nodes.apps.tabs.chunk_files import as_csv, as_json
 from rag_nodes.apps.tabs.document import LONGEST_SEARCH, DocumentEvents
 from rag_nodes.apps.tabs.labelling import LabelEvents
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
@@ -40,7 +39,6 @@ _ZOOM = """() => {
   drawing.style.setProperty('--rn-zoom', scales[Math.min(Math.max(at, 0), scales.length - 1)]);
 }"""
 """Pictures are drawn at twice the width they are shown in."""
-_SAVE = """() => document.querySelector('#rn-save-{kind}')?.click()"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +111,6 @@ def build_document_tab(sessions: PageSessions, tabs: gr.Tabs) -> DocumentTab:
                     zoom.click(
                         None, js=_ZOOM.replace("{step}", str(step)), api_visibility="private"
                     )
-                buttons = {kind: _export_button(kind) for kind in ("json", "csv")}
-            # What saves a file once it is made; files can be large, so none is made in advance.
-            files = {
-                kind: gr.DownloadButton(f"Save {kind}", elem_id=f"rn-save-{kind}")
-                for kind in buttons
-            }
         drawing = gr.HTML(js_on_load=_PAGE, apply_default_css=False, elem_id="rn-document-drawing")
         label, marked, asked = _label_row()
     outputs = [shown, controls, document, strategy, page, chunk, whole, where, summary, drawing]
@@ -146,12 +138,6 @@ def build_document_tab(sessions: PageSessions, tabs: gr.Tabs) -> DocumentTab:
     marked.click(labels.unmark, here, **changed)
     changed["outputs"] = [asked, *changed["outputs"]]
     asked.submit(labels.add, [asked, *here], **changed)
-    for kind, write in (("json", as_json), ("csv", as_csv)):
-        made = buttons[kind].click(
-            events.export(kind, write), strategy, files[kind],
-            concurrency_limit=_AT_ONCE, api_visibility="private",
-        )  # fmt: skip
-        made.success(None, js=_SAVE.replace("{kind}", kind), api_visibility="private")
     return DocumentTab(events, TabView(events.refresh, [shown, *here], outputs), tabs)
 
 
@@ -172,7 +158,3 @@ def _label_row() -> tuple[gr.Column, gr.HTML, gr.Textbox]:
             elem_id="rn-label-question",
         )
     return label, marked, asked
-
-
-def _export_button(kind: str) -> gr.Button:
-    return gr.Button(f"Export {kind.upper()}", size="sm", scale=0, min_width=110)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _MOST = 150
 """Questions of the table; the others are in the report."""
-_DIFFER = (
-    """<h3>{}<small class="rn-quiet">Select a line to see its passage on the page.</small></h3>"""
+_DIFFER = Markup(
+    '<h3>{}<small class="rn-quiet">Select a line to see its passage on the page.</small></h3>'
 )
 _LONGEST = 120
 """Characters of a question in it."""
@@ -68,7 +68,7 @@ def table(session: PageSession, report: EvaluationReport) -> tuple[Any, Any]:
     names = ["No.", asked.capitalize(), "Place", *(row.name for row in rows)]
     widths: list[str | int] = ["48px", "300px", "80px", *["120px"] * len(rows)]
     shown = gr.Dataframe(value=values, headers=names, column_widths=widths, visible=True)
-    return Markup(_DIFFER).format(heading), shown
+    return _DIFFER.format(heading), shown
 
 
 def _asked(report: EvaluationReport, line: MatrixLine) -> str:

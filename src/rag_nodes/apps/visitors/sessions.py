@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from rag_nodes.apps.visitors.cuts import Cuts
     from rag_nodes.apps.visitors.kept import KeptWork
     from rag_nodes.parsers import Preset
     from rag_nodes.settings import Settings
@@ -218,12 +217,3 @@ def session_of(
         return sessions.of(request.session_hash)
     except (BusyError, ConfigurationError) as error:
         raise gr.Error(str(error), print_exception=False) from error
-
-
-def cuts_of(sessions: PageSessions, request: gr.Request) -> Cuts | None:
-    """What the visitor has loaded and cut; None while that is nothing.
-
-    Raises:
-        gr.Error: as `session_of`.
-    """
-    return session_of(sessions, request).cuts
