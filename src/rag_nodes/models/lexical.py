@@ -16,7 +16,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import Field
 
 from rag_nodes.text.languages import FUNCTION_WORDS
-from rag_nodes.text.words import RUN, WordCounts, counted_behind_metadata, in_runs
+from rag_nodes.text.words import RUN, VOCABULARY, WordCounts, counted_behind_metadata, in_runs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -119,7 +119,7 @@ def _summed(counted: WordCounts, dimension: int) -> NDArray[np.float64]:
     return summed.reshape(texts, dimension)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=VOCABULARY)
 def _features(word: str, dimension: int) -> NDArray[np.float64]:
     """Places of a word and of its pieces in the vector, and the signed weight of each.
 

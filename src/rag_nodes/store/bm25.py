@@ -22,7 +22,7 @@ from rag_nodes.text.languages import (
     question_languages,
     stem_of,
 )
-from rag_nodes.text.words import RUN, WordCounts, counted, stem_id, term_id
+from rag_nodes.text.words import RUN, VOCABULARY, WordCounts, counted, stem_id, term_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -103,7 +103,7 @@ def _weighed(
     return (pairs & (1 << _TERM_BITS) - 1).tolist(), weights.tolist(), np.cumsum(sizes).tolist()
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=VOCABULARY)
 def _stem(word: str, language: str) -> int:
     """The number of a word's stem, `_NO_STEM` where it has none."""
     stem = stem_of(word, language)

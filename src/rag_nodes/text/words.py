@@ -52,6 +52,9 @@ _WORD = regex.compile(
     regex.V1,
 )
 _LETTER = regex.compile(r"\P{M}\p{M}*|\p{M}+")
+VOCABULARY = 1 << 14
+"""Words of which it is remembered what was worked out for them. With four times as many a server
+holds 30 MB of the words of those who have left, for a twentieth of the time of embedding."""
 
 
 def words(text: str) -> list[str]:
@@ -79,7 +82,7 @@ def words(text: str) -> list[str]:
     return found
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=VOCABULARY)
 def term_id(word: str) -> int:
     """A number for a word that never changes: the same in every process, release and machine.
 
