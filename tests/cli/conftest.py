@@ -6,7 +6,7 @@ import io
 import json
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 from terminals import terminal
@@ -50,12 +50,16 @@ class Ended:
         return parsed
 
 
+Command: TypeAlias = "Callable[..., Ended]"
+"""Runs the command line with some words and says what that left behind."""
+
+
 @pytest.fixture
 def command(
     no_configuration: Path,  # noqa: ARG001 - every run starts from nothing
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> Callable[..., Ended]:
+) -> Command:
     for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "GITHUB_ACTIONS"):
         monkeypatch.delenv(name, raising=False)
 

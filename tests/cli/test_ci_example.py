@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pytest
-    from tests.cli.conftest import Ended
+    from tests.cli.conftest import Command
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "examples" / "corpus"
@@ -28,7 +26,7 @@ def _gate() -> list[str]:
 
 
 def test_it_passes_as_things_are_and_fails_where_fewer_answers_are_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..., Ended]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "tests").mkdir()

@@ -20,9 +20,7 @@ from rag_nodes.operations.run import QuestionAsked
 from rag_nodes.query import Delta, Failed, Filter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from conftest import Ended
+    from conftest import Command
     from openai_server import OpenAIServer
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "corpus" / "handbook.pdf"
@@ -38,12 +36,12 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, ...]:
 
 
 @pytest.fixture
-def handbook(command: Callable[..., Ended], kept: tuple[object, ...]) -> Callable[..., Ended]:
+def handbook(command: Command, kept: tuple[object, ...]) -> Command:
     return lambda question, *options: command("ask", question, *kept, *options)
 
 
 def test_the_context_is_compared_with_the_documents_it_is_from(
-    handbook: Callable[..., Ended], tmp_path: Path
+    handbook: Command, tmp_path: Path
 ) -> None:
     told = handbook(SAND, "--json").json
     assert 0 < told["context_tokens"] < told["document_tokens"]
@@ -57,19 +55,19 @@ def test_the_context_is_compared_with_the_documents_it_is_from(
 # --- what is searched ---------------------------------------------------------------------------
 
 
-def test_citations_say_file_page_and_characters(handbook: Callable[..., Ended]) -> None:
+def test_citations_say_file_page_and_characters(handbook: Command) -> None:
     cited = handbook(SAND, "--json").json["citations"][0]
     assert f"handbook.pdf, p. {cited['page']}" in handbook(SAND).stdout
     assert f"characters {cited['start']}-{cited['end']}" in handbook(SAND).stdout
 
 
-def test_a_score_by_words_is_not_shown_as_a_similarity(handbook: Callable[..., Ended]) -> None:
+def test_a_score_by_words_is_not_shown_as_a_similarity(handbook: Command) -> None:
     by_words = handbook(SAND, "--mode", "sparse", "--retrieval-only").stdout
     assert "1 score 1.00 · handbook.pdf" in by_words
     assert "score" not in handbook(SAND, "--mode", "dense", "--retrieval-only").stdout
 
 
-def test_the_terminal_says_how_was_searched(handbook: Callable[..., Ended]) -> None:
+def test_the_terminal_says_how_was_searched(handbook: Command) -> None:
     assert "· sparse search ·" in handbook(SAND).stdout
     assert "· hybrid search ·" in handbook(SAND, "--similarity-cutoff", "0.01").stdout
 
@@ -77,7 +75,7 @@ def test_the_terminal_says_how_was_searched(handbook: Callable[..., Ended]) -> N
 @pytest.mark.parametrize(
     "text", ["page=x", "page=9-3", "page=0", "colour=red", "file=", "heading", "page=3-"]
 )
-def test_a_filter_that_makes_no_sense_is_refused(handbook: Callable[..., Ended], text: str) -> None:
+def test_a_filter_that_makes_no_sense_is_refused(handbook: Command, text: str) -> None:
     ended = handbook(SAND, "--filter", text, "-q")
     assert (ended.code, ended.stdout) == (ExitCode.USAGE, "")
     assert "page" in ended.stderr
@@ -97,7 +95,7 @@ def test_filters_add_up_and_each_is_given_once() -> None:
 
 
 def test_a_similarity_cutoff_leaves_out_what_is_less_similar(
-    handbook: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+    handbook: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hybrid = handbook(SAND, "--mode", "hybrid", "--json").json
     every = [hit["similarity"] for hit in hybrid["hits"]]
@@ -110,9 +108,7 @@ def test_a_similarity_cutoff_leaves_out_what_is_less_similar(
 
 
 def test_a_preset_answers_as_its_source_document_says(
-    handbook: Callable[..., Ended],
-    openai_server: OpenAIServer,
-    monkeypatch: pytest.MonkeyPatch,
+    handbook: Command, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-1234")
     monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
@@ -128,7 +124,7 @@ def test_a_preset_answers_as_its_source_document_says(
     assert (body["model"], body["temperature"], body["max_tokens"]) == ("gpt-4o", 0.1, 50)
 
 
-def test_retrieval_only_shows_chunks_and_no_answer(handbook: Callable[..., Ended]) -> None:
+def test_retrieval_only_shows_chunks_and_no_answer(handbook: Command) -> None:
     ended = handbook(SAND, "--retrieval-only")
     assert ended.code == 0
     assert "retrieval only" in ended.stdout
@@ -139,18 +135,14 @@ def test_retrieval_only_shows_chunks_and_no_answer(handbook: Callable[..., Ended
     assert answer["hits"]
 
 
-def test_a_retrieved_chunk_shows_its_file_page_similarity_and_distance(
-    handbook: Callable[..., Ended],
-) -> None:
+def test_a_retrieved_chunk_shows_its_file_page_similarity_and_distance(handbook: Command) -> None:
     first = handbook(SAND, "--mode", "hybrid").stdout.split("Chunks")[-1]
     found = re.search(r"1 (0\.\d\d) \((0\.\d\d)\) · handbook\.pdf · p+\. \d.* · \d+ tokens", first)
     assert found
     assert float(found[1]) + float(found[2]) == pytest.approx(1)
 
 
-def test_a_limit_given_as_a_flag_also_holds_for_questions_about_steps(
-    handbook: Callable[..., Ended],
-) -> None:
+def test_a_limit_given_as_a_flag_also_holds_for_questions_about_steps(handbook: Command) -> None:
     steps = "How do I rinse the sand filter?"
     two = handbook(steps, "--top-k", "2", "--mode", "hybrid", "--json").json
     assert len(two["hits"]) == 2
@@ -159,15 +151,13 @@ def test_a_limit_given_as_a_flag_also_holds_for_questions_about_steps(
     assert "budget 3000 instead of 1500: asks for steps" in handbook(steps).stdout
 
 
-def test_the_settings_file_decides_the_mode_where_no_flag_does(
-    handbook: Callable[..., Ended],
-) -> None:
+def test_the_settings_file_decides_the_mode_where_no_flag_does(handbook: Command) -> None:
     Path("rag_nodes.toml").write_text('[answers]\nmode = "dense"\n', encoding="utf-8")
     assert handbook(SAND, "--json").json["mode"] == "dense"
     assert handbook(SAND, "--mode", "sparse", "--json").json["mode"] == "sparse"
 
 
-def test_off_a_terminal_nothing_moves(handbook: Callable[..., Ended]) -> None:
+def test_off_a_terminal_nothing_moves(handbook: Command) -> None:
     ended = handbook(SAND)
     assert not {"\r", "\x1b", "\x08"} & set(ended.stdout + ended.stderr)
 
@@ -176,7 +166,7 @@ def test_off_a_terminal_nothing_moves(handbook: Callable[..., Ended]) -> None:
 
 
 def test_an_offline_answer_on_a_terminal_is_complete(
-    handbook: Callable[..., Ended], on_terminal: Console
+    handbook: Command, on_terminal: Console
 ) -> None:
     assert handbook(SAND).code == 0
     text = shown(on_terminal)
@@ -186,7 +176,7 @@ def test_an_offline_answer_on_a_terminal_is_complete(
 
 
 def test_a_stream_that_breaks_keeps_what_arrived_and_fails(
-    command: Callable[..., Ended],
+    command: Command,
     manual: Path,
     openai_server: OpenAIServer,
     monkeypatch: pytest.MonkeyPatch,
@@ -232,8 +222,6 @@ def test_no_control_character_reaches_the_terminal_however_it_is_split(size: int
     assert "nine litres" in shown(console) or size < 1000
 
 
-def test_what_was_found_and_what_was_read_are_both_shown(
-    command: Callable[..., Ended], manual: Path
-) -> None:
+def test_what_was_found_and_what_was_read_are_both_shown(command: Command, manual: Path) -> None:
     shown = command("compare", manual, "--ask", "How much water?", "-p", "sentence-window").stdout
     assert "read with it, " in shown

@@ -9,9 +9,7 @@ import pytest
 from plant import MANUAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Ended
+    from tests.cli.conftest import Command, Ended
 
 ENGINES = """
 from pathlib import Path
@@ -33,9 +31,7 @@ QUOTE = "A spare battery starts the generator when the grid is down."
 
 
 @pytest.fixture
-def evaluate(
-    command: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Ended]:
+def evaluate(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "manual.md").write_text(MANUAL)
@@ -51,7 +47,7 @@ def evaluate(
     return run
 
 
-def test_an_engine_is_a_column_by_the_name_it_gets(evaluate: Callable[..., Ended]) -> None:
+def test_an_engine_is_a_column_by_the_name_it_gets(evaluate: Command) -> None:
     done = evaluate("mine=my_engines:engine")
     assert done.code == 0, done.stderr
     [row] = [one for one in done.json["rows"] if one["name"] == "mine"]
@@ -59,7 +55,7 @@ def test_an_engine_is_a_column_by_the_name_it_gets(evaluate: Callable[..., Ended
 
 
 @pytest.mark.usefixtures("evaluate")
-def test_an_engine_answers_beside_a_parser_or_alone(command: Callable[..., Ended]) -> None:
+def test_an_engine_answers_beside_a_parser_or_alone(command: Command) -> None:
     asked = ("compare", "manual.md", "--ask", "What starts the generator?", "--json")
     mine = ("--column", "mine=my_engines:engine")
     beside = command(*asked, *mine, "-p", "heading")
@@ -74,7 +70,7 @@ def test_an_engine_answers_beside_a_parser_or_alone(command: Callable[..., Ended
 @pytest.mark.usefixtures("evaluate")
 @pytest.mark.parametrize("parsers", [[], ["-p", "heading"]])
 def test_what_an_engine_finds_is_shown_where_the_store_is_kept(
-    command: Callable[..., Ended], parsers: list[str]
+    command: Command, parsers: list[str]
 ) -> None:
     ended = command(
         "compare", "manual.md", "--ask", "What starts the generator?", "--store", "kept",
@@ -85,9 +81,7 @@ def test_what_an_engine_finds_is_shown_where_the_store_is_kept(
 
 
 @pytest.mark.usefixtures("evaluate")
-def test_a_file_that_cannot_be_read_is_told_beside_an_engine_alone(
-    command: Callable[..., Ended],
-) -> None:
+def test_a_file_that_cannot_be_read_is_told_beside_an_engine_alone(command: Command) -> None:
     Path("bad.pdf").write_text("no PDF")
     asked = ("compare", "manual.md", "bad.pdf", "--ask", "What starts the generator?")
     ended = command(*asked, "--column", "mine=my_engines:engine", "--json")
@@ -108,7 +102,7 @@ def test_a_file_that_cannot_be_read_is_told_beside_an_engine_alone(
     ],
 )
 def test_a_column_that_finds_nothing_is_refused_with_the_reason(
-    evaluate: Callable[..., Ended], column: str, why: str
+    evaluate: Command, column: str, why: str
 ) -> None:
     refused = evaluate(column)
     assert refused.code != 0
@@ -125,7 +119,7 @@ def test_a_column_that_finds_nothing_is_refused_with_the_reason(
     ],
 )
 def test_what_would_be_lost_in_silence_is_refused(
-    evaluate: Callable[..., Ended], options: list[str], why: str
+    evaluate: Command, options: list[str], why: str
 ) -> None:
     refused = evaluate("heading=my_engines:engine", *options)
     assert refused.code == 2

@@ -15,9 +15,7 @@ from rag_nodes.operations import ExitCode
 from rag_nodes.query import RagNodesQueryEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from conftest import Ended
+    from conftest import Command
     from openai_server import OpenAIServer
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "corpus" / "handbook.pdf"
@@ -29,7 +27,7 @@ SECTIONS = [f"## Step {n}\n\n" + "Turn the valve until it stops. " * 20 for n in
 # --- ingest and ask -----------------------------------------------------------------------------
 
 
-def test_a_second_ingest_adds_nothing(command: Callable[..., Ended], manual: Path) -> None:
+def test_a_second_ingest_adds_nothing(command: Command, manual: Path) -> None:
     arguments = ("ingest", manual, "-p", "heading", "-p", "fixed", "--store", "kept", "--json")
     first, second = command(*arguments).json, command(*arguments).json
     assert all(column["written"] > 0 for column in first["columns"])
@@ -38,9 +36,7 @@ def test_a_second_ingest_adds_nothing(command: Callable[..., Ended], manual: Pat
     assert [c["chunks"] for c in second["columns"]] == [c["chunks"] for c in first["columns"]]
 
 
-def test_a_stored_document_answers_with_its_place(
-    command: Callable[..., Ended], manual: Path
-) -> None:
+def test_a_stored_document_answers_with_its_place(command: Command, manual: Path) -> None:
     assert command("ingest", manual, "-p", "heading:min_chunk_size=5", "--store", "kept").code == 0
     question = ("ask", QUESTION, "-p", "heading:min_chunk_size=5", "--store", "kept")
     shown = command(*question)
@@ -55,9 +51,7 @@ def test_a_stored_document_answers_with_its_place(
     assert text[cited["start"] : cited["end"]] == cited["quote"]
 
 
-def test_asking_what_was_not_ingested_says_what_is_stored(
-    command: Callable[..., Ended], manual: Path
-) -> None:
+def test_asking_what_was_not_ingested_says_what_is_stored(command: Command, manual: Path) -> None:
     command("ingest", manual, "-p", "heading", "--store", "kept")
     ended = command("ask", QUESTION, "-p", "fixed", "--store", "kept", "-q")
     assert ended.code == ExitCode.FAILURE
@@ -65,14 +59,14 @@ def test_asking_what_was_not_ingested_says_what_is_stored(
     assert "stored: corpus default, HeadingHierarchyNodeParser" in ended.stderr
 
 
-def test_asking_memory_is_refused_because_it_is_empty(command: Callable[..., Ended]) -> None:
+def test_asking_memory_is_refused_because_it_is_empty(command: Command) -> None:
     ended = command("ask", QUESTION, "--store", ":memory:")
     assert ended.code == ExitCode.USAGE
     assert "rag-nodes compare" in ended.stderr
 
 
 def test_one_bad_file_among_good_ones_is_a_partial_result(
-    command: Callable[..., Ended], manual: Path, corrupt: Path
+    command: Command, manual: Path, corrupt: Path
 ) -> None:
     ended = command("ingest", corrupt, manual, "-p", "fixed", "--store", "kept", "--json")
     assert ended.code == ExitCode.PARTIAL
@@ -85,9 +79,7 @@ def test_one_bad_file_among_good_ones_is_a_partial_result(
     assert "corrupt.pdf: the file is damaged" in shown.stdout
 
 
-def test_only_bad_files_are_a_failure(
-    command: Callable[..., Ended], corrupt: Path, tmp_path: Path
-) -> None:
+def test_only_bad_files_are_a_failure(command: Command, corrupt: Path, tmp_path: Path) -> None:
     ended = command("ingest", corrupt, tmp_path / "missing.md", "-p", "fixed", "--store", "kept")
     assert ended.code == ExitCode.FAILURE
     assert "missing.md: no such file" in ended.stdout
@@ -96,7 +88,7 @@ def test_only_bad_files_are_a_failure(
 # --- chunk --------------------------------------------------------------------------------------
 
 
-def test_chunks_are_exact_slices_in_json(command: Callable[..., Ended], manual: Path) -> None:
+def test_chunks_are_exact_slices_in_json(command: Command, manual: Path) -> None:
     asked = ("chunk", manual, "-p", "fixed:chunk_size=60,chunk_overlap=10")
     assert "chunk_size 60" in command(*asked).stdout
     whole = command(*asked, "--json").json
@@ -109,7 +101,7 @@ def test_chunks_are_exact_slices_in_json(command: Callable[..., Ended], manual: 
 
 
 def test_full_shows_every_character_and_the_table_only_the_beginning(
-    command: Callable[..., Ended], manual: Path
+    command: Command, manual: Path
 ) -> None:
     table, full = command("chunk", manual), command("chunk", manual, "--full")
     assert "Never use sand." in full.stdout
@@ -117,9 +109,7 @@ def test_full_shows_every_character_and_the_table_only_the_beginning(
     assert "0-" in table.stdout
 
 
-def test_a_file_that_cannot_be_read_is_one_line(
-    command: Callable[..., Ended], corrupt: Path
-) -> None:
+def test_a_file_that_cannot_be_read_is_one_line(command: Command, corrupt: Path) -> None:
     ended = command("chunk", corrupt, "-q")
     assert ended.code == ExitCode.FAILURE
     assert ended.stdout == ""
@@ -129,7 +119,7 @@ def test_a_file_that_cannot_be_read_is_one_line(
 # --- compare ------------------------------------------------------------------------------------
 
 
-def test_four_parsers_answer_with_page_and_heading(command: Callable[..., Ended]) -> None:
+def test_four_parsers_answer_with_page_and_heading(command: Command) -> None:
     ended = command("compare", HANDBOOK, "--ask", SAND)
     assert ended.code == 0
     assert ended.stdout.index("lexical-1024 (offline)") < ended.stdout.index("Fixed size")
@@ -141,7 +131,7 @@ def test_four_parsers_answer_with_page_and_heading(command: Callable[..., Ended]
 
 
 def test_json_is_alone_on_stdout_while_progress_goes_to_stderr(
-    command: Callable[..., Ended], manual: Path
+    command: Command, manual: Path
 ) -> None:
     ended = command("compare", manual, "--ask", QUESTION, "--json")
     report = ended.json
@@ -157,22 +147,18 @@ def test_json_is_alone_on_stdout_while_progress_goes_to_stderr(
     assert "lexical-1024 (offline)" in ended.stderr
 
 
-def test_quiet_leaves_stderr_empty(command: Callable[..., Ended], manual: Path) -> None:
+def test_quiet_leaves_stderr_empty(command: Command, manual: Path) -> None:
     ended = command("compare", manual, "--ask", QUESTION, "-p", "fixed", "--quiet")
     assert (ended.code, ended.stderr) == (0, "")
 
 
-def test_no_chunks_are_shown_when_none_are_asked_for(
-    command: Callable[..., Ended], manual: Path
-) -> None:
+def test_no_chunks_are_shown_when_none_are_asked_for(command: Command, manual: Path) -> None:
     arguments = ("compare", manual, "-a", QUESTION, "-p", "fixed")
     assert "score · file · page" in command(*arguments).stdout
     assert "score · file · page" not in command(*arguments, "--chunks", "0").stdout
 
 
-def test_nothing_is_asked_when_no_file_could_be_read(
-    command: Callable[..., Ended], corrupt: Path
-) -> None:
+def test_nothing_is_asked_when_no_file_could_be_read(command: Command, corrupt: Path) -> None:
     ended = command("compare", corrupt, "-a", QUESTION, "-p", "fixed", "--json")
     assert (ended.code, ended.json["columns"]) == (ExitCode.FAILURE, [])
     assert "the file is damaged" in ended.json["files"][0]["error"]
@@ -181,7 +167,7 @@ def test_nothing_is_asked_when_no_file_could_be_read(
 
 
 def test_a_parser_that_fails_is_a_column_with_its_error(
-    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = RagNodesQueryEngine.answer
 
@@ -199,7 +185,7 @@ def test_a_parser_that_fails_is_a_column_with_its_error(
 
 
 def test_text_from_documents_is_shown_and_never_obeyed(
-    command: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "hostile.md"
     path.write_text(
@@ -222,10 +208,7 @@ def test_text_from_documents_is_shown_and_never_obeyed(
 
 
 def test_openai_models_are_named_and_their_answer_is_cited(
-    command: Callable[..., Ended],
-    manual: Path,
-    openai_server: OpenAIServer,
-    monkeypatch: pytest.MonkeyPatch,
+    command: Command, manual: Path, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-1234")
     monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
@@ -241,10 +224,7 @@ def test_openai_models_are_named_and_their_answer_is_cited(
 
 
 def test_a_refused_key_is_found_before_work_starts(
-    command: Callable[..., Ended],
-    manual: Path,
-    openai_server: OpenAIServer,
-    monkeypatch: pytest.MonkeyPatch,
+    command: Command, manual: Path, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from openai_server import UNAUTHORIZED
 
@@ -257,7 +237,7 @@ def test_a_refused_key_is_found_before_work_starts(
 
 
 def test_a_server_that_is_not_there_is_a_missing_service(
-    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAG_NODES_RETRY_SECONDS", "0")
     ended = command("compare", manual, "-a", QUESTION, "-p", "fixed", "--embedding", "openai",
@@ -267,7 +247,7 @@ def test_a_server_that_is_not_there_is_a_missing_service(
 
 
 def test_compare_asks_only_the_files_named_of_a_store_that_holds_others(
-    command: Callable[..., Ended], manual: Path, tmp_path: Path
+    command: Command, manual: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.md"
     other.write_text("# Ferries\n\nThe ferry to the island leaves at noon on Sundays.\n")
@@ -280,7 +260,7 @@ def test_compare_asks_only_the_files_named_of_a_store_that_holds_others(
 
 
 def test_a_pdf_without_its_extra_says_what_to_install_and_ends_with_code_5(
-    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+    command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pymupdf", None)
     ended = command("compare", HANDBOOK, "-a", SAND, "-p", "heading")
@@ -301,7 +281,7 @@ def test_a_pdf_without_its_extra_says_what_to_install_and_ends_with_code_5(
     ids=["chunk", "ingest", "compare"],
 )
 def test_p8_the_choice_of_the_automatic_parser_is_printed_with_its_reason(
-    command: Callable[..., Ended], arguments: tuple[str, ...]
+    command: Command, arguments: tuple[str, ...]
 ) -> None:
     ask = ("--ask", QUESTION) if arguments[0] == "compare" else ()
     shown = command(arguments[0], HANDBOOK, *arguments[1:], *ask)
@@ -314,9 +294,7 @@ def test_p8_the_choice_of_the_automatic_parser_is_printed_with_its_reason(
 # --- what the chunks say about their size ---------------------------------------------------------
 
 
-def test_p13_the_size_that_a_script_asked_for_is_printed(
-    command: Callable[..., Ended], tmp_path: Path
-) -> None:
+def test_p13_the_size_that_a_script_asked_for_is_printed(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "pump.txt"
     path.write_text("泵在夜间运行。土壤干燥时，水箱会自动加满。" * 200, encoding="utf-8")  # noqa: RUF001
     shown = " ".join(command("chunk", path, "-p", "fixed").stdout.split())
@@ -324,7 +302,7 @@ def test_p13_the_size_that_a_script_asked_for_is_printed(
 
 
 def test_s0_45_a_cap_on_sentences_is_an_option_and_its_effect_is_printed(
-    command: Callable[..., Ended], manual: Path
+    command: Command, manual: Path
 ) -> None:
     arguments = ("chunk", manual, "-p", "semantic:max_sentences=2,chunk_size=20,min_chunk_size=4")
     shown = " ".join(command(*arguments).stdout.split())
@@ -335,7 +313,7 @@ def test_s0_45_a_cap_on_sentences_is_an_option_and_its_effect_is_printed(
 
 
 def test_a_folder_that_is_ingested_without_a_parser_is_cut_and_asked_by_retrieval(
-    command: Callable[..., Ended], tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
     crawl, kept = write_crawl(tmp_path / "crawl.json"), ("--store", tmp_path / "kept")
     (column,) = command("ingest", crawl, *kept, "--json").json["columns"]
@@ -346,7 +324,7 @@ def test_a_folder_that_is_ingested_without_a_parser_is_cut_and_asked_by_retrieva
 
 
 def test_a_corpus_of_one_other_preset_is_asked_by_that_where_no_parser_is_named(
-    command: Callable[..., Ended], tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
     kept = ("--store", tmp_path / "kept")
     ask = ("ask", SAND, *kept, "--json")
@@ -363,7 +341,7 @@ def test_a_corpus_of_one_other_preset_is_asked_by_that_where_no_parser_is_named(
 
 
 def test_r7_a_crawl_that_is_ingested_by_auto_is_cut_by_sections(
-    command: Callable[..., Ended], tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
     crawl, notes = write_crawl(tmp_path / "crawl.json"), tmp_path / "notes.md"
     notes.write_text("# Notes\n\n" + "\n\n".join(SECTIONS), encoding="utf-8")

@@ -10,9 +10,7 @@ import pytest
 from rag_nodes.operations import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from conftest import Ended
+    from conftest import Command
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "corpus" / "handbook.pdf"
 QUESTION = "How many litres does the tank hold?"
@@ -20,7 +18,7 @@ SAND = "When must the sand filter be rinsed backwards?"
 TWO = ("-p", "fixed", "-p", "heading")
 
 
-def test_mode_and_filter_hold_for_every_column(command: Callable[..., Ended]) -> None:
+def test_mode_and_filter_hold_for_every_column(command: Command) -> None:
     options = ("--mode", "sparse", "--filter", "page=3", "--json", "-q")
     columns = command("compare", HANDBOOK, "-a", QUESTION, *TWO, *options).json["columns"]
     for column in columns:
@@ -31,14 +29,14 @@ def test_mode_and_filter_hold_for_every_column(command: Callable[..., Ended]) ->
         assert all(hit["metadata"]["page_end"] >= 3 for hit in hits)
 
 
-def test_a_column_that_cannot_have_the_size_says_so(command: Callable[..., Ended]) -> None:
+def test_a_column_that_cannot_have_the_size_says_so(command: Command) -> None:
     ended = command("compare", HANDBOOK, "-a", SAND, "-p", "sentence-window", "--equal-size", "90")
     assert ended.code == 0
     assert "sentence-window: sizing" in ended.stderr
     assert "not 90 tokens on average: it keeps its own size" in ended.stdout
 
 
-def test_retrieval_only_leaves_answers_and_sources_out(command: Callable[..., Ended]) -> None:
+def test_retrieval_only_leaves_answers_and_sources_out(command: Command) -> None:
     ended = command("compare", HANDBOOK, "-a", SAND, *TWO, "--retrieval-only")
     assert ended.code == 0
     assert ended.stdout.count("retrieval only") == 2
@@ -47,7 +45,7 @@ def test_retrieval_only_leaves_answers_and_sources_out(command: Callable[..., En
 
 
 def test_a_filter_that_makes_no_sense_is_refused_before_anything_is_read(
-    command: Callable[..., Ended], manual: Path
+    command: Command, manual: Path
 ) -> None:
     ended = command("compare", manual, "-a", QUESTION, "--filter", "page=few")
     assert (ended.code, ended.stdout) == (ExitCode.USAGE, "")
@@ -56,11 +54,7 @@ def test_a_filter_that_makes_no_sense_is_refused_before_anything_is_read(
 
 @pytest.mark.parametrize(("width", "side_by_side"), [(120, True), (60, False)])
 def test_columns_stand_side_by_side_where_there_is_room(
-    command: Callable[..., Ended],
-    manual: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    width: int,
-    side_by_side: bool,
+    command: Command, manual: Path, monkeypatch: pytest.MonkeyPatch, width: int, side_by_side: bool
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     lines = command("compare", manual, "-a", QUESTION, *TWO).stdout.splitlines()

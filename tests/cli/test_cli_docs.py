@@ -20,7 +20,7 @@ from rag_nodes.operations import ExitCode, crawls
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import Ended
+    from conftest import Command
     from openai_server import OpenAIServer, Recorded
 
 SIZES = ("--max-tokens", 200, "--min-tokens", 20)
@@ -37,7 +37,7 @@ def output(tmp_path: Path) -> Path:
 
 
 def test_the_report_shows_statistics_and_where_the_chunks_are(
-    command: Callable[..., Ended], crawl: Path, output: Path
+    command: Command, crawl: Path, output: Path
 ) -> None:
     ended = command("docs", crawl, output, *SIZES)
     assert ended.code == ExitCode.DONE
@@ -50,9 +50,7 @@ def test_the_report_shows_statistics_and_where_the_chunks_are(
     assert len(json.loads(output.read_text(encoding="utf-8"))) > 3
 
 
-def test_any_parser_cuts_with_any_overlap(
-    command: Callable[..., Ended], crawl: Path, output: Path
-) -> None:
+def test_any_parser_cuts_with_any_overlap(command: Command, crawl: Path, output: Path) -> None:
     asked = ("docs", crawl, output, "--format", "web", "--parser", "token-overlap")
     ended = command(*asked, "--max-tokens", 120, "--overlap", 30)
     assert ended.code == ExitCode.DONE
@@ -65,15 +63,13 @@ def test_any_parser_cuts_with_any_overlap(
     assert figures["coverage"] == 100
 
 
-def test_progress_goes_to_stderr_unless_quiet(
-    command: Callable[..., Ended], crawl: Path, output: Path
-) -> None:
+def test_progress_goes_to_stderr_unless_quiet(command: Command, crawl: Path, output: Path) -> None:
     assert "cut " in command("docs", crawl, output).stderr
     assert command("docs", crawl, output, "--quiet").stderr == ""
 
 
 def test_failed_pages_are_named_and_give_code_3(
-    command: Callable[..., Ended], tmp_path: Path, output: Path
+    command: Command, tmp_path: Path, output: Path
 ) -> None:
     crawl = write_crawl(tmp_path / "bad.json", [page("a", SHORT), page("b", "", error="x")])
     ended = command("docs", crawl, output)
@@ -82,16 +78,14 @@ def test_failed_pages_are_named_and_give_code_3(
     assert "data[1].markdown: no text" in command("docs", crawl, output, "--json").stderr
 
 
-def test_no_good_page_is_a_failure(
-    command: Callable[..., Ended], tmp_path: Path, output: Path
-) -> None:
+def test_no_good_page_is_a_failure(command: Command, tmp_path: Path, output: Path) -> None:
     ended = command("docs", write_crawl(tmp_path / "bad.json", [page("a", "")]), output)
     assert ended.code == ExitCode.FAILURE
     assert not output.exists()
 
 
 def test_a_crossed_threshold_gives_code_4_also_where_pages_failed(
-    command: Callable[..., Ended], tmp_path: Path, output: Path
+    command: Command, tmp_path: Path, output: Path
 ) -> None:
     crawl = write_crawl(tmp_path / "bad.json", [page("a", LONG), page("b", "")])
     kept = command("docs", crawl, output, "--fail-on", "lost-headings,coverage=99.9")
@@ -118,11 +112,7 @@ def test_a_crossed_threshold_gives_code_4_also_where_pages_failed(
     ],
 )
 def test_wrong_options_are_usage_errors(
-    arguments: tuple[object, ...],
-    words: str,
-    command: Callable[..., Ended],
-    crawl: Path,
-    output: Path,
+    arguments: tuple[object, ...], words: str, command: Command, crawl: Path, output: Path
 ) -> None:
     ended = command("docs", crawl, output, *arguments)
     assert ended.code == ExitCode.USAGE
@@ -131,7 +121,7 @@ def test_wrong_options_are_usage_errors(
 
 
 def test_a_file_that_is_no_crawl_is_a_failure_with_the_reason(
-    command: Callable[..., Ended], tmp_path: Path, output: Path
+    command: Command, tmp_path: Path, output: Path
 ) -> None:
     path = tmp_path / "notes.json"
     path.write_text("notes", encoding="utf-8")
@@ -153,16 +143,14 @@ def test_names_in_help_texts_are_those_of_the_library() -> None:
 
 
 @pytest.fixture
-def served(
-    command: Callable[..., Ended], openai_server: OpenAIServer, crawl: Path, output: Path
-) -> Callable[..., Ended]:
+def served(command: Command, openai_server: OpenAIServer, crawl: Path, output: Path) -> Command:
     openai_server.answer = "Nine litres."
     common = ("docs", crawl, output, *SIZES, "--llm", "openai", "--api-base", openai_server.base)
     return lambda *arguments: command(*common, *arguments)
 
 
 def test_the_model_writes_summaries_of_the_length_asked_for(
-    served: Callable[..., Ended], openai_server: OpenAIServer, output: Path
+    served: Command, openai_server: OpenAIServer, output: Path
 ) -> None:
     ended = served("--summary-tokens", 77, "--knowledge-base", "Tea machines")
     assert ended.code == ExitCode.DONE
@@ -177,7 +165,7 @@ def test_the_model_writes_summaries_of_the_length_asked_for(
 
 
 def test_missing_summaries_are_reported_and_resumed(
-    served: Callable[..., Ended], openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+    served: Command, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(crawls, "_RETRY_SECONDS", 0.0)
     openai_server.fail(Fault(), times=2)
@@ -194,7 +182,7 @@ def test_missing_summaries_are_reported_and_resumed(
 
 
 def test_summaries_are_given_two_minutes_unless_the_flag_says_otherwise(
-    served: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+    served: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     allowed: list[float] = []
     tried = client.retried
@@ -212,9 +200,7 @@ def test_summaries_are_given_two_minutes_unless_the_flag_says_otherwise(
 
 
 def test_the_limit_of_requests_counts_every_one_from_the_first_on(
-    served: Callable[..., Ended],
-    openai_server: OpenAIServer,
-    monkeypatch: pytest.MonkeyPatch,
+    served: Command, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sparing = ("--requests-per-minute", 3, "--retry-seconds", 600, "--concurrency", 1)
     clock = FakeTime()
@@ -237,7 +223,7 @@ def test_the_limit_of_requests_counts_every_one_from_the_first_on(
 
 
 def test_a_refused_key_is_found_before_any_work(
-    served: Callable[..., Ended], openai_server: OpenAIServer, output: Path
+    served: Command, openai_server: OpenAIServer, output: Path
 ) -> None:
     openai_server.fail(UNAUTHORIZED, times=9)
     assert served().code == ExitCode.USAGE

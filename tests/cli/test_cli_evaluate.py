@@ -14,10 +14,8 @@ from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation import run as evaluation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from openai_server import OpenAIServer
-    from tests.cli.conftest import Ended
+    from tests.cli.conftest import Command
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 FERRY, QUESTIONS = CORPUS / "ferry.pdf", CORPUS / "ferry_questions.csv"
@@ -33,7 +31,7 @@ def sheet(tmp_path: Path) -> Path:
 
 
 def test_the_verdict_on_the_shipped_manual_is_that_the_gap_is_size(
-    command: Callable[..., Ended], tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
     page, run = tmp_path / "report.html", tmp_path / "run.json"
     ended = command(
@@ -50,7 +48,7 @@ def test_the_verdict_on_the_shipped_manual_is_that_the_gap_is_size(
 
 
 def test_columns_are_read_by_chunks_or_by_sentences(
-    command: Callable[..., Ended], manual: Path, sheet: Path
+    command: Command, manual: Path, sheet: Path
 ) -> None:
     asked = ("evaluate", manual, "--questions", sheet, "-p", "fixed", *QUICK, "--json")
     chunks, sentences = command(*asked).json, command(*asked, "--granularity", "sentences").json
@@ -61,7 +59,7 @@ def test_columns_are_read_by_chunks_or_by_sentences(
 
 
 def test_kinds_have_their_own_numbers_and_sizes_that_cannot_be_had_are_said(
-    command: Callable[..., Ended], manual: Path, tmp_path: Path
+    command: Command, manual: Path, tmp_path: Path
 ) -> None:
     sheet = tmp_path / "kinds.csv"
     sheet.write_text(
@@ -83,7 +81,7 @@ def test_kinds_have_their_own_numbers_and_sizes_that_cannot_be_had_are_said(
 
 
 def test_rows_are_measured_by_as_many_processes_as_are_asked_for(
-    command: Callable[..., Ended], manual: Path, sheet: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, manual: Path, sheet: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whose report is that of one, see `tests/evaluation/test_rows.py`."""
     given: list[Any] = []
@@ -99,7 +97,7 @@ def test_rows_are_measured_by_as_many_processes_as_are_asked_for(
 
 
 def test_a_run_against_its_own_baseline_passes_and_a_limit_not_reached_exits_with_4(
-    command: Callable[..., Ended], manual: Path, sheet: Path, tmp_path: Path
+    command: Command, manual: Path, sheet: Path, tmp_path: Path
 ) -> None:
     run = tmp_path / "run.json"
     asked = ("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK)
@@ -113,7 +111,7 @@ def test_a_run_against_its_own_baseline_passes_and_a_limit_not_reached_exits_wit
 
 
 def test_a_drop_that_the_questions_cannot_exclude_exits_with_5_and_one_that_is_sure_with_4(
-    command: Callable[..., Ended], manual: Path, sheet: Path, tmp_path: Path
+    command: Command, manual: Path, sheet: Path, tmp_path: Path
 ) -> None:
     run = tmp_path / "run.json"
     asked = ("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK)
@@ -140,7 +138,7 @@ def test_a_drop_that_the_questions_cannot_exclude_exits_with_5_and_one_that_is_s
 
 
 def test_questions_whose_answers_have_no_place_are_named_and_the_rest_is_measured(
-    command: Callable[..., Ended], manual: Path, sheet: Path
+    command: Command, manual: Path, sheet: Path
 ) -> None:
     sheet.write_text(sheet.read_text() + "Who built it?,Nobody knows who it was at all,manual.md\n")
     ended = command("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK)
@@ -161,11 +159,7 @@ def test_questions_whose_answers_have_no_place_are_named_and_the_rest_is_measure
     ],
 )
 def test_what_cannot_work_is_said_in_one_sentence(
-    command: Callable[..., Ended],
-    manual: Path,
-    sheet: Path,
-    arguments: tuple[str, ...],
-    message: str,
+    command: Command, manual: Path, sheet: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     given = ("--sizes", "0", "--equal-size", "0", "-q", *arguments)
     ended = command("evaluate", manual, "--questions", sheet, "-p", "heading", *given)
@@ -182,7 +176,7 @@ def test_what_cannot_work_is_said_in_one_sentence(
     ],
 )
 def test_what_cannot_be_compared_or_written_is_refused_before_a_document_is_read(
-    command: Callable[..., Ended],
+    command: Command,
     manual: Path,
     sheet: Path,
     tmp_path: Path,
@@ -207,7 +201,7 @@ def test_what_cannot_be_compared_or_written_is_refused_before_a_document_is_read
     ],
 )
 def test_a_baseline_that_has_nothing_in_common_is_refused_before_anything_is_measured(
-    command: Callable[..., Ended],
+    command: Command,
     manual: Path,
     sheet: Path,
     tmp_path: Path,
@@ -228,7 +222,7 @@ def test_a_baseline_that_has_nothing_in_common_is_refused_before_anything_is_mea
 
 
 def test_a_document_that_cannot_be_read_makes_the_run_partial(
-    command: Callable[..., Ended], manual: Path, sheet: Path, tmp_path: Path
+    command: Command, manual: Path, sheet: Path, tmp_path: Path
 ) -> None:
     broken = tmp_path / "broken.pdf"
     broken.write_bytes(b"%PDF-1.7 and then nothing")
@@ -238,7 +232,7 @@ def test_a_document_that_cannot_be_read_makes_the_run_partial(
     assert command("questions", "check", sheet, manual, broken).code == 3
 
 
-def test_the_shipped_questions_are_sound(command: Callable[..., Ended]) -> None:
+def test_the_shipped_questions_are_sound(command: Command) -> None:
     ended = command("questions", "check", QUESTIONS, FERRY, "--json")
     assert ended.code == 0, ended.stderr
     assert (ended.json["questions"], ended.json["sound"]) == (46, True)
@@ -246,7 +240,7 @@ def test_the_shipped_questions_are_sound(command: Callable[..., Ended]) -> None:
 
 
 def test_a_check_exits_with_4_where_an_answer_has_no_place(
-    command: Callable[..., Ended], manual: Path, sheet: Path
+    command: Command, manual: Path, sheet: Path
 ) -> None:
     sheet.write_text(sheet.read_text() + "Who built it?,Nobody knows who it was at all,manual.md\n")
     ended = command("questions", "check", sheet, manual)
@@ -255,7 +249,7 @@ def test_a_check_exits_with_4_where_an_answer_has_no_place(
 
 
 def test_a_changed_document_gets_its_questions_back_with_new_offsets(
-    command: Callable[..., Ended], manual: Path, sheet: Path, tmp_path: Path
+    command: Command, manual: Path, sheet: Path, tmp_path: Path
 ) -> None:
     first, second = tmp_path / "first.json", tmp_path / "second.json"
     assert command("questions", "convert", sheet, manual, "--output", first).code == 0
@@ -271,7 +265,7 @@ def test_a_changed_document_gets_its_questions_back_with_new_offsets(
 
 
 def test_without_questions_columns_are_ranked_by_passages_as_long_as_answers(
-    command: Callable[..., Ended], tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
     page = tmp_path / "report.html"
     asked = ("evaluate", FERRY, "-p", "recursive", "-p", "heading", *QUICK)
@@ -295,7 +289,7 @@ PHRASES = ("--kinds", "phrase", "--count")
 
 
 def test_where_there_are_few_drafts_it_is_said_why_and_what_to_do(
-    command: Callable[..., Ended], tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
     drafts = tmp_path / "drafts.json"
     ended = command("questions", "draft", CORPUS / "manual.md", "-o", drafts)
@@ -314,7 +308,7 @@ def test_where_there_are_few_drafts_it_is_said_why_and_what_to_do(
 
 
 def test_drafts_of_several_documents_are_shown_with_document_and_page(
-    command: Callable[..., Ended], tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
     drafts = ("-o", tmp_path / "drafts.json", *PHRASES, "12")
     assert "Document" not in command("questions", "draft", FERRY, *drafts).stdout
@@ -324,9 +318,7 @@ def test_drafts_of_several_documents_are_shown_with_document_and_page(
     assert "manual.md" in shown
 
 
-def test_drafts_pass_no_gate_until_somebody_accepts_them(
-    command: Callable[..., Ended], tmp_path: Path
-) -> None:
+def test_drafts_pass_no_gate_until_somebody_accepts_them(command: Command, tmp_path: Path) -> None:
     drafts, run = tmp_path / "drafts.json", tmp_path / "run.json"
     assert command("questions", "draft", FERRY, "-o", drafts, *PHRASES, "8").code == 0
     asked = ("evaluate", FERRY, "--questions", drafts, "-p", "fixed", *QUICK)
@@ -345,9 +337,7 @@ def test_drafts_pass_no_gate_until_somebody_accepts_them(
     assert "5 drafts that nobody has accepted were left out." in said
 
 
-def test_drafts_are_written_as_our_own_json_and_are_sound(
-    command: Callable[..., Ended], tmp_path: Path
-) -> None:
+def test_drafts_are_written_as_our_own_json_and_are_sound(command: Command, tmp_path: Path) -> None:
     drafts = tmp_path / "drafts.json"
     asked = ("questions", "draft", FERRY, "-o", drafts, *PHRASES, "15")
     ended = command(*asked)
@@ -363,10 +353,7 @@ def test_drafts_are_written_as_our_own_json_and_are_sound(
 
 
 def test_a_model_is_asked_only_where_it_is_named(
-    command: Callable[..., Ended],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    openai_server: OpenAIServer,
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, openai_server: OpenAIServer
 ) -> None:
     monkeypatch.setenv("RAG_NODES_API_KEY", "sk-canary")
     monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
@@ -376,7 +363,7 @@ def test_a_model_is_asked_only_where_it_is_named(
 
 
 def test_a_model_that_only_chats_drafts_nothing_and_its_answers_are_kept_for_another_try(
-    command: Callable[..., Ended],
+    command: Command,
     manual: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -415,11 +402,7 @@ JUDGED = (
 
 
 def test_answers_are_judged_by_a_served_model_whose_key_is_written_nowhere(
-    command: Callable[..., Ended],
-    manual: Path,
-    sheet: Path,
-    tmp_path: Path,
-    judging_server: OpenAIServer,
+    command: Command, manual: Path, sheet: Path, tmp_path: Path, judging_server: OpenAIServer
 ) -> None:
     page, cache = tmp_path / "report.html", tmp_path / "cache"
     asked = ("evaluate", manual, "--questions", sheet, *JUDGED, "--cache", cache)
@@ -439,7 +422,7 @@ def test_answers_are_judged_by_a_served_model_whose_key_is_written_nowhere(
 
 
 def test_a_judge_that_is_not_there_fails_the_judging_and_exits_with_3(
-    command: Callable[..., Ended], manual: Path, sheet: Path, judging_server: OpenAIServer
+    command: Command, manual: Path, sheet: Path, judging_server: OpenAIServer
 ) -> None:
     def answer(prompt: str) -> str:
         return good(prompt) if kind_of(prompt) == "answer" else "as you like"
@@ -467,7 +450,7 @@ def test_a_judge_that_is_not_there_fails_the_judging_and_exits_with_3(
     ],
 )  # fmt: skip
 def test_what_cannot_judge_is_refused_before_anything_is_measured(
-    command: Callable[..., Ended],
+    command: Command,
     manual: Path,
     sheet: Path,
     judging_server: OpenAIServer,

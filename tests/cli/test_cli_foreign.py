@@ -9,18 +9,15 @@ import pytest
 from rag_nodes.operations import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Ended
+    from conftest import Command
 
 STOCK = "llama_index.core.node_parser:SentenceSplitter(chunk_size=64, chunk_overlap=8)"
 HEADED = "splitters:Headed()"
 
 
-def test_a_stock_splitter_is_a_column_beside_ours(
-    command: Callable[..., Ended], manual: Path
-) -> None:
+def test_a_stock_splitter_is_a_column_beside_ours(command: Command, manual: Path) -> None:
     asked = ("-a", "How much does the tank hold?", "-p", "fixed", "-p", STOCK)
     ended = command("compare", manual, *asked, "--json", "-q")
     ours, stock = ended.json["columns"]
@@ -33,7 +30,7 @@ def test_a_stock_splitter_is_a_column_beside_ours(
 
 @pytest.mark.parametrize("arguments", [("compare", "-a", "What?"), ("ingest",), ("chunk",)])
 def test_every_view_says_how_many_chunks_have_a_place(
-    command: Callable[..., Ended], manual: Path, tmp_path: Path, arguments: tuple[str, ...]
+    command: Command, manual: Path, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     name, *rest = arguments
     store = () if name == "chunk" else ("--store", str(tmp_path / "store"))
@@ -44,16 +41,14 @@ def test_every_view_says_how_many_chunks_have_a_place(
     assert "found in their document" not in kept.stdout
 
 
-def test_chunks_without_a_place_are_null_in_json(
-    command: Callable[..., Ended], manual: Path
-) -> None:
+def test_chunks_without_a_place_are_null_in_json(command: Command, manual: Path) -> None:
     told = command("chunk", manual, "-p", HEADED, "--json", "-q").json
     assert told["unplaced"] == len(told["chunks"]) > 0
     assert {(chunk["start"], chunk["end"]) for chunk in told["chunks"]} == {(None, None)}
 
 
 def test_a_module_that_is_not_there_is_refused_with_what_to_do(
-    command: Callable[..., Ended], manual: Path
+    command: Command, manual: Path
 ) -> None:
     ended = command("chunk", manual, "-p", "no_such_package:Splitter()")
     assert ended.code == ExitCode.USAGE

@@ -10,10 +10,9 @@ import pytest
 from rag_nodes.operations import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Ended
+    from conftest import Command
 
 _UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 KEPT = ("-p", "fixed", "--store", "kept", "-q")
@@ -28,9 +27,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def test_what_was_stored_before_is_said_to_be_saved(
-    command: Callable[..., Ended], folder: Path
-) -> None:
+def test_what_was_stored_before_is_said_to_be_saved(command: Command, folder: Path) -> None:
     assert "saved" not in command("ingest", folder, *KEPT).stdout
 
     again = command("ingest", folder, *KEPT).stdout
@@ -42,9 +39,7 @@ def test_what_was_stored_before_is_said_to_be_saved(
     assert told["saved_tokens"] == told["columns"][0]["tokens"]
 
 
-def test_a_share_is_all_only_where_all_was_saved(
-    command: Callable[..., Ended], folder: Path
-) -> None:
+def test_a_share_is_all_only_where_all_was_saved(command: Command, folder: Path) -> None:
     (folder / "long.md").write_text("Tea is ready. " * 2000)
     command("ingest", folder, *KEPT)
     (folder / "green.md").write_text("# Tea\n\nThis tea is red.\n")
@@ -52,7 +47,7 @@ def test_a_share_is_all_only_where_all_was_saved(
 
 
 def test_another_option_says_what_became_of_the_former_collection(
-    command: Callable[..., Ended], folder: Path
+    command: Command, folder: Path
 ) -> None:
     command("ingest", folder, *KEPT)
     [former] = command("status", "--store", "kept", "--json").json["collections"]
@@ -67,7 +62,7 @@ def test_another_option_says_what_became_of_the_former_collection(
     assert [one["name"] == former["name"] for one in left] == [False]
 
 
-def test_pruning_names_what_went(command: Callable[..., Ended], folder: Path) -> None:
+def test_pruning_names_what_went(command: Command, folder: Path) -> None:
     command("ingest", folder, *KEPT)
     (folder / "green.md").unlink()
 
@@ -80,7 +75,7 @@ def test_pruning_names_what_went(command: Callable[..., Ended], folder: Path) ->
 
 
 def test_programs_are_given_times_in_utc_and_null_where_none_is_known(
-    command: Callable[..., Ended], folder: Path, tmp_path: Path
+    command: Command, folder: Path, tmp_path: Path
 ) -> None:
     command("ingest", folder, *KEPT)
     (one,) = command("status", "--store", "kept", "--json").json["collections"]
@@ -93,7 +88,7 @@ def test_programs_are_given_times_in_utc_and_null_where_none_is_known(
 
 
 def test_documents_without_a_file_are_counted_until_they_are_pruned(
-    command: Callable[..., Ended], folder: Path
+    command: Command, folder: Path
 ) -> None:
     names = sorted(path.name for path in folder.iterdir())
     command("ingest", folder, *KEPT)
@@ -108,7 +103,7 @@ def test_documents_without_a_file_are_counted_until_they_are_pruned(
 
 
 def test_a_torn_ledger_is_named_with_the_remedy(
-    command: Callable[..., Ended], folder: Path, tmp_path: Path
+    command: Command, folder: Path, tmp_path: Path
 ) -> None:
     place = tmp_path / "tea.sqlite"
     place.write_text("torn, " * 1000)

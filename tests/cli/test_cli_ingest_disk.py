@@ -15,9 +15,7 @@ import pytest
 from rag_nodes.store.edge import shards
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from conftest import Ended
+    from conftest import Command, Ended
 
 _HOLD = """
 import sys
@@ -43,7 +41,7 @@ def write(folder: Path, version: str) -> None:
 
 
 @pytest.fixture
-def ingest(command: Callable[..., Ended], docs: Path) -> Callable[..., Ended]:
+def ingest(command: Command, docs: Path) -> Command:
     def run(*more: str) -> Ended:
         parser = "heading:chunk_size=30,min_chunk_size=5"
         return command("ingest", docs, "--store", "kept", "-p", parser, *more)
@@ -52,7 +50,7 @@ def ingest(command: Callable[..., Ended], docs: Path) -> Callable[..., Ended]:
 
 
 def test_a_disk_that_fills_up_ends_in_a_sentence_and_the_next_run_completes(
-    ingest: Callable[..., Ended], docs: Path, monkeypatch: pytest.MonkeyPatch
+    ingest: Command, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [before] = ingest("--json").json["columns"]
     write(docs, "latter")
@@ -75,7 +73,7 @@ def test_a_disk_that_fills_up_ends_in_a_sentence_and_the_next_run_completes(
 
 
 def test_of_very_many_files_that_have_no_room_a_few_are_told_of_and_json_has_all(
-    ingest: Callable[..., Ended], docs: Path, monkeypatch: pytest.MonkeyPatch
+    ingest: Command, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for n in range(40):
         (docs / f"more {n:02}.md").write_text(f"# More\n\nOf it there are {n}.")
@@ -103,7 +101,7 @@ class _FillingUp:
 
 
 def test_a_folder_on_a_read_only_disk_is_named(
-    ingest: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+    ingest: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: Path, *_: object, **__: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
@@ -117,7 +115,7 @@ def test_a_folder_on_a_read_only_disk_is_named(
 
 @pytest.mark.parametrize("more", [(), ("--dry-run",)], ids=["ingest", "dry run"])
 def test_a_folder_that_another_process_uses_is_named_and_left_alone(
-    ingest: Callable[..., Ended], tmp_path: Path, more: tuple[str, ...]
+    ingest: Command, tmp_path: Path, more: tuple[str, ...]
 ) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", _HOLD, str(tmp_path / "kept")],

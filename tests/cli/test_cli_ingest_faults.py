@@ -8,10 +8,9 @@ import pytest
 from openai_server import TOO_LONG, UNKNOWN_MODEL, Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Ended
+    from conftest import Command, Ended
     from openai_server import OpenAIServer
 
 PROBE = Fault()
@@ -33,9 +32,7 @@ def write(folder: Path, version: str) -> None:
 
 
 @pytest.fixture
-def ingest(
-    command: Callable[..., Ended], folder: Path, openai_server: OpenAIServer
-) -> Callable[..., Ended]:
+def ingest(command: Command, folder: Path, openai_server: OpenAIServer) -> Command:
     def run(*more: str) -> Ended:
         arguments = (
             *("ingest", folder, "--store", "kept", "-p", "heading:chunk_size=30,min_chunk_size=5"),
@@ -49,7 +46,7 @@ def ingest(
 
 @pytest.mark.parametrize("fault", [UNKNOWN_MODEL, TOO_LONG], ids=["404 to all", "400 to chunks"])
 def test_six_changed_files_keep_their_chunks_when_the_model_refuses(
-    ingest: Callable[..., Ended], folder: Path, openai_server: OpenAIServer, fault: Fault
+    ingest: Command, folder: Path, openai_server: OpenAIServer, fault: Fault
 ) -> None:
     [before] = ingest("--json").json["columns"]
     write(folder, "latter")
@@ -78,7 +75,7 @@ def test_six_changed_files_keep_their_chunks_when_the_model_refuses(
 
 
 def test_one_refused_chunk_is_a_partial_success_that_the_table_shows(
-    ingest: Callable[..., Ended], folder: Path, openai_server: OpenAIServer
+    ingest: Command, folder: Path, openai_server: OpenAIServer
 ) -> None:
     chunks = ingest("--json").json["files"][0]["columns"].popitem()[1]["chunks"]
     write(folder, "latter")
@@ -91,7 +88,7 @@ def test_one_refused_chunk_is_a_partial_success_that_the_table_shows(
 
 
 def test_ingesting_asks_no_chat_model_whether_it_is_there(
-    ingest: Callable[..., Ended], openai_server: OpenAIServer
+    ingest: Command, openai_server: OpenAIServer
 ) -> None:
     assert ingest().code == 0
     assert openai_server.asked("embeddings")
@@ -99,7 +96,7 @@ def test_ingesting_asks_no_chat_model_whether_it_is_there(
 
 
 def test_a_dry_run_prices_what_is_due_and_asks_and_leaves_nothing(
-    ingest: Callable[..., Ended], folder: Path, openai_server: OpenAIServer
+    ingest: Command, folder: Path, openai_server: OpenAIServer
 ) -> None:
     said = ingest("--dry-run", "--json").json
     assert not openai_server.requests
@@ -122,7 +119,7 @@ def test_a_dry_run_prices_what_is_due_and_asks_and_leaves_nothing(
 
 
 def test_a_dry_run_names_a_file_that_fails_once_and_says_of_nothing_that_it_is_stored(
-    ingest: Callable[..., Ended], folder: Path
+    ingest: Command, folder: Path
 ) -> None:
     (folder / "torn.pdf").write_bytes(b"no PDF")
     ended = ingest("--dry-run")

@@ -11,10 +11,9 @@ from rag_nodes.cli.derive import settings_of
 from rag_nodes.operations import ExitCode, named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Ended
+    from conftest import Command
 
 KEY = "sk-canary-33ab"
 ASKED = ("-a", "How much does the tank hold?")
@@ -23,7 +22,7 @@ LLM = ("--llm", "own_models:ParrotLLM", "--llm-option", "says=Nine litres [Sourc
 
 
 def test_models_named_by_their_path_cut_embed_and_answer_and_are_named_in_the_report(
-    command: Callable[..., Ended], manual: Path
+    command: Command, manual: Path
 ) -> None:
     asked = ("-a", "How much does the tank hold?", "-p", "fixed", "-p", "semantic")
     ended = command("compare", manual, *asked, *EMBEDDING, *LLM, "--json", "-q")
@@ -36,7 +35,7 @@ def test_models_named_by_their_path_cut_embed_and_answer_and_are_named_in_the_re
 
 
 def test_what_was_ingested_with_a_model_by_its_path_is_asked_with_it(
-    command: Callable[..., Ended], manual: Path, tmp_path: Path
+    command: Command, manual: Path, tmp_path: Path
 ) -> None:
     store = ("--store", str(tmp_path / "store"), "-p", "fixed")
     assert command("ingest", manual, *store, *EMBEDDING).code == ExitCode.DONE
@@ -47,7 +46,7 @@ def test_what_was_ingested_with_a_model_by_its_path_is_asked_with_it(
 
 
 def test_an_integration_that_is_missing_ends_with_its_install_line(
-    command: Callable[..., Ended], manual: Path
+    command: Command, manual: Path
 ) -> None:
     path = "llama_index.embeddings.not_there_yet:NotThereEmbedding"
     ended = command("chunk", manual, "-p", "semantic", "--embedding", path)
@@ -57,7 +56,7 @@ def test_an_integration_that_is_missing_ends_with_its_install_line(
 
 @pytest.mark.parametrize("flag", ["--embedding-option", "--llm-option"])
 def test_a_key_is_not_taken_as_a_flag_and_not_repeated(
-    command: Callable[..., Ended], manual: Path, flag: str
+    command: Command, manual: Path, flag: str
 ) -> None:
     ended = command("compare", manual, "-a", "?", flag, f"api_key={KEY}")
     assert ended.code == ExitCode.USAGE
@@ -68,7 +67,7 @@ def test_a_key_is_not_taken_as_a_flag_and_not_repeated(
 
 
 def test_options_with_keys_are_masked_and_come_back_as_they_were(
-    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+    command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = f'{{"letters": "xyz", "api_key": "{KEY}"}}'
     monkeypatch.setenv("RAG_NODES_EMBEDDING_OPTIONS", given)
@@ -82,9 +81,7 @@ def test_options_with_keys_are_masked_and_come_back_as_they_were(
     assert settings.embedding_options == {"letters": "xyz", "api_key": KEY, "num_workers": 3}
 
 
-def test_an_option_that_is_no_assignment_is_refused(
-    command: Callable[..., Ended], manual: Path
-) -> None:
+def test_an_option_that_is_no_assignment_is_refused(command: Command, manual: Path) -> None:
     ended = command("compare", manual, *ASKED, "--llm-option", "temperature")
     assert ended.code == ExitCode.USAGE
     assert "is not OPTION=VALUE" in " ".join(ended.stderr.split())

@@ -10,17 +10,16 @@ from rag_nodes.operations import ExitCode
 from rag_nodes.transforms import WRITTEN_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Ended
+    from conftest import Command
     from openai_server import OpenAIServer
 
 CUT = ("--parser", "heading:min_chunk_size=0")
 
 
 def test_a_question_is_asked_by_an_embedding_that_the_ingest_made(
-    command: Callable[..., Ended], manual: Path, tmp_path: Path
+    command: Command, manual: Path, tmp_path: Path
 ) -> None:
     place = (*CUT, "--store", tmp_path / "store", "--json")
     asked = ("ask", "How much water is there?", *place, "--retrieval-only", "--mode", "dense")
@@ -36,7 +35,7 @@ def test_a_question_is_asked_by_an_embedding_that_the_ingest_made(
     assert found["heading"] != found["plain"]
 
 
-def test_unknown_embeddings_are_refused(command: Callable[..., Ended], manual: Path) -> None:
+def test_unknown_embeddings_are_refused(command: Command, manual: Path) -> None:
     unknown = command("ingest", manual, "--store", ":memory:", "--vector", "title")
     assert "unknown vector 'title'; choose heading, plain, summary or context" in unknown.stderr
     without = command("ingest", manual, "--store", ":memory:", "--vector", "context")
@@ -45,11 +44,7 @@ def test_unknown_embeddings_are_refused(command: Callable[..., Ended], manual: P
 
 @pytest.mark.parametrize("way", ["context", "summary"])
 def test_what_a_model_wrote_is_priced_and_asked_for_once(
-    command: Callable[..., Ended],
-    openai_server: OpenAIServer,
-    manual: Path,
-    tmp_path: Path,
-    way: str,
+    command: Command, openai_server: OpenAIServer, manual: Path, tmp_path: Path, way: str
 ) -> None:
     openai_server.answer = "Part of the manual of a tea machine."
     server = ("--llm", "openai", "--api-base", openai_server.base, "--embedding", "lexical")
@@ -68,7 +63,7 @@ def test_what_a_model_wrote_is_priced_and_asked_for_once(
 
 
 def test_vectors_are_kept_up_to_date_until_that_is_stopped(
-    command: Callable[..., Ended], manual: Path, tmp_path: Path
+    command: Command, manual: Path, tmp_path: Path
 ) -> None:
     place = (*CUT, "--store", tmp_path / "store")
     command("ingest", manual, *place, "--vector", "plain")
@@ -87,7 +82,7 @@ def test_vectors_are_kept_up_to_date_until_that_is_stopped(
 
 
 def test_a_dry_run_prices_what_a_model_would_write(
-    command: Callable[..., Ended],
+    command: Command,
     openai_server: OpenAIServer,
     manual: Path,
     tmp_path: Path,
@@ -109,7 +104,7 @@ def test_a_dry_run_prices_what_a_model_would_write(
 
 
 def test_every_column_is_asked_by_each_embedding_that_is_named(
-    command: Callable[..., Ended], manual: Path, tmp_path: Path
+    command: Command, manual: Path, tmp_path: Path
 ) -> None:
     both = ("--vector", "heading", "--vector", "plain", "--json")
     asked = command("compare", manual, "--ask", "Water?", *CUT, *both).json["columns"]

@@ -19,10 +19,9 @@ from rag_nodes import HeadingHierarchyNodeParser, get_embedding, read
 from rag_nodes.operations import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Ended
+    from conftest import Command
 
 
 QUESTION = "How much water does the tank hold?"
@@ -83,12 +82,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize("words", COMMANDS)
 def test_no_command_changes_a_folder_of_another_program_and_each_names_the_import(
-    command: Callable[..., Ended],
-    theirs: Path,
-    manual: Path,
-    questions: Path,
-    tmp_path: Path,
-    words: str,
+    command: Command, theirs: Path, manual: Path, questions: Path, tmp_path: Path, words: str
 ) -> None:
     before, target = content(theirs), tmp_path / "target"
     places = {"MANUAL": manual, "QUESTIONS": questions, "TARGET": target, "THEIRS": theirs}
@@ -103,7 +97,7 @@ def test_no_command_changes_a_folder_of_another_program_and_each_names_the_impor
 
 
 def test_an_ingest_into_a_folder_of_documents_writes_nothing_there(
-    command: Callable[..., Ended], manual: Path, tmp_path: Path
+    command: Command, manual: Path, tmp_path: Path
 ) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
@@ -115,7 +109,7 @@ def test_an_ingest_into_a_folder_of_documents_writes_nothing_there(
 
 
 def test_a_collection_of_another_program_is_named_asked_by_an_alias_and_measured(
-    command: Callable[..., Ended], manual: Path, questions: Path, tmp_path: Path
+    command: Command, manual: Path, questions: Path, tmp_path: Path
 ) -> None:
     with _server.serve() as double:
         fill(QdrantClient(double.url, check_compatibility=False), manual)
@@ -140,7 +134,7 @@ def test_a_collection_of_another_program_is_named_asked_by_an_alias_and_measured
 
 
 def test_an_import_names_what_it_refused_and_imports_the_rest(
-    command: Callable[..., Ended], theirs: Path, tmp_path: Path
+    command: Command, theirs: Path, tmp_path: Path
 ) -> None:
     with closing(QdrantClient(path=str(theirs))) as client:
         params = rest.VectorParams(size=2, distance=rest.Distance.EUCLID)
@@ -159,9 +153,7 @@ def test_an_import_names_what_it_refused_and_imports_the_rest(
     assert "'handbook' is there already, with 2 points" in again.stderr
 
 
-def test_a_store_in_the_folder_that_is_imported_is_refused(
-    command: Callable[..., Ended], theirs: Path
-) -> None:
+def test_a_store_in_the_folder_that_is_imported_is_refused(command: Command, theirs: Path) -> None:
     before = content(theirs)
     ended = command("store", "import", theirs, "--store", theirs / "ours")
     assert ended.code == ExitCode.USAGE
@@ -171,7 +163,7 @@ def test_a_store_in_the_folder_that_is_imported_is_refused(
 
 
 def test_what_is_no_folder_of_local_mode_is_not_imported_and_no_store_is_made(
-    command: Callable[..., Ended], tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
     ended = command("store", "import", tmp_path / "nowhere", "--store", tmp_path / "ours")
     assert ended.code == ExitCode.FAILURE

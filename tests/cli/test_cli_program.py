@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Ended
+    from conftest import Command
 
 COMMANDS = ("app", "ask", "chunk", "compare", "ingest", "parsers")
 CANARY = "sk-canary-7f3a9"
@@ -42,7 +42,7 @@ def failing(error: BaseException) -> Callable[..., Any]:
     return fail
 
 
-def test_help_names_every_command_and_the_exit_codes(command: Callable[..., Ended]) -> None:
+def test_help_names_every_command_and_the_exit_codes(command: Command) -> None:
     ended = command("--help")
     assert ended.code == 0
     assert all(name in ended.stdout for name in COMMANDS)
@@ -51,7 +51,7 @@ def test_help_names_every_command_and_the_exit_codes(command: Callable[..., Ende
 
 
 def test_shell_completion_is_offered_and_help_does_not_list_it(
-    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+    command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "completion" not in command("--help").stdout
     monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
@@ -65,7 +65,7 @@ def test_shell_completion_is_offered_and_help_does_not_list_it(
     [("rag-nodes ev", ["evaluate"]), ("rag-nodes read --mark", ["--markdown"])],
 )
 def test_a_shell_completes_commands_and_options(
-    typed: str, offered: list[str], command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+    typed: str, offered: list[str], command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("_RAG_NODES_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", typed)
@@ -74,14 +74,14 @@ def test_a_shell_completes_commands_and_options(
     assert (ended.stdout.split(), ended.stderr) == (offered, "")
 
 
-def test_the_help_of_every_command_shows_examples(command: Callable[..., Ended]) -> None:
+def test_the_help_of_every_command_shows_examples(command: Command) -> None:
     for name in COMMANDS:
         ended = command(name, "--help")
         assert ended.code == 0
         assert f"rag-nodes {name}" in ended.stdout.split("Examples")[1]
 
 
-def test_without_arguments_the_help_is_shown(command: Callable[..., Ended]) -> None:
+def test_without_arguments_the_help_is_shown(command: Command) -> None:
     assert command().stdout.strip() == command("--help").stdout.strip()
 
 
@@ -116,7 +116,7 @@ def test_the_process_ends_with_the_exit_code() -> None:
     assert "brew" in done.stderr
 
 
-def test_the_version_is_the_packages(command: Callable[..., Ended]) -> None:
+def test_the_version_is_the_packages(command: Command) -> None:
     from importlib.metadata import version
 
     assert command("--version").stdout == f"rag-nodes {version('rag-nodes')}\n"
@@ -126,7 +126,7 @@ def test_the_version_is_the_packages(command: Callable[..., Ended]) -> None:
 
 
 def test_print_config_is_toml_and_never_shows_a_key(
-    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+    command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
     monkeypatch.setenv("RAG_NODES_STORE_API_KEY", CANARY)
@@ -138,7 +138,7 @@ def test_print_config_is_toml_and_never_shows_a_key(
 
 
 def test_what_print_config_shows_can_be_used_as_the_settings_file(
-    command: Callable[..., Ended], tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
     shown = command("--print-config").stdout
     (tmp_path / "rag_nodes.toml").write_text(shown, encoding="utf-8")
@@ -146,7 +146,7 @@ def test_what_print_config_shows_can_be_used_as_the_settings_file(
 
 
 def test_a_flag_wins_over_the_environment_and_that_over_the_file(
-    command: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "rag_nodes.toml").write_text('corpus = "file"\nbudget = 7\nstore = "file"\n')
     monkeypatch.setenv("RAG_NODES_CORPUS", "environment")
@@ -189,9 +189,7 @@ def test_every_kind_of_error_has_its_exit_code(error: Exception, code: int) -> N
     assert exit_code_of(error) == code
 
 
-def test_a_wrong_option_is_a_usage_error_without_traceback(
-    command: Callable[..., Ended], manual: Path
-) -> None:
+def test_a_wrong_option_is_a_usage_error_without_traceback(command: Command, manual: Path) -> None:
     ended = command("chunk", manual, "--parser", "heading:chunk_size=-4")
     assert ended.code == ExitCode.USAGE
     assert ended.stdout == ""
@@ -200,7 +198,7 @@ def test_a_wrong_option_is_a_usage_error_without_traceback(
 
 
 def test_a_missing_extra_names_the_install_line(
-    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     missing = errors.MissingExtraError("qdrant-client", "qdrant")
     monkeypatch.setattr(Session, "_opened", failing(missing))
@@ -210,7 +208,7 @@ def test_a_missing_extra_names_the_install_line(
 
 
 def test_a_bug_is_one_line_and_a_traceback_only_when_asked_for(
-    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Session, "models", failing(ZeroDivisionError("oh \x1b[31mno")))
     arguments = ("compare", manual, "--ask", "why?", "-p", "fixed")
@@ -229,7 +227,7 @@ def test_a_bug_is_one_line_and_a_traceback_only_when_asked_for(
     ],
 )
 def test_an_interruption_ends_with_130_and_says_what_is_left_where_something_is(
-    command: Callable[..., Ended],
+    command: Command,
     manual: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -261,7 +259,7 @@ def test_an_interruption_ends_with_130_and_says_what_is_left_where_something_is(
     ],
 )
 def test_what_measuring_and_mending_leave_is_said_as_well(
-    command: Callable[..., Ended],
+    command: Command,
     manual: Path,
     monkeypatch: pytest.MonkeyPatch,
     asked: tuple[str, ...],
@@ -274,7 +272,7 @@ def test_what_measuring_and_mending_leave_is_said_as_well(
 
 
 def test_an_app_that_is_interrupted_leaves_nothing_to_complete(
-    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+    command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rag_nodes.server.launch", failing(KeyboardInterrupt()))
     ended = command("app", "-q")
@@ -340,7 +338,7 @@ def test_a_run_that_must_not_hear_of_a_closed_terminal_does_not(
     assert capfd.readouterr().err == ""
 
 
-def test_a_run_leaves_the_loggers_as_they_were(command: Callable[..., Ended], manual: Path) -> None:
+def test_a_run_leaves_the_loggers_as_they_were(command: Command, manual: Path) -> None:
     logger = logging.getLogger("rag_nodes")
     before = (logger.level, logger.propagate, list(logger.handlers))
     command("chunk", manual, "--verbose")
@@ -383,7 +381,7 @@ def test_a_run_leaves_the_loggers_as_they_were(command: Callable[..., Ended], ma
     ids=" ".join,
 )
 def test_a_path_that_is_not_there_is_a_usage_error_that_names_it_and_a_remedy(
-    command: Callable[..., Ended], manual: Path, tmp_path: Path, typed: tuple[str, ...]
+    command: Command, manual: Path, tmp_path: Path, typed: tuple[str, ...]
 ) -> None:
     gone = str(tmp_path / "gone")
     ended = command(*(one.replace("GONE", gone).replace("THERE", str(manual)) for one in typed))
@@ -396,7 +394,7 @@ def test_a_path_that_is_not_there_is_a_usage_error_that_names_it_and_a_remedy(
 
 
 def test_a_path_that_is_not_there_among_others_is_named_in_the_report(
-    command: Callable[..., Ended], manual: Path, tmp_path: Path
+    command: Command, manual: Path, tmp_path: Path
 ) -> None:
     ended = command("read", manual, tmp_path / "gone.pdf")
     assert ended.code == ExitCode.PARTIAL
@@ -407,7 +405,7 @@ def test_a_path_that_is_not_there_among_others_is_named_in_the_report(
 # --- parsers and app ----------------------------------------------------------------------------
 
 
-def test_parsers_lists_presets_with_their_options(command: Callable[..., Ended]) -> None:
+def test_parsers_lists_presets_with_their_options(command: Command) -> None:
     listed = {preset["name"]: preset for preset in command("parsers", "--json").json["parsers"]}
     assert list(listed) == list(PRESETS)
     assert listed["fixed"]["options"]["chunk_size"] == 1000
@@ -417,7 +415,7 @@ def test_parsers_lists_presets_with_their_options(command: Callable[..., Ended])
 
 
 def test_the_app_gets_settings_address_and_documents(
-    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import rag_nodes.server
     from rag_nodes.server.gate import Access
@@ -449,7 +447,7 @@ def test_the_app_gets_settings_address_and_documents(
 
 
 def test_a_bar_is_a_text_or_a_question_from_standard_input(
-    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+    command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "# Tea\n\nGreen tea takes eighty degrees.\n"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
@@ -467,10 +465,7 @@ def test_a_bar_is_a_text_or_a_question_from_standard_input(
     ids=["sheet", "json"],
 )  # fmt: skip
 def test_a_bar_is_a_file_of_questions_from_standard_input_and_no_place_to_write_to(
-    questions: str,
-    command: Callable[..., Ended],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    questions: str, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "tea.md").write_text("# Tea\n\nGreen tea takes eighty degrees.\n")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(questions.encode())))
@@ -483,7 +478,7 @@ def test_a_bar_is_a_file_of_questions_from_standard_input_and_no_place_to_write_
 
 
 def test_what_is_stored_needs_a_name(
-    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"tea")))
     ended = command("ingest", "-", "--store", "kept")

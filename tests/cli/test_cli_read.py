@@ -10,10 +10,9 @@ import pytest
 from rag_nodes.operations import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Ended
+    from conftest import Command
 
 
 @pytest.fixture
@@ -28,9 +27,7 @@ def report(tmp_path: Path) -> Path:
     return tmp_path / "report.pdf"
 
 
-def test_the_report_says_what_was_understood(
-    command: Callable[..., Ended], manual: Path, report: Path
-) -> None:
+def test_the_report_says_what_was_understood(command: Command, manual: Path, report: Path) -> None:
     ended = command("read", report, manual)
     assert ended.code == ExitCode.DONE
     assert "1 Chapter of tea  p. 1\n" in ended.stdout
@@ -39,7 +36,7 @@ def test_the_report_says_what_was_understood(
     assert "Pages     none" in ended.stdout
 
 
-def test_tables_and_links_are_counted(command: Callable[..., Ended], tmp_path: Path) -> None:
+def test_tables_and_links_are_counted(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text(
         "| a | b |\n|---|---|\n| 1 | 2 |\n\n[Tea](http://tea.example) [again](http://tea.example)\n",
@@ -51,13 +48,13 @@ def test_tables_and_links_are_counted(command: Callable[..., Ended], tmp_path: P
     assert "Links     2, to 1 address\n" in command("read", path).stdout
 
 
-def test_markdown_is_the_text_as_it_is(command: Callable[..., Ended], manual: Path) -> None:
+def test_markdown_is_the_text_as_it_is(command: Command, manual: Path) -> None:
     ended = command("read", manual, "--markdown", "--quiet")
     assert ended.stdout == manual.read_text(encoding="utf-8")
 
 
 def test_some_failures_give_code_3_and_all_give_code_1(
-    command: Callable[..., Ended], manual: Path, corrupt: Path
+    command: Command, manual: Path, corrupt: Path
 ) -> None:
     ended = command("read", manual, corrupt, "--json")
     assert ended.code == ExitCode.PARTIAL
@@ -66,9 +63,7 @@ def test_some_failures_give_code_3_and_all_give_code_1(
     assert command("read", corrupt).code == ExitCode.FAILURE
 
 
-def test_what_a_terminal_would_act_on_is_not_shown(
-    command: Callable[..., Ended], tmp_path: Path
-) -> None:
+def test_what_a_terminal_would_act_on_is_not_shown(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     text = "# Tea \x1b[31mred\x1b[0m\n\n\x1b]0;title\x07text\n" + "tea " * 200
     path.write_text(text, encoding="utf-8")
@@ -77,7 +72,7 @@ def test_what_a_terminal_would_act_on_is_not_shown(
 
 
 def test_limits_come_from_the_settings(
-    command: Callable[..., Ended], report: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAG_NODES_READ_CHARACTERS", "5")
     ended = command("read", report)

@@ -16,9 +16,7 @@ from rag_nodes.parsers import get_parser, load_preset, preset_for, save_preset
 from rag_nodes.store.edge import shards
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Ended
+    from tests.cli.conftest import Command
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 FERRY, QUESTIONS = CORPUS / "ferry.pdf", CORPUS / "ferry_questions.csv"
@@ -53,7 +51,7 @@ def test_the_shipped_manual_is_told_not_to_be_cut_large_and_what_to_take(made: P
 
 
 def test_what_keeps_every_row_from_being_measured_is_said_once(
-    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+    command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = shutil.disk_usage(CORPUS)._replace(free=1 << 20)
     monkeypatch.setattr(shards.shutil, "disk_usage", lambda _: full)
@@ -62,7 +60,7 @@ def test_what_keeps_every_row_from_being_measured_is_said_once(
     assert ended.stderr.count("1 MB are free") == 1
 
 
-def test_sizes_have_to_be_named(command: Callable[..., Ended]) -> None:
+def test_sizes_have_to_be_named(command: Command) -> None:
     ended = command("recommend", FERRY, "--sizes", "0")
     assert ended.code == 2
     assert "--sizes: name at least one" in ended.stderr
@@ -70,21 +68,21 @@ def test_sizes_have_to_be_named(command: Callable[..., Ended]) -> None:
 
 @pytest.mark.parametrize("name", ["recursive.toml", "kept.yaml", "nowhere/kept.toml"])
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
-    command: Callable[..., Ended], name: str
+    command: Command, name: str
 ) -> None:
     ended = command("recommend", FERRY, "--save", name)
     assert ended.code == 2
     assert "Reading" not in ended.stderr
 
 
-def test_nothing_to_ask_about_is_refused(command: Callable[..., Ended]) -> None:
+def test_nothing_to_ask_about_is_refused(command: Command) -> None:
     ended = command("recommend")
     assert ended.code == 2
     assert "name documents" in ended.stderr
 
 
 def test_what_was_chosen_is_saved_as_a_preset_that_ingest_and_ask_take(
-    command: Callable[..., Ended], made: Path
+    command: Command, made: Path
 ) -> None:
     saved = made / "ferry.toml"
     preset = load_preset(saved)
@@ -104,7 +102,7 @@ def test_what_was_chosen_is_saved_as_a_preset_that_ingest_and_ask_take(
 
 
 def test_a_number_of_chunks_that_is_typed_wins_over_the_sentences_of_a_preset_file(
-    command: Callable[..., Ended], tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
     saved = tmp_path / "ferry.toml"
     query = {"granularity": "sentences", "budget": 1000}
@@ -117,9 +115,7 @@ def test_a_number_of_chunks_that_is_typed_wins_over_the_sentences_of_a_preset_fi
     assert command(*question).json["budget"] == 1000
 
 
-def test_a_preset_file_is_a_column_beside_others(
-    command: Callable[..., Ended], tmp_path: Path
-) -> None:
+def test_a_preset_file_is_a_column_beside_others(command: Command, tmp_path: Path) -> None:
     saved = tmp_path / "small.toml"
     save_preset(saved, preset_for(get_parser("recursive", chunk_size=300), "small"))
     ended = command("chunk", FERRY, "-p", saved, "--json")
@@ -129,9 +125,7 @@ def test_a_preset_file_is_a_column_beside_others(
     assert [one["name"] for one in compared.json["columns"]] == ["small", "heading"]
 
 
-def test_a_preset_file_that_names_a_module_is_refused(
-    command: Callable[..., Ended], tmp_path: Path
-) -> None:
+def test_a_preset_file_that_names_a_module_is_refused(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "theirs.json"
     path.write_text('{"schema_version": 1, "name": "a", "preset": "os:system(command=\'true\')"}')
     ended = command("chunk", FERRY, "-p", path)

@@ -12,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.cli.conftest import Ended
+    from tests.cli.conftest import Command, Ended
 
 TEXT = "# Users\n\n" + "\n\n".join(
     f"## {verb} users\n\nThis is how users are {verb.lower()} by the office. It takes {days} days."
@@ -23,7 +23,7 @@ TEXT = "# Users\n\n" + "\n\n".join(
 
 @pytest.fixture
 def review(
-    command: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., tuple[Ended, list[dict[str, Any]]]]:
     """Reviews drafts about a document with some lines that are typed."""
     document, drafts = tmp_path / "users.md", tmp_path / "drafts.json"
@@ -111,7 +111,7 @@ def test_after_ten_answers_it_is_said_what_they_can_decide(
     ],
 )
 def test_a_file_that_would_lose_something_is_not_written_over(
-    command: Callable[..., Ended], tmp_path: Path, name: str, content: str
+    command: Command, tmp_path: Path, name: str, content: str
 ) -> None:
     (tmp_path / name).write_text(content, "utf-8")
     (tmp_path / "users.md").write_text(TEXT, "utf-8")

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Ended
+    from conftest import Command
 
 NAMES = [f"{number}.md" for number in range(8)]
 
@@ -26,9 +25,7 @@ def docs(tmp_path: Path) -> Path:
     return folder
 
 
-def test_each_file_is_ingested_by_one_shard(
-    command: Callable[..., Ended], docs: Path, tmp_path: Path
-) -> None:
+def test_each_file_is_ingested_by_one_shard(command: Command, docs: Path, tmp_path: Path) -> None:
     found = []
     for number in (1, 2):
         store = ["--store", str(tmp_path / f"part-{number}")]
@@ -38,14 +35,14 @@ def test_each_file_is_ingested_by_one_shard(
     assert sorted(found) == NAMES
 
 
-def test_what_is_no_shard_is_a_usage_error(command: Callable[..., Ended], docs: Path) -> None:
+def test_what_is_no_shard_is_a_usage_error(command: Command, docs: Path) -> None:
     ended = command("ingest", str(docs), "--shard", "3/2")
     assert ended.code == 2
     assert "from 1/8 to 8/8" in ended.stderr
 
 
 def test_a_cluster_that_is_not_there_is_one_sentence_and_writes_nothing(
-    command: Callable[..., Ended], tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "a.md").write_text("# A\n\nTea.", "utf-8")
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -59,7 +56,7 @@ def test_a_cluster_that_is_not_there_is_one_sentence_and_writes_nothing(
 
 
 def test_without_ray_installed_the_command_says_how_to_install_it(
-    command: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     (tmp_path / "a.md").write_text("# A\n\nTea.", "utf-8")

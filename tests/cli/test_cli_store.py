@@ -11,9 +11,9 @@ from store import qdrant_server as _server
 from rag_nodes.operations import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from conftest import Ended
+    from conftest import Command
 
 HEADING = ("-p", "heading")
 ALSO_FIXED = (*HEADING, "-p", "fixed")
@@ -26,15 +26,13 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture
-def store(tmp_path: Path, manual: Path, command: Callable[..., Ended]) -> Path:
+def store(tmp_path: Path, manual: Path, command: Command) -> Path:
     folder = tmp_path / "store"
     assert command("ingest", manual, *ALSO_FIXED, "--store", folder).code == 0
     return folder
 
 
-def test_a_pushed_corpus_is_asked_on_the_server(
-    command: Callable[..., Ended], store: Path, url: str
-) -> None:
+def test_a_pushed_corpus_is_asked_on_the_server(command: Command, store: Path, url: str) -> None:
     pushed = command("store", "push", url, "--store", store)
     assert pushed.code == 0
     assert "both sides are equal" in pushed.stdout
@@ -43,7 +41,7 @@ def test_a_pushed_corpus_is_asked_on_the_server(
 
 
 def test_a_damaged_collection_is_named_and_the_others_are_pushed_until_it_is_mended(
-    command: Callable[..., Ended], store: Path, tmp_path: Path
+    command: Command, store: Path, tmp_path: Path
 ) -> None:
     (torn,) = (store / "collections").glob("*fixed*/shard/edge_config.json")
     whole = torn.read_bytes()
@@ -65,9 +63,7 @@ def test_a_damaged_collection_is_named_and_the_others_are_pushed_until_it_is_men
     assert sorted(one["sent"] > 0 for one in mended.json["collections"]) == [False, True]
 
 
-def test_one_collection_alone_is_pushed(
-    command: Callable[..., Ended], store: Path, url: str
-) -> None:
+def test_one_collection_alone_is_pushed(command: Command, store: Path, url: str) -> None:
     (first, _) = command("store", "push", url, "--store", store, "--json").json["collections"]
     named = ("--collection", first["collection"])
     only = command("store", "push", url, "--store", store, *named, "--json").json
@@ -75,7 +71,7 @@ def test_one_collection_alone_is_pushed(
 
 
 def test_an_unknown_collection_is_refused_before_anything_is_sent(
-    command: Callable[..., Ended], store: Path, url: str
+    command: Command, store: Path, url: str
 ) -> None:
     ended = command("store", "push", url, "--store", store, "--collection", "none")
     assert ended.code == 1
@@ -84,29 +80,27 @@ def test_an_unknown_collection_is_refused_before_anything_is_sent(
 
 
 def test_a_corpus_that_is_not_there_names_those_that_are(
-    command: Callable[..., Ended], store: Path, url: str
+    command: Command, store: Path, url: str
 ) -> None:
     ended = command("store", "push", url, "--store", store, "--corpus", "contracts")
     assert ended.code == 1
     assert "there are: default" in ended.stderr
 
 
-def test_a_server_that_is_away_ends_with_its_own_code(
-    command: Callable[..., Ended], store: Path
-) -> None:
+def test_a_server_that_is_away_ends_with_its_own_code(command: Command, store: Path) -> None:
     ended = command("store", "push", "http://127.0.0.1:9", "--store", store)
     assert ended.code == 5
     assert "does not answer" in ended.stderr
 
 
-def alias_of(command: Callable[..., Ended], place: object) -> dict[str, str]:
+def alias_of(command: Command, place: object) -> dict[str, str]:
     aliases: dict[str, str] = command("store", "alias", "--store", place, "--json").json["aliases"]
     return aliases
 
 
 @pytest.mark.parametrize("served", [False, True])
 def test_a_new_ingest_takes_the_place_of_the_old_under_one_alias(
-    command: Callable[..., Ended], tmp_path: Path, manual: Path, url: str, served: bool
+    command: Command, tmp_path: Path, manual: Path, url: str, served: bool
 ) -> None:
     place = url if served else tmp_path / "store"
     ask = ("ask", "How much does the tank hold?", "--alias", "handbook", "--store", place)
@@ -123,7 +117,7 @@ def test_a_new_ingest_takes_the_place_of_the_old_under_one_alias(
     assert "nine litres" in command(*ask).stdout
 
 
-def test_an_alias_is_given_shown_and_removed(command: Callable[..., Ended], store: Path) -> None:
+def test_an_alias_is_given_shown_and_removed(command: Command, store: Path) -> None:
     there = ("--store", store)
     assert "has no aliases" in command("store", "alias", *there).stdout
     several = command("store", "alias", "handbook", *there)
@@ -157,7 +151,7 @@ def test_an_alias_is_given_shown_and_removed(command: Callable[..., Ended], stor
     ],
 )
 def test_what_an_alias_cannot_be_is_said(
-    command: Callable[..., Ended], store: Path, arguments: tuple[str, ...], said: str
+    command: Command, store: Path, arguments: tuple[str, ...], said: str
 ) -> None:
     ended = command(*arguments, "--store", store)
     assert ended.code in {ExitCode.USAGE, ExitCode.FAILURE}
@@ -165,7 +159,7 @@ def test_what_an_alias_cannot_be_is_said(
 
 
 def test_an_alias_of_another_model_is_not_asked_in_vain(
-    command: Callable[..., Ended], tmp_path: Path, manual: Path
+    command: Command, tmp_path: Path, manual: Path
 ) -> None:
     store = ("--store", tmp_path / "store")
     command("ingest", manual, *HEADING, *store)

@@ -14,16 +14,14 @@ from rag_nodes.operations import ExitCode, named
 from rag_nodes.store.server import connection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from conftest import Ended
+    from conftest import Command
 
 KEY = "canary-of-the-store"
 SERVER = ("--store", "http://192.168.0.9:6333")
 
 
 def test_options_of_the_server_come_from_flags_file_and_environment(
-    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, no_configuration: Path
+    command: Command, monkeypatch: pytest.MonkeyPatch, no_configuration: Path
 ) -> None:
     settings = settings_of(named("ask"), {"store_options": ["quantization=scalar", "grpc=true"]})
     assert settings.store_options == {"quantization": "scalar", "grpc": "true"}
@@ -44,7 +42,7 @@ def test_options_of_the_server_come_from_flags_file_and_environment(
     ],
 )
 def test_a_wrong_option_of_the_server_is_a_usage_error(
-    command: Callable[..., Ended], manual: Path, option: str, said: str
+    command: Command, manual: Path, option: str, said: str
 ) -> None:
     ended = command("ingest", manual, *SERVER, "--store-option", option)
     assert ended.code == ExitCode.USAGE
@@ -53,7 +51,7 @@ def test_a_wrong_option_of_the_server_is_a_usage_error(
 
 
 def test_a_key_that_would_cross_the_network_in_plain_text_ends_the_command(
-    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAG_NODES_STORE_API_KEY", KEY)
     ended = command("ingest", manual, *SERVER)
@@ -63,7 +61,7 @@ def test_a_key_that_would_cross_the_network_in_plain_text_ends_the_command(
 
 
 def test_an_ingest_that_the_server_let_down_goes_on_when_it_is_run_again(
-    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []
     monkeypatch.setattr(connection, "pause", waits.append)

@@ -16,14 +16,13 @@ from rag_nodes.operations import ExitCode
 from rag_nodes.store.edge import shards
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Ended
+    from conftest import Command
 
 
 @pytest.fixture
-def store(tmp_path: Path, manual: Path, command: Callable[..., Ended]) -> Path:
+def store(tmp_path: Path, manual: Path, command: Command) -> Path:
     folder, other = tmp_path / "store", tmp_path / "other.md"
     other.write_text("# Kettle\n\nThe kettle boils in two minutes.\n", encoding="utf-8")
     parsers = ("-p", "heading", "-p", "fixed")
@@ -31,13 +30,13 @@ def store(tmp_path: Path, manual: Path, command: Callable[..., Ended]) -> Path:
     return folder
 
 
-def chunks(command: Callable[..., Ended], store: Path) -> list[tuple[str, int, int]]:
+def chunks(command: Command, store: Path) -> list[tuple[str, int, int]]:
     found = command("status", "--store", store, "--json").json["collections"]
     return [(one["parser"], one["documents"], one["chunks"]) for one in found]
 
 
 def test_status_says_what_is_stored_by_which_parser_and_model(
-    command: Callable[..., Ended], store: Path
+    command: Command, store: Path
 ) -> None:
     said = command("status", "--store", store).stdout
     assert "default: HeadingHierarchyNodeParser" in said
@@ -71,18 +70,14 @@ def test_llamaindex_is_not_loaded_to_look_nor_what_answers_to_ingest(
 
 
 @pytest.mark.parametrize("name", ["status", "list", "clear"])
-def test_a_store_that_is_not_there_is_not_made(
-    command: Callable[..., Ended], tmp_path: Path, name: str
-) -> None:
+def test_a_store_that_is_not_there_is_not_made(command: Command, tmp_path: Path, name: str) -> None:
     ended = command(name, "--store", tmp_path / "none")
     assert ended.code == ExitCode.USAGE
     assert "there is no store here; check --store" in ended.stderr
     assert not (tmp_path / "none").exists()
 
 
-def test_list_has_a_row_per_document(
-    command: Callable[..., Ended], store: Path, manual: Path
-) -> None:
+def test_list_has_a_row_per_document(command: Command, store: Path, manual: Path) -> None:
     listed = command("list", "--store", store, "--json").json["documents"]
     assert [(one["name"], one["state"]) for one in listed] == [
         ("manual.md", "stored"),
@@ -93,7 +88,7 @@ def test_list_has_a_row_per_document(
 
 
 def test_a_narrow_terminal_shows_the_names_of_files(
-    command: Callable[..., Ended], store: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "50")
     monkeypatch.chdir(store.parent)
@@ -104,7 +99,7 @@ def test_a_narrow_terminal_shows_the_names_of_files(
 
 
 def test_list_narrows_to_a_state_and_refuses_an_unknown_one(
-    command: Callable[..., Ended], store: Path, manual: Path
+    command: Command, store: Path, manual: Path
 ) -> None:
     assert "0 of 2 documents" in command("list", "--store", store, "--state", "expired").stdout
     assert "0 of 2 documents" in command("list", "--store", store, "--state", "gone").stdout
@@ -114,9 +109,7 @@ def test_list_narrows_to_a_state_and_refuses_an_unknown_one(
     assert command("list", "--store", store, "--state", "lost").code == 2
 
 
-def test_a_hostile_name_is_shown_and_not_obeyed(
-    command: Callable[..., Ended], tmp_path: Path
-) -> None:
+def test_a_hostile_name_is_shown_and_not_obeyed(command: Command, tmp_path: Path) -> None:
     hostile = tmp_path / "a\x1b[2Jb[red].md"
     hostile.write_text("# Title\n\nSome text.\n", encoding="utf-8")
     command("ingest", hostile, "--store", tmp_path / "store")
@@ -126,7 +119,7 @@ def test_a_hostile_name_is_shown_and_not_obeyed(
 
 
 def test_remove_takes_a_document_out_of_every_collection(
-    command: Callable[..., Ended], store: Path, manual: Path
+    command: Command, store: Path, manual: Path
 ) -> None:
     before = chunks(command, store)
     ended = command("remove", manual, "--store", store)
@@ -140,7 +133,7 @@ def test_remove_takes_a_document_out_of_every_collection(
 
 
 def test_what_would_go_is_what_goes_parents_too(
-    command: Callable[..., Ended], manual: Path, tmp_path: Path
+    command: Command, manual: Path, tmp_path: Path
 ) -> None:
     place = ("--store", tmp_path / "families")
     assert command("ingest", manual, "-p", "parent-child", *place).code == 0
@@ -151,7 +144,7 @@ def test_what_would_go_is_what_goes_parents_too(
 
 
 def test_list_says_whose_number_of_chunks_is_whose(
-    command: Callable[..., Ended], store: Path, manual: Path, tmp_path: Path
+    command: Command, store: Path, manual: Path, tmp_path: Path
 ) -> None:
     third = tmp_path / "third.md"
     third.write_text("# Cup\n\nA cup.\n", encoding="utf-8")
@@ -167,7 +160,7 @@ def test_list_says_whose_number_of_chunks_is_whose(
 
 
 def test_a_former_collection_goes_by_the_command_that_the_ingest_tells(
-    command: Callable[..., Ended], manual: Path, store: Path
+    command: Command, manual: Path, store: Path
 ) -> None:
     place = ("--store", store)
     command("ingest", manual, "--corpus", "contracts", "-p", "heading", *place)
@@ -184,7 +177,7 @@ def test_a_former_collection_goes_by_the_command_that_the_ingest_tells(
     assert len(kept) == 3
 
 
-def test_clear_deletes_nothing_without_yes(command: Callable[..., Ended], store: Path) -> None:
+def test_clear_deletes_nothing_without_yes(command: Command, store: Path) -> None:
     before = chunks(command, store)
     ended = command("clear", "--store", store)
     assert ended.code == 2
@@ -193,9 +186,7 @@ def test_clear_deletes_nothing_without_yes(command: Callable[..., Ended], store:
     assert chunks(command, store) == before
 
 
-def test_clear_deletes_what_one_parser_cut_or_all(
-    command: Callable[..., Ended], store: Path
-) -> None:
+def test_clear_deletes_what_one_parser_cut_or_all(command: Command, store: Path) -> None:
     assert command("clear", "--parser", "fixed", "--yes", "--store", store).code == 0
     assert [parser for parser, *_ in chunks(command, store)] == ["HeadingHierarchyNodeParser"]
     assert command("clear", "--yes", "--store", store).code == 0
@@ -203,7 +194,7 @@ def test_clear_deletes_what_one_parser_cut_or_all(
 
 
 def test_on_a_full_disk_remove_changes_nothing_and_names_what_makes_room(
-    command: Callable[..., Ended], store: Path, manual: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, store: Path, manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = chunks(command, store)
     full = shutil.disk_usage(store)._replace(free=1 << 20)
@@ -220,7 +211,7 @@ def test_on_a_full_disk_remove_changes_nothing_and_names_what_makes_room(
 
 
 def test_what_failed_is_shown_with_its_reason_until_it_is_stored(
-    command: Callable[..., Ended], store: Path, manual: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, store: Path, manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise CredentialsError("the key was refused; renew it")
@@ -266,7 +257,7 @@ def test_what_failed_is_shown_with_its_reason_until_it_is_stored(
 
 
 def test_a_ledger_elsewhere_is_looked_at_where_it_is_named(
-    command: Callable[..., Ended], manual: Path, tmp_path: Path
+    command: Command, manual: Path, tmp_path: Path
 ) -> None:
     where = ("--store", tmp_path / "store", "--ledger", tmp_path / "mine.sqlite")
     assert command("ingest", manual, *where).code == 0

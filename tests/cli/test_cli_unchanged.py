@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Ended
+    from conftest import Command
 
     from rag_nodes.models import Models
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path, manual: Path) -> Path:
 
 
 @pytest.fixture
-def ingest(command: Callable[..., Ended], folder: Path, tmp_path: Path) -> Ingest:
+def ingest(command: Command, folder: Path, tmp_path: Path) -> Ingest:
     def ingested(*options: object) -> dict[str, Any]:
         place = ("--store", tmp_path / "store")
         report: dict[str, Any] = command("ingest", folder, *place, "--json", *options).json

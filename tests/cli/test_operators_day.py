@@ -14,7 +14,7 @@ from rag_nodes.store import open_store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from conftest import Ended
+    from conftest import Command
 
 TEXTS = {
     "manual.md": "# Tea machine\n\nThe tank holds nine litres of water.\n",
@@ -30,7 +30,7 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture
-def rag(command: Callable[..., Ended]) -> Callable[..., dict[str, Any]]:
+def rag(command: Command) -> Callable[..., dict[str, Any]]:
     """Runs a command that has to do well, and gives what it says to programs."""
 
     def run(*arguments: object) -> dict[str, Any]:
@@ -59,10 +59,7 @@ def contents(location: str | Path) -> dict[str, set[str]]:
 
 
 def test_a_whole_day(
-    rag: Callable[..., dict[str, Any]],
-    command: Callable[..., Ended],
-    tmp_path: Path,
-    url: str,
+    rag: Callable[..., dict[str, Any]], command: Command, tmp_path: Path, url: str
 ) -> None:
     docs, store, backup = tmp_path / "docs", tmp_path / "store", tmp_path / "backup"
     docs.mkdir()
@@ -139,10 +136,7 @@ def contents_of(store: Any, collection: str) -> set[str]:
 
 
 def test_a_collection_that_an_alias_means_shows_it_and_says_it_before_it_goes(
-    rag: Callable[..., dict[str, Any]],
-    command: Callable[..., Ended],
-    tmp_path: Path,
-    manual: Path,
+    rag: Callable[..., dict[str, Any]], command: Command, tmp_path: Path, manual: Path
 ) -> None:
     store = ("--store", tmp_path / "store")
     rag("ingest", manual, "-p", "heading", *store)
