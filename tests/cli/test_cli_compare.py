@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.operations import ExitCode
-
 if TYPE_CHECKING:
     from conftest import Command
 
@@ -42,14 +40,6 @@ def test_retrieval_only_leaves_answers_and_sources_out(command: Command) -> None
     assert ended.stdout.count("retrieval only") == 2
     assert "Sources" not in ended.stdout
     assert "score · file · page" in ended.stdout
-
-
-def test_a_filter_that_makes_no_sense_is_refused_before_anything_is_read(
-    command: Command, manual: Path
-) -> None:
-    ended = command("compare", manual, "-a", QUESTION, "--filter", "page=few")
-    assert (ended.code, ended.stdout) == (ExitCode.USAGE, "")
-    assert "page=3-9" in ended.stderr
 
 
 @pytest.mark.parametrize(("width", "side_by_side"), [(120, True), (60, False)])

@@ -54,12 +54,13 @@ def test_markdown_is_the_text_as_it_is(command: Command, manual: Path) -> None:
 
 
 def test_some_failures_give_code_3_and_all_give_code_1(
-    command: Command, manual: Path, corrupt: Path
+    command: Command, manual: Path, corrupt: Path, tmp_path: Path
 ) -> None:
-    ended = command("read", manual, corrupt, "--json")
+    ended = command("read", manual, corrupt, tmp_path / "gone.pdf", "--json")
     assert ended.code == ExitCode.PARTIAL
-    assert [row["error"] is None for row in ended.json["documents"]] == [True, False]
+    assert [row["error"] is None for row in ended.json["documents"]] == [True, False, False]
     assert "corrupt.pdf" in ended.stderr
+    assert "gone.pdf: no such file; check the path" in ended.stderr
     assert command("read", corrupt).code == ExitCode.FAILURE
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import typer
 from pydantic import Field, SecretStr
@@ -13,9 +13,6 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.places import check_there
 from rag_nodes.operations.run import Doing, Run
-
-if TYPE_CHECKING:
-    from rag_nodes.server.gate import Access
 
 _SHORTEST = 12
 """Characters below which a secret is guessed."""
@@ -66,16 +63,27 @@ class Closed(Result):
 def app(request: AppRequest, run: Run) -> Closed:
     """Serve until somebody ends it."""
     check_there(request.documents)
-    access = _access(request, run)
+    token, password = _secrets(request, run)
     run.emit(Doing("Loading the app"))
+    from rag_nodes.apps import require_gradio
+
+    require_gradio()  # before the server, which needs what comes with it
+    from rag_nodes.models.public_servers import is_loopback
     from rag_nodes.server import launch
+    from rag_nodes.server.gate import Access
 
     launch(
         run.settings,
         host=request.host,
         port=request.port,
         documents=request.documents,
-        access=access,
+        access=Access(
+            token=token,
+            user=request.auth or "",
+            password=password,
+            local=is_loopback(request.host),
+            proxy=request.behind_proxy,
+        ),
         mcp=request.mcp,
         local_models=request.local_models,
         parsers=request.parser,
@@ -84,13 +92,8 @@ def app(request: AppRequest, run: Run) -> Closed:
     return Closed()
 
 
-def _access(request: AppRequest, run: Run) -> Access:
-    """What to ask visitors for, if anything.
-
-    Raises:
-        ConfigurationError: a secret is too short.
-        MissingExtraError: Gradio is not installed.
-    """
+def _secrets(request: AppRequest, run: Run) -> tuple[SecretStr | None, SecretStr | None]:
+    """Token and password that visitors are asked for, if any; refused where they are too short."""
     user = request.auth
     token, password = run.settings.api_token, run.settings.app_password if user else None
     if user and password is None:
@@ -101,16 +104,4 @@ def _access(request: AppRequest, run: Run) -> Access:
             raise ConfigurationError(
                 f"the {name} has fewer than {_SHORTEST} characters; choose a longer one"
             )
-    from rag_nodes.apps import require_gradio
-
-    require_gradio()  # before the gate, which needs what comes with it
-    from rag_nodes.models.public_servers import is_loopback
-    from rag_nodes.server.gate import Access
-
-    return Access(
-        token=token,
-        user=user or "",
-        password=password,
-        local=is_loopback(request.host),
-        proxy=request.behind_proxy,
-    )
+    return token, password
