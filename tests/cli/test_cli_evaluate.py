@@ -47,17 +47,6 @@ def test_the_verdict_on_the_shipped_manual_is_that_the_gap_is_size(
     assert "asking" in ended.stderr
 
 
-def test_columns_are_read_by_chunks_or_by_sentences(
-    command: Command, manual: Path, sheet: Path
-) -> None:
-    asked = ("evaluate", manual, "--questions", sheet, "-p", "fixed", *QUICK, "--json")
-    chunks, sentences = command(*asked).json, command(*asked, "--granularity", "sentences").json
-    for one, read in ((chunks, "chunks"), (sentences, "sentences")):
-        assert (one["settings"]["granularity"], one["settings"]["mode"]) == (read, "sparse")
-    found = [one["rows"][0]["means"]["recall@20"] for one in (chunks, sentences)]
-    assert found[0] < found[1] == 1
-
-
 def test_kinds_have_their_own_numbers_and_sizes_that_cannot_be_had_are_said(
     command: Command, manual: Path, tmp_path: Path
 ) -> None:
@@ -83,7 +72,6 @@ def test_kinds_have_their_own_numbers_and_sizes_that_cannot_be_had_are_said(
 def test_rows_are_measured_by_as_many_processes_as_are_asked_for(
     command: Command, manual: Path, sheet: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whose report is that of one, see `tests/evaluation/test_rows.py`."""
     given: list[Any] = []
 
     def measured(*_: object, executor: object, **__: object) -> None:
@@ -137,15 +125,23 @@ def test_a_drop_that_the_questions_cannot_exclude_exits_with_5_and_one_that_is_s
     assert both.json["gates"][0]["gap"]["mean"] == pytest.approx(-0.5)
 
 
-def test_questions_whose_answers_have_no_place_are_named_and_the_rest_is_measured(
-    command: Command, manual: Path, sheet: Path
+def test_what_cannot_be_placed_or_read_is_named_and_the_rest_is_measured(
+    command: Command, manual: Path, sheet: Path, tmp_path: Path
 ) -> None:
+    broken = tmp_path / "broken.pdf"
+    broken.write_bytes(b"%PDF-1.7 and then nothing")
+    asked = ("evaluate", manual, broken, "--questions", sheet, "-p", "heading", *QUICK)
+    ended = command(*asked)
+    assert (ended.code, "broken.pdf" in ended.stderr) == (3, True)
+    assert command("questions", "check", sheet, manual, broken).code == 3
     sheet.write_text(sheet.read_text() + "Who built it?,Nobody knows who it was at all,manual.md\n")
-    ended = command("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK)
+    ended = command(*asked)
     assert ended.code == 3
     said = " ".join(ended.stderr.split())
     assert "1 question left out, as their answers have no place: q3; the first one: it is" in said
     assert "2 questions about one document" in " ".join(ended.stdout.split())
+    checked = command("questions", "check", sheet, manual)
+    assert (checked.code, "not placed" in checked.stdout) == (4, True)
 
 
 @pytest.mark.parametrize(
@@ -154,98 +150,29 @@ def test_questions_whose_answers_have_no_place_are_named_and_the_rest_is_measure
         (("--budget", "many"), "must be numbers with commas"),
         (("--budget", "0"), "at least 1 item"),
         (("--fail-under", "recall"), "such as recall@1000"),
-        (("--baseline", "nowhere.json"), "nowhere.json: no such file or folder"),
-        (("--html", "/nowhere/at/all/report.html"), "cannot be written"),
-    ],
-)
-def test_what_cannot_work_is_said_in_one_sentence(
-    command: Command, manual: Path, sheet: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    given = ("--sizes", "0", "--equal-size", "0", "-q", *arguments)
-    ended = command("evaluate", manual, "--questions", sheet, "-p", "heading", *given)
-    assert ended.code in (1, 2)
-    assert message in " ".join(ended.stderr.split())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
         (("--fail-under", "recall@7=0.5"), "recall@7 is not measured"),
-        (("--html", "nowhere/report.html"), "cannot be written"),
-        (("--baseline", "run.json"), "did not measure recall@1000"),
+        (("--html", "/nowhere/at/all/report.html"), "cannot be written"),
+        (("--baseline", "nowhere.json"), "nowhere.json: no such file or folder"),
+        (("--baseline", "run.json", "--budget", "1000"), "did not measure recall@1000"),
+        (("--baseline", "run.json"), "asked other questions"),
+        (("--baseline", "run.json", "-p", "fixed"), "no column of the baseline is in this run"),
     ],
 )
-def test_what_cannot_be_compared_or_written_is_refused_before_a_document_is_read(
-    command: Command,
-    manual: Path,
-    sheet: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    asked = ("evaluate", manual, "--questions", sheet, "-p", "heading")
-    command(*asked, *QUICK, "-o", "run.json")
-    ended = command(*asked, *arguments)
+def test_what_cannot_work_is_said_in_a_sentence_before_anything_is_measured(
+    command: Command, manual: Path, sheet: Path, monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...], message: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(manual.parent)
+    asked = ("evaluate", manual, "--questions", sheet, *QUICK[:-1])
+    command(*asked, "-p", "heading", "-o", "run.json")
+    if "other questions" in message:
+        sheet.write_text(sheet.read_text().replace("When", "How often").replace("much", "little"))
+    parser = () if "-p" in arguments else ("-p", "heading")
+    ended = command(*asked, *parser, *arguments, "-o", "now.json")
     assert ended.code in (1, 2)
     assert message in " ".join(ended.stderr.split())
-    assert "Reading" not in ended.stderr
-
-
-@pytest.mark.parametrize(
-    ("changed", "parser", "message"),
-    [
-        (True, "heading", "asked other questions"),
-        (False, "fixed", "no column of the baseline is in this run"),
-    ],
-)
-def test_a_baseline_that_has_nothing_in_common_is_refused_before_anything_is_measured(
-    command: Command,
-    manual: Path,
-    sheet: Path,
-    tmp_path: Path,
-    changed: bool,
-    parser: str,
-    message: str,
-) -> None:
-    before, now = tmp_path / "before.json", tmp_path / "now.json"
-    asked = ("evaluate", manual, "--questions", sheet, *QUICK[:-1])
-    command(*asked, "-p", "heading", "-o", before)
-    if changed:
-        sheet.write_text(sheet.read_text().replace("When", "How often").replace("much", "little"))
-    ended = command(*asked, "-p", parser, "--baseline", before, "-o", now)
-    assert ended.code == 1
-    assert message in ended.stderr
     assert "indexing" not in ended.stderr
-    assert not now.exists()
-
-
-def test_a_document_that_cannot_be_read_makes_the_run_partial(
-    command: Command, manual: Path, sheet: Path, tmp_path: Path
-) -> None:
-    broken = tmp_path / "broken.pdf"
-    broken.write_bytes(b"%PDF-1.7 and then nothing")
-    ended = command("evaluate", manual, broken, "--questions", sheet, "-p", "heading", *QUICK)
-    assert ended.code == 3
-    assert "broken.pdf" in ended.stderr
-    assert command("questions", "check", sheet, manual, broken).code == 3
-
-
-def test_the_shipped_questions_are_sound(command: Command) -> None:
-    ended = command("questions", "check", QUESTIONS, FERRY, "--json")
-    assert ended.code == 0, ended.stderr
-    assert (ended.json["questions"], ended.json["sound"]) == (46, True)
-    assert ended.json["leakage"] < 0.4
-
-
-def test_a_check_exits_with_4_where_an_answer_has_no_place(
-    command: Command, manual: Path, sheet: Path
-) -> None:
-    sheet.write_text(sheet.read_text() + "Who built it?,Nobody knows who it was at all,manual.md\n")
-    ended = command("questions", "check", sheet, manual)
-    assert ended.code == 4
-    assert "not placed" in ended.stdout
+    assert not Path("now.json").exists()
 
 
 def test_a_changed_document_gets_its_questions_back_with_new_offsets(
@@ -337,11 +264,16 @@ def test_drafts_pass_no_gate_until_somebody_accepts_them(command: Command, tmp_p
     assert "5 drafts that nobody has accepted were left out." in said
 
 
-def test_drafts_are_written_as_our_own_json_and_are_sound(command: Command, tmp_path: Path) -> None:
+def test_drafts_are_written_as_our_own_json_and_are_sound(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, openai_server: OpenAIServer
+) -> None:
     drafts = tmp_path / "drafts.json"
+    monkeypatch.setenv("RAG_NODES_API_KEY", "sk-canary")
+    monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
     asked = ("questions", "draft", FERRY, "-o", drafts, *PHRASES, "15")
     ended = command(*asked)
     assert ended.code == 0, ended.stderr
+    assert not openai_server.requests, "a model is asked only where --llm names it"
     assert "Drafts cannot choose a parser or a size" in " ".join(ended.stdout.split())
     written = json.loads(drafts.read_text("utf-8"))["questions"]
     assert len(written) == 15
@@ -350,16 +282,8 @@ def test_drafts_are_written_as_our_own_json_and_are_sound(command: Command, tmp_
     assert command(*asked, "--json").json["drafts"] == 15
     assert drafts.read_bytes() == before
     assert command("questions", "check", drafts, FERRY).code == 0
-
-
-def test_a_model_is_asked_only_where_it_is_named(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, openai_server: OpenAIServer
-) -> None:
-    monkeypatch.setenv("RAG_NODES_API_KEY", "sk-canary")
-    monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
-    asked = ("questions", "draft", FERRY, "-o", tmp_path / "drafts.json", *PHRASES, "4")
-    assert command(*asked).code == 0
-    assert not openai_server.requests
+    shipped = command("questions", "check", QUESTIONS, FERRY, "--json").json
+    assert (shipped["questions"], shipped["sound"], shipped["leakage"] < 0.4) == (46, True, True)
 
 
 def test_a_model_that_only_chats_drafts_nothing_and_its_answers_are_kept_for_another_try(
@@ -390,15 +314,8 @@ def judging_server(monkeypatch: pytest.MonkeyPatch, openai_server: OpenAIServer)
     return openai_server
 
 
-JUDGED = (
-    *QUICK,
-    "-p",
-    "heading",
-    "-p",
-    "fixed:chunk_size=60,chunk_overlap=0",
-    "--embedding",
-    "lexical",
-)
+SMALL = "fixed:chunk_size=60,chunk_overlap=0"
+JUDGED = (*QUICK, "-p", "heading", "-p", SMALL, "--embedding", "lexical")
 
 
 def test_answers_are_judged_by_a_served_model_whose_key_is_written_nowhere(

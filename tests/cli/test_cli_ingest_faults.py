@@ -1,20 +1,34 @@
-"""A model refuses while files are ingested: nothing is lost, and the run says what happened."""
+"""A model refuses, a disk fills up, a folder is in use: a sentence, and nothing is lost."""
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from openai_server import TOO_LONG, UNKNOWN_MODEL, Fault
+from openai_server import TOO_LONG, Fault
+
+from rag_nodes.store.edge import shards
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Command, Ended
+    from conftest import Command
     from openai_server import OpenAIServer
 
 PROBE = Fault()
 """The request before any work starts succeeds."""
+PARSER = "heading:chunk_size=30,min_chunk_size=5"
+_HOLD = """
+import sys
+from rag_nodes.store import open_store
+with open_store(sys.argv[1]):
+    print("open", flush=True)
+    sys.stdin.read()
+"""
 
 
 @pytest.fixture
@@ -32,98 +46,137 @@ def write(folder: Path, version: str) -> None:
 
 
 @pytest.fixture
-def ingest(command: Command, folder: Path, openai_server: OpenAIServer) -> Command:
-    def run(*more: str) -> Ended:
-        arguments = (
-            *("ingest", folder, "--store", "kept", "-p", "heading:chunk_size=30,min_chunk_size=5"),
-            *("--embedding", "openai", "--embedding-model", "small"),
-            *("--llm", "openai", "--llm-model", "big", "--api-base", openai_server.base),
-        )
-        return command(*arguments, *more)
-
-    return run
+def ingest(command: Command, folder: Path) -> Command:
+    return lambda *more: command("ingest", folder, "--store", "kept", "-p", PARSER, *more)
 
 
-@pytest.mark.parametrize("fault", [UNKNOWN_MODEL, TOO_LONG], ids=["404 to all", "400 to chunks"])
-def test_six_changed_files_keep_their_chunks_when_the_model_refuses(
-    ingest: Command, folder: Path, openai_server: OpenAIServer, fault: Fault
+@pytest.fixture
+def served(ingest: Command, openai_server: OpenAIServer) -> Command:
+    embedding = ("--embedding", "openai", "--embedding-model", "small")
+    llm = ("--llm", "openai", "--llm-model", "big", "--api-base", openai_server.base)
+    return lambda *more: ingest(*embedding, *llm, *more)
+
+
+# --- models -------------------------------------------------------------------------------------
+
+
+def test_one_refused_chunk_is_a_partial_success_that_the_next_run_completes(
+    served: Command, folder: Path, openai_server: OpenAIServer
 ) -> None:
-    [before] = ingest("--json").json["columns"]
-    write(folder, "latter")
-    openai_server.requests.clear()
-    openai_server.faults.extend([PROBE, *[fault] * 999])
-    ended = ingest("--json")
-    assert ended.code == 1
-    [column] = ended.json["columns"]
-    assert (column["written"], column["deleted"]) == (0, 0)
-    for file in ended.json["files"]:
-        row = file["columns"]["heading:chunk_size=30,min_chunk_size=5"]
-        assert (file["status"], row["status"]) == ("incomplete", "incomplete")
-        assert row["superseded"] == before["chunks"] // 6
-        assert row["stored"] == 0
-        assert row["error"]
-    assert "Not stored whole: 6 of 6 files; what was stored before is kept" in ended.stderr
-    if fault is UNKNOWN_MODEL:
-        assert len(openai_server.asked("embeddings")) == 2, "the probe and one more"
-
-    openai_server.faults.clear()
-    completed = ingest("--json")
-    assert completed.code == 0
-    assert [file["status"] for file in completed.json["files"]] == ["read"] * 6
-    assert completed.json["columns"][0]["deleted"] == before["chunks"]
-    assert [file["status"] for file in ingest("--json").json["files"]] == ["unchanged"] * 6
-
-
-def test_one_refused_chunk_is_a_partial_success_that_the_table_shows(
-    ingest: Command, folder: Path, openai_server: OpenAIServer
-) -> None:
-    chunks = ingest("--json").json["files"][0]["columns"].popitem()[1]["chunks"]
+    chunks = served("--json").json["files"][0]["columns"][PARSER]["chunks"]
+    assert not openai_server.asked("completions"), "nothing asks whether the chat model is there"
     write(folder, "latter")
     openai_server.faults.extend([PROBE, TOO_LONG, TOO_LONG])
-    ended = ingest()
+    ended = served()
     assert ended.code == 3
     assert f"{chunks - 1} of {chunks}" in ended.stdout
     assert f"chunks stored, the {chunks} former ones are kept" in " ".join(ended.stdout.split())
-    assert "Not stored whole: 1 of 6 files" in ended.stderr
-
-
-def test_ingesting_asks_no_chat_model_whether_it_is_there(
-    ingest: Command, openai_server: OpenAIServer
-) -> None:
-    assert ingest().code == 0
-    assert openai_server.asked("embeddings")
-    assert not openai_server.asked("completions")
+    assert "Not stored whole: 1 of 6 files; what was stored before is kept" in ended.stderr
+    assert served().code == 0
+    assert {file["status"] for file in served("--json").json["files"]} == {"unchanged"}
 
 
 def test_a_dry_run_prices_what_is_due_and_asks_and_leaves_nothing(
-    ingest: Command, folder: Path, openai_server: OpenAIServer
+    served: Command, folder: Path, openai_server: OpenAIServer
 ) -> None:
-    said = ingest("--dry-run", "--json").json
+    said = served("--dry-run", "--json").json
     assert not openai_server.requests
     assert not (folder.parent / "kept").exists(), "opening a store would make it"
-    assert said["dry_run"] is True
-    done = ingest("--json").json
-    assert done["dry_run"] is False
+    done = served("--json").json
+    assert (said["dry_run"], done["dry_run"]) == (True, False)
     assert said["embedding_tokens"] == done["embedding_tokens"] > 0
-    assert said["columns"][0]["written"] == done["columns"][0]["written"]
     (folder / "0.md").write_text("# File 0\n\nNothing is left of it.\n")
+    (folder / "torn.pdf").write_bytes(b"no PDF")
     openai_server.requests.clear()
-    ended = ingest("--dry-run")
+    ended = served("--dry-run")
     assert not openai_server.requests
-    assert ended.code == 0
     shown = " ".join(ended.stdout.split())
     assert "no model was asked and nothing stored" in shown
     chunks = said["columns"][0]["chunks"]
     numbers = f"1 {chunks * 5 // 6 + 1} 1 {chunks * 5 // 6} {chunks // 6}"
     assert f"heading:chunk_size=30, {numbers}" in shown
-
-
-def test_a_dry_run_names_a_file_that_fails_once_and_says_of_nothing_that_it_is_stored(
-    ingest: Command, folder: Path
-) -> None:
-    (folder / "torn.pdf").write_bytes(b"no PDF")
-    ended = ingest("--dry-run")
-    [said] = [line for line in ended.stdout.splitlines() if "torn.pdf" in line]
-    assert said.count("torn.pdf") == 1
+    [torn] = [line for line in ended.stdout.splitlines() if "torn.pdf" in line]
+    assert torn.count("torn.pdf") == 1
     assert ": counting, " in ended.stderr
     assert "storing" not in ended.stderr
+
+
+# --- disks and folders --------------------------------------------------------------------------
+
+
+class _FillingUp:
+    """`disk_usage` of a disk that has space for so many questions about it."""
+
+    def __init__(self, left: int) -> None:
+        self._left, self._real = left, shutil.disk_usage
+
+    def __call__(self, path: os.PathLike[str]) -> object:
+        self._left -= 1
+        found = self._real(path)
+        return found if self._left > 0 else found._replace(free=1 << 20)
+
+
+def test_a_disk_that_fills_up_ends_in_a_sentence_and_the_next_run_completes(
+    ingest: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [before] = ingest("--json").json["columns"]
+    write(folder, "latter")
+    with monkeypatch.context() as full:
+        full.setattr("rag_nodes.pipeline.run.MOST_FILES", 1)
+        full.setattr(shards.shutil, "disk_usage", _FillingUp(5))
+        ended = ingest("--json")
+    assert ended.code in (1, 3)
+    [broken] = ended.json["columns"]
+    assert "1 MB are free" in broken["error"]
+    assert "free some space" in broken["error"]
+    assert 0 < broken["written"] < before["chunks"]
+    for file in ended.json["files"]:
+        [row] = file["columns"].values()
+        assert row["stored"] == row["chunks"] > 0 or row["superseded"] == before["chunks"] // 6
+    [completed] = ingest("--json").json["columns"]
+    assert (completed["error"], completed["chunks"]) == (None, before["chunks"])
+
+
+def test_of_very_many_files_that_have_no_room_a_few_are_told_of_and_json_has_all(
+    ingest: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(40):
+        (folder / f"more {n:02}.md").write_text(f"# More\n\nOf it there are {n}.")
+    (folder / "000.pdf").write_bytes(b"no pdf")
+    monkeypatch.setattr(shards.shutil, "disk_usage", _FillingUp(0))
+    lines = ingest().stdout.splitlines()
+    assert sum("nothing stored" in line for line in lines) == 29
+    assert any(line.split()[:2] == ["000.pdf", "failed"] for line in lines)
+    assert "and 17 more to be told of (17 incomplete): --json has all" in lines
+    assert len(ingest("--json").json["files"]) == 47
+
+
+def test_a_folder_on_a_read_only_disk_is_named(
+    ingest: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    ended = ingest()
+    assert ended.code == 1
+    assert "kept: cannot be used as a storage folder (Read-only file system)" in ended.stderr
+    assert "choose a folder you may write to" in ended.stderr
+
+
+def test_a_folder_that_another_process_uses_is_named_and_left_alone(
+    ingest: Command, tmp_path: Path
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(tmp_path / "kept")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline().strip() == b"open"
+        refused = ingest(), ingest("--dry-run")
+        other.communicate()
+    for ended in refused:
+        assert (ended.code, ended.stdout) == (5, "")
+        assert "another process" in ended.stderr
+    assert ingest().code == 0

@@ -18,67 +18,48 @@ if TYPE_CHECKING:
 CUT = ("--parser", "heading:min_chunk_size=0")
 
 
-def test_a_question_is_asked_by_an_embedding_that_the_ingest_made(
+def test_a_question_is_asked_by_an_embedding_that_is_kept_until_that_is_stopped(
     command: Command, manual: Path, tmp_path: Path
 ) -> None:
-    place = (*CUT, "--store", tmp_path / "store", "--json")
-    asked = ("ask", "How much water is there?", *place, "--retrieval-only", "--mode", "dense")
-    command("ingest", manual, *place)
-    refused = command(*asked, "--vector", "plain")
-    assert refused.code != ExitCode.DONE
-    assert "has no vectors 'plain'; it has: heading" in refused.stderr
-    assert command("ingest", manual, *place, "--vector", "plain").code == ExitCode.DONE
+    place = ("--store", tmp_path / "store")
+    asked = ("ask", "Is it red?", *CUT, *place, "--retrieval-only", "--mode", "dense", "--json")
+    at = ("status", *place)
+    assert command("ingest", manual, *CUT, *place, "--vector", "plain").code == ExitCode.DONE
+    assert "Vectors     heading, plain" in command(*at).stdout
+    manual.write_text(manual.read_text("utf-8") + "\nAnd it is red.\n", "utf-8")
+    said = command("ingest", manual, *CUT, *place).stdout
+    assert "Kept up to date, as they are stored: vectors plain; --vector none stops" in said
     found = {
         name: [hit["similarity"] for hit in command(*asked, "--vector", name).json["hits"]]
         for name in ("heading", "plain")
     }
     assert found["heading"] != found["plain"]
+    assert "Kept up" not in command("ingest", manual, *CUT, *place, "--vector", "none").stdout
+    refused = command(*asked, "--vector", "plain")
+    assert refused.code != ExitCode.DONE
+    assert "has no vectors 'plain'; it has: heading" in refused.stderr
+    assert "Kept up" not in command("ingest", manual, *CUT, *place).stdout
+    assert "Vectors" not in command(*at).stdout
+    assert command(*at, "--json").json["collections"][0]["vectors"] == ["heading"]
 
 
-def test_unknown_embeddings_are_refused(command: Command, manual: Path) -> None:
-    unknown = command("ingest", manual, "--store", ":memory:", "--vector", "title")
-    assert "unknown vector 'title'; choose heading, plain, summary or context" in unknown.stderr
-    without = command("ingest", manual, "--store", ":memory:", "--vector", "context")
-    assert "of what an LLM writes, and there is none" in without.stderr
-
-
-@pytest.mark.parametrize("way", ["context", "summary"])
 def test_what_a_model_wrote_is_priced_and_asked_for_once(
-    command: Command, openai_server: OpenAIServer, manual: Path, tmp_path: Path, way: str
+    command: Command, openai_server: OpenAIServer, manual: Path, tmp_path: Path
 ) -> None:
     openai_server.answer = "Part of the manual of a tea machine."
     server = ("--llm", "openai", "--api-base", openai_server.base, "--embedding", "lexical")
     place = ("--store", tmp_path / "store", *CUT, *server)
-    first = command("ingest", manual, *place, "--vector", way)
+    first = command("ingest", manual, *place, "--vector", "context")
     assert first.code == ExitCode.DONE
     elsewhere = f"gpt-4o-mini@{openai_server.base.partition('://')[2]}"
     assert f": 3 requests to {elsewhere}, " in " ".join(first.stdout.split())
     assert (tmp_path / "store" / WRITTEN_FILE).is_file()
     asked = len(openai_server.asked("chat/completions"))
-    command("ingest", manual, *place, "--vector", way, "--vector", "plain")
+    command("ingest", manual, *place, "--vector", "context", "--vector", "plain")
     again = openai_server.asked("chat/completions")[asked:]
     assert not [body for body in again if "tea machine" in str(body).lower()]
-    found = command("ask", "Water?", *place, "--vector", way, "--retrieval-only", "--json")
+    found = command("ask", "Water?", *place, "--vector", "context", "--retrieval-only", "--json")
     assert found.json["hits"][0]["similarity"] is not None
-
-
-def test_vectors_are_kept_up_to_date_until_that_is_stopped(
-    command: Command, manual: Path, tmp_path: Path
-) -> None:
-    place = (*CUT, "--store", tmp_path / "store")
-    command("ingest", manual, *place, "--vector", "plain")
-    at = ("status", "--store", tmp_path / "store")
-    assert "Vectors     heading, plain" in command(*at).stdout
-    manual.write_text(manual.read_text("utf-8") + "\nAnd it is red.\n", "utf-8")
-    said = command("ingest", manual, *place).stdout
-    assert "Kept up to date, as they are stored: vectors plain; --vector none stops" in said
-    asked = ("ask", "Is it red?", *place, "--retrieval-only", "--mode", "dense", "--json")
-    assert command(*asked, "--vector", "plain").code == ExitCode.DONE
-    assert "Kept up" not in command("ingest", manual, *place, "--vector", "none").stdout
-    assert command(*asked, "--vector", "plain").code != ExitCode.DONE
-    assert "Kept up" not in command("ingest", manual, *place).stdout
-    assert "Vectors" not in command(*at).stdout
-    assert command(*at, "--json").json["collections"][0]["vectors"] == ["heading"]
 
 
 def test_a_dry_run_prices_what_a_model_would_write(

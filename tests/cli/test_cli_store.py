@@ -40,6 +40,21 @@ def test_a_pushed_corpus_is_asked_on_the_server(command: Command, store: Path, u
     assert "nine litres" in asked.stdout
 
 
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--collection", "none"), 1, "there is no collection 'none'"),
+        (("--corpus", "contracts"), 1, "there are: default"),
+        ((), 5, "does not answer"),
+    ],
+)
+def test_what_cannot_be_pushed_is_said_before_anything_is_sent(
+    command: Command, store: Path, options: tuple[str, ...], code: int, said: str
+) -> None:
+    ended = command("store", "push", "http://127.0.0.1:9", "--store", store, *options)
+    assert (ended.code, said in ended.stderr) == (code, True)
+
+
 def test_a_damaged_collection_is_named_and_the_others_are_pushed_until_it_is_mended(
     command: Command, store: Path, tmp_path: Path
 ) -> None:
@@ -56,41 +71,14 @@ def test_a_damaged_collection_is_named_and_the_others_are_pushed_until_it_is_men
     assert "Not copied: 1 of 2 collections" in said
     name = ended.json["failed"][0]["collection"]
     assert command(*push, "--collection", name).code == ExitCode.FAILURE
+    whole_one = ended.json["collections"][0]["collection"]
+    only = command(*push, "--collection", whole_one, "--json").json
+    assert [one["collection"] for one in only["collections"]] == [whole_one]
     torn.write_bytes(whole)
     mended = command(*push, "--json")
     assert mended.code == ExitCode.DONE
     assert mended.json["failed"] == []
     assert sorted(one["sent"] > 0 for one in mended.json["collections"]) == [False, True]
-
-
-def test_one_collection_alone_is_pushed(command: Command, store: Path, url: str) -> None:
-    (first, _) = command("store", "push", url, "--store", store, "--json").json["collections"]
-    named = ("--collection", first["collection"])
-    only = command("store", "push", url, "--store", store, *named, "--json").json
-    assert [one["collection"] for one in only["collections"]] == [first["collection"]]
-
-
-def test_an_unknown_collection_is_refused_before_anything_is_sent(
-    command: Command, store: Path, url: str
-) -> None:
-    ended = command("store", "push", url, "--store", store, "--collection", "none")
-    assert ended.code == 1
-    assert "there is no collection 'none'" in ended.stderr
-    assert "nothing is stored" in command("status", "--store", url).stdout
-
-
-def test_a_corpus_that_is_not_there_names_those_that_are(
-    command: Command, store: Path, url: str
-) -> None:
-    ended = command("store", "push", url, "--store", store, "--corpus", "contracts")
-    assert ended.code == 1
-    assert "there are: default" in ended.stderr
-
-
-def test_a_server_that_is_away_ends_with_its_own_code(command: Command, store: Path) -> None:
-    ended = command("store", "push", "http://127.0.0.1:9", "--store", store)
-    assert ended.code == 5
-    assert "does not answer" in ended.stderr
 
 
 def alias_of(command: Command, place: object) -> dict[str, str]:

@@ -79,7 +79,7 @@ def test_llamaindex_is_not_loaded_where_nothing_is_due(
     assert done.stderr.splitlines()[-1] == "0 False"
 
 
-@pytest.mark.parametrize("options", [(), ("-p", "heading", "-p", "parent-child"), ("--prune",)])
+@pytest.mark.parametrize("options", [("-p", "heading", "-p", "parent-child"), ("--prune",)])
 def test_what_is_said_is_the_same_as_with_llamaindex(
     ingest: Ingest, made: list[Run], tmp_path: Path, options: tuple[str, ...]
 ) -> None:
