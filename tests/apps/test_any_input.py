@@ -71,7 +71,7 @@ def test_no_event_fails_on_what_the_page_never_sends(
 def test_what_is_no_number_moves_no_slider(address: str, number: float) -> None:
     script = Script(address, f"slider {number}")
     values = script.defaults("process_example")
-    sliders = [at for at, one in enumerate(values) if isinstance(one, (int, float))]
+    sliders = [at for at, one in enumerate(values) if type(one) in {int, float}]
     for at in (sliders[1], sliders[-3]):
         changed = [number if place == at else one for place, one in enumerate(values)]
         refusal = script.outcome("process_example", *changed)["error"]

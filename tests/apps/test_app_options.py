@@ -9,12 +9,7 @@ import gradio as gr
 import pytest
 from pydantic import SecretStr
 
-from rag_nodes.apps.header.answering import (
-    BY_BUDGET,
-    BY_COUNT,
-    BY_SENTENCE,
-    number,
-)
+from rag_nodes.apps.header.controls import BY_BUDGET, BY_COUNT, BY_SENTENCE, number
 from rag_nodes.apps.header.panel import build_header
 from rag_nodes.apps.visitors.choice import (
     Choice,
@@ -93,7 +88,7 @@ def test_chunks_are_compared_unless_the_best_sentences_are_chosen(
     way: str, granularity: str, controls: Controls, settings: Settings
 ) -> None:
     values = [component.value for component in controls.inputs]
-    at = controls.inputs.index(controls.answering.retrieval)
+    at = controls.inputs.index(controls.answering["way"])
     assert values[at] == BY_BUDGET
     values[at] = way
     options = query_options(QueryOptions(**settings.answering()), controls.choice(values))
@@ -146,7 +141,7 @@ def test_a_key_of_a_nested_option_leaves_the_other_keys_as_they_are() -> None:
 def test_columns_have_their_own_sizes_until_they_are_to_have_one(controls: Controls) -> None:
     values = [component.value for component in controls.inputs]
     assert controls.choice(values).equal_size is None
-    values[controls.inputs.index(controls.columns.same_size)] = True
+    values[controls.inputs.index(controls.same_size)] = True
     assert controls.choice(values).equal_size == EQUAL_SIZE
 
 

@@ -9,8 +9,12 @@ import gradio as gr
 import pytest
 from splitters import Given, Headed, LineChunker, WindowSplitter
 
-from rag_nodes.apps.header.answering import build_answering
-from rag_nodes.apps.header.controls import Controls, build_columns, build_parameters
+from rag_nodes.apps.header.controls import (
+    Controls,
+    build_answering,
+    build_columns,
+    build_parameters,
+)
 from rag_nodes.apps.markup import colour_of, title_of
 from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.tabs.decide import _used
@@ -61,8 +65,8 @@ def test_what_a_server_offers_can_be_ticked_beside_the_presets_and_has_no_slider
     offer = offered([STOCK])
     with leaks_collected(), gr.Blocks():
         columns, answering = build_columns(offer), build_answering(settings)
-        controls = Controls(offer, columns, *build_parameters(offer), answering)
-    assert (LABEL, LABEL) in columns.parsers.choices
+        controls = Controls(offer, *columns, *build_parameters(offer), answering)
+    assert (LABEL, LABEL) in controls.parsers.choices
     assert LABEL not in controls.groups
     values = [component.value for component in controls.inputs]
     values[0] = ["fixed", LABEL, "os:system"]

@@ -14,7 +14,7 @@ from llama_index.core.node_parser import SentenceSplitter
 from plant import MANUAL, QUESTION
 
 from rag_nodes.apps import build_app
-from rag_nodes.apps.header.answering import BY_SENTENCE
+from rag_nodes.apps.header.controls import BY_SENTENCE
 from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession

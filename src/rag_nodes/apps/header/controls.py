@@ -1,4 +1,4 @@
-"""The controls: which parsers at which sizes, and all values read back as a `Choice`."""
+"""The controls: which parsers at which sizes, what is read, who answers; read as a `Choice`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 from markupsafe import Markup
+from pydantic import SecretStr
 
-from rag_nodes.apps.header.answering import AnsweringControls, number
 from rag_nodes.apps.markup import count, part, render, title_of
 from rag_nodes.apps.visitors.choice import MOST_COLUMNS, Choice, default_of
 from rag_nodes.compare.sizing import EQUAL_SIZE
+from rag_nodes.metadata import USUAL
 from rag_nodes.parsers import COMPARED
 from rag_nodes.parsers.offer import ranges_of
+from rag_nodes.query import QueryOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,21 +23,20 @@ if TYPE_CHECKING:
     from gradio.components import Component
 
     from rag_nodes.parsers import OptionRange, Preset
+    from rag_nodes.settings import Settings
 
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Which parsers to compare.
-
-    Attributes:
-        parsers: by name.
-        count: how many that are.
-        same_size: whether the chunks of all have one mean size.
-    """
-
-    parsers: gr.CheckboxGroup
-    count: gr.HTML
-    same_size: gr.Checkbox
+BY_BUDGET = "Same token budget"
+BY_SENTENCE = "Best sentences, same token budget"
+BY_COUNT = "Same number of chunks"
+_VECTORS = [
+    ("headings and text", USUAL),
+    ("text alone", "plain"),
+    ("summary, headings and text", "summary"),
+]
+"""Embeddings of a chunk that need no LLM, and what they are called."""
+_LONGEST = 4096
+"""Tokens of the longest answer that can be chosen."""
+_QUIET: dict[str, Any] = {"show_progress": "hidden", "queue": False, "api_visibility": "private"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,27 +45,27 @@ class Controls:
 
     Attributes:
         offer: what can be compared, by name.
-        columns: which of them to compare.
+        parsers: which of them to compare.
+        count: how many that are.
+        same_size: whether the chunks of all have one mean size.
         groups: per parser, what holds its sliders.
         sliders: parser and field of each slider.
-        answering: what is read and who answers.
+        answering: what is read and who answers, by the field of `Choice` each stands for, and "way"
+            for what every parser gets.
     """
 
     offer: Mapping[str, Preset] = field(repr=False)
-    columns: Columns
+    parsers: gr.CheckboxGroup
+    count: gr.HTML
+    same_size: gr.Checkbox
     groups: dict[str, gr.Group]
     sliders: dict[tuple[str, str], gr.Slider]
-    answering: AnsweringControls
+    answering: dict[str, Any] = field(repr=False)
 
     @property
     def inputs(self) -> list[Component]:
         """What an event takes to get the values that `choice` reads."""
-        return [
-            self.columns.parsers,
-            self.columns.same_size,
-            *self.sliders.values(),
-            *self.answering.inputs,
-        ]
+        return [self.parsers, self.same_size, *self.sliders.values(), *self.answering.values()]
 
     def choice(self, values: Sequence[Any]) -> Choice:
         """The values of `inputs` as a choice."""
@@ -75,27 +76,39 @@ class Controls:
         for (column, name), value in zip(self.sliders, numbers, strict=True):
             if column in columns:
                 options.setdefault(column, {})[name] = number(value)
+        typed = dict(zip(self.answering, rest, strict=True))
+        way, key = typed.pop("way"), (typed.pop("api_key") or "").strip()
+        budget, top_k = int(typed.pop("budget")), int(typed.pop("top_k"))
         return Choice(
             parsers=columns,
             options=options,
             equal_size=EQUAL_SIZE if same_size else None,
-            **self.answering.chosen(rest),
+            budget=None if way == BY_COUNT else budget,
+            top_k=top_k if way == BY_COUNT else None,
+            granularity="sentences" if way == BY_SENTENCE else "chunks",
+            retrieval_only=bool(typed.pop("retrieval_only")),
+            api_key=SecretStr(key) if key else None,
+            similarity_cutoff=number(typed.pop("similarity_cutoff")) or None,
+            temperature=number(typed.pop("temperature")),
+            max_output_tokens=int(typed.pop("max_output_tokens")),
+            vector=typed.pop("vector") or USUAL,
+            **{name: value or "" for name, value in typed.items()},
         )
 
     def restored(self, choice: Choice) -> list[Any]:
         """What `inputs` become so that they show a choice; the key stays on the server."""
-        sliders = [
-            gr.update(value=choice.options[column][name])
-            if name in choice.options.get(column, {})
-            else gr.skip()
-            for column, name in self.sliders
-        ]
-        return [
-            gr.update(value=list(choice.parsers)),
-            gr.update(value=choice.equal_size is not None),
-            *sliders,
-            *self.answering.restored(choice),
-        ]
+        within = BY_SENTENCE if choice.granularity == "sentences" else BY_BUDGET
+        shown: dict[str, Any] = {one: getattr(choice, one, None) for one in self.answering}
+        shown["way"] = within if choice.budget else BY_COUNT
+        shown["similarity_cutoff"] = choice.similarity_cutoff or 0
+        shown["api_key"] = None
+        updates = {name: _with(value) for name, value in shown.items()}
+        if choice.api_key:
+            kept = "Kept for this tab; type another one in to replace it"
+            updates["api_key"] = gr.update(placeholder=kept)
+        sliders = (_with(choice.options.get(one, {}).get(name)) for one, name in self.sliders)
+        ticked = gr.update(value=list(choice.parsers))
+        return [ticked, _with(choice.equal_size is not None), *sliders, *updates.values()]
 
     def shown(self, parsers: list[str] | None) -> list[Any]:
         """What count and `groups` become with these chosen."""
@@ -103,19 +116,21 @@ class Controls:
         return [_counted(len(names)), *(gr.Group(visible=one in names) for one in self.groups)]
 
     def wire(self) -> None:
-        """Show only the sliders that have a meaning for what is chosen."""
-        self.columns.parsers.change(
-            self.shown,
-            self.columns.parsers,
-            [self.columns.count, *self.groups.values()],
-            show_progress="hidden",
-            queue=False,
-            api_visibility="private",
+        """Show only what has a meaning for what is chosen."""
+        changed = [self.count, *self.groups.values()]
+        self.parsers.change(self.shown, self.parsers, changed, **_QUIET)
+        way, limits = self.answering["way"], [self.answering["budget"], self.answering["top_k"]]
+        way.change(
+            lambda way: (gr.Slider(visible=way != BY_COUNT), gr.Slider(visible=way == BY_COUNT)),
+            way,
+            limits,
+            **_QUIET,
         )
-        self.answering.wire()
 
 
-def build_columns(offer: Mapping[str, Preset], own: Sequence[str] = ()) -> Columns:
+def build_columns(
+    offer: Mapping[str, Preset], own: Sequence[str] = ()
+) -> tuple[gr.CheckboxGroup, gr.HTML, gr.Checkbox]:
     """Build what chooses the columns, inside the blocks that are open.
 
     Args:
@@ -136,7 +151,7 @@ def build_columns(offer: Mapping[str, Preset], own: Sequence[str] = ()) -> Colum
         "differs. Loading takes longer.",
         elem_id="rn-same-size",
     )
-    return Columns(parsers, count, same_size)
+    return parsers, count, same_size
 
 
 def build_parameters(
@@ -155,6 +170,108 @@ def build_parameters(
                     for option in ranges:
                         sliders[name, option.field] = _slider(name, preset, option)
     return groups, sliders
+
+
+def build_answering(settings: Settings, usual: QueryOptions | None = None) -> dict[str, Any]:
+    """Build the controls of what is read and who answers; see `Controls.answering`.
+
+    Args:
+        settings: where they stand at first.
+        usual: the same of what they leave open; None for what the settings say.
+    """
+    usual = usual or QueryOptions(**settings.answering())
+    by_budget = settings.top_k is None
+    budget, top_k = settings.budget or 1500, settings.top_k or 5
+    within = BY_SENTENCE if usual.granularity == "sentences" else BY_BUDGET
+    with gr.Accordion("Retrieval", open=False):
+        read = {
+            "way": gr.Radio(
+                [BY_BUDGET, BY_SENTENCE, BY_COUNT],
+                value=within if by_budget else BY_COUNT,
+                label="What every parser gets",
+                info="With the same number of chunks, larger chunks win by size. Sentences are "
+                "read wherever chunks end: better answers, and less of a difference between "
+                "parsers.",
+            ),
+            "budget": gr.Slider(
+                min(200, budget),
+                max(8000, budget),
+                value=budget,
+                step=1 if budget % 100 else 100,
+                label="Context tokens per answer",
+                visible=by_budget,
+            ),
+            "top_k": gr.Slider(
+                1,
+                max(20, top_k),
+                value=top_k,
+                step=1,
+                label="Chunks per answer",
+                visible=not by_budget,
+            ),
+            "similarity_cutoff": gr.Slider(
+                0,
+                1,
+                value=max(0, settings.similarity_cutoff or 0),
+                step=0.01,
+                label="Least similarity of a chunk",
+                info="Chunks of a lower cosine similarity are left out; 0 keeps all.",
+                elem_id="rn-cutoff",
+            ),
+            "vector": gr.Dropdown(
+                [*_VECTORS, *([] if usual.vector in dict(_VECTORS).values() else [usual.vector])],
+                value=usual.vector,
+                label="What of a chunk is compared with the question",
+                info="Another one is embedded as well when you apply it.",
+                elem_id="rn-vector",
+            ),
+            "retrieval_only": gr.Checkbox(
+                usual.retrieval_only,
+                label="Show the chunks only",
+                info="Nothing is answered, and no LLM is asked.",
+            ),
+        }
+    with gr.Accordion("Models and key", open=False):
+        written = {
+            "api_key": gr.Textbox(
+                value="",
+                type="password",
+                label="API key",
+                placeholder="sk-…",
+                info="Kept in this session's memory only. Without one, everything runs offline.",
+                html_attributes=gr.InputHTMLAttributes(autocomplete="off"),
+            ),
+            "api_base": gr.Textbox(
+                value="",
+                label="Address of a compatible server (api_base)",
+                placeholder="https://host/v1",
+                info="Empty for OpenAI itself.",
+            ),
+            "embedding_model": gr.Textbox(
+                value="", label="Embedding model", placeholder=settings.embedding_model
+            ),
+            "llm_model": gr.Textbox(value="", label="Answer model", placeholder=settings.llm_model),
+            "temperature": gr.Slider(
+                0, 2, value=settings.temperature, step=0.1, label="Temperature of the answer model"
+            ),
+            "max_output_tokens": gr.Slider(
+                1,
+                max(_LONGEST, settings.max_output_tokens),
+                value=settings.max_output_tokens,
+                step=1,
+                label="Longest answer, tokens",
+            ),
+        }
+    return read | written
+
+
+def number(value: float) -> float:
+    """Sliders send 750.0 for 750, which parsers refuse to take for a whole number of tokens."""
+    return int(value) if float(value).is_integer() else value
+
+
+def _with(value: Any) -> Any:
+    return gr.skip() if value is None else gr.update(value=value)
 
 
 def _known(offer: Mapping[str, Preset], parsers: Sequence[str] | None) -> tuple[str, ...]:

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.header import status
-from rag_nodes.apps.header.answering import build_answering
-from rag_nodes.apps.header.controls import Controls, build_columns, build_parameters
+from rag_nodes.apps.header.controls import (
+    Controls,
+    build_answering,
+    build_columns,
+    build_parameters,
+)
 from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.parsers import offered
@@ -113,11 +117,11 @@ def build_header(
             )
     with gr.Sidebar(width=330, open=False, position="right", elem_id="rn-drawer"):
         gr.HTML("<h2>Models and options</h2>", apply_default_css=False)
-        groups, sliders = build_parameters(offer, own)
+        parameters = build_parameters(offer, own)
         answered = build_answering(settings, answering)
         if sessions is not None:
             _build_reopening(sessions)
-    controls = Controls(offer, columns, groups, sliders, answered)
+    controls = Controls(offer, *columns, *parameters, answered)
     controls.wire()
     drawer.click(None, js=_OPEN_DRAWER, api_visibility="private")
     more.click(None, js=_MORE, api_visibility="private")
