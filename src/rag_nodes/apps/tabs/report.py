@@ -43,14 +43,9 @@ _SAVE = "() => document.querySelector('#rn-save-shared')?.click()"
 
 
 class PageView(NamedTuple):
-    """A cited page: its picture in an SVG of points, or what is cited of it as text.
+    """A cited page: an SVG of points with its picture and marks, and quotes that are not marked.
 
-    Attributes:
-        title: document and page.
-        box: of the SVG; "" without a picture.
-        image: the picture.
-        marks: what is cited, as left, top, width and height.
-        quotes: the cited text that is not pointed out on a picture.
+    `box` is "" without a picture; a mark is left, top, width and height.
     """
 
     title: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rag_nodes.apps.markup import count, in_a_line, place, title_of
 from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT, display_name
@@ -22,42 +22,6 @@ _RANKED = {False: "the rank uses both", True: "it decides the rank"}
 """By whether there is no similarity beside the score of words."""
 
 
-class HitView(NamedTuple):
-    """A retrieved chunk.
-
-    Attributes:
-        rank: in its column.
-        anchor: id on the page.
-        level: how good the match is, in a word.
-        score: that word with the similarity.
-        explained: where the score is from.
-        labels: pairs of a class and what else is said of it.
-        also: titles of other columns that found the same text; None where that is unknown.
-        file: name of the document.
-        facts: page, tokens and the like.
-        headings: above it.
-        preview: its first words.
-        torn: what its beginning and end are cut inside of.
-        pieces: its text in pieces, with whether a piece is quoted.
-        around: the same of what is read in its place; () where it is read itself.
-    """
-
-    rank: int
-    anchor: str
-    level: str
-    score: str
-    explained: str
-    labels: tuple[tuple[str, str], ...]
-    also: tuple[str, ...] | None
-    file: str
-    facts: tuple[str, ...]
-    headings: tuple[str, ...]
-    preview: str
-    torn: Edges
-    pieces: tuple[tuple[str, bool], ...]
-    around: tuple[tuple[str, bool], ...]
-
-
 def hit_view(
     turn: Turn,
     position: int,
@@ -65,16 +29,16 @@ def hit_view(
     hit: Hit,
     best: float | None,
     also: Sequence[str] | None,
-) -> HitView:
-    """What is shown of a chunk.
+) -> dict[str, Any]:
+    """What the template shows of a chunk.
 
     Args:
         turn: it belongs to.
         position: of its column on the page.
         answer: that read it.
         hit: the chunk.
-        best: the highest score of words in its column; None where a similarity is shown.
-        also: other columns that found the same place; None where that is not known.
+        best: the largest similarity that any column found; None where there is none.
+        also: other columns that found the same text; None where that is not known.
     """
     cited = [one for one in answer.citations if answer.hit_of(one) is hit]
     metadata, node = hit.found.metadata, hit.node
@@ -84,22 +48,22 @@ def hit_view(
     labels += [] if packed else [("rn-left", "no room")]
     level, score, explained = _score(turn, hit, best)
     flat = in_a_line(hit.found.text[: 4 * _PREVIEW])
-    return HitView(
-        rank=hit.rank,
-        anchor=f"{anchor(turn, position)}-{hit.rank}",
-        level=level,
-        score=score,
-        explained=explained,
-        labels=(*labels, *(("rn-torn", said) for said in edges.said)),
-        also=None if also is None else tuple(map(title_of, also)),
-        file=display_name(metadata) or "document",
-        facts=tuple(_facts(answer, hit)),
-        headings=tuple(str(name) for name in metadata.get(HEADING_PATH) or ()),
-        preview=flat[:_PREVIEW] + ("\N{HORIZONTAL ELLIPSIS}" if len(flat) > _PREVIEW else ""),
-        torn=edges,
-        pieces=tuple(_marked(hit.found.text, _quoted(hit.found, cited))),
-        around=tuple(_around(hit, cited)),
-    )
+    return {
+        "rank": hit.rank,
+        "anchor": f"{anchor(turn, position)}-{hit.rank}",
+        "level": level,
+        "score": score,
+        "explained": explained,
+        "labels": (*labels, *(("rn-torn", said) for said in edges.said)),
+        "also": None if also is None else tuple(map(title_of, also)),
+        "file": display_name(metadata) or "document",
+        "facts": tuple(_facts(answer, hit)),
+        "headings": tuple(str(name) for name in metadata.get(HEADING_PATH) or ()),
+        "preview": flat[:_PREVIEW] + ("\N{HORIZONTAL ELLIPSIS}" if len(flat) > _PREVIEW else ""),
+        "torn": edges,
+        "pieces": tuple(_marked(hit.found.text, _quoted(hit.found, cited))),
+        "around": tuple(_around(hit, cited)),
+    }
 
 
 def _facts(answer: Answer, hit: Hit) -> Iterator[str]:

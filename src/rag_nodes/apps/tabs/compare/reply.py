@@ -32,17 +32,10 @@ _KINDS = {
 
 
 class CitedPlace(NamedTuple):
-    """A place that an answer cites.
+    """A place that the answer in `column` cites, its position `at` counted from 1.
 
-    Attributes:
-        at: its position among those of the answer, counted from 1.
-        column: position of the answer.
-        number: of the source, as the answer names it.
-        anchor: id of its chunk on the page; "" where the chunk is not listed.
-        where: its pages; None without any.
-        file: name of the document.
-        headings: above it.
-        placed: it is known where in the document it stands.
+    `number` is the source as the answer names it, `anchor` the id of its chunk on the page, ""
+    where that is not listed, and `placed` whether it is known where in the document it stands.
     """
 
     at: int
@@ -56,15 +49,7 @@ class CitedPlace(NamedTuple):
 
 
 class SentenceView(NamedTuple):
-    """A sentence of one or several answers.
-
-    Attributes:
-        text: HTML.
-        said_by: who says it, in words.
-        names: their columns.
-        broken: titles of those that break off in it, with what they break off in.
-        places: where it stands.
-    """
+    """A sentence as HTML, who says it in words and by name, who breaks off in what, and where."""
 
     text: Markup
     said_by: str
@@ -170,22 +155,15 @@ def _places_of(
 
 def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[dict[str, object]]:
     shared = found_also_by({one.name: one.answer.hits for one in turn.columns if one.answer})
-    best = max(
-        (
-            hit.similarity
-            for one in turn.columns
-            for hit in (one.answer.hits if one.answer else ())
-            if hit.similarity is not None
-        ),
-        default=None,
-    )
+    hits = [hit for one in turn.columns if one.answer for hit in one.answer.hits]
+    best = max((hit.similarity for hit in hits if hit.similarity is not None), default=None)
     for position, one in enumerate(turn.columns, start=1):
         answer, statistics = one.answer, one.statistics
         stored = [count(statistics.chunks, "chunk")] if statistics.chunks else []
         if statistics.mean_tokens:
             stored.append(f"{statistics.mean_tokens:.0f} tokens each")
         foreign = "splitter_class" in one.parser or "found_by" in one.parser
-        yield {
+        card: dict[str, object] = {
             "position": position,
             "name": one.name,
             "configuration": headline_of(one.name, one.parser),
@@ -198,21 +176,23 @@ def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[d
             else None,
             "error": one.error or "no answer",
             "answer": answer,
-            "anchor": anchor(turn, position),
-            "kind": _kind_of(answer) if answer else "",
-            "text": _text(turn, position, answer) if answer else None,
-            "unknown": ", ".join(map(str, answer.unknown_sources)) if answer else "",
             "places": places.get(one.name, ()),
-            "effort": _effort(one, answer) if answer else "",
             "mark": turn.marks.get(one.name),
-            "passages": any(hit.found is not hit.node for hit in answer.hits) if answer else False,
-            "hits": [
-                hit_view(turn, position, answer, hit, best, shared.get((one.name, hit.rank)))
-                for hit in answer.hits
-            ]
-            if answer
-            else [],
         }
+        if answer:
+            card |= {
+                "anchor": anchor(turn, position),
+                "kind": _kind_of(answer),
+                "text": _text(turn, position, answer),
+                "unknown": ", ".join(map(str, answer.unknown_sources)),
+                "effort": _effort(one, answer),
+                "passages": any(hit.found is not hit.node for hit in answer.hits),
+                "hits": [
+                    hit_view(turn, position, answer, hit, best, shared.get((one.name, hit.rank)))
+                    for hit in answer.hits
+                ],
+            }
+        yield card
 
 
 def _kind_of(answer: Answer) -> str:
