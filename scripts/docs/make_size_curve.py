@@ -1,8 +1,8 @@
-"""Makes the picture and sentences of docs/concepts/evaluation.md, and the README's decision.
+"""Makes the picture of docs/concepts/evaluation.md, and the README's decision.
 
 `python scripts/docs/make_size_curve.py` evaluates the example manual with the defaults of
-`rag-nodes evaluate`, which takes half a minute. The sentences stand between two comments,
-`<!-- verdict -->` and `<!-- /verdict -->`, and `<!-- decision -->` and `<!-- /decision -->`.
+`rag-nodes evaluate`, which takes half a minute. The decision stands between two comments,
+`<!-- decision -->` and `<!-- /decision -->`.
 """
 
 from __future__ import annotations
@@ -33,10 +33,8 @@ ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "examples" / "corpus" / "ferry.pdf"
 QUESTIONS = ROOT / "examples" / "corpus" / "ferry_questions.csv"
 PICTURE = ROOT / "docs" / "images" / "size-curve.svg"
-PAGE = ROOT / "docs" / "concepts" / "evaluation.md"
 README = ROOT / "README.md"
 _DECISION = re.compile(r"(?<=<!-- decision -->\n).*?(?=<!-- /decision -->)", re.DOTALL)
-_SENTENCES = re.compile(r"(?<=<!-- verdict -->\n).*?(?=<!-- /verdict -->)", re.DOTALL)
 _STYLE = re.compile(r"<style>\n(.*?)</style>", re.DOTALL)
 _OF_THE_PICTURE = re.compile(
     r"^(?::root|@media \(prefers|  --|svg text|svg \.|\.c\d)", re.MULTILINE
@@ -63,12 +61,6 @@ def decision() -> str:
     return textwrap.fill(said, 100, initial_indent="> ", subsequent_indent="> ")
 
 
-def sentences(report: EvaluationReport) -> str:
-    """Decision, how much is size of the pair that differs most, and verdict, as a Markdown list."""
-    largest = max(report.sizes, key=lambda one: one.own.mean)
-    return "\n".join(f"- {one}" for one in (report.decision.words, largest.words, *report.verdict))
-
-
 def picture(report: EvaluationReport) -> str:
     """The size curve as a file of its own, light or dark like the page around it."""
     (style,) = _STYLE.findall(html_of(report))
@@ -84,17 +76,9 @@ def with_decision(page: str, said: str) -> str:
     return _DECISION.sub(lambda _: f"{said}\n", page)
 
 
-def with_sentences(page: str, said: str) -> str:
-    """The text of a page with its sentences made anew."""
-    return _SENTENCES.sub(lambda _: f"{said}\n", page)
-
-
 def main() -> None:
-    """Measure once; write the picture and the sentences."""
-    report = measured(EvaluationPlan())
-    PICTURE.write_text(picture(report), encoding="utf-8")
-    page = with_sentences(PAGE.read_text(encoding="utf-8"), sentences(report))
-    PAGE.write_text(page, encoding="utf-8")
+    """Write the picture and the decision."""
+    PICTURE.write_text(picture(measured(EvaluationPlan())), encoding="utf-8")
     front = with_decision(README.read_text(encoding="utf-8"), decision())
     README.write_text(front, encoding="utf-8")
 
