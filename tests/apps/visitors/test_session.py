@@ -16,7 +16,7 @@ from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.apps.visitors.turns import MOST_TURNS
-from rag_nodes.errors import ConfigurationError, CredentialsError
+from rag_nodes.errors import ConfigurationError, CredentialsError, SessionEndedError
 from rag_nodes.operations.scripts import script_of
 
 if TYPE_CHECKING:
@@ -331,6 +331,21 @@ def test_clearing_waits_for_no_answer(
     for _ in answering:
         pass
     assert [turn.number for turn in session.turns] == [2]
+
+
+def test_a_session_ends_while_a_model_completes_a_question(
+    session: PageSession, red: Path, openai_server: OpenAIServer
+) -> None:
+    session.load([red], _served(openai_server), ignore)
+    session.ask(QUESTION)
+    asked = len(openai_server.asked("chat/completions"))
+    openai_server.fail(Fault(body="slow"))
+    answering = session.stream("And the other one?")
+    next(answering)
+    openai_server.wait_for("chat/completions", asked + 1)
+    session.close()  # while the server holds the request
+    with pytest.raises(SessionEndedError, match="to a new one"):
+        list(answering)
 
 
 def test_a_request_without_a_session_is_refused(settings: Settings) -> None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.apps.visitors.cuts import Cuts
 from rag_nodes.apps.visitors.jobs import Job
 from rag_nodes.apps.visitors.turns import AT_FIRST, Asking, Growing, Turn, Turns
-from rag_nodes.errors import ConfigurationError, RagNodesError
+from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError
+from rag_nodes.processes import unless_interrupted
 from rag_nodes.query.chat import completed
 from rag_nodes.workspace.session import Session
 
@@ -128,13 +129,16 @@ class AnsweringSession(Session):
                 quoted = self._comparison.models.llm is None
                 asking = Asking(self._asked, question, growing, quoted)
                 show(asking)
-                searched = completed(question, self._earlier(), self._comparison.models)
+                complete = partial(completed, question, self._earlier(), self._comparison.models)
+                searched = unless_interrupted(complete, "the question")
                 with self._comparison.stream(searched) as self._stream:
                     for name, event in self._stream:
                         asking = asking.after(name, event)
                         show(asking)
                     report = self._stream.report()
                 stopped = {one.name: one.text for one in asking.growing if one.stopped}
+            except CancelledError:
+                raise
             except RagNodesError as failure:
                 error = str(failure)
             finally:
