@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -166,7 +167,7 @@ def test_what_only_the_owner_may_say_is_refused_by_name(
 
 
 @every_served
-def test_a_stranger_gets_a_typed_reply_without_open_tables(
+def test_a_stranger_gets_a_typed_reply_without_open_tables_and_a_sentence_about_each_field(
     operation: Operation, surface: Surface
 ) -> None:
     reply = operation.reply(surface)
@@ -176,7 +177,10 @@ def test_a_stranger_gets_a_typed_reply_without_open_tables(
     for one in schemas(schema):
         assert one.get("additionalProperties") is not True, one
         for name, field in one.get("properties", {}).items():
-            assert field.get("description"), (name, field)
+            said = field["description"]
+            assert said != one["description"], name
+            assert not re.match(r"[a-z]|\d[a-z]", said), (name, said)
+            assert not re.search(r"\(\)|`rag_nodes|\bNone\b|see `[A-Z]", said), (name, said)
     assert not [
         one for one in schemas(schema) if {"source", "path"} & one.get("properties", {}).keys()
     ]

@@ -33,7 +33,7 @@ from rag_nodes.server.served import ServedOperations, clean, request_of
 from rag_nodes.settings import Settings
 from rag_nodes.settings.answers import ANSWER_PRESETS
 from rag_nodes.store import open_store
-from rag_nodes.workspace import limits, workspace
+from rag_nodes.workspace import limits
 
 if TYPE_CHECKING:
     from mcp.types import Tool
@@ -73,17 +73,6 @@ def _done(
     events: list[Any] = []
     asked = request_of(operation, surface, given)
     return served.perform(operation, surface, asked, events.append), events
-
-
-@every_served
-def test_what_a_reply_says_of_its_fields_begins_as_sentences_do(
-    operation: Operation, surface: Surface
-) -> None:
-    reply = operation.reply(surface)
-    assert reply is not None
-    said = re.findall(r'"description": "(.)', json.dumps(reply.model_json_schema()))
-    assert said
-    assert not any(map(str.islower, said))
 
 
 @every_served
@@ -246,7 +235,7 @@ def test_an_answer_preset_that_is_asked_for_holds_for_the_model_too(
         chosen.append(settings)
         return choose_models(settings)
 
-    monkeypatch.setattr(workspace, "choose_models", choose)
+    monkeypatch.setattr("rag_nodes.workspace.session.choose_models", choose)
     _done(served, named(name), "rest", answer_preset="pdf-qa")
     wanted = ANSWER_PRESETS["pdf-qa"]
     for field in ("temperature", "max_output_tokens"):

@@ -56,7 +56,7 @@ class ComparisonReport:
     Attributes:
         question: as asked.
         corpus: the corpus that was asked.
-        models: which models ran, as `Models.describe()` says it.
+        models: which models ran, and where.
         files: the files ingested by this comparison, if any.
         columns: one per parser, in the order they were given.
         seconds: wall-clock time of answering.

@@ -69,7 +69,7 @@ class Row:
     """One parser with one configuration; its name is unique in the report.
 
     Attributes:
-        role: "own", "size", "matched" or "reference", see `rag_nodes.evaluation.columns.Role`.
+        role: "own", "size", "matched" (in size) or "reference".
         parser: class, fingerprint and options by name, as that parser has them.
         nominal: size that was asked for, in tokens.
         note: what has to be said of it; "" for nothing.
@@ -180,8 +180,8 @@ class ReportDecision:
         cost: what it takes to have it in a store; "" where that is not known.
         more_questions: about how many further questions would show the lead that is not shown, in
             80 of 100 tries; 0 where there is none.
-        preset: of what is taken, or of what stands, a preset file as text, see `load_preset`; ""
-            where no file may name it.
+        preset: of what is taken, or of what stands, a preset file as text; "" where no file may
+            name it.
         search_ms: median time of one of its searches in this run, in milliseconds; in no JSON.
     """
 
@@ -208,11 +208,11 @@ class EvaluationReport:
     Attributes:
         dataset: the set of questions, and what was left out of it.
         settings: everything that has to be equal to get the same numbers.
-        documents: that were searched.
-        questions: that were asked, with the places of their answers.
+        documents: the ones that were searched.
+        questions: those that were asked, with the places of their answers.
         rows: one per parser and configuration.
         contrasts: pairs of rows of the same role.
-        sizes: of each pair of columns how much is size.
+        sizes: how much of the gap between each two columns is one of size.
         decision: what to take; the report starts with it.
         verdict: what is known beside it, in a few sentences; last what a column loses.
         left_out: sizes that columns cannot have, and why.

@@ -44,12 +44,12 @@ class ReportSettings:
     Attributes:
         measure: the main measure.
         budget: tokens of context at which misses are explained.
-        budgets: all of them.
+        budgets: all that were measured, in tokens.
         ks: numbers of chunks of measures such as hit@5.
         sizes: chunk sizes of the size curve, in tokens.
         target: mean size of the comparison at equal size, in tokens; None for none.
         chosen_from: what is decided between: "columns", or each of them at each of the "sizes".
-        mode: how was searched: sparse, dense, hybrid, or own where a column finds in its own way.
+        mode: how it was searched: sparse, dense, hybrid, or own where a column finds as it stands.
         vector: the embedding that was searched.
         granularity: what was read: "chunks" or "sentences".
         draws: random swaps that intervals come from.
@@ -165,7 +165,7 @@ class Cost:
         seconds: cutting, embedding and storing here and now; 0 of a collection; in no JSON.
         price: US dollars for the embedding.
         recovery: share of the chunks whose place in their document is known; 1 for our parsers.
-        outdated: documents of which a collection holds another version; see `FoundStore`.
+        outdated: documents of which a collection holds another version.
         search_ms: median time of a search here, in milliseconds; in no JSON.
     """
 

@@ -97,6 +97,42 @@ _HIDDEN = {
 """Fields that strangers do not see: paths, corpora, and what a view or one run alone needs."""
 _MODELS: dict[Any, Any] = {Hit: HitReply}
 """Replies by what they are of; a dataclass that is not here gets one that has its docstring."""
+_USUAL = {
+    "answers": "One per column and question that was drawn.",
+    "characters": "How many it has.",
+    "chunks": "Where it was missed: document, start and end of the chunks that hold it.",
+    "column": "Name of the column.",
+    "columns": "What was judged of each.",
+    "correct": "From 1 to 5; null where it was not judged.",
+    "correctness": "Mean grade of the answers, from 1 to 5.",
+    "document": "Id of its document.",
+    "end": "Offset after its last character.",
+    "equal": "The gap where both have the same mean size.",
+    "faithful": "1 where all of it is in what was read, else 0; null where it was not judged.",
+    "faithfulness": "Share of the answers that are in what was read.",
+    "high": "Upper end of the interval.",
+    "id": "Unique in the report.",
+    "interval": "The mean with its interval; null where nothing could be judged.",
+    "judged": "Questions that could be judged.",
+    "left": "Name of the better one, on average.",
+    "low": "Lower end of the interval.",
+    "mean": "What was measured.",
+    "name": "Unique in the report.",
+    "not_judged": "Questions without an answer, or with a judgement that could not be read.",
+    "own": "The gap where each has its own options.",
+    "question": "Id of the question.",
+    "rank": "Of the first chunk with some of the answer; null where there is none.",
+    "read": "Document, start and end of the parts of the answer that were read.",
+    "reason": "Why it was missed or left out; null where it was not.",
+    "right": "Name of the other one.",
+    "scores": "Measures of the question, by name.",
+    "size": "What of the gap is one of size: own minus equal.",
+    "sizes": 'Such as "100" or "a mean of 200".',
+    "start": "Offset of its first character.",
+    "text": "Its text, as it stands there.",
+    "words": "The same in words, for people.",
+}
+"""What fields are, by name, where the docstring of their class says nothing of them."""
 _SECTION = re.compile(r"^Attributes:\n((?:(?: .*)?\n?)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
 _OUTSIDE = {"Answer": Answer, "ParserOutcome": StatisticsReply, "FileOutcome": object}
@@ -114,24 +150,25 @@ def _model(source: Any, **more: Any) -> type[Reply]:
     summary = (source.__doc__ or "").partition("\n")[0]
     names = [one.name for one in fields(source)] if is_dataclass(source) else source._fields
     described: dict[str, Any] = {
-        name: (
-            _plain(hints[name]),
-            Field(description=re.sub(r"\bNone\b", "null", said.get(name, summary))),
-        )
+        name: (_plain(hints[name]), Field(description=_in_json(said.get(name) or _USUAL[name])))
         for name in names
         if name not in _HIDDEN.get(source, ())
     }
-    name = f"{source.__name__}Reply"
+    name, summary = f"{source.__name__}Reply", _in_json(summary)
     made: type[Reply] = create_model(
         name, __base__=_MadeReply, __doc__=summary, **(described | more)
     )
     return made
 
 
+def _in_json(words: str) -> str:
+    return re.sub(r"\bNone\b", "null", words[:1].upper() + words[1:])
+
+
 def _said_of_fields(source: Any) -> dict[str, str]:
     found = _SECTION.search(inspect.cleandoc(source.__doc__ or ""))
     entries = _ENTRY.findall(found[1]) if found else ()
-    return {name: said[:1].upper() + " ".join(said[1:].split()) for name, said in entries}
+    return {name: " ".join(said.split()) for name, said in entries}
 
 
 def _plain(hint: Any) -> Any:

@@ -142,7 +142,7 @@ class Answer:
         cut: the last hit that is read is cut at the budget.
         budget: context tokens that were allowed in the end, after widening and fitting to the
             model's window; None for no limit.
-        mode: how was searched: "sparse" by words, "dense" by an embedding, "hybrid" by both; ""
+        mode: how it was searched: "sparse" by words, "dense" by an embedding, "hybrid" by both; ""
             where a query engine of LlamaIndex answered.
         widening: how much more was retrieved than usual, and why, such as "budget 3000 instead of
             1500: asks for steps"; "" for no more.
