@@ -151,7 +151,7 @@ def test_an_upload_is_told_what_stands_at_once_and_what_was_found_by_itself(
         found = session.decider.verdict
         assert found is not None
         then = _page(events)
-    assert found.report.decision.words.partition(". ")[0] in _text(then["said"])
+    assert found.decision.words.partition(". ")[0] in _text(then["said"])
     assert "Likely" in then["said"]
     assert not then["timer"].active
     assert str(then["plot"]).count("<svg") == 2
@@ -172,7 +172,7 @@ def test_the_lengths_of_answers_are_shown_by_the_document_and_decide_anew(
     _ended(session)
     second = session.decider.verdict
     assert second is not None
-    assert "For answers of a page" in second.report.decision.words
+    assert "For answers of a page" in second.decision.words
     events.choose(Request(), Click(length="sentence"))
     assert not session.decider.running
     assert session.decider.verdict is first
@@ -236,7 +236,7 @@ def test_drafts_decide_nothing_and_accepted_questions_do_once_there_are_ten(
     _take(session, _asked(tmp_path, 12, draft=True))
     session.decider.start()
     assert not session.decider.running
-    assert session.decider.verdict.report.dataset.probed  # type: ignore[union-attr]
+    assert session.decider.verdict.dataset.probed  # type: ignore[union-attr]
     assert not _page(events)["asked"].visible
     for n in range(3):
         session.questions.change(f"q{n}", lambda one: replace(one, draft=False))
@@ -245,13 +245,13 @@ def test_drafts_decide_nothing_and_accepted_questions_do_once_there_are_ten(
     assert _page(events)["asked"].value == "Decide by my 3 questions"
     events.by_questions(Request())
     _ended(session)
-    report = session.decider.verdict.report  # type: ignore[union-attr]
+    report = session.decider.verdict
     assert (report.dataset.questions, report.dataset.unaccepted) == (3, 9)
     for n in range(10):
         session.questions.change(f"q{n}", lambda one: replace(one, draft=False))
     session.decider.start()
     _ended(session)
-    report = session.decider.verdict.report  # type: ignore[union-attr]
+    report = session.decider.verdict
     assert report.dataset.questions == 10
     page = _page(events)
     assert page["lengths"] == ""
@@ -263,7 +263,7 @@ def test_a_line_of_the_table_leads_to_the_passage_in_its_document(
 ) -> None:
     _ended(session)
     page = _page(events)
-    report = session.decider.verdict.report  # type: ignore[union-attr]
+    report = session.decider.verdict
     values, names = page["table"].value["data"], page["table"].headers
     assert names[3:] == [row.name for row in matrix(report).rows]
     assert {cell[0] for line in values for cell in line[3:]} <= set("✓◐✂✗")
@@ -277,14 +277,10 @@ def test_a_line_of_the_table_leads_to_the_passage_in_its_document(
         assert all("__type__" in one for one in nothing)
 
 
-def test_report_run_script_and_preset_are_files(events: DecideEvents, session: PageSession) -> None:
+def test_report_script_and_preset_are_files(events: DecideEvents, session: PageSession) -> None:
     _ended(session)
-    report = session.decider.verdict.report  # type: ignore[union-attr]
-    page = Path(events.save("html")(Request())).read_text("utf-8")
-    assert f"<h1>{report.decision.words}</h1>" in page
-    saved = EvaluationReport.load(Path(events.save("json")(Request())))
-    assert saved.decision.words == report.decision.words
-    assert all(row.error or len(row.outcomes) == len(saved.questions) for row in saved.rows)
+    page = Path(events.save(Request())).read_text("utf-8")
+    assert f"<h1>{session.decider.verdict.decision.words}</h1>" in page  # type: ignore[union-attr]
     code, script, preset = events.use("fixed", Request())
     assert "get_parser('fixed'" in code
     assert Path(script).read_text("utf-8") == code
@@ -301,7 +297,7 @@ def test_nothing_is_said_or_saved_before_a_document_is_there(settings: Settings)
         assert "Load a document" in page["lengths"]
         assert page["said"] == ""
         with pytest.raises(gr.Error, match="Nothing was tried yet"):
-            events.save("html")(Request())
+            events.save(Request())
 
 
 def test_other_documents_end_a_sweep_and_take_what_was_found_along(
@@ -348,7 +344,7 @@ def test_columns_of_ones_own_are_tried_as_they_are_beside_the_presets(
         session = opened.of(VISITOR)
         session.load([written(tmp_path / "days.md", TEXT)], Choice(("mine",)), ignore)
         _ended(session)
-        names = {row.name for row in session.decider.verdict.report.rows}  # type: ignore[union-attr]
+        names = {row.name for row in session.decider.verdict.rows}  # type: ignore[union-attr]
     assert "mine" in names
     assert {"recursive at 40", "heading at 400", "retrieval"} <= names
     assert not any(name.startswith("mine at") for name in names)
@@ -373,7 +369,7 @@ def test_a_session_of_engines_alone_has_its_verdict_by_questions(
         _take(session, _asked(tmp_path, 3))
         session.decider.start(told=True, by_questions=True)
         _ended(session)
-        rows = session.decider.verdict.report.rows  # type: ignore[union-attr]
+        rows = session.decider.verdict.rows  # type: ignore[union-attr]
     assert [row.error for row in rows if row.column == "mine"] == [None]
     assert "retrieval" in {row.name for row in rows}
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-# At runtime, since Gradio evaluates the annotations of its events.
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -125,22 +123,17 @@ class DecideEvents:
         values = sent.get("row_value") if isinstance(sent, dict) else None
         values = values if isinstance(values, list) else []
         number = str(values[0]) if values else ""
-        lines = matrix(verdict.report).lines if verdict else ()
+        lines = matrix(verdict).lines if verdict else ()
         line = next((one for one in lines if str(one.number) == number), None)
         place = evidence.place_of(line) if line else None
         return self._chunks.events.open(place, request)
 
-    def save(self, kind: str) -> Callable[[gr.Request], str]:
-        """An event that makes a file of the verdict: "html" to read, "json" to keep."""
-
-        def save(request: gr.Request) -> str:
-            verdict = session_of(self._sessions, request).decider.verdict
-            if verdict is None:
-                raise gr.Error("Nothing was tried yet.", print_exception=False)
-            content = verdict.json if kind == "json" else html_of(verdict.report).encode()
-            return offer(content, f"decision.{kind}")
-
-        return save
+    def save(self, request: gr.Request) -> str:
+        """The report of what was found as a file to read."""
+        verdict = session_of(self._sessions, request).decider.verdict
+        if verdict is None:
+            raise gr.Error("Nothing was tried yet.", print_exception=False)
+        return offer(html_of(verdict).encode(), "decision.html")
 
 
 def build_decide_tab(
@@ -175,10 +168,7 @@ def build_decide_tab(
         )  # fmt: skip
         why = gr.HTML(elem_id="rn-why", **html)
         with gr.Row(visible=False, elem_classes="rn-run") as downloads:
-            buttons = {
-                "html": _button("Download the report (HTML)"),
-                "json": _button("Download the run (JSON)"),
-            }
+            saved = _button("Download the report (HTML)")
             file = gr.DownloadButton("Save", elem_id="rn-save-report")
         timer = gr.Timer(_TICK, active=False)
     outputs = [
@@ -198,9 +188,8 @@ def build_decide_tab(
     stop.click(events.stop, None, outputs, **common)
     setting.input(events.use, setting, [code, script, preset], **common)
     chunks.open_on(table.select, events.open, AT_ONCE, "decide")
-    for kind, one in buttons.items():
-        made = one.click(events.save(kind), None, file, **common)
-        made.success(None, js=_SAVE, api_visibility="private")
+    made = saved.click(events.save, None, file, **common)
+    made.success(None, js=_SAVE, api_visibility="private")
     for change in review.decided:
         change.then(events.refresh, shown, outputs, **common)
 
@@ -228,7 +217,6 @@ def _drawn(session: PageSession) -> Drawn:
         use = hidden, hidden, *(gr.skip(),) * 4
         return Drawn(at, ("", EMPTY, *state, *use, "", "", hidden, "", hidden))
     verdict = session.decider.verdict
-    report = verdict.report if verdict else None
     choices = [("The decision", ""), *((title_of(one), one) for one in session.comparison.parsers)]
     shown = (
         _key(session),
@@ -238,10 +226,10 @@ def _drawn(session: PageSession) -> Drawn:
         gr.Accordion(visible=True),
         gr.Dropdown(choices=choices, value=""),
         *_used(session, ""),
-        evidence.plot(report) if report else "",
-        *(evidence.table(session, report) if report else ("", hidden)),
-        evidence.why(report) if report else "",
-        gr.Row(visible=report is not None),
+        evidence.plot(verdict) if verdict else "",
+        *(evidence.table(session, verdict) if verdict else ("", hidden)),
+        evidence.why(verdict) if verdict else "",
+        gr.Row(visible=verdict is not None),
     )
     return Drawn(at, shown)
 
@@ -249,7 +237,7 @@ def _drawn(session: PageSession) -> Drawn:
 def _lengths(session: PageSession) -> Markup | str:
     """The question; nothing where accepted questions answer it."""
     verdict = session.decider.verdict
-    if verdict and not verdict.report.dataset.probed:
+    if verdict and not verdict.dataset.probed:
         return ""
     texts = {one.id_: one.text for one in session.documents}
     found = examples(session.documents)
@@ -267,7 +255,7 @@ def _state(session: PageSession) -> tuple[Any, ...]:
     """Sentence with progress, the buttons that start, decide by questions and stop, the timer."""
     decider = session.decider
     verdict, running = decider.verdict, decider.running
-    decision = verdict.report.decision if verdict else standing(session.decider.plan)
+    decision = verdict.decision if verdict else standing(session.decider.plan)
     dots, sure = _SURE[decision.grade] if verdict else _UNTRIED
     first, dot, rest = decision.words.partition(". ")
     others = [one for one in (rest, *decision.said[1:]) if one]
@@ -304,7 +292,7 @@ def _used(session: PageSession, setting: str) -> tuple[Any, ...]:
     comparison, verdict = session.comparison, session.decider.verdict
     if comparison is None:
         return "", None, None
-    text = (verdict.report.decision if verdict else standing(session.decider.plan)).preset
+    text = (verdict.decision if verdict else standing(session.decider.plan)).preset
     try:
         if setting in comparison.parsers:
             script = script_of(comparison, setting)

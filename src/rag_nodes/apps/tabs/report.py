@@ -58,7 +58,7 @@ class PageView(NamedTuple):
 def report_of(session: PageSession) -> str:
     """One page of HTML that loads nothing and runs nothing; no key is in it."""
     verdict = session.decider.verdict
-    decision = verdict.report.decision if verdict else standing(session.decider.plan)
+    decision = verdict.decision if verdict else standing(session.decider.plan)
     names = {one.name: one for turn in session.turns for one in turn.columns}
     return whole_page(
         "report",

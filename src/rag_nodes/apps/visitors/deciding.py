@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import zlib
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -55,31 +54,6 @@ _FAULT = "stopped by a fault of the app ({}); whoever runs it finds the reason i
 _CHARACTERS_OF_A_TOKEN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a sweep found, in a size that a session can keep.
-
-    Attributes:
-        report: the outcome of every question only in the rows of the matrix.
-        packed: the whole of it as JSON, compressed.
-    """
-
-    report: EvaluationReport
-    packed: bytes
-
-    @classmethod
-    def of(cls, report: EvaluationReport) -> Verdict:
-        """The report, made small."""
-        shown = {row.name for row in matrix(report).rows}
-        rows = tuple(row if row.name in shown else replace(row, outcomes=()) for row in report.rows)
-        return cls(replace(report, rows=rows), zlib.compress(report.to_json().encode()))
-
-    @property
-    def json(self) -> bytes:
-        """The run as a file that says how to repeat it."""
-        return zlib.decompress(self.packed)
-
-
 @dataclass(slots=True)
 class _Sweep:
     """One run: what it is about, how it is ended, and how far it is."""
@@ -105,7 +79,7 @@ class Decider:
         self._lock = threading.Lock()
         self._sweep: _Sweep | None = None
         self._about: About = ()
-        self._found: dict[About, Verdict] = {}
+        self._found: dict[About, EvaluationReport] = {}
         self.error = ""
         self.revision = 0
 
@@ -116,7 +90,7 @@ class Decider:
         return next((one for one in ANSWER_LENGTHS if one == chosen), ANSWER_LENGTHS[0])
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> EvaluationReport | None:
         """What was found about what is asked now; None while that is nothing."""
         return self._found.get(self._about)
 
@@ -240,7 +214,7 @@ class Decider:
                 with _AT_ONCE.take("the sweep"):
                     self._rest()
                     dataset = asked() if callable(asked) else asked
-                    verdict = Verdict.of(self._measured(dataset, comparison, sweep))
+                    verdict = _as_kept(self._measured(dataset, comparison, sweep))
         except CancelledError:
             error = STOPPED
         except RagNodesError as failure:
@@ -290,6 +264,13 @@ class Decider:
         """Wait while the visitor waits for something else."""
         while self.resting:
             pause(_RESTING)
+
+
+def _as_kept(report: EvaluationReport) -> EvaluationReport:
+    """The report with the outcome of every question only in the rows of the matrix."""
+    shown = {row.name for row in matrix(report).rows}
+    rows = tuple(row if row.name in shown else replace(row, outcomes=()) for row in report.rows)
+    return replace(report, rows=rows)
 
 
 def _plan_of(comparison: Comparison) -> EvaluationPlan:
