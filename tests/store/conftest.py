@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 from certificates import certificate_in
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
-from store import qdrant_grpc as _grpc
 from store import qdrant_server as _server
 
-from rag_nodes.store import ServerOptions, collection_name, open_store
+from rag_nodes.store import collection_name, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,22 +86,6 @@ def double() -> Iterator[QdrantDouble]:
 def serve() -> Callable[..., AbstractContextManager[QdrantDouble]]:
     """Runs such a server, with a key or certificate."""
     return _server.serve
-
-
-@pytest.fixture
-def grpc_port(server_url: str) -> Iterator[int]:
-    """Where that server speaks gRPC: Qdrant's own port where it is a real one."""
-    if REAL_SERVER:
-        yield ServerOptions().grpc_port
-        return
-    with _grpc.in_front_of(server_url) as port:
-        yield port
-
-
-@pytest.fixture
-def serve_grpc() -> Callable[..., AbstractContextManager[int]]:
-    """Runs a server that speaks gRPC in front of a double's URL, and gives its port."""
-    return _grpc.in_front_of
 
 
 @pytest.fixture

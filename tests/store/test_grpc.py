@@ -1,126 +1,144 @@
-"""The same store by gRPC: what is sent is understood, and what fails is told alike."""
+"""The same store by gRPC: what is sent is understood, and what fails is told alike.
+
+Calls go to the double of the REST interface, translated by qdrant-client's own conversions.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Any
 
+import grpc as wire
 import pytest
+from qdrant_client import grpc
+from qdrant_client.common.client_exceptions import QdrantException
+from qdrant_client.context_headers import headers
+from qdrant_client.conversions.conversion import GrpcToRest, RestToGrpc
+from qdrant_client.http.exceptions import UnexpectedResponse
+from qdrant_client.qdrant_remote import QdrantRemote
 
 from rag_nodes.errors import CollectionMissingError, StoreError, StoreUnreachableError
-from rag_nodes.store import Filter, Query, ServerOptions, Store, open_store
+from rag_nodes.store import Filter, Query, ServerOptions, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from store.qdrant_server import Fault, QdrantDouble
     from stored_nodes import MakeNode
 
-X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
+X = [1.0, 0.0, 0.0]
+CODES = {401: "UNAUTHENTICATED", 404: "NOT_FOUND", 500: "INTERNAL", 503: "UNAVAILABLE"}
+ANSWERS: dict[type, Callable[[Any, QdrantRemote], Any]] = {
+    grpc.ListCollectionsRequest: lambda _, to: grpc.ListCollectionsResponse(
+        collections=[
+            grpc.CollectionDescription(name=one.name) for one in to.get_collections().collections
+        ]
+    ),
+    grpc.GetCollectionInfoRequest: lambda asked, to: grpc.GetCollectionInfoResponse(
+        result=RestToGrpc.convert_collection_info(to.get_collection(asked.collection_name))
+    ),
+    grpc.CreateCollection: lambda asked, to: grpc.CollectionOperationResponse(
+        result=to.create_collection(
+            asked.collection_name,
+            GrpcToRest.convert_vectors_config(asked.vectors_config),
+            sparse_vectors_config=GrpcToRest.convert_sparse_vector_config(
+                asked.sparse_vectors_config
+            ),
+        )
+    ),
+    grpc.CreateFieldIndexCollection: lambda asked, to: grpc.PointsOperationResponse(
+        result=RestToGrpc.convert_update_result(
+            to.create_payload_index(
+                asked.collection_name,
+                asked.field_name,
+                grpc.FieldType.Name(asked.field_type).removeprefix("FieldType").lower(),
+            )
+        )
+    ),
+    grpc.UpsertPoints: lambda asked, to: grpc.PointsOperationResponse(
+        result=RestToGrpc.convert_update_result(to.upsert(asked.collection_name, [*asked.points]))
+    ),
+    grpc.CountPoints: lambda asked, to: grpc.CountResponse(
+        result=grpc.CountResult(count=to.count(asked.collection_name, exact=asked.exact).count)
+    ),
+    grpc.GetPoints: lambda asked, to: grpc.GetResponse(
+        result=map(
+            RestToGrpc.convert_retrieved_point,
+            to.retrieve(asked.collection_name, map(GrpcToRest.convert_point_id, asked.ids)),
+        )
+    ),
+    grpc.QueryBatchPoints: lambda asked, to: grpc.QueryBatchResponse(
+        result=[
+            grpc.BatchResult(result=map(RestToGrpc.convert_scored_point, one.points))
+            for one in to.query_batch_points(
+                asked.collection_name, [*map(GrpcToRest.convert_query_points, asked.query_points)]
+            )
+        ]
+    ),
+}
 
 
 @pytest.fixture
-def store(server_url: str, grpc_port: int) -> Iterator[Store]:
-    with open_store(server_url, options=ServerOptions(grpc=True, grpc_port=grpc_port)) as opened:
-        yield opened
+def listen() -> Iterator[Callable[[str], int]]:
+    """Listens in front of the double at a URL, and gives the port."""
+    with ExitStack() as ends:
+
+        def started(url: str) -> int:
+            to = ends.enter_context(closing(QdrantRemote(url, check_compatibility=False)))
+
+            def answer(asked: Any, context: Any) -> Any:
+                key = dict(context.invocation_metadata()).get("api-key", "")
+                try:
+                    with headers({"api-key": key}):
+                        return ANSWERS[type(asked)](asked, to)
+                except QdrantException as error:
+                    return context.abort(wire.StatusCode.RESOURCE_EXHAUSTED, str(error))
+                except UnexpectedResponse as error:
+                    return context.abort(wire.StatusCode[CODES[error.status_code]], str(error))
+
+            calls: Any = type("Calls", (), {"__getattr__": lambda *_: answer})()
+            server = wire.server(ThreadPoolExecutor(2))
+            grpc.add_CollectionsServicer_to_server(calls, server)
+            grpc.add_PointsServicer_to_server(calls, server)
+            ends.callback(lambda: server.stop(None).wait())
+            port = server.add_insecure_port("127.0.0.1:0")
+            server.start()
+            return int(port)
+
+        yield started
 
 
-@pytest.fixture
-def filled(store: Store, collection: str, make_node: MakeNode) -> Iterator[Store]:
-    about = {"file_name": "a.pdf", "page_start": 1, "page_end": 2, "heading_path": ["Animals"]}
-    store.add(collection, [make_node("red zebra", X, **about), make_node("blue lion", Y)])
-    yield store
-    store.drop(collection)
-
-
-def test_a_store_reads_what_it_wrote(filled: Store, collection: str, make_node: MakeNode) -> None:
-    node = make_node("red zebra", X).node_id
-    scope = Filter(file_name="a.pdf", pages=(2, 2), heading_path=("Animals",))
-    hits = filled.search(collection, Query(vector=X, text="zebra", limit=5, filter=scope))
-    assert [(hit.node.text, hit.similarity) for hit in hits] == [("red zebra", 1.0)]
-    assert len(filled.search(collection, Query(vector=X, text="zebra lion", limit=5))) == 2
-    assert filled.count(collection) == len(filled.stored(collection, "doc-1")) == 2
-    assert filled.fetch(collection, [node])[node].text == "red zebra"
-    assert filled.vectors(collection, [node])[node][1] == X
-    filled.point_alias("docs-by-grpc", collection)
-    assert filled.aliases()["docs-by-grpc"] == collection
-    filled.point_alias("docs-by-grpc", None)
-    filled.delete(collection, [node])
-    assert filled.count(collection) == 1
-    assert collection in {info.name for info in filled.collections()}
-
-
-def test_a_port_where_nobody_speaks_grpc_is_named_with_the_option(server_url: str) -> None:
-    nobody = ServerOptions(grpc=True, grpc_port=9, retries=0)
-    with pytest.raises(StoreUnreachableError, match=r"not answer by gRPC .* grpc_port, or do"):
-        open_store(server_url, options=nobody).collections()
-
-
-@pytest.mark.parametrize("fault", ["500", "503", "429"])
-def test_a_fault_that_passes_is_repeated_by_grpc_itself(
+@pytest.mark.parametrize("fault", [None, "500", "503", "429"])
+def test_a_store_reads_what_it_wrote_also_where_a_fault_passes(
     double: QdrantDouble,
+    listen: Callable[[str], int],
     collection: str,
     make_node: MakeNode,
-    serve_grpc: Callable[..., AbstractContextManager[int]],
-    fault: Fault,
+    fault: Fault | None,
 ) -> None:
-    with serve_grpc(double.url) as port:
-        options = ServerOptions(grpc=True, grpc_port=port)
-        with open_store(double.url, options=options) as store:
-            store.add(collection, [make_node("red zebra", X)])
-            double.faults = [("/points", fault)]
-            store.add(collection, [make_node(f"zebra {'x' * 500} {n}", X) for n in range(256)])
-            assert double.faults == []
-            assert store.count(collection) == 257
-
-
-def test_an_answer_that_is_late_is_told_as_by_http(
-    double: QdrantDouble, collection: str, serve_grpc: Callable[..., AbstractContextManager[int]]
-) -> None:
-    with serve_grpc(double.url) as port:
-        options = ServerOptions(grpc=True, grpc_port=port, timeout=0.01)
-        with open_store(double.url, options=options) as store:
-            double.faults = [("", "late")]
-            with pytest.raises(StoreUnreachableError, match="raise the store option timeout"):
-                store.count(collection)
-
-
-def test_calls_are_encrypted_for_a_certificate_of_an_own_authority_and_no_other(
-    serve: Callable[..., AbstractContextManager[QdrantDouble]],
-    collection: str,
-    make_node: MakeNode,
-    serve_grpc: Callable[..., AbstractContextManager[int]],
-    certificate: Callable[[str], Path],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    trusted, other = certificate("trusted"), certificate("other")
-    # gRPC reads it once in a process, and no other test of ours encrypts.
-    monkeypatch.setenv("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", str(trusted))
-    with serve("right") as double, serve_grpc(double.url, trusted) as port:
-        url = double.url.replace("http:", "https:")
-        options = ServerOptions(grpc=True, grpc_port=port, retries=0)
-        with open_store(url, "right", options) as store:
-            store.add(collection, [make_node("red zebra", X)])
-            assert store.count(collection) == 1
-        with pytest.raises(StoreError, match="refused the key"):
-            open_store(url, "wrong", options)
-        asked = len(double.requests)
-        with serve_grpc(double.url, other) as theirs:
-            options = ServerOptions(grpc=True, grpc_port=theirs, retries=0)
-            with pytest.raises(StoreUnreachableError):
-                open_store(url, "right", options)
-        assert len(double.requests) == asked
+    node = make_node("red zebra", X, file_name="a.pdf")
+    options = ServerOptions(grpc=True, grpc_port=listen(double.url))
+    with open_store(double.url, options=options) as store:
+        store.add(collection, [make_node("blue lion", X)])
+        double.faults = [("/points", fault)] if fault else []
+        store.add(collection, [node])
+        assert not double.faults
+        query = Query(vector=X, text="zebra", limit=5, filter=Filter(file_name="a.pdf"))
+        hits = store.search(collection, query)
+        assert [(hit.node.text, hit.similarity) for hit in hits] == [("red zebra", 1.0)]
+        assert store.count(collection) == 2
+        assert store.fetch(collection, [node.node_id])[node.node_id].text == "red zebra"
+        with pytest.raises(CollectionMissingError, match="not-there"):
+            store.search("not-there", query)
 
 
 def test_what_fails_is_told_as_by_http(
-    filled: Store,
-    serve: Callable[..., AbstractContextManager[QdrantDouble]],
-    serve_grpc: Callable[..., AbstractContextManager[int]],
+    serve: Callable[..., AbstractContextManager[QdrantDouble]], listen: Callable[[str], int]
 ) -> None:
-    with pytest.raises(CollectionMissingError, match="not-there"):
-        filled.search("not-there", Query(vector=X, text="zebra", limit=1))
-    with serve(api_key="right") as double, serve_grpc(double.url) as port:
+    with serve(api_key="right") as double:
+        port = listen(double.url)
         options = ServerOptions(grpc=True, grpc_port=port, retries=0)
         with pytest.raises(StoreError, match="refused the key"):
             open_store(double.url, "wrong", options)
@@ -128,5 +146,15 @@ def test_what_fails_is_told_as_by_http(
             double.faults = [("", "503")]
             with pytest.raises(StoreUnreachableError, match="HTTP 503"):
                 store.collections()
-    with pytest.raises(StoreUnreachableError, match="does not answer by gRPC"):
-        open_store(double.url, "right", options)
+        late = options.model_copy(update={"timeout": 0.01})
+        with open_store(double.url, "right", late) as store:
+            double.faults = [("", "late")]
+            with pytest.raises(StoreUnreachableError, match="raise the store option timeout"):
+                store.count("any")
+        nobody = options.model_copy(update={"grpc_port": 9})
+        with pytest.raises(StoreUnreachableError, match=r"not answer by gRPC .* grpc_port, or do"):
+            open_store(double.url, "right", nobody)
+        asked = len(double.requests)
+        with pytest.raises(StoreUnreachableError):  # who is asked in secret has to speak so
+            open_store(double.url.replace("http:", "https:"), "right", options)
+        assert len(double.requests) == asked
