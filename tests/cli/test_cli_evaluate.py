@@ -175,22 +175,6 @@ def test_what_cannot_work_is_said_in_a_sentence_before_anything_is_measured(
     assert not Path("now.json").exists()
 
 
-def test_a_changed_document_gets_its_questions_back_with_new_offsets(
-    command: Command, manual: Path, sheet: Path, tmp_path: Path
-) -> None:
-    first, second = tmp_path / "first.json", tmp_path / "second.json"
-    assert command("questions", "convert", sheet, manual, "--output", first).code == 0
-    manual.write_text(
-        "# New first section\n\nAdded later.\n\n" + manual.read_text("utf-8"), "utf-8"
-    )
-    assert command("questions", "convert", first, manual, "--output", second).code == 0
-    before, after = (
-        json.loads(path.read_text("utf-8"))["questions"][0]["gold"][0] for path in (first, second)
-    )
-    assert after["text"] == before["text"]
-    assert after["start"] == before["start"] + len("# New first section\n\nAdded later.\n\n")
-
-
 def test_without_questions_columns_are_ranked_by_passages_as_long_as_answers(
     command: Command, tmp_path: Path
 ) -> None:

@@ -312,9 +312,7 @@ def test_a_run_leaves_the_loggers_as_they_were(command: Command, manual: Path) -
         ("questions", "draft", "GONE", "-o", "q.json"),
         ("questions", "check", "GONE", "THERE"),
         ("questions", "check", "THERE", "GONE"),
-        ("questions", "convert", "GONE", "THERE", "-o", "q.json"),
         ("questions", "draft", "THERE", "-o", "GONE/q.json"),
-        ("questions", "convert", "THERE", "THERE", "-o", "GONE/q.json"),
         ("store", "push", "http://localhost:1", "--store", "GONE"),
         ("store", "alias", "--store", "GONE"),
         ("ask", "Why?", "--store", "GONE"),
@@ -407,11 +405,10 @@ def test_a_bar_is_a_file_of_questions_from_standard_input_and_no_place_to_write_
 ) -> None:
     (tmp_path / "tea.md").write_text("# Tea\n\nGreen tea takes eighty degrees.\n")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(questions.encode())))
-    convert = ("questions", "convert", "-", str(tmp_path / "tea.md"), "--output")
-    ended = command(*convert, str(tmp_path / "own.json"))
-    assert (ended.code, "Wrote 1 question" in ended.stderr) == (ExitCode.DONE, True)
-    assert "eighty degrees" in (tmp_path / "own.json").read_text()
-    for refused in (command(*convert, "-"), command("ingest", "-", "--store", tmp_path / "kept")):
+    ended = command("questions", "check", "-", tmp_path / "tea.md", "--json")
+    assert (ended.json["questions"], ended.json["sound"]) == (1, True)
+    draft = command("questions", "draft", tmp_path / "tea.md", "--output", "-")
+    for refused in (draft, command("ingest", "-", "--store", tmp_path / "kept")):
         assert refused.code == ExitCode.USAGE
         assert "needs the name of a file" in refused.stderr
     assert not (tmp_path / "kept").exists()

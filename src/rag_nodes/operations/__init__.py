@@ -37,7 +37,7 @@ _RESUMED = "What a model wrote, if one was asked, is kept: --resume uses it."
 _CACHED = "What a paid model made is kept where --cache names a folder; the rest is made again."
 _MENDED = "What was mended stays mended; run the same command again for the rest."
 GROUPS = {
-    "questions": "Labelled questions: drafts, what is wrong with them, other formats.",
+    "questions": "Labelled questions: drafts, their review, what is wrong with them.",
     "store": "Copy a store to or from a Qdrant server, import a folder, manage aliases.",
 }
 """First words that several operations share, and what these are about."""
@@ -228,13 +228,6 @@ OPERATIONS: tuple[Operation, ...] = (
         "Look for what is wrong with questions before anything is measured with them.",
         examples=("questions check questions.csv docs/",),
         surfaces=SERVED,
-    ),
-    Operation(
-        "questions convert",
-        "labelled:convert",
-        "Write questions of any format as our own JSON, every answer with text and offsets.",
-        examples=("questions convert questions.csv docs/ --output questions.json",),
-        usual=("output",),
     ),
     Operation(
         "store push",

@@ -5,26 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations.base import OWNER, Flag, Result, visitors
-from rag_nodes.operations.evaluating import Found, check_names, finders
+from rag_nodes.operations.evaluating import Columns, check_names, finders
 from rag_nodes.operations.fields import (
-    MOST_COLUMNS,
     MOST_QUESTION,
     OfText,
-    Parser,
     ParserSpec,
     Searching,
-    as_parsers,
-    described_parsers,
+    Vectors,
 )
 from rag_nodes.operations.places import check_there, concluded
 from rag_nodes.operations.run import Doing, Run
-from rag_nodes.parsers.presets import COMPARED, LEAST_CHUNK
+from rag_nodes.parsers.presets import LEAST_CHUNK
 from rag_nodes.workspace.limits import LARGEST, MEMORY
 
 if TYPE_CHECKING:
@@ -36,7 +33,7 @@ NO_DOCUMENT = "no document yet; upload one first, or send a text"
 Question = Annotated[str, Field(min_length=1), visitors(max_length=MOST_QUESTION, pattern=r"\S")]
 
 
-class CompareRequest(Searching, Found, OfText):
+class CompareRequest(Searching, Columns, OfText):
     """Compare the answers of several parsers to one question.
 
     Nothing is kept, unless --store, the environment or rag_nodes.toml names a store.
@@ -48,22 +45,11 @@ class CompareRequest(Searching, Found, OfText):
     """Files, and folders to walk; crawls are named."""
     question: Annotated[Question, Flag("--ask", short="-a", stdin="text")]
     """The question for every parser."""
-    parsers: Annotated[
-        list[Parser],
-        as_parsers(COMPARED),
-        Field(description=described_parsers("compare", COMPARED)),
-        visitors(min_length=1, max_length=MOST_COLUMNS),
-    ] = Field(default_factory=lambda: [ParserSpec(name=one) for one in COMPARED])
     equal_size: Annotated[
         int | None, Field(ge=1), visitors(ge=LEAST_CHUNK, le=LARGEST), Flag(metavar="TOKENS")
     ] = None
     """Mean chunk size in tokens, the same for every parser; the parsers' own sizes by default."""
-    vector: Annotated[
-        list[Literal["heading", "plain", "summary", "context"]],
-        visitors(max_length=1),
-        Flag(metavar="NAME"),
-    ] = Field(default_factory=list)
-    """Named vectors, each asked of every column: heading (default), plain, summary, context."""
+    vector: Annotated[Vectors, visitors(max_length=1)] = Field(default_factory=list)
     chunks: Annotated[int, OWNER, Field(ge=0)] = 3
     """Chunks to show of each parser."""
 

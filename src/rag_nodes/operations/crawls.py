@@ -10,8 +10,8 @@ from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations import ExitCode
-from rag_nodes.operations.base import OWNER, Flag, Request, Result
-from rag_nodes.operations.fields import AS_PARSER, PARSER_NAMES, Parser, ParserSpec
+from rag_nodes.operations.base import OWNER, Flag, Result
+from rag_nodes.operations.fields import Asking, ParserSpec, ParserToUse
 from rag_nodes.operations.parsers import plain_options, preset_of
 from rag_nodes.operations.places import check_there
 from rag_nodes.operations.run import Doing, Run
@@ -28,7 +28,7 @@ _RETRY_SECONDS = 120.0
 """Nobody waits in front of a screen here, so a server that is busy or away gets more time."""
 
 
-class Summarised(Request):
+class Summarised(Asking):
     """How chunks are summarised."""
 
     panel: ClassVar[str] = "Summaries"
@@ -39,12 +39,6 @@ class Summarised(Request):
     """Tokens of a summary."""
     knowledge_base: str = ""
     """What the documentation is about."""
-    concurrency: Annotated[int, Field(ge=1)] = 4
-    """Requests at the same time."""
-    requests_per_minute: Annotated[int | None, Field(ge=1)] = None
-    """Requests in any minute at most, repeated ones included."""
-    resume: bool = False
-    """Use the summaries an interrupted run left beside OUTPUT."""
 
 
 class DocsRequest(Summarised):
@@ -57,9 +51,7 @@ class DocsRequest(Summarised):
     """JSON of a Firecrawl crawl."""
     output: Annotated[Path, OWNER, Flag(argument=True)]
     """File for the chunks."""
-    parser: Annotated[Parser, AS_PARSER, Field(description=f"Parser to use: {PARSER_NAMES}.")] = (
-        ParserSpec(name="heading")
-    )
+    parser: ParserToUse = ParserSpec(name="heading")
     max_tokens: int | None = None
     """Tokens a chunk may hold, of a parser that counts them; 1000 by default."""
     min_tokens: int | None = None

@@ -13,13 +13,7 @@ from pydantic import Field, model_validator
 from rag_nodes import metadata as keys
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Only, Reply, Request, Result, visitors
-from rag_nodes.operations.fields import (
-    AS_PARSER,
-    PARSER_NAMES,
-    OfText,
-    Parser,
-    ParserSpec,
-)
+from rag_nodes.operations.fields import OfText, ParserSpec, ParserToUse
 from rag_nodes.operations.parsers import plain_options
 from rag_nodes.operations.places import check_there, text_document
 from rag_nodes.operations.run import Doing, Run
@@ -153,9 +147,7 @@ class ChunkRequest(OfText):
     """A PDF, DOCX, HTML, Markdown, CSV or text file; - for a text from standard input."""
     document: Annotated[str | None, Only(("rest",)), visitors(max_length=100)] = None
     """Id of a document that was uploaded."""
-    parser: Annotated[Parser, AS_PARSER, Field(description=f"Parser to use: {PARSER_NAMES}.")] = (
-        ParserSpec(name=DEFAULT_PARSER)
-    )
+    parser: ParserToUse = ParserSpec(name=DEFAULT_PARSER)
     full: Annotated[bool, OWNER] = False
     """Show the whole text of each."""
     first: Annotated[int, Only(("rest", "mcp")), Field(ge=0, le=10_000_000)] = 0

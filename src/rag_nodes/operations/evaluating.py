@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.operations.base import OWNER, Flag, Request
-from rag_nodes.operations.fields import ASSIGNMENT, assignments
+from rag_nodes.operations.base import OWNER, Flag, Request, visitors
+from rag_nodes.operations.fields import (
+    ASSIGNMENT,
+    MOST_COLUMNS,
+    Parser,
+    ParserSpec,
+    as_parsers,
+    assignments,
+    described_parsers,
+)
 from rag_nodes.operations.places import check_there, check_writable, write_text
 from rag_nodes.operations.run import Run
+from rag_nodes.parsers.presets import COMPARED
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Question
@@ -55,9 +64,15 @@ class Gated(Request):
     """Exit with 4 where a column does not reach it, as recall@1000=0.85; repeatable."""
 
 
-class Found(Request):
-    """What finds as it stands, beside parsers."""
+class Columns(Request):
+    """What is compared: parsers, and what finds as it stands."""
 
+    parsers: Annotated[
+        list[Parser],
+        as_parsers(COMPARED),
+        Field(description=described_parsers("compare", COMPARED)),
+        visitors(min_length=1, max_length=MOST_COLUMNS),
+    ] = Field(default_factory=lambda: [ParserSpec(name=one) for one in COMPARED])
     column: Annotated[list[str], OWNER, Flag(metavar="NAME=MODULE:OBJECT")] = Field(
         default_factory=list
     )

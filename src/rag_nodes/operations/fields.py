@@ -229,6 +229,17 @@ ReadParser = BeforeValidator(
 Parser = Annotated[ParserSpec, ReadParser]
 
 
+ParserToUse = Annotated[Parser, AS_PARSER, Field(description=f"Parser to use: {PARSER_NAMES}.")]
+Vectors = Annotated[
+    list[Literal["heading", "plain", "summary", "context"]],
+    Flag(metavar="NAME"),
+    Field(
+        description="Named vectors, each asked of every column: heading (default), plain, "
+        "summary, context."
+    ),
+]
+
+
 def described_parsers(used: str, default: Iterable[str]) -> str:
     """The description of a field that names parsers.
 
@@ -288,6 +299,19 @@ class Searching(Finding):
     """Selected sentences, the default, or whole chunks, that of comparisons and with top_k."""
     retrieval_only: bool = False
     """Show the retrieved chunks, without an answer."""
+
+
+class Asking(Request):
+    """How an LLM is asked that writes many short texts."""
+
+    panel: ClassVar[str] = "Requests to the LLM"
+
+    concurrency: Annotated[int, Field(ge=1)] = 4
+    """Requests at the same time."""
+    requests_per_minute: Annotated[int | None, Field(ge=1)] = None
+    """Requests in any minute at most, repeated ones included."""
+    resume: bool = False
+    """Use what an interrupted run left beside OUTPUT."""
 
 
 class OfText(Request):

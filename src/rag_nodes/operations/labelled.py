@@ -1,4 +1,4 @@
-"""Labelled questions: drafted, reviewed, checked and converted."""
+"""Labelled questions: drafted, reviewed and checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.asked import Documents, Questions, counted, dataset_of, sent_dataset
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
-from rag_nodes.operations.fields import OfText
+from rag_nodes.operations.fields import Asking, OfText
 from rag_nodes.operations.places import check_writable, write_text
 from rag_nodes.operations.run import Doing, Run
 
@@ -46,20 +46,6 @@ class CheckRequest(OfText):
     """Files and folders the questions are about; none where the questions bring them."""
 
 
-class ConvertRequest(Request):
-    """Write questions of any format as our own JSON, every answer with text and offsets.
-
-    After a document was changed this is how its questions find their places again.
-    """
-
-    file: Annotated[Path, OWNER, Flag(argument=True, metavar="QUESTIONS", stdin="data")]
-    """Labelled questions, see `evaluate`."""
-    paths: Documents = Field(default_factory=list)
-    """Files and folders the questions are about; none where the questions bring them."""
-    output: Annotated[Path, OWNER, Flag(short="-o", metavar="FILE")]
-    """File for our own JSON."""
-
-
 class ReviewRequest(Request):
     """Accept, reject and reword questions one at a time, each beside what answers it.
 
@@ -83,19 +69,13 @@ class Reviewing(NamedTuple):
     keep: Callable[[Dataset], None]
 
 
-class ByModel(Request):
+class ByModel(Asking):
     """How an LLM drafts."""
 
     panel: ClassVar[str] = "With --llm"
 
     answers: Literal["sentence", "paragraph", "page"] = "sentence"
     """How long the answers are that people look for."""
-    concurrency: Annotated[int, Field(ge=1)] = 4
-    """Passages at the same time."""
-    requests_per_minute: Annotated[int | None, Field(ge=1)] = None
-    """Requests in any minute at most, repeated ones included."""
-    resume: bool = False
-    """Use the answers an interrupted run left beside OUTPUT."""
 
 
 class DraftRequest(ByModel):
@@ -144,15 +124,6 @@ class Checked(Result):
         return {**asdict(self.check), "sound": self.check.is_sound}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenDrafts(Result):
-    """A file, how many questions it has, and ids of those left out, each with the reason."""
-
-    output: str
-    questions: int
-    left_out: dict[str, str]
-
-
 def check(request: CheckRequest, run: Run) -> Checked:
     """Look at each question."""
     from rag_nodes.evaluation.checks import check_dataset
@@ -197,22 +168,6 @@ def review(request: ReviewRequest, run: Run) -> Checked:
     run.note(f"{counted(accepted)} accepted, {found.drafts} drafts left in {kept}")
     return Checked(
         outcome=ExitCode.PARTIAL if run.unread else ExitCode.DONE, check=found, dataset=decided
-    )
-
-
-def convert(request: ConvertRequest, run: Run) -> WrittenDrafts:
-    """Place every answer, and write it down."""
-    check_writable(request.output)
-    dataset = dataset_of(run, request.file, request.paths)
-    _write(dataset, request.output)
-    for one in dataset.unplaced:
-        run.warn(f"left out {one.id}: {one.reason}")
-    partly = dataset.unplaced or run.unread
-    return WrittenDrafts(
-        outcome=ExitCode.PARTIAL if partly else ExitCode.DONE,
-        output=str(request.output),
-        questions=len(dataset.questions),
-        left_out={one.id: one.reason for one in dataset.unplaced},
     )
 
 

@@ -16,7 +16,7 @@ from rag_nodes.operations import ExitCode
 from rag_nodes.operations.asked import LabelledQuestions, asked_of
 from rag_nodes.operations.base import OWNER, Flag, Result, Typed, visitors
 from rag_nodes.operations.evaluating import (
-    Found,
+    Columns,
     Gated,
     Gates,
     Judged,
@@ -31,14 +31,14 @@ from rag_nodes.operations.fields import (
     MOST_COLUMNS,
     Finding,
     Parser,
-    ParserSpec,
+    Vectors,
     as_parsers,
     described_parsers,
     numbers,
 )
 from rag_nodes.operations.ingesting import Working, executor_of
 from rag_nodes.operations.run import Run
-from rag_nodes.parsers.presets import COMPARED, SWEPT
+from rag_nodes.parsers.presets import SWEPT
 from rag_nodes.processes import Leases
 from rag_nodes.workspace.limits import CUT_SECONDS, LARGEST, MOST_NUMBERS, check_amount, check_plan
 
@@ -55,13 +55,6 @@ _AT_ONCE = Leases(2)
 
 def _numbers(option: str) -> Typed:
     return Typed(lambda given: numbers(option, given))
-
-
-Vectors = Annotated[
-    list[Literal["heading", "plain", "summary", "context"]],
-    visitors(max_length=4),
-    Flag(metavar="NAME"),
-]
 
 
 class Measuring(Finding, LabelledQuestions, Saved, Working):
@@ -84,8 +77,7 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
         Flag(metavar="N[,N...]", joined=True),
     ] = (100, 200, 400, 800)
     """Chunk sizes of the size curve, in tokens; 0 for none."""
-    vector: Vectors = Field(default_factory=list)
-    """Named vectors, each asked of every column: heading (default), plain, summary, context."""
+    vector: Annotated[Vectors, visitors(max_length=4)] = Field(default_factory=list)
     own_document: bool = False
     """Search only the document that a question belongs to."""
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 0
@@ -94,7 +86,7 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
     """Folder that keeps what a paid model made: a run that was ended pays for none of it again."""
 
 
-class EvaluateRequest(Measuring, Found, Judged, Gated):
+class EvaluateRequest(Measuring, Columns, Judged, Gated):
     """Measure which chunking strategy finds the answers to your questions, and by how much.
 
     Every column gets the same token budget; where keyword search finds too little to fill it, less
@@ -106,12 +98,6 @@ class EvaluateRequest(Measuring, Found, Judged, Gated):
     them; beside accepted questions they are left out.
     """
 
-    parsers: Annotated[
-        list[Parser],
-        as_parsers(COMPARED),
-        Field(description=described_parsers("compare", COMPARED)),
-        visitors(min_length=1, max_length=MOST_COLUMNS),
-    ] = Field(default_factory=lambda: [ParserSpec(name=one) for one in COMPARED])
     collection: Annotated[list[str], OWNER, Flag(metavar="NAME")] = Field(default_factory=list)
     """Existing collection of --store as one more column; repeatable."""
     equal_size: Annotated[int, Field(ge=0), visitors(le=LARGEST), Flag(metavar="TOKENS")] = 200

@@ -13,7 +13,6 @@ VIEWS = {
     "list": "stored:listed_view",
     "parsers": "documents:parsers_view",
     "questions check": "evaluation:check_view",
-    "questions convert": "evaluation:written_view",
     "questions draft": "evaluation:drafts_view",
     "questions review": "evaluation:nothing_more",
     "read": "documents:readings_view",

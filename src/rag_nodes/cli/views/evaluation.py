@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.report import EvaluationReport, Row
     from rag_nodes.evaluation.tables import Judgement, Rating
     from rag_nodes.operations.base import Request
-    from rag_nodes.operations.labelled import Checked, WrittenDrafts
+    from rag_nodes.operations.labelled import Checked
     from rag_nodes.operations.measuring import Evaluated
 
 _WIDEST = 6
@@ -212,12 +212,6 @@ def drafts_view(found: Checked, _: Request, __: Invocation) -> Iterator[Renderab
         f"{found.check.leakage:.0%} of their words are in their answers. {DRAFTED.capitalize()} a "
         f"parser or a size: {ACCEPT}."
     )
-
-
-def written_view(found: WrittenDrafts, _: Request, cli: Invocation) -> Iterator[RenderableType]:
-    """That there is a file now."""
-    cli.note(f"Wrote {counted(found.questions, 'question')} to {found.output}")
-    yield from ()
 
 
 def nothing_more(*_: object) -> Iterator[RenderableType]:
