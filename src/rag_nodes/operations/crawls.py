@@ -11,7 +11,7 @@ from pydantic import Field
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Result
-from rag_nodes.operations.fields import Asking, ParserSpec, ParserToUse
+from rag_nodes.operations.fields import ParserSpec, ParserToUse, Writing
 from rag_nodes.operations.parsers import plain_options, preset_of
 from rag_nodes.operations.places import check_there
 from rag_nodes.operations.run import Doing, Run
@@ -28,7 +28,7 @@ _RETRY_SECONDS = 120.0
 """Nobody waits in front of a screen here, so a server that is busy or away gets more time."""
 
 
-class Summarised(Asking):
+class Summarised(Writing):
     """How chunks are summarised."""
 
     panel: ClassVar[str] = "Summaries"

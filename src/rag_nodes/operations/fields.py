@@ -301,7 +301,7 @@ class Searching(Finding):
     """Show the retrieved chunks, without an answer."""
 
 
-class Asking(Request):
+class Writing(Request):
     """How an LLM is asked that writes many short texts."""
 
     panel: ClassVar[str] = "Requests to the LLM"

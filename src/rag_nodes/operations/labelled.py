@@ -15,7 +15,7 @@ from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.asked import Documents, Questions, counted, dataset_of, sent_dataset
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
-from rag_nodes.operations.fields import Asking, OfText
+from rag_nodes.operations.fields import OfText, Writing
 from rag_nodes.operations.places import check_writable, write_text
 from rag_nodes.operations.run import Doing, Run
 
@@ -69,7 +69,7 @@ class Reviewing(NamedTuple):
     keep: Callable[[Dataset], None]
 
 
-class ByModel(Asking):
+class ByModel(Writing):
     """How an LLM drafts."""
 
     panel: ClassVar[str] = "With --llm"
@@ -211,7 +211,7 @@ def _written_by_llm(request: DraftRequest, run: Run, documents: Sequence[Any]) -
     kept = request.output.with_name(f"{request.output.name}.answers.sqlite")
     if not request.resume:
         kept.unlink(missing_ok=True)
-    run.emit(Doing("Asking the model for questions"))
+    run.emit(Doing("Writing the model for questions"))
     llm = run.writing(_ANSWER_TOKENS, request.requests_per_minute).llm
     if llm is None:
         raise ConfigurationError("no LLM is configured; name one with --llm")
