@@ -211,7 +211,7 @@ def _written_by_llm(request: DraftRequest, run: Run, documents: Sequence[Any]) -
     kept = request.output.with_name(f"{request.output.name}.answers.sqlite")
     if not request.resume:
         kept.unlink(missing_ok=True)
-    run.emit(Doing("Writing the model for questions"))
+    run.emit(Doing("Asking the model for questions"))
     llm = run.writing(_ANSWER_TOKENS, request.requests_per_minute).llm
     if llm is None:
         raise ConfigurationError("no LLM is configured; name one with --llm")
