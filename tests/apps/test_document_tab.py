@@ -126,7 +126,7 @@ def test_it_opens_on_the_page_of_the_best_chunk_and_a_later_question_leads_to_an
         ({"act": "turn", "forth": "1"}, 3),
         ({"act": "turn", "forth": "0"}, 1),
         ({"act": "chunk", "chunk": "0"}, 1),
-        ({"act": "chunk", "chunk": "99999"}, 2),
+        ({"act": "chunk", "chunk": "99999"}, 3),
         ({"share": "x", "chunk": []}, 2),
         ({}, 2),
     ],
@@ -142,7 +142,20 @@ def test_a_click_goes_to_its_place_and_nonsense_stays(
 def test_a_page_that_is_not_there_is_the_nearest(
     events: DocumentEvents, session: PageSession, page: float | None, shown: int
 ) -> None:
-    assert shown_page(events.jump("fixed", document_of(session), page, REQUEST)) == shown
+    values = events.jump("fixed", document_of(session), page, REQUEST)
+    assert shown_page(values) == shown
+    assert named(values)["page"].preprocess(page) == page, "the box takes it, too"
+
+
+@pytest.mark.parametrize("number", [-3, 9_999])
+def test_a_chunk_that_is_not_there_is_the_nearest(
+    events: DocumentEvents, session: PageSession, number: int
+) -> None:
+    values = named(events.to_chunk("fixed", document_of(session), number, REQUEST))
+    assert session.cuts is not None
+    last = len(session.cuts.nodes("fixed", document_of(session)))
+    assert values["chunk"].value == (1 if number < 0 else last)
+    assert values["chunk"].preprocess(number) == number
 
 
 def test_a_search_goes_from_place_to_place_and_begins_again(

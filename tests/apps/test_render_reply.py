@@ -6,7 +6,10 @@ from dataclasses import replace
 from html import unescape
 from typing import TYPE_CHECKING
 
+import pytest
+
 from rag_nodes.apps.header import status
+from rag_nodes.apps.markup import in_a_line
 from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.turns import Asking, Growing, SimilarityScale, Turn, scale_for
 from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
@@ -218,6 +221,19 @@ def test_while_a_file_is_read_a_bar_says_how_much_of_all_files_is_and_how_long_i
     assert 'value="0.40"' in html
     assert "about 12 s left" in html
     assert "waiting" not in html
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("## A title\n\nand\ntext", "A title and text"),
+        ("see [the *guide*,](https://a.example/x_(y)) now", "see the *guide*, now"),
+        ("![a chart](x.png) \\# mkdir a\\_b C:\\temp", "a chart # mkdir a_b C:\\temp"),
+        ("first<br>second [1] (see 2)", "first second [1] (see 2)"),
+    ],
+)
+def test_a_passage_in_a_line_shows_its_words_and_no_marks(text: str, shown: str) -> None:
+    assert in_a_line(text) == shown
 
 
 def test_scores_of_each_model_have_their_own_thresholds(settings: Settings) -> None:

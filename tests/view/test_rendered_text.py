@@ -73,6 +73,12 @@ def test_it_is_rendered_and_leads_nowhere() -> None:
     assert "a.example" not in shown
 
 
+def test_a_line_end_in_a_cell_is_one_and_in_code_it_is_what_it_says() -> None:
+    found = pieces("| a<br>b |\n| --- |\n\nand `x<br>y`")
+    assert [said for *_, said in found] == ["a", "b", "and ", "x<br>y"]
+    assert [at for _, _, at, _ in found[:2]] == ["2", "7"]
+
+
 def test_headings_are_as_deep_as_written_but_leave_no_level_out() -> None:
     shown = html_of("### First\n\n##### Second\n\n# Third\n", Format.MARKDOWN)
     assert re.findall(r"<(/?h\d)", shown) == ["h2", "/h2", "h3", "/h3", "h2", "/h2"]

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _TEMPLATE = str.maketrans({"$": "&#36;", "{": "&#123;", "}": "&#125;", "`": "&#96;"})
 """Gradio's HTML component fills templates in the browser: ours must not look like one."""
-_HEADING_MARK = re.compile(r"^#{1,6}\s+", re.MULTILINE)
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*\)")
+_MARKS = re.compile(r"^#{1,6}\s+|\\(?=[!-/:-@\[-`{-~])", re.MULTILINE)
+"""Of Markdown: headings and escapes."""
 _COLOURS = 6
 """Colours in the style sheet."""
 
@@ -50,8 +52,8 @@ def place(page: int | None, page_end: int | None) -> str | None:
 
 
 def in_a_line(text: str) -> str:
-    """A text without line ends and marks of headings, such as for its first words."""
-    return " ".join(_HEADING_MARK.sub("", text).split())
+    """A text without line ends and marks of Markdown, such as for its first words."""
+    return " ".join(_MARKS.sub("", _LINK.sub(r"\1", text.replace("<br>", " "))).split())
 
 
 def file_name(path: str) -> str:

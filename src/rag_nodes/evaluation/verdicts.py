@@ -190,9 +190,9 @@ def likely(
     same = ", the same for short and long answers" if is_same else ""
     words = (
         f"For answers of {length}, {best.name} looks best{same}. Tested by keywords of {passages} "
-        "passages of that length, not by questions: on the seven labelled collections it was made "
-        "with such a choice was 5 points behind the best on average, 12 at worst; twenty questions "
-        "of your own, 3."
+        "passages of that length, not by questions. On seven labelled collections a choice made "
+        "like this was 5 points behind the best on average, 12 at worst; one made by twenty "
+        "labelled questions, 3."
     )
     return _taking(best, "likely", words, preset)
 

@@ -22,6 +22,8 @@ _SIDED = ("paragraph_open", "heading_open", "td_open", "th_open", "list_item_ope
 """What takes its direction from what it says."""
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Control characters, and half characters no encoder takes."""
+_LINE_END = re.compile(r"<br ?/?>", re.IGNORECASE)
+"""As cells of tables have it, which stand on one line."""
 _LINK = Markup('<a href="{}" target="_blank" rel="noopener noreferrer nofollow">{}')
 _HOST = Markup('<span class="rn-host"> ({})</span>')
 
@@ -46,7 +48,7 @@ def render_markdown(
     level: int | None = None,
     links: bool = False,
 ) -> RenderedMarkdown:
-    """Headings, lists, tables, code and emphasis; HTML in the text is shown as what it says.
+    """Headings, lists, tables, code and emphasis; HTML but `<br>` is shown as what it says.
 
     Args:
         text: Markdown.
@@ -92,13 +94,14 @@ class _Renderer(RendererHTML):
     """What becomes of a token is the method of its type; `env` is that of `_html`."""
 
     def text(self, tokens: Sequence[Token], at: int, _: Any, env: Any) -> str:
-        return str(env["write"](tokens[at].content))
+        lines = _LINE_END.split(tokens[at].content)
+        return "<br>".join(str(env["write"](one)) for one in lines)
 
     def code_inline(self, tokens: Sequence[Token], at: int, _: Any, env: Any) -> str:
-        return f"<code>{self.text(tokens, at, _, env)}</code>"
+        return f"<code>{env['write'](tokens[at].content)}</code>"
 
     def code_block(self, tokens: Sequence[Token], at: int, _: Any, env: Any) -> str:
-        code = self.text(tokens, at, _, env)
+        code = env["write"](tokens[at].content)
         return f'<pre dir="ltr" tabindex="0"><code>{code}</code></pre>\n'
 
     def fence(self, tokens: Sequence[Token], at: int, _: Any, env: Any) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.inside_gradio import Drawn, data_of, now, offer, texts_of
-from rag_nodes.apps.markup import count, in_a_line, left, render, title_of
+from rag_nodes.apps.markup import count, drawn, in_a_line, left, part, render, title_of
 from rag_nodes.apps.tabs import TabView, evidence
 from rag_nodes.apps.tabs.review import build_review
 from rag_nodes.apps.visitors.sessions import session_of
@@ -144,7 +144,7 @@ def build_decide_tab(
     html: dict[str, Any] = {"apply_default_css": False}
     with gr.Column(elem_id="rn-decide-tab", elem_classes="rn-tab"):
         lengths = gr.HTML(js_on_load=_CLICKS, elem_id="rn-lengths", **html)
-        said = gr.HTML(elem_id="rn-said", **html)
+        said = gr.HTML(drawn(part("bones")), elem_id="rn-said", **html)
         with gr.Row(elem_classes="rn-run"):
             start = _button("Try the settings", variant="primary", visible=False)
             asked = _button("Decide by my questions", visible=False)

@@ -197,8 +197,8 @@ class DocumentEvents:
             gr.Column(visible=True),
             gr.Dropdown(choices=_documents(cuts), value=document, visible=len(cuts.documents) > 1),
             gr.Radio(choices=[(title_of(one), one) for one in cuts.strategies], value=strategy),
-            gr.Number(value=page, maximum=pages, label=f"{unit} of {pages:,}"),
-            gr.Number(value=chunk, maximum=max(1, chunks), label=f"Chunk of {chunks:,}"),
+            gr.Number(value=page, label=f"{unit} of {pages:,}"),
+            gr.Number(value=chunk, label=f"Chunk of {chunks:,}"),
             whole,
             where,
             summary,
@@ -253,7 +253,9 @@ def _shown(
     session: PageSession, cuts: Cuts, strategy: str, document: str, place: ChunkLocation
 ) -> Shown:
     pages, nodes = pages_of(cuts, document, session.paths), cuts.nodes(strategy, document)
-    chosen = place.chosen if place.chosen is not None and 0 <= place.chosen < len(nodes) else None
+    chosen = (
+        min(max(place.chosen, 0), len(nodes) - 1) if place.chosen is not None and nodes else None
+    )
     page = place.page
     if chosen is not None:
         page = page_at(pages.starts, span_of(nodes[chosen]).start)

@@ -99,9 +99,9 @@ def build_document_tab(sessions: PageSessions, tabs: gr.Tabs) -> DocumentTab:
                 where = gr.HTML(apply_default_css=False, elem_id="rn-where")
             with gr.Row(elem_classes="rn-pager", elem_id="rn-document-pager"):
                 back = gr.Button("Previous", size="sm", scale=0, min_width=90)
-                page = gr.Number(1, label="Page", precision=0, minimum=1, scale=0, min_width=110)
+                page = gr.Number(1, label="Page", precision=0, scale=0, min_width=110)
                 forth = gr.Button("Next", size="sm", scale=0, min_width=90)
-                chunk = gr.Number(1, label="Chunk", precision=0, minimum=1, scale=0, min_width=110)
+                chunk = gr.Number(1, label="Chunk", precision=0, scale=0, min_width=110)
                 words = gr.Textbox(
                     label="Search", max_length=LONGEST_SEARCH, max_lines=1, min_width=160,
                     elem_id="rn-search",

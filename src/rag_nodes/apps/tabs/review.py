@@ -230,20 +230,22 @@ def build_review(sessions: PageSessions, chunks: DocumentTab, example: Path | No
         uploaded = gr.UploadButton("Add from a file", file_types=list(SUFFIXES), size="sm", scale=0,
                                    min_width=120, elem_id="rn-questions-upload")  # fmt: skip
         given = _button("Add the example's questions", visible=False)
-        download, clear = _button("Download"), _button("Remove all")
+        download, clear = (
+            _button(name, elem_classes="rn-with-questions") for name in ("Download", "Remove all")
+        )
         sure = gr.Checkbox(visible=False)
         file = gr.DownloadButton("Save questions", elem_id="rn-save-questions")
     note = gr.HTML(apply_default_css=False, elem_id="rn-taken")
     with gr.Column(visible=False, elem_id="rn-review") as review:
         text = gr.Textbox(label="Question", max_length=MOST_QUESTION, max_lines=4,
                           elem_id="rn-review-text")  # fmt: skip
-        card = gr.HTML(js_on_load=_KEYS, apply_default_css=False, elem_id="rn-review-card")
         with gr.Row(elem_id="rn-review-buttons"):
             accept = _button("Accept (A)", "accept", variant="primary")
             reject, forth = _button("Reject (R)", "reject"), _button("Next (N)", "next")
             shorter, longer = _button("Shorter (S)", "shorter"), _button("Longer (L)", "longer")
             elsewhere = _button("Another passage (W)", "elsewhere")
             undo = _button("Undo reject (Z)", "undo")
+        card = gr.HTML(js_on_load=_KEYS, apply_default_css=False, elem_id="rn-review-card")
     outputs = [shown, current, note, card, review, text]
     common: dict[str, Any] = {
         "show_progress": "hidden",
