@@ -1,20 +1,15 @@
 """`rag-nodes app` as a user starts it: a process of its own, and all it writes."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 STARTING = 180.0
 """Seconds after which an app that answers nothing counts as broken."""

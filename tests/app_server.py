@@ -1,33 +1,26 @@
 """The served app on a loopback port, for tests of REST, MCP and their limits."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Mount
+from starlette.types import ASGIApp
 
-from rag_nodes.parsers import offered
+from rag_nodes.parsers import Preset, offered
 from rag_nodes.server.gate import Access, Gate
 from rag_nodes.server.limits import BodyLimits, ServerLimits
 from rag_nodes.server.rest import make_api
 from rag_nodes.server.served import ServedOperations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from starlette.types import ASGIApp
-
-    from rag_nodes.parsers import Preset
-    from rag_nodes.settings import Settings
+from rag_nodes.settings import Settings
 
 PATIENCE = 60
 """Seconds after which something counts as stuck."""

@@ -1,13 +1,8 @@
 """Hostile PDF files, made byte by byte: no PDF library would write them."""
 
-from __future__ import annotations
-
 import random
 import zlib
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 SHOWN = b"BT /F 10 Tf 50 700 Td (Tea is kept in the larder.) Tj ET\n"
 CATALOG = b"<< /Type /Catalog /Pages 2 0 R >>"

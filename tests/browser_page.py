@@ -1,14 +1,9 @@
 """What tests of the page in a real browser have in common."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page
 
 WIDE = {"width": 1280, "height": 900}
 PATIENCE = 60_000

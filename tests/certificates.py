@@ -1,18 +1,13 @@
 """Certificates for servers of tests."""
 
-from __future__ import annotations
-
 import datetime as dt
 import ipaddress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def certificate_in(file: Path, name: str = "localhost") -> Path:

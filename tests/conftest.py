@@ -1,7 +1,5 @@
 """What all tests share: hypothesis profiles, the loopback model server and the app."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import os
@@ -9,14 +7,11 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 settings.register_profile(
     "default",

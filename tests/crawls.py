@@ -1,12 +1,8 @@
 """Small Firecrawl crawls for tests, as the crawler writes them."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 SITE = "https://tea.test/docs"
 

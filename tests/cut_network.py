@@ -1,14 +1,10 @@
 """A network that can be cut: a proxy of TCP connections on the loopback."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from types import TracebackType
+from types import TracebackType
+from typing import Self
 
 
 class CutNetwork:

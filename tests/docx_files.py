@@ -1,7 +1,5 @@
 """DOCX files made for tests, part by part, so that each holds exactly what its test is about."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

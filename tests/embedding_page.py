@@ -1,19 +1,15 @@
 """The page in each of the ways its documentation names: alone, mounted, and inside other blocks."""
 
-from __future__ import annotations
-
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import NamedTuple
 
 import gradio as gr
 from app_server import listening
 from fastapi import FastAPI
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
+Build = Callable[[], gr.Blocks]
 
-    Build = Callable[[], gr.Blocks]
 
 OWN_TAB = "Ours"
 """Name of the tab beside the page, which has a text box of the surrounding app."""

@@ -1,7 +1,5 @@
 """What the tests of executors have done: units, and functions of a module."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal
@@ -18,7 +16,7 @@ class Files(NamedTuple):
 
     numbers: tuple[int, ...]
 
-    def parts(self, at: int | None) -> list[Files]:
+    def parts(self, at: int | None) -> list["Files"]:
         if len(self.numbers) == 1:
             return []
         middle = len(self.numbers) // 2

@@ -1,24 +1,17 @@
 """A folder of old files that is ingested again and again, for tests of what is due."""
 
-from __future__ import annotations
-
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rag_nodes.ledger import Ledger
+from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import ingest
-from rag_nodes.store import Query
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rag_nodes.models import Models
-    from rag_nodes.pipeline import IngestReport
-    from rag_nodes.store import Store
+from rag_nodes.pipeline import IngestReport, ingest
+from rag_nodes.store import Query, Store
 
 LONG_AGO = (1.6e9, 1.6e9)
 

@@ -1,24 +1,19 @@
 """An embedding model that workers hold in tests, and that never waits."""
 
-from __future__ import annotations
+from pathlib import Path
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from openai_server import OpenAIServer
 
 from rag_nodes import ingest
 from rag_nodes.errors import ModelRequestError
+from rag_nodes.executors import Executor
 from rag_nodes.models import Models
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.models.pacing import RequestWindow
 from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import IngestReport
 from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from openai_server import OpenAIServer
-
-    from rag_nodes.executors import Executor
-    from rag_nodes.pipeline import IngestReport
 
 
 class _Impatient(RequestWindow):

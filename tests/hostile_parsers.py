@@ -1,22 +1,16 @@
 """Parsers that do what a hostile document may make a real one do."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import FixedSizeNodeParser, SpanNodeParser
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rag_nodes.parsers.source import ChunkSpan, SourceText
+from rag_nodes.parsers.source import ChunkSpan, SourceText
 
 
 class HangingNodeParser(SpanNodeParser):

@@ -1,20 +1,15 @@
 # ruff: noqa: ARG001 - readers have one signature
 """A reading child with readers that do what hostile files do to real ones; by suffix."""
 
-from __future__ import annotations
-
 import os
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 from rag_nodes.errors import CorruptFileError
 from rag_nodes.processes import progress, tell_share
 from rag_nodes.readers import isolation, kinds
 from rag_nodes.readers.base import Limits, Reading
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 served: list[Path] = []
 

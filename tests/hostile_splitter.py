@@ -1,7 +1,5 @@
 """A splitter of workers in tests: prints, logs, shows what it knows, dies when told to."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

@@ -1,7 +1,5 @@
 """What a browser would make of a rendered view, for tests with hostile text in it."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 PAYLOADS = (

@@ -1,7 +1,5 @@
 """What a child process runs in place of a worker: it does with a task what its first file says."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

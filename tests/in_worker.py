@@ -1,23 +1,17 @@
 """Work for a process that was just started, and what it is to do there with what arrives."""
 
-from __future__ import annotations
-
 import logging
+from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from llama_index.core import Document
-from llama_index.core.schema import TextNode, TransformComponent
+from llama_index.core.schema import BaseNode, TextNode, TransformComponent
 from pydantic import PrivateAttr
 
 from rag_nodes.models.pickling import unpickled
 from rag_nodes.transforms import PromptKey, TextJournal, identity_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from llama_index.core.schema import BaseNode
 
 TINY = "tests/tiny"
 TEXT = "The tank holds nine litres. Fill it before the first cup. Never use sand."

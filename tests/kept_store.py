@@ -1,7 +1,5 @@
 """Chunks of small documents, and the names of two collections they are kept in."""
 
-from __future__ import annotations
-
 import uuid
 
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode

@@ -1,13 +1,8 @@
 """What is in a journal of written texts."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 
 def texts_in(journal: Path) -> int:

@@ -1,7 +1,5 @@
 """Clients of Qdrant in this process, which are closed when the test is over: see `conftest`."""
 
-from __future__ import annotations
-
 from qdrant_client import QdrantClient
 
 OPEN: list[QdrantClient] = []

@@ -4,25 +4,21 @@ Vectors are hashed words, so equal texts give equal vectors; answers quote the q
 [Source 1].
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json
 import socket
 import threading
 from collections import deque
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from zlib import crc32
 
 import numpy as np
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
 
 DIMENSION = 64
 HELD = 600.0

@@ -1,7 +1,5 @@
 """Models of a user's own, as they would be named by import path: `own_models:LettersEmbedding`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding

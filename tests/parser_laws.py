@@ -1,7 +1,5 @@
 """The laws about spans, as functions for tests of parsers that the shared tests do not reach."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from itertools import pairwise

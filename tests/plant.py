@@ -1,14 +1,11 @@
 """The manual of a small plant, a question about it, and the models that tests answer it with."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from openai_server import OpenAIServer
 
 from rag_nodes.models import Models, choose_models, get_embedding
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from openai_server import OpenAIServer
 
 QUESTION = "What starts the generator?"
 MANUAL = """\

@@ -1,14 +1,9 @@
 """`pytest --quick`, which is `make quick`: the laws on a few examples, and the unit tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import settings
-
-if TYPE_CHECKING:
-    import pytest
 
 HERE = Path(__file__).parent
 SLOW = (

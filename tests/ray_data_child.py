@@ -1,7 +1,5 @@
 """LlamaIndex's own pipeline on Ray, with a parser of ours: to an address, into a file."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A folder of files that Ray reads and is at home in, and what it left there."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

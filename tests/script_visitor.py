@@ -1,14 +1,10 @@
 """A visitor of the served app without a page: any event, with anything in it."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import httpx
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Script:

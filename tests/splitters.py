@@ -1,7 +1,5 @@
 """Splitters shaped like those of other packages, for tests of what adapts them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a piece of work costs, counted in steps, which are the same on every machine."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from types import FrameType

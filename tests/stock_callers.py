@@ -1,7 +1,5 @@
 """What the contract tests of LlamaIndex's components share: documents, parsers, a scripted LLM."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

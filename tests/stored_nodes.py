@@ -1,22 +1,14 @@
 """Chunks with what filters ask for, and parents with their children, for tests of every store."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
+from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
-from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
+from rag_nodes.store import Query, Store
+from rag_nodes.store.filters import Filter
 
-from rag_nodes.store import Query
+MakeNode = Callable[..., TextNode]
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from llama_index.core.schema import TextNode
-
-    from rag_nodes.store import Store
-    from rag_nodes.store.filters import Filter
-
-    MakeNode = Callable[..., TextNode]
 
 X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
 

@@ -1,12 +1,9 @@
 """What a store holds, point for point, and reports as far as two runs can agree."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rag_nodes.pipeline import IngestReport
-    from rag_nodes.store import Store
+from rag_nodes.pipeline import IngestReport
+from rag_nodes.store import Store
 
 
 def points_of(store: Store, collection: str) -> dict[str, Any]:

@@ -1,8 +1,6 @@
 """Hypothesis strategies for texts that break careless chunkers."""
 # ruff: noqa: RUF001 -- full-width and look-alike characters are the point
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 _WORDS = st.sampled_from(

@@ -1,7 +1,5 @@
 """A terminal in memory, for tests of what the command line shows on one."""
 
-from __future__ import annotations
-
 import io
 
 from rich.console import Console

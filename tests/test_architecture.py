@@ -1,7 +1,5 @@
 """ARCHITECTURE.md shows the house as it is, and the list of slow tests what there is."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The benchmarks still fit the library they measure."""
 
-from __future__ import annotations
-
 import argparse
 import ast
 import json

@@ -1,10 +1,9 @@
 """What is embedded with a chunk: rows that ask a model are measured with a real one or not."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 import pytest
 from llama_index.core import Document
@@ -14,9 +13,6 @@ from pydantic import SecretStr
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.importers import load_dataset
 from rag_nodes.models.openai import OpenAIServerLLM
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 PUMPS = " ".join(f"Pump {number} is red and stands beside the others." for number in range(90))

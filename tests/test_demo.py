@@ -1,13 +1,11 @@
 """What a newcomer sees first shows a difference between the parsers, and a true one."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,9 +19,6 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import COMPARED
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[1]
 DEMO = dict(re.findall(r"^(DOC|ASK) \??:?= (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE))

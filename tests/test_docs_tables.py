@@ -1,7 +1,5 @@
 """The tables of parsers in the documentation say what the list of parsers says."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

@@ -1,23 +1,18 @@
 """Every script under `examples/` runs as a user would run it."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import re
 import runpy
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from llama_index.core import Settings
 from store import qdrant_server
 
 from rag_nodes.parsers import PRESETS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 OF_PRESETS = {

@@ -1,11 +1,9 @@
 """What the project says it is: one sentence everywhere, and in nobody's private numbers."""
 
-from __future__ import annotations
-
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,9 +15,6 @@ from rag_nodes.server.mcp import make_mcp
 from rag_nodes.server.rest import make_api
 from rag_nodes.server.served import ServedOperations
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[1]
 REQUIREMENT = re.compile(r"\bS[0-4]-\d\d\b")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from llama_index.core.schema import MetadataMode, TextNode
 
 from rag_nodes import get_parser, metadata

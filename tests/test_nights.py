@@ -1,7 +1,5 @@
 """A re-ingest works for what changed: the simulation of docs/guides/scale.md, made small."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Documents to cited answers through an OpenAI-compatible server, and every fault on the way."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

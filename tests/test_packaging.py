@@ -1,7 +1,5 @@
 """What the package says of itself, held against what is true before anything is published."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import tomllib

@@ -1,7 +1,5 @@
 """`import rag_nodes`: all public names are there, and none costs anything before it is used."""
 
-from __future__ import annotations
-
 import ast
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The published tables and the README's picture are what the kept recalls say."""
 
-from __future__ import annotations
-
 import runpy
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The picture of docs/concepts/evaluation.md and the README's decision, on the example manual."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from pathlib import Path

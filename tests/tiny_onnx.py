@@ -3,14 +3,9 @@
 Protocol buffers are written by hand: `onnx`, which writes them otherwise, is no dependency.
 """
 
-from __future__ import annotations
-
 import json
 import struct
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 WORDS = {"[PAD]": (0.0, 0.0), "[UNK]": (1.0, 1.0), "tank": (3.0, 4.0), "pump": (4.0, -3.0)}
 """The words it knows and their vectors."""

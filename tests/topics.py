@@ -1,7 +1,5 @@
 """An embedding model that knows four topics, and one that forgets an answer."""
 
-from __future__ import annotations
-
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 

@@ -1,20 +1,15 @@
 """A visitor of the app without a browser: what Gradio hands to events, and a session in use."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from rag_nodes.apps.visitors.choice import Choice
+from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rag_nodes.apps.visitors.choice import Choice
-    from rag_nodes.apps.visitors.session import PageSession
-    from rag_nodes.pipeline import Progress
-    from rag_nodes.settings import Settings
+from rag_nodes.pipeline import Progress
+from rag_nodes.settings import Settings
 
 VISITOR = "visitor"
 """Session id of all requests made here."""

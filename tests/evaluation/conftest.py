@@ -1,7 +1,5 @@
 """One evaluation of a small corpus, which most tests of this folder look at."""
 
-from __future__ import annotations
-
 import pytest
 from tests.evaluation.labelled import PLAN, columns, corpus
 

@@ -1,20 +1,15 @@
 """An executor in this process that pickles what goes to workers, done in any order."""
 
-from __future__ import annotations
-
 import pickle
 import random
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rag_nodes.evaluation.measuring import Recipe, Unit
 from rag_nodes.models.pickling import Sharing, pickled, unpickled
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from rag_nodes.evaluation.measuring import Recipe, Unit
-
-    Behaviour = Callable[[Callable[..., Any], Recipe, Unit], Any]
+Behaviour = Callable[[Callable[..., Any], Recipe, Unit], Any]
 
 
 def honest(work: Callable[..., Any], recipe: Recipe, unit: Unit) -> Any:

@@ -1,7 +1,5 @@
 """A small labelled corpus: what the tests of evaluation share."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from llama_index.core import Document

@@ -1,7 +1,5 @@
 """A model that answers and judges by counting words: what the tests of judging share."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """What is wrong with questions is said before anything is measured with them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

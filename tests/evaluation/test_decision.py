@@ -1,8 +1,6 @@
 """A report starts with what to take, how sure that is, and what it costs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -13,9 +11,6 @@ from rag_nodes.evaluation.report import ReportDecision, Row
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost
 from rag_nodes.evaluation.verdicts import Judge, decision_of, likely, pairs_of
 from rag_nodes.parsers import get_parser
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 COUNT = 60
 IDS = [f"d{number}" for number in range(12) for _ in range(5)]

@@ -1,7 +1,5 @@
 """Each miss has the one reason that explains it."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag_nodes.evaluation.dataset import Question

@@ -1,7 +1,5 @@
 """What the pages about evaluation show can be read, and name what there is."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Drafts that nobody has accepted put no column first, pass no gate, and choose no parser."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

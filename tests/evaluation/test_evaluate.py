@@ -1,7 +1,5 @@
 """A whole evaluation: what a sceptic would try first."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Labelled questions in every format that people have, damaged and hostile files among them."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A build passes only where a drop is excluded; a drop, and what cannot be told, end it apart."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

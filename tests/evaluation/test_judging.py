@@ -1,7 +1,5 @@
 """Whether answers are good: what a judge has to say before it counts, and what never counts."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

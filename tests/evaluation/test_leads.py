@@ -1,7 +1,5 @@
 """Leads that luck makes as well: cases with their numbers, and laws."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import comb
 

@@ -1,7 +1,5 @@
 """The report as a page: one file, no requests, nothing out of a document that runs."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from html.parser import HTMLParser

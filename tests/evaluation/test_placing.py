@@ -1,7 +1,5 @@
 """Quotes become characters of a document, or stand in a list with the reason."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,16 +1,13 @@
 """The short way to a choice: an evaluation of parsers at many sizes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from llama_index.core import MockEmbedding, VectorStoreIndex
 from llama_index.core.node_parser import SentenceSplitter
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.evaluation import Dataset, recommend
+from rag_nodes.evaluation import Dataset, EvaluationReport, recommend
 from rag_nodes.evaluation.columns import REFERENCE, Searched
 from rag_nodes.evaluation.drafts.probes import CHARACTERS, probes
 from rag_nodes.evaluation.gates import under
@@ -19,9 +16,6 @@ from rag_nodes.evaluation.run import standing
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.preset_files import preset_in
 from rag_nodes.query import QueryOptions
-
-if TYPE_CHECKING:
-    from rag_nodes.evaluation import EvaluationReport
 
 OTHER_LENGTHS = (of_probes(700),)
 """The documents of the corpus are too short for a page."""

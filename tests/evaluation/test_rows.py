@@ -1,10 +1,9 @@
 """Evaluations by workers, without processes: the same report, whatever becomes of the workers."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from llama_index.core.embeddings.mock_embed_model import MockEmbedding
@@ -34,9 +33,6 @@ from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import QueryOptions
 from rag_nodes.store import Store, open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SMALL = EvaluationPlan(budgets=(30, 60), sizes=(40,), target=30, draws=100, ks=(1,))
 BARE = replace(SMALL, sizes=(), target=None)

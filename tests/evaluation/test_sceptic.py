@@ -1,7 +1,5 @@
 """What somebody tries who does not believe a verdict: again, elsewhere, shuffled, and cheating."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What one question's ranking is worth."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag_nodes.evaluation.dataset import Question

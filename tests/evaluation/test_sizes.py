@@ -1,7 +1,5 @@
 """The same way of cutting at another size."""
 
-from __future__ import annotations
-
 import pytest
 from llama_index.core import Document
 from llama_index.core.node_parser import SentenceSplitter

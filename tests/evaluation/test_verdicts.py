@@ -1,7 +1,5 @@
 """What is said of rows agrees with their intervals, and reads well."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,12 +1,11 @@
 """What an LLM writes about chunks, and vectors: each is paid for once, whoever asks."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -21,9 +20,6 @@ from rag_nodes.evaluation.cache import cached
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.query import QueryOptions
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BARE = EvaluationPlan(budgets=(30,), sizes=(), target=None, draws=50, ks=(1,))
 SUMMARY = QueryOptions(vector="summary", granularity="chunks")

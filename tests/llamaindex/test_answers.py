@@ -1,7 +1,5 @@
 """LlamaIndex's retrievers, postprocessors, engines and agents over the nodes of every parser."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """`build_pipeline` gives an `IngestionPipeline` that does all that one of LlamaIndex does."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,10 +1,8 @@
 """What LlamaIndex's own classes have by name, under that name."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from llama_index.core import SimpleDirectoryReader
@@ -24,11 +22,7 @@ from rag_nodes import (
 )
 from rag_nodes.errors import ConfigurationError, EmptyFileError
 from rag_nodes.parsers import PRESETS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rag_nodes.store import Store
+from rag_nodes.store import Store
 
 ROOT = Path(__file__).parents[2]
 FERRY = ROOT / "examples" / "corpus" / "ferry.pdf"

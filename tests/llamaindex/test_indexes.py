@@ -1,7 +1,5 @@
 """The parsers behind LlamaIndex's indexes: made, changed, stored, loaded, and by its Settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

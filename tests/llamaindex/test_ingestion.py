@@ -1,7 +1,5 @@
 """The parsers in LlamaIndex's `IngestionPipeline`: workers, cache, docstore, Qdrant."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 One test per row of the table in docs/guides/migrate.md, named after the threads.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Sequence

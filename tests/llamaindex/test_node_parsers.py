@@ -1,7 +1,5 @@
 """What LlamaIndex's components rely on in the nodes of any parser."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import pickle

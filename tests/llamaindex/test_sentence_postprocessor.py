@@ -1,7 +1,5 @@
 """Sentences in place of chunks behind LlamaIndex's own retrievers, over anyone's nodes."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,12 +1,12 @@
 """The card, literally: two stock pipelines with our parsers, compared in a tab and measured."""
 
-from __future__ import annotations
-
 import hashlib
 import runpy
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import create_autospec
 
 import gradio as gr
@@ -15,10 +15,6 @@ from llama_index.core import Settings
 from openai_server import ANSWER, OpenAIServer
 
 from rag_nodes import Comparison
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "two_pipelines.py"
 QUESTION = "When do quiet hours begin?"

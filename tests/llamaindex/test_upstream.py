@@ -5,10 +5,9 @@ file they stand in at llama-index-core 0.14. What differs on purpose is in `EXPE
 and each of these differences has a test here that shows it.
 """
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from llama_index.core import Document, VectorStoreIndex
@@ -24,10 +23,6 @@ from plant import MANUAL, QUESTION
 from stock_callers import EVERY, EVERY_KIND
 
 from rag_nodes import RagNodesRetriever, get_embedding, get_parser, ingest_documents, open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 EXPECTED_DIFFERENCES = {
     "test_split_with_metadata": "metadata take no room from a chunk: `chunk_size` bounds the text",

@@ -1,7 +1,5 @@
 """AutoNodeParser: which parser it picks, why, and that it keeps every parser's promises."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from itertools import pairwise
 from typing import Any

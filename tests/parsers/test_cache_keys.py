@@ -1,7 +1,5 @@
 """LlamaIndex's cache keys, fingerprints and pickles of any configuration, not only of presets."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import subprocess

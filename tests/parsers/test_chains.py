@@ -1,7 +1,5 @@
 """What a node states behind other parsers, ours or LlamaIndex's, is what its document says (L9)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """`to_chunks`: what the source documents call `Chunk` and `EnrichedChunk` (S1-46, S3-05)."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import FrozenInstanceError, asdict, fields
 

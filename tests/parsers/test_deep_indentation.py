@@ -1,7 +1,5 @@
 """An indentation is not text: no node is made of it alone, however deep it is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """FixedSizeNodeParser: windows of characters or tokens (S0-18, S3-03)."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag_nodes.errors import ConfigurationError

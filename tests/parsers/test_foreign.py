@@ -1,7 +1,5 @@
 """Splitters of other packages: a node has the place it came from, or none."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any

@@ -4,8 +4,6 @@ One row per node. After a change that is meant: `pytest tests/parsers/test_golde
 --snapshot-update`, then read the difference.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Steps are counted, never seconds: see `steps`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """HeadingHierarchyNodeParser: code over the size, kept whole or split, and long tables."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """HeadingHierarchyNodeParser: sections of the heading tree (S1-40 to S1-45)."""
 
-from __future__ import annotations
-
 import pytest
 from llama_index.core.schema import Document, MetadataMode, TextNode
 

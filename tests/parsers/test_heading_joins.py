@@ -1,7 +1,5 @@
 """HeadingHierarchyNodeParser leaves no short node beside one that has room, and is honest of it."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The laws of HeadingHierarchyNodeParser under every option that changes where it cuts."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

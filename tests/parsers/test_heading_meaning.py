@@ -1,7 +1,5 @@
 """HeadingHierarchyNodeParser: long sections cut where their meaning moves apart (S3-26)."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """HeadingHierarchyNodeParser: whole documents, depth, titles and the web preset's sizes."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

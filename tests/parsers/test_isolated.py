@@ -1,11 +1,10 @@
 """Documents of strangers are cut in a process that can be ended; the nodes are the same."""
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hostile_parsers import (
@@ -17,7 +16,7 @@ from hostile_parsers import (
     wait_for,
 )
 from llama_index.core import MockEmbedding
-from llama_index.core.schema import Document
+from llama_index.core.schema import BaseNode, Document
 
 from rag_nodes.errors import (
     CancelledError,
@@ -30,19 +29,13 @@ from rag_nodes.parsers import (
     PRESETS,
     ForeignNodeParser,
     SemanticNodeParser,
+    SpanNodeParser,
     as_parser,
     get_parser,
 )
 from rag_nodes.parsers import isolation as isolated
 from rag_nodes.parsers.isolation import AT_ONCE, IsolatedCutting, cutting
 from rag_nodes.processes import Child, Interrupt, interruptible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from llama_index.core.schema import BaseNode
-
-    from rag_nodes.parsers import SpanNodeParser
 
 MANUAL = Path(__file__).parents[2] / "examples" / "corpus" / "manual.md"
 PATIENCE = 60

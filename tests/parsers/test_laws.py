@@ -1,7 +1,5 @@
 """The laws every parser keeps (L1 to L11), for generated documents and every preset."""
 
-from __future__ import annotations
-
 import asyncio
 import uuid
 from itertools import pairwise

@@ -1,9 +1,7 @@
 """What users of LlamaIndex's own parsers expect of any other: names, progress bars, round trips."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from llama_index.core.embeddings import MockEmbedding
@@ -25,9 +23,6 @@ from rag_nodes.parsers import (
     load_parser,
     plugins,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EVERY = pytest.mark.parametrize("name", PRESETS)
 DOCUMENTS = [Document(text=f"# Part {n}\n\nIt is hot. It is green.", id_=str(n)) for n in range(3)]

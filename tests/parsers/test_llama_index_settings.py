@@ -1,7 +1,5 @@
 """`Settings.node_parser = …`, the first thing many do with a parser in LlamaIndex."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """ParentChildNodeParser: parents, their children, and what LlamaIndex makes of them (S2-23)."""
 
-from __future__ import annotations
-
 import asyncio
 import uuid
 from itertools import pairwise

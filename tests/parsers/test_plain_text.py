@@ -1,7 +1,5 @@
 """Plain text and reStructuredText: no mark of Markdown is assumed, and underlined titles count."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

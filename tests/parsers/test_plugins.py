@@ -1,7 +1,5 @@
 """Parsers of other packages: found by entry point, imported when asked for, never in our way."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tomllib

@@ -1,7 +1,5 @@
 """A preset written to a file and read again, and files that nobody should have to trust."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

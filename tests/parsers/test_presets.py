@@ -1,7 +1,5 @@
 """Presets, and what every parser's configuration promises (L10)."""
 
-from __future__ import annotations
-
 import pytest
 from llama_index.core.schema import Document
 from parser_laws import SMALL

@@ -1,7 +1,5 @@
 """RecursiveNodeParser: separators in order, merged up to a size (S0-19)."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """Text without full stops is cut and shared by line, else by word, in every parser (L6, S2-15)."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

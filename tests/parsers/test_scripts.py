@@ -1,8 +1,6 @@
 """Presets sized in characters hold as many tokens in any script, and say so (P13)."""
 # ruff: noqa: RUF001 -- letters that look like Latin ones are the point
 
-from __future__ import annotations
-
 import pytest
 from llama_index.core.schema import Document
 

@@ -3,8 +3,6 @@
 What both methods promise is asked of both; the arithmetic of `method="optimal"` by itself.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from functools import partial

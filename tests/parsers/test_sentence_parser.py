@@ -1,7 +1,5 @@
 """SentenceNodeParser: whole sentences by count (S3-04) or size (S4-08), and windows (S2-24)."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

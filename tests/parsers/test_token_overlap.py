@@ -1,7 +1,5 @@
 """TokenOverlapNodeParser: the defaults of S2 and the six defects of its sketch (S2-16)."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from llama_index.core.schema import Document, TextNode

@@ -1,8 +1,7 @@
 """A two-page document in a store, offline models, and an LLM that says what it is told."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from llama_index.core import Document
@@ -13,12 +12,7 @@ from pydantic import PrivateAttr
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
-from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rag_nodes.store import Store
+from rag_nodes.store import Store, open_store
 
 PAGE_ONE = (
     "# Cooling\n\nThe pump moves water through the reactor. "

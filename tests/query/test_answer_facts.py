@@ -1,10 +1,9 @@
 """What an answer says about its making: tokens, cost, cache, widening, and what did not fit."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 from llama_index.core import Document
@@ -19,12 +18,8 @@ from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesQueryEngine
 from rag_nodes.query.options import asks_for_steps
 from rag_nodes.query.prompts import fill
+from rag_nodes.store import Store
 from rag_nodes.text.tokens import count_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rag_nodes.store import Store
 
 QUESTION = "What starts the generator?"
 

@@ -1,9 +1,8 @@
 """The table `[answers]` of `rag_nodes.toml`, and what it makes of an engine's options."""
 
-from __future__ import annotations
-
 from math import inf, nan
-from typing import TYPE_CHECKING, get_args
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -12,9 +11,6 @@ from rag_nodes.query import QueryOptions
 from rag_nodes.query.options import READ_IN, STEP_WORDS
 from rag_nodes.settings import Settings
 from rag_nodes.settings.answers import ANSWER_PRESETS, AnswerPreset
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_without_a_table_the_library_decides(no_configuration: Path) -> None:

@@ -1,9 +1,7 @@
 """A document's own bracketed numbers never become citations, however they reach an answer."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import given
@@ -23,9 +21,6 @@ from rag_nodes.query.citations import marks_of, without_marks
 from rag_nodes.query.prompts import fill
 from rag_nodes.settings import DEFAULT_PROMPT
 from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 QUESTION = "What do data transfer nodes provide?"
 FACT = "Data transfer nodes provide file access"

@@ -1,9 +1,8 @@
 """Follow-up questions, and our retriever and engine inside LlamaIndex's own chat engines."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
@@ -23,12 +22,8 @@ from rag_nodes.query import (
     RagNodesQueryEngine,
     RagNodesRetriever,
 )
+from rag_nodes.store import Store
 from rag_nodes.text.tokens import count_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rag_nodes.store import Store
 
 FIRST = "What starts the generator?"
 FOLLOW_UP = "How much power does it make?"

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from llama_index.core.schema import Document, TextNode
 

@@ -1,10 +1,8 @@
 """Twenty documents that try to take over: each stays data inside the request to the model."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -20,9 +18,6 @@ from rag_nodes.query import Answer, RagNodesQueryEngine, Source
 from rag_nodes.query.prompts import fill
 from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT
 from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KEY = "sk-canary-9d20"
 QUESTION = "What starts the generator?"

@@ -1,16 +1,17 @@
-from __future__ import annotations
-
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+from llama_index.core import Document
 
 from rag_nodes.errors import (
     CollectionMissingError,
     ConfigurationError,
     DimensionError,
 )
+from rag_nodes.models import Models
 from rag_nodes.query import (
     QueryOptions,
     RagNodesQueryEngine,
@@ -18,16 +19,10 @@ from rag_nodes.query import (
     ask,
 )
 from rag_nodes.query.prompts import fill
+from rag_nodes.store import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+MakeModels = Callable[[str | Exception], Models]
 
-    from llama_index.core import Document
-
-    from rag_nodes.models import Models
-    from rag_nodes.store import Store
-
-    MakeModels = Callable[[str | Exception], Models]
 
 QUESTION = "What starts the generator?"
 

@@ -1,9 +1,7 @@
 """What is found by sentence or child is read with what stands around it, everywhere (Q1)."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from llama_index.core import Document, VectorStoreIndex
@@ -19,6 +17,7 @@ from rag_nodes.metadata import (
     WINDOW,
     WINDOW_PLACE,
 )
+from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import (
@@ -29,11 +28,7 @@ from rag_nodes.query import (
 )
 from rag_nodes.query.reading import expanded, window_of
 from rag_nodes.query.responses import replaced
-from rag_nodes.store import Hit
-
-if TYPE_CHECKING:
-    from rag_nodes.models import Models
-    from rag_nodes.store import Store
+from rag_nodes.store import Hit, Store
 
 NAMES = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "kilo")
 SENTENCES = [

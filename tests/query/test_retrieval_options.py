@@ -1,9 +1,8 @@
 """Filters, rerankers and expansion on a real embedded store, through the retriever and engine."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from llama_index.core import Document
@@ -11,15 +10,11 @@ from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle
 
+from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import Filter, Hit, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rag_nodes.models import Models
-    from rag_nodes.store import Store
+from rag_nodes.store import Store
 
 QUESTION = "What starts the generator?"
 

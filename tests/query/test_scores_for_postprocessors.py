@@ -1,9 +1,8 @@
 """Scores that stock postprocessors understand: from 0 to 1, in our order, the raw ones beside."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,15 +15,11 @@ from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
 
 from rag_nodes import metadata as keys
+from rag_nodes.models import Models
 from rag_nodes.query import Hit, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
+from rag_nodes.store import Store
 from rag_nodes.store.fusion import Scores, fuse
 from rag_nodes.store.queries import FUSIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rag_nodes.models import Models
-    from rag_nodes.store import Store
 
 QUESTION = "What starts the generator when the grid is down?"
 BROAD = f"{QUESTION} What moves water?"

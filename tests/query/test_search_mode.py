@@ -1,8 +1,6 @@
 """By words alone, by an embedding or by both, where the caller leaves it open."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from llama_index.core.embeddings import MockEmbedding
@@ -13,10 +11,7 @@ from store import qdrant_server
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import Models
 from rag_nodes.query import QueryOptions, RagNodesRetriever, ask
-from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from rag_nodes.store import Store
+from rag_nodes.store import Store, open_store
 
 NEURAL = Models.of(embed_model=MockEmbedding(embed_dim=4), llm="extractive")
 

@@ -1,9 +1,8 @@
 """Sentences are read instead of chunks: exact, each once, to the last token of the budget."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from llama_index.core import Document
@@ -24,14 +23,10 @@ from rag_nodes.query import (
 )
 from rag_nodes.query.locations import slice_of
 from rag_nodes.query.sentences import Sentences
+from rag_nodes.store import Store
 from rag_nodes.text.passages import PassageRanker, Read
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rag_nodes.store import Store
 
 NAMES = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "kilo")
 PAGES = [

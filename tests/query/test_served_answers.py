@@ -1,15 +1,15 @@
 """Answers through an OpenAI-compatible server: streams, faults, tokens billed, and the key."""
 
-from __future__ import annotations
-
 import json
 import logging
 import pickle
 import traceback
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import openai_server as stub
 import pytest
+from llama_index.core import Document
 from openai_server import FAILING, LIMITED, UNAUTHORIZED, Fault, OpenAIServer
 from plant import served_models
 
@@ -35,13 +35,7 @@ from rag_nodes.query import (
     RagNodesQueryEngine,
     Retrieved,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from llama_index.core import Document
-
-    from rag_nodes.store import Store
+from rag_nodes.store import Store
 
 KEY = "sk-canary-40cc"
 QUESTION = "What starts the generator?"

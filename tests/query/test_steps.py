@@ -1,7 +1,5 @@
 """Which questions ask for steps: those that say so, not those that hold a word like "how"."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag_nodes.query.options import STEP_WORDS, asks_for_steps

@@ -1,10 +1,9 @@
 """Engine and retriever over collections that a stock `QdrantVectorStore` wrote."""
 
-from __future__ import annotations
-
 import logging
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex
@@ -19,12 +18,7 @@ from store import qdrant_server
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreForeignError
 from rag_nodes.models import Models, get_embedding
 from rag_nodes.query import Filter, Finished, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
-from rag_nodes.store import Query, open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rag_nodes.store import Store
+from rag_nodes.store import Query, Store, open_store
 
 QUESTION = "What starts the generator?"
 PUMPS = "The pump moves water. " * 20 + "The pump is checked every forty days."

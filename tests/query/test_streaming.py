@@ -1,9 +1,8 @@
 """Answers as they grow: what arrives, in which order, and what happens when it breaks off."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,11 +30,7 @@ from rag_nodes.query import (
     UnknownSource,
 )
 from rag_nodes.query.citations import MarkReader, marks_of
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
-
-    from rag_nodes.store import Store
+from rag_nodes.store import Store
 
 QUESTION = "What starts the generator?"
 

@@ -1,11 +1,10 @@
 """What holds for every question is told to a model in a message of its own (S4-16)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
+from llama_index.core import Document
 from openai_server import OpenAIServer
 
 from rag_nodes.models import Models, choose_models
@@ -13,13 +12,7 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import RagNodesChat, RagNodesQueryEngine
 from rag_nodes.settings import DEFAULT_SYSTEM_PROMPT, Settings
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from llama_index.core import Document
-
-    from rag_nodes.store import Store
+from rag_nodes.store import Store
 
 QUESTION = "What starts the generator?"
 pytestmark = pytest.mark.usefixtures("no_configuration")

@@ -1,8 +1,7 @@
 """Tracers see what they see of LlamaIndex's own engines, and prompts are replaced as there."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from llama_index.core import ChatPromptTemplate, PromptTemplate
@@ -10,6 +9,7 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageR
 from llama_index.core.base.response.schema import Response
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+from llama_index.core.instrumentation.events import BaseEvent
 from llama_index.core.llms import MockLLM
 from llama_index.core.prompts import RichPromptTemplate
 from llama_index.core.prompts.chat_prompts import CHAT_TEXT_QA_PROMPT
@@ -20,13 +20,7 @@ from pydantic import Field
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import Models
 from rag_nodes.query import Finished, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from llama_index.core.instrumentation.events import BaseEvent
-
-    from rag_nodes.store import Store
+from rag_nodes.store import Store
 
 QUESTION = "What starts the generator?"
 PROMPT = "response_synthesizer:text_qa_template"

@@ -1,12 +1,10 @@
 """Every bad PDF is one failed file with the error that says why, or text."""
 
-from __future__ import annotations
-
 import sys
 import zlib
 from io import BytesIO
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 import pymupdf
@@ -18,9 +16,6 @@ from rag_nodes import metadata as keys
 from rag_nodes.readers import Limits, read, read_all
 from rag_nodes.readers.pdf import extract
 from rag_nodes.readers.pdf.layout import Line, PdfPage
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
 

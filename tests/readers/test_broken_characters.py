@@ -1,11 +1,9 @@
 """A character that is none costs a crawl that character, and the reader says so."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from crawls import SITE, page
@@ -17,9 +15,6 @@ from rag_nodes.processes.children import receive, send
 from rag_nodes.readers import Reading, read_all
 from rag_nodes.readers.crawl.stream import _Mended
 from rag_nodes.readers.isolation import pack, unpack
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PLACE = "PLACE"
 NAMES = ("a", "b", "c", "d")

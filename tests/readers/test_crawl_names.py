@@ -1,12 +1,13 @@
 """A page of a crawl bears its own name and address wherever it is shown."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from crawls import SITE, page
+from llama_index.core import Document
 from llama_index.core.schema import MetadataMode
 
 from rag_nodes import metadata as keys
@@ -20,12 +21,6 @@ from rag_nodes.pipeline import IngestReport
 from rag_nodes.readers import read_all
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from llama_index.core import Document
 
 NAMES = [f"tank | Docs ({SITE}/tank)", f"colour | Docs ({SITE}/colour)"]
 LINKS = [f"{SITE}/tank", "https://elsewhere.test"]

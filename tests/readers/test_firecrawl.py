@@ -1,9 +1,8 @@
-from __future__ import annotations
-
 import json
 import sys
 import tracemalloc
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,9 +17,6 @@ from rag_nodes.errors import (
 from rag_nodes.readers import read_all
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.crawl.reader import read_firecrawl
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SITE = "https://tea.test"
 

@@ -1,8 +1,6 @@
 """A PDF with hardly any text says so to whoever reads it (S0-43)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pymupdf
 import pytest
@@ -16,9 +14,6 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.readers import read
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 THIRTY_EIGHT = "Invoice 2041, see the attached scan. x"
 ENOUGH = "Invoice 2041, see the attached scan of the contract."

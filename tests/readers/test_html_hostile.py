@@ -1,9 +1,9 @@
 """Pages made to choke a parser cost time in proportion to their length, counted in steps."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,10 +13,6 @@ from rag_nodes.readers.html import bounds as html_bounds
 from rag_nodes.readers.html import reading_of_html
 from rag_nodes.readers.html.bounds import bounded
 from rag_nodes.readers.html.tree import DEEPEST
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType
 
 HELLO = "<p>Hello</p>"
 ENDLESS = {

@@ -1,7 +1,5 @@
 """Links of a page lead somewhere from anywhere, or are their text."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag_nodes.readers.html import reading_of_html

@@ -1,8 +1,6 @@
 """Web pages: what a visitor reads becomes Markdown, the rest is left out."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +8,6 @@ from rag_nodes import errors
 from rag_nodes import metadata as keys
 from rag_nodes.readers import Limits, read
 from rag_nodes.readers.html import read_html, reading_of_html
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def markdown(html: str) -> str:

@@ -4,16 +4,11 @@
 say that a start tag implies the end of what is open.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
-from bs4.element import Tag
-
-if TYPE_CHECKING:
-    from bs4.element import PageElement
+from bs4.element import PageElement, Tag
 
 
 class Watched(BeautifulSoup):

@@ -1,11 +1,10 @@
 """Reading that another thread ends: the process is killed, whatever it is doing."""
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,11 +12,6 @@ from rag_nodes.errors import CancelledError
 from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.readers import Limits, Reading
 from rag_nodes.readers.isolation import ReaderPool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
 
 LIMITS = Limits()
 

@@ -1,17 +1,16 @@
 """A file that crashes, hangs or eats memory costs one file, and nothing else."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -20,9 +19,6 @@ from rag_nodes.processes import Children, Interrupt, interruptible, shares_told_
 from rag_nodes.readers import Limits, Reading, isolation, kinds, read, read_all, readings
 from rag_nodes.readers.isolation import ReaderPool
 from rag_nodes.readers.kinds import ReadOptions, needs_child
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 LIMITS = Limits()

@@ -1,7 +1,5 @@
 """The limits are those that the documentation states, and hold to the last byte."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 

@@ -1,19 +1,13 @@
 """Markdown files: text verbatim, title and description as metadata."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from llama_index.core.schema import Document
 
 from rag_nodes import metadata as keys
 from rag_nodes.readers import read
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from llama_index.core.schema import Document
 
 
 def read_text(tmp_path: Path, text: str) -> Document:

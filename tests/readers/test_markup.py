@@ -1,7 +1,5 @@
 """What readers write is what Markdown reads: links, headings and kinds of files."""
 
-from __future__ import annotations
-
 import pytest
 from markdown_it import MarkdownIt
 

@@ -1,7 +1,5 @@
 """What goes between two lines of a PDF: nothing, a space, or less a hyphen."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag_nodes.readers.pdf.joints import Vocabulary, joint

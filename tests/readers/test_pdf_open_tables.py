@@ -1,9 +1,9 @@
 """Tables that are not ruled at their sides, as LaTeX and DocBook make them."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pymupdf
 import pytest
@@ -12,10 +12,6 @@ from hypothesis import strategies as st
 
 from rag_nodes.readers import Limits
 from rag_nodes.readers.pdf import read_pdf
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
 LEFT, TOP, WIDTH, HEIGHT = 60, 120, 90, 20
 TEAS = (("Tea", "Origin", "Price"), ("Assam", "India", "9"), ("Sencha", "Japan", "12"))

@@ -1,9 +1,8 @@
 """What a text says is found where the page says it, and what is not found is not guessed."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pymupdf
 import pytest
@@ -15,9 +14,6 @@ from rag_nodes.readers.pdf import read_pdf
 from rag_nodes.readers.pdf.picture import KEPT, MOST_PIXELS, KeptPages, PagePicture, draw_page
 from rag_nodes.readers.pdf.places import Glyphs, boxes_of, page_glyphs
 from rag_nodes.text.alignment import align
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 DOCS = Path(__file__).parents[3] / "shared" / "docs"
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

@@ -1,13 +1,13 @@
 """PDFs made in the test, each with one difficulty."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pymupdf
 import pytest
+from llama_index.core.schema import Document
 
 from rag_nodes import errors
 from rag_nodes import metadata as keys
@@ -15,11 +15,6 @@ from rag_nodes.readers import Limits
 from rag_nodes.readers import read as read_any
 from rag_nodes.readers.pdf import outline
 from rag_nodes.text.spans import PageMap
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from llama_index.core.schema import Document
 
 SENTENCES = (
     "The kettle stands on the iron stove and sings.",

@@ -1,9 +1,9 @@
 """Ruled tables and links of PDFs made in the test."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pymupdf
 import pytest
@@ -11,10 +11,6 @@ import pytest
 from rag_nodes import errors
 from rag_nodes.readers import Limits
 from rag_nodes.readers.pdf import read_pdf
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 COLUMNS = (50, 150, 250, 350)
 PRICES = (("Tea", "Origin", "Price"), ("Assam", "India", "9"), ("Sencha", "Japan", "12"))

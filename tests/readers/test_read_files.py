@@ -1,13 +1,11 @@
 """Files of all kinds, good and bad, through `read` and `read_all`."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from docx_files import members, paragraph, write_docx
@@ -17,9 +15,6 @@ import rag_nodes.readers.html
 from rag_nodes import errors
 from rag_nodes import metadata as keys
 from rag_nodes.readers import COLLECTIONS, SUFFIXES, Limits, Reading, read, read_all
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4
 ZIP = b"PK\x03\x04\x14\x00\x00\x00\x08\x00" + bytes(range(256)) * 4

@@ -1,8 +1,7 @@
 """The seconds of a file are those of reading it, not of loading what reads it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,10 +9,6 @@ from rag_nodes.readers import Limits, files, read_all
 from rag_nodes.readers.base import Reading
 from rag_nodes.readers.isolation import pool
 from rag_nodes.readers.kinds import ReadOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 
 class Clock:

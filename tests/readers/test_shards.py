@@ -1,7 +1,5 @@
 """`FileShard`: every file in exactly one, and in the same one tomorrow and elsewhere."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The corpus that is shipped: readable, small, and its questions right."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import sys

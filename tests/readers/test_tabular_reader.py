@@ -1,11 +1,9 @@
 """CSV and TSV files: one block of `column: value` lines per row."""
 
-from __future__ import annotations
-
 import csv
 import io
 import tracemalloc
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,9 +15,6 @@ from rag_nodes.readers import Limits, read
 from rag_nodes.readers.markup import plain_line
 from rag_nodes.readers.tabular import _entry, form_of, read_tabular
 from rag_nodes.text.markdown import Kind, scan_blocks
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def table(tmp_path: Path, content: str | bytes, name: str = "table.csv") -> tuple[str, list[str]]:

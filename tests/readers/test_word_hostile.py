@@ -1,12 +1,11 @@
 """DOCX files made to harm: each is refused with its typed error before its XML is parsed."""
 
-from __future__ import annotations
-
 import io
 import socket
 import struct
 import zipfile
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from docx_files import members, paragraph, run, write_docx
@@ -15,9 +14,6 @@ from rag_nodes import errors
 from rag_nodes import metadata as keys
 from rag_nodes.readers import read, read_all
 from rag_nodes.readers.word import package
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GOOD = members(paragraph("text"))
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(2000)

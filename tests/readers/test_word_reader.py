@@ -1,8 +1,6 @@
 """DOCX files: what of them becomes Markdown, and how."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from docx_files import (
@@ -15,16 +13,12 @@ from docx_files import (
     table,
     write_docx,
 )
+from llama_index.core.schema import Document
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import EmptyFileError, FileTooLargeError
 from rag_nodes.readers import Limits, read
 from rag_nodes.text.markdown import scan_blocks
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from llama_index.core.schema import Document
 
 
 def document(tmp_path: Path, body: str, **parts: str) -> Document:

@@ -1,7 +1,5 @@
 """Markdown blocks as they are seen from outside, with exact offsets."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from strategies import TEXTS

@@ -3,8 +3,6 @@
 Where the two differ on purpose, a test says so.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whether a piece of a text begins or ends inside a word, a line or a sentence."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The two libraries that encode give the same tokens, and one stands in for the other."""
 
-from __future__ import annotations
-
 import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor

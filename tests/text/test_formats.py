@@ -1,7 +1,5 @@
 """Which texts are read as Markdown, and what is seen in those that are not."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The tree of headings: names, anchors, and what stands above an offset."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag_nodes.text.formats import HeadingTree

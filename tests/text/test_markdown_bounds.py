@@ -3,8 +3,6 @@
 All that CommonMark's own examples hold is far below these bounds, see test_commonmark.py.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

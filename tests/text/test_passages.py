@@ -1,7 +1,5 @@
 """What of retrieved text is worth reading, sentence by sentence."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import log
 from random import Random

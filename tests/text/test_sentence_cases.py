@@ -4,8 +4,6 @@ A `‖` stands where one sentence ends and the next begins; it is not part of th
 """
 # ruff: noqa: RUF001, E501 -- full-width marks and look-alike letters are meant; cases stay whole
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,8 +1,6 @@
 """Sentences in several scripts, by offsets that never lose a character."""
 # ruff: noqa: RUF001 -- full-width marks are what ends a sentence in these scripts
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from strategies import TEXTS

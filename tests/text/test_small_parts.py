@@ -1,7 +1,5 @@
 """Spans, pages and grapheme boundaries."""
 
-from __future__ import annotations
-
 import pytest
 import regex
 from hypothesis import given

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from rag_nodes.text.passages.units import Speakers, TextRun, units_of

@@ -1,7 +1,5 @@
 """Tokenizers by name; counts of spans are exact with each of them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Token counts of spans are exact, wherever the span is cut."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Words, the numbers they have, and how often texts have them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

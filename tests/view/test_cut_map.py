@@ -1,7 +1,5 @@
 """All chunks of a document in one strip: small, to scale, and with room for what matters."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

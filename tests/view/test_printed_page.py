@@ -1,7 +1,5 @@
 """Chunks beside a printed page, and the text of the page that can be selected on it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

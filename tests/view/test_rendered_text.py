@@ -1,7 +1,5 @@
 """Text documents as they are read, with every character knowing where it is from."""
 
-from __future__ import annotations
-
 import html
 import re
 from pathlib import Path

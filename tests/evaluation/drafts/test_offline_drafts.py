@@ -1,7 +1,5 @@
 """Drafts made of a document's own words: exact questions, exact places, and nothing made up."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Probes: whole sentences of the length asked for, evenly spread, and kept in no file."""
 
-from __future__ import annotations
-
 import pytest
 from llama_index.core.schema import Document
 

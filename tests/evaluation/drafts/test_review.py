@@ -1,7 +1,5 @@
 """How long an answer is by one key, and which part of a document is labelled next."""
 
-from __future__ import annotations
-
 import numpy as np
 from llama_index.core.schema import Document
 

@@ -1,10 +1,10 @@
 """Questions an LLM writes: believed only where quote, answer and everything else agree."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_index.core import Document
@@ -14,14 +14,9 @@ from pydantic import SecretStr
 
 from rag_nodes.errors import ConfigurationError, DatasetError, ModelError
 from rag_nodes.evaluation.drafts import write_questions
+from rag_nodes.evaluation.drafts.probes import AnswerLength
 from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.transforms import TextJournal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from rag_nodes.evaluation.drafts.probes import AnswerLength
 
 BIRDS = ("gull", "heron", "plover", "dunlin", "curlew", "avocet")
 QUESTION = re.compile(r"Question: (.*)")
