@@ -79,10 +79,15 @@ def test_joining_cuts_no_code_keeps_to_the_size_and_names_headings_that_are_ther
     assert not short_with_room(text, nodes, options["min_chunk_size"], options["chunk_size"])
     blocks = list(scan_blocks(text))
     ends = {offset for n in nodes for offset in (n.start_char_idx, n.end_char_idx)}
+    ceiling = options["chunk_size"] * (1 if options.get("oversize") == "split" else 4)
+    above = 0
     for block in blocks:
-        fits = count_tokens(text[block.start : block.end]) <= options["chunk_size"]
-        if block.kind is Kind.CODE and (fits or options.get("oversize") != "split"):
+        if block.kind is Kind.CODE and (
+            count_tokens(text[block.start : block.end]) <= options["chunk_size"]
+            or count_tokens(text[above : block.end]) <= ceiling  # with its headings
+        ):
             assert not [end for end in ends if end and block.start < end < block.end]
+        above = above if block.kind is Kind.HEADING else block.end
     headings = {text[one.title.start : one.title.end] for one in blocks if one.level}
     for node in nodes:
         assert node.metadata.get(keys.OVERSIZED) or (

@@ -133,8 +133,7 @@ def test_longer_documents_get_more_time() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rag_nodes.processes.children.threading.Timer", Noted)
         cutting.cut(get_parser("fixed"), Document(text="a b " * 750_000), 20)
-    assert 60 in seen
-    assert 20 not in seen
+    assert 40 < seen[1] <= 60, "the first is of its start"
 
 
 def test_what_was_given_an_object_cuts_in_this_process_and_what_is_named_by_path_in_another(

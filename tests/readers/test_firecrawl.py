@@ -298,7 +298,7 @@ def test_memory_does_not_grow_with_the_number_of_pages(tmp_path: Path) -> None:
             file.write('{"data": [')
             for number in range(pages):
                 comma = "," if number else ""
-                file.write(comma + json.dumps(page(str(number), f"{number} tea\n" * 2000)))
+                file.write(comma + json.dumps(page(str(number), f"{number} tea " * 2000)))
             file.write("]}")
         tracemalloc.start()
         assert sum(1 for _ in read_firecrawl(path, Limits())) == pages

@@ -88,7 +88,7 @@ def test_plain_values_of_the_front_matter_become_metadata_that_models_do_not_see
         ("a: &a [x, x]\nb: [*a, *a]", "aliases"),
         ("title: Tea: a story", "invalid YAML in its line 1"),
         ("a: !!python/object/apply:os.system [ls]", "invalid YAML"),
-        ("a: " + "[" * 2000, "invalid YAML"),
+        ("a: " + "[" * 2000, "nest too deeply"),
         ("a: " + "x" * 20_000, "characters"),
         ("when: 2024-99-99", "invalid YAML"),
     ],

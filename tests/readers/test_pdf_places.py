@@ -10,14 +10,13 @@ import pytest
 from rag_nodes import errors
 from rag_nodes.readers import Limits
 from rag_nodes.readers.isolation import ReaderPool
-from rag_nodes.readers.pdf import read_pdf
 from rag_nodes.readers.pdf.picture import KEPT, MOST_PIXELS, KeptPages, PagePicture, draw_page
 from rag_nodes.readers.pdf.places import Glyphs, boxes_of, page_glyphs
 from rag_nodes.text.alignment import align
 
 DOCS = Path(__file__).parents[3] / "shared" / "docs"
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-SAMPLE = 4
+SAMPLE = 3
 """Pages of each document."""
 LIMITS = Limits()
 
@@ -163,27 +162,24 @@ def test_the_sentences_of_real_documents_are_found(
 
     spans = exact = nearly = 0
     for path in sorted(DOCS.glob("*.pdf")):
-        if not (part := sample(path, tmp_path)):
+        try:
+            found = found_in(sample(path, tmp_path))
+        except (errors.EncryptedFileError, errors.NoTextLayerError):
             continue
-        found = found_in(part)
         spans, exact, nearly = spans + found.spans, exact + found.exact, nearly + found.nearly
-    assert spans > 1_000
+    assert spans > 700
     assert exact / spans >= 0.995
     assert nearly / spans >= 0.998
 
 
-def sample(path: Path, folder: Path) -> Path | None:
-    """Pages from all over a document; None where nothing can be read of it."""
+def sample(path: Path, folder: Path) -> Path:
+    """Pages from all over a document."""
     with pymupdf.open(path) as document:
         if document.needs_pass:
-            return None
+            return path
         step = max(1, document.page_count // SAMPLE)
         document.select(range(step // 2, document.page_count, step))
         document.save(folder / path.name)
-    try:
-        read_pdf(folder / path.name, LIMITS)
-    except errors.NoTextLayerError:
-        return None
     return folder / path.name
 
 

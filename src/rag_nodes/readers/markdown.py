@@ -91,6 +91,8 @@ def _without_marks(heading: str) -> str:
 
 LONGEST = 16 * 1024
 """Characters of front matter that are parsed; that takes PyYAML some 0.2 s."""
+DEEPEST = 20
+"""Brackets within each other; PyYAML takes the square of their number."""
 
 NOT_READ = "the front matter was not taken into the metadata: "
 
@@ -106,9 +108,14 @@ def plain_values(front_matter: str) -> tuple[dict[str, Any], str | None]:
         return {}, f"{NOT_READ}it has over {LONGEST:,} characters"
     import yaml
 
+    deep = 0
     try:
-        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(front_matter)):
-            return {}, f"{NOT_READ}it holds YAML aliases"
+        for token in yaml.scan(front_matter):
+            deep += isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken)
+            deep -= isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken)
+            if deep > DEEPEST or isinstance(token, yaml.AliasToken):
+                why = "it holds YAML aliases" if deep <= DEEPEST else "its brackets nest too deeply"
+                return {}, f"{NOT_READ}{why}"
         fields = yaml.safe_load(front_matter)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         return {}, f"{NOT_READ}{_problem(error)}"
