@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from importlib.util import find_spec
@@ -32,8 +33,10 @@ MARKS = st.lists(
 ).map("".join)
 
 
-@pytest.fixture(autouse=True)
-def _loaded_anew() -> None:
+@pytest.fixture
+def _loaded_anew() -> Iterator[None]:
+    load_encoder.cache_clear()
+    yield
     load_encoder.cache_clear()
 
 
@@ -90,6 +93,7 @@ def test_texts_that_never_end_have_the_tokens_that_tiktoken_gives_them(text: str
     assert same_tokens("cl100k_base", text)
 
 
+@pytest.mark.usefixtures("_loaded_anew")
 def test_an_encoding_that_only_tiktoken_knows_is_left_to_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -100,6 +104,7 @@ def test_an_encoding_that_only_tiktoken_knows_is_left_to_it(
     assert asked == ["p50k_base"]
 
 
+@pytest.mark.usefixtures("_loaded_anew")
 def test_without_the_fast_library_counts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "Naïve café 中文 \U0001f469\u200d\U0001f680 <|endoftext|> and 1,234.5\r\n" * 9
     fast = TokenIndex(text)
@@ -110,6 +115,7 @@ def test_without_the_fast_library_counts_are_the_same(monkeypatch: pytest.Monkey
     assert fast.ends.tolist() == slow.ends.tolist()
 
 
+@pytest.mark.usefixtures("_loaded_anew")
 @pytest.mark.parametrize("content", [b"", b"IQ== 0\n"])
 def test_a_damaged_vocabulary_is_not_believed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes
@@ -123,6 +129,7 @@ def test_a_damaged_vocabulary_is_not_believed(
     assert isinstance(load_encoder("cl100k_base"), TiktokenEncoder)
 
 
+@pytest.mark.usefixtures("_loaded_anew")
 @pytest.mark.parametrize("has_fast_library", [True, False])
 @pytest.mark.parametrize("folder", ["", "no/such/folder", "file"])
 def test_a_folder_without_the_vocabulary_gives_way_to_the_one_that_comes_with_llamaindex(
@@ -137,6 +144,7 @@ def test_a_folder_without_the_vocabulary_gives_way_to_the_one_that_comes_with_ll
     assert os.environ["TIKTOKEN_CACHE_DIR"] == str(tmp_path / folder)
 
 
+@pytest.mark.usefixtures("_loaded_anew")
 def test_threads_that_load_encodings_at_once_do_not_take_the_vocabulary_from_each_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -164,6 +172,7 @@ def test_threads_that_load_encodings_at_once_do_not_take_the_vocabulary_from_eac
     assert "TIKTOKEN_CACHE_DIR" not in os.environ
 
 
+@pytest.mark.usefixtures("_loaded_anew")
 def test_tokens_stay_the_same_when_remembered_words_are_let_go(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
