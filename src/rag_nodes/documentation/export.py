@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise, starmap
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes import metadata as keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llama_index.core.schema import TextNode
 
@@ -28,13 +29,12 @@ def documentation_rows(nodes: Sequence[TextNode], _: Mapping[str, Any]) -> Itera
             "source_url": found.get(keys.SOURCE),
             "content": node.text,
             "headers": {f"Header {level}": name for level, name in enumerate(path, 1)},
-            "token_count": found.get(keys.TOKEN_COUNT),
-            "summary": found.get(keys.SUMMARY),
+            **_as_named(found, _COUNTED),
             "metadata": {
                 "title": found.get(keys.TITLE),
                 "link": chunk_link(node),
-                **{key: found[key] for key in _OF_THE_CRAWL if key in found},
-                **_notes(node),
+                **_notes(found),
+                **{key: found[key] for key in _KEPT if key in found},
             },
         }
 
@@ -44,7 +44,7 @@ def link_rows(nodes: Sequence[TextNode], _: Mapping[str, Any]) -> Iterator[dict[
     for node in nodes:
         yield {
             "chunk_link": chunk_link(node),
-            "chunk_heading": node.metadata.get(keys.HEADING) or node.metadata.get(keys.TITLE),
+            "chunk_heading": _heading(node),
             "text": node.text,
             "summary": node.metadata.get(keys.SUMMARY),
         }
@@ -70,21 +70,20 @@ def token_rows(nodes: Sequence[TextNode], _: Mapping[str, Any]) -> Iterator[dict
 
 def web_rows(nodes: Sequence[TextNode], _: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Keys: chunk_id, which counts within the page, and the rest of the web chunker's fields."""
+    shared = [False, *starmap(_overlap, pairwise(nodes)), False]
     for number, node in enumerate(nodes):
-        found = node.metadata
         yield {
             "chunk_id": number,
             "total_chunks": len(nodes),
             "content": node.text,
-            "section": found.get(keys.HEADING) or found.get(keys.TITLE),
-            "hierarchy": found.get(keys.HEADING_PATH, []),
+            "section": _heading(node),
+            "hierarchy": node.metadata.get(keys.HEADING_PATH, []),
             "position": number,
-            "token_count": found.get(keys.TOKEN_COUNT),
-            "overlap_with_prev": number > 0 and _overlap(nodes[number - 1], node),
-            "overlap_with_next": number + 1 < len(nodes) and _overlap(node, nodes[number + 1]),
-            "source_url": found.get(keys.SOURCE),
-            "source_hash": found.get(keys.SOURCE_HASH),
-            "summary": found.get(keys.SUMMARY),
+            "token_count": node.metadata.get(keys.TOKEN_COUNT),
+            "overlap_with_prev": shared[number],
+            "overlap_with_next": shared[number + 1],
+            "source_url": node.metadata.get(keys.SOURCE),
+            **_as_named(node.metadata, (keys.SOURCE_HASH, keys.SUMMARY)),
         }
 
 
@@ -96,33 +95,15 @@ def flat_rows(nodes: Sequence[TextNode], page: Mapping[str, Any]) -> Iterator[di
             "chunk_id": node.node_id,
             "document_id": node.ref_doc_id,
             "source_url": found.get(keys.SOURCE),
-            "also_at": found.get(keys.ALSO_AT, []),
-            "source_hash": found.get(keys.SOURCE_HASH),
-            "title": found.get(keys.TITLE),
-            "description": found.get(keys.DESCRIPTION),
-            "language": found.get(keys.LANGUAGE),
-            "og_locale_alternate": found.get(keys.LOCALES, []),
-            "status_code": found.get(keys.STATUS_CODE),
-            "base_url": found.get(keys.BASE_URL),
-            "timestamp": found.get(keys.TIMESTAMP),
+            **_as_named(found, _FLAT),
+            **{key: found.get(key, []) for key in _LISTS},
             "links_on_page": page.get(keys.LINKS_ON_PAGE, []),
             "link": chunk_link(node),
-            "heading": found.get(keys.HEADING),
-            "heading_path": found.get(keys.HEADING_PATH, []),
-            "chunk_index": found.get(keys.CHUNK_INDEX),
-            "total_chunks": found.get(keys.TOTAL_CHUNKS),
-            "part": found.get(keys.PART),
-            "parts": found.get(keys.PARTS),
             "start_char": node.start_char_idx,
             "end_char": node.end_char_idx,
-            "token_count": found.get(keys.TOKEN_COUNT),
-            "blocks": found.get(keys.BLOCKS, []),
             "oversized": bool(found.get(keys.OVERSIZED)),
             "whole_document": bool(found.get(keys.WHOLE_DOCUMENT)),
             "text": node.text,
-            "summary": found.get(keys.SUMMARY),
-            "summary_kind": found.get(keys.SUMMARY_KIND),
-            "summary_error": found.get(keys.SUMMARY_ERROR),
         }
 
 
@@ -135,7 +116,19 @@ FORMATS: dict[str, ChunkFormat] = {
 }
 """The shapes by name."""
 
-_OF_THE_CRAWL = (keys.BASE_URL, keys.TIMESTAMP, keys.LOCALES)
+_COUNTED = (keys.TOKEN_COUNT, keys.SUMMARY)
+_KEPT = (keys.BASE_URL, keys.TIMESTAMP, keys.LOCALES, keys.OVERSIZED, keys.BLOCKS, keys.ALSO_AT,
+         keys.SUMMARY_KIND, keys.SUMMARY_ERROR)  # fmt: skip
+"""Where a chunk has them."""
+_LISTS = (keys.ALSO_AT, keys.LOCALES, keys.HEADING_PATH, keys.BLOCKS)
+_FLAT = (keys.SOURCE_HASH, keys.TITLE, keys.DESCRIPTION, keys.LANGUAGE, keys.STATUS_CODE,
+         keys.BASE_URL, keys.TIMESTAMP, keys.HEADING, keys.CHUNK_INDEX, keys.TOTAL_CHUNKS,
+         keys.PART, keys.PARTS, *_COUNTED, keys.SUMMARY_KIND, keys.SUMMARY_ERROR)  # fmt: skip
+
+
+def _as_named(found: Mapping[str, Any], wanted: Iterable[str]) -> dict[str, Any]:
+    """Metadata under their own names, None where there are none."""
+    return {key: found.get(key) for key in wanted}
 
 
 def chunk_link(node: TextNode) -> str | None:
@@ -151,18 +144,14 @@ def chunk_link(node: TextNode) -> str | None:
     return f"{str(url).partition('#')[0]}{anchor}"
 
 
-def _notes(node: TextNode) -> dict[str, Any]:
+def _heading(node: TextNode) -> str | None:
+    return node.metadata.get(keys.HEADING) or node.metadata.get(keys.TITLE)
+
+
+def _notes(found: Mapping[str, Any]) -> dict[str, Any]:
     """What is special about a chunk, for people who read the output."""
-    found = node.metadata
-    notes: dict[str, Any] = {}
-    if found.get(keys.WHOLE_DOCUMENT):
-        notes["note"] = "full document"
-    if part := found.get(keys.PART):
-        notes["part"] = f"Part {part}"
-    for key in (keys.OVERSIZED, keys.BLOCKS, keys.ALSO_AT, keys.SUMMARY_KIND, keys.SUMMARY_ERROR):
-        if key in found:
-            notes[key] = found[key]
-    return notes
+    note = {"note": "full document"} if found.get(keys.WHOLE_DOCUMENT) else {}
+    return note | ({"part": f"Part {part}"} if (part := found.get(keys.PART)) else {})
 
 
 def _overlap(left: TextNode, right: TextNode) -> bool:

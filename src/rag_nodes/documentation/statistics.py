@@ -47,26 +47,12 @@ class PageFinding:
 class Statistics:
     """What went in and what came out, of one page or of many.
 
-    Attributes:
-        pages: pages cut.
-        pages_failed: pages that could not be read or cut.
-        pages_repeated: further URLs whose text was there under another one.
-        urls: different URLs of the pages cut, repeated ones included.
-        page_tokens: tokens of all pages, each encoded in one piece.
-        chunks: chunks written.
-        tokens: tokens of all chunks, each encoded on its own.
-        tokens_min: tokens of the smallest chunk; 0 without chunks.
-        tokens_max: tokens of the largest.
-        tokens_shared: tokens that chunks have together with those before them.
-        headings: headings of the pages at levels 1 to 6, by a count of our own.
-        headings_kept: those that stand whole in a chunk.
-        code_blocks: blocks of code of the pages, by the same count.
-        chunks_with_code: chunks that hold code.
-        chunks_oversized: chunks over the limit, because code is kept whole.
-        visible: characters of the pages that are not blank.
-        covered: those of them that are in a chunk.
-        summaries: chunks by what became of their summary: `generated`, `extract`, `failed`.
-        findings: what is to look at, counted by kind.
+    `pages_repeated` are further URLs whose text was there under another one, `urls` all different
+    ones. `page_tokens` are those of whole pages, `tokens*` those of chunks, `tokens_shared` what
+    chunks have of those before them. `headings`, by level from 1 to 6, and `code_blocks` are a
+    count of our own; `headings_kept` stand whole in a chunk. `visible` are characters that are not
+    blank, `covered` those in a chunk. `summaries` counts chunks by what became of their summary
+    (`generated`, `extract`, `failed`), `findings` what is to look at by kind.
     """
 
     pages: int = 0
