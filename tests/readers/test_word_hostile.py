@@ -126,8 +126,17 @@ def test_nothing_outside_is_ever_fetched(tmp_path: Path, monkeypatch: pytest.Mon
             'TargetMode="External"/></Relationships>',
         )
     parts["word/_rels/document.xml.rels"] = relations
-    made = read(write_docx(tmp_path / "call.docx", parts))
+    # In this process: no patch reaches a child.
+    made = read(write_docx(tmp_path / "call.docx", parts), isolate=False)
     assert made.text == "[go](http://127.0.0.1:9/)"
+    page = tmp_path / "call.html"
+    called = ' src="http://127.0.0.1:9/"'
+    page.write_text(
+        '<!DOCTYPE html SYSTEM "http://127.0.0.1:9/x.dtd"><link rel="stylesheet" href="http://127.0'
+        f'.0.1:9/"><base href="http://127.0.0.1:9/"><img alt="a view"{called}><iframe{called}>'
+        f"</iframe><script{called}></script><p>text</p>"
+    )
+    assert "text" in read(page, isolate=False).text
 
 
 def test_a_relation_cannot_lead_out_of_the_archive(tmp_path: Path) -> None:
