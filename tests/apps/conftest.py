@@ -14,21 +14,22 @@ import pytest
 from browser_page import watched
 from fixtures_app import collecting
 from llama_index.core.schema import TextNode
+from pydantic import SecretStr
 
 from rag_nodes.compare import Column, ComparisonReport
 from rag_nodes.metadata import FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT
 from rag_nodes.pipeline import ParserOutcome
 from rag_nodes.query import Answer, Citation, Hit, Source
 from rag_nodes.query.citations import marks_of
+from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     import gradio as gr
+    from openai_server import OpenAIServer
     from playwright.sync_api import Browser, Page
-
-    from rag_nodes.settings import Settings
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -109,6 +110,22 @@ def serve(build: Callable[..., gr.Blocks]) -> Callable[..., AbstractContextManag
         thread.join(timeout=20)
 
     return serve
+
+
+@pytest.fixture(scope="session")
+def online(
+    build: Callable[..., gr.Blocks], _running_openai_server: OpenAIServer
+) -> Iterator[gr.Blocks]:
+    """An app, served to all tests, whose models are those of `openai_server`."""
+    from rag_nodes.server.serve import launch_options
+
+    base, key = _running_openai_server.base, SecretStr("any")
+    built = build(Settings(embedding="openai", llm="openai", api_key=key, api_base=base))
+    with collecting():
+        built.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
+    yield built
+    with collecting():
+        built.close()
 
 
 @pytest.fixture(scope="module")

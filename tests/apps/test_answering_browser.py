@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from app_server import listening
 from openai_server import Fault
 
-from rag_nodes.server.serve import make_server
-from rag_nodes.settings import Settings
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
+    import gradio as gr
     from openai_server import OpenAIServer
     from playwright.sync_api import Browser, Page
 
@@ -29,22 +24,6 @@ ASKED_IN_VIEW = """() => {
   const rows = document.querySelectorAll('.rn-turn, .rn-pending');
   const asked = rows[rows.length - 1].getBoundingClientRect();
   return asked.top >= 0 && asked.top < innerHeight / 2; }"""
-
-
-@pytest.fixture
-def address(
-    openai_server: OpenAIServer,
-    leaks_collected: Callable[[], AbstractContextManager[None]],
-    _gradio: None,
-) -> Iterator[str]:
-    """Of the server as it is started, with its style sheet."""
-    settings = Settings(
-        embedding="lexical", llm="openai", api_base=openai_server.base, api_key="sk-any"
-    )
-    with leaks_collected():
-        app = make_server(settings)
-    with leaks_collected(), listening(app) as found:
-        yield found
 
 
 def _loaded(page: Page, address: str, document: Path) -> None:
@@ -61,11 +40,12 @@ def _ask(page: Page) -> None:
 
 
 def test_on_a_phone_growing_answers_come_into_view_and_one_button_ends_them(
-    browser: Browser, address: str, openai_server: OpenAIServer, tmp_path: Path
+    browser: Browser, online: gr.Blocks, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     page = browser.new_page(viewport=PHONE)
-    _loaded(page, address, tmp_path / "red.md")
+    _loaded(page, str(online.local_url), tmp_path / "red.md")
     assert page.locator("#rn-header").bounding_box()["height"] < PHONE["height"] / 3
+    openai_server.faults.append(Fault())  # the question is embedded
     openai_server.fail(Fault(body="slow"), times=4)
     _ask(page)
     page.locator(".rn-pending").wait_for()
@@ -76,6 +56,7 @@ def test_on_a_phone_growing_answers_come_into_view_and_one_button_ends_them(
     page.locator(".rn-turn").wait_for()
     page.locator("#rn-clear").wait_for()
     page.wait_for_function("document.querySelector('#rn-question textarea').value === ''")
+    openai_server.faults.append(Fault())  # the question is embedded
     openai_server.fail(Fault(body="slow"), times=4)
     _ask(page)
     page.locator(".rn-pending").wait_for()

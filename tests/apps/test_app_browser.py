@@ -11,12 +11,7 @@ import pytest
 from browser_page import PATIENCE, ask, loading, open_drawer, watched
 from openai_server import Fault
 
-from rag_nodes.settings import Settings
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
     import gradio as gr
     from openai_server import OpenAIServer
     from playwright.sync_api import Browser, Page
@@ -110,14 +105,9 @@ def test_opened_chunks_stay_open_beside_feedback_and_lead_into_the_document(page
 
 
 def test_one_answer_is_stopped_while_the_others_are_written(
-    browser: Browser,
-    serve: Callable[..., AbstractContextManager[str]],
-    openai_server: OpenAIServer,
+    browser: Browser, online: gr.Blocks, openai_server: OpenAIServer
 ) -> None:
-    settings = Settings(
-        api_base=openai_server.base, api_key="any", embedding="openai", llm="openai"
-    )
-    with serve(settings) as address, watched(browser, address) as page:
+    with watched(browser, str(online.local_url)) as page:
         with loading(page):
             page.set_input_files("#rn-files input[type=file]", str(CORPUS / "manual.md"))
         openai_server.faults.append(Fault())  # the question is embedded

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from browser_page import ask, open_drawer, unfold_parsers, watched
 from openai_server import Fault
-from pydantic import SecretStr
-
-from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
     import gradio as gr
     from openai_server import OpenAIServer
     from playwright.sync_api import Browser, Page
@@ -31,29 +25,10 @@ TABS = {
 """The tabs beside the first one, and what they show once a document is loaded."""
 
 
-@pytest.fixture
-def online(
-    build: Callable[..., gr.Blocks],
-    openai_server: OpenAIServer,
-    leaks_collected: Callable[[], AbstractContextManager[None]],
-) -> Iterator[str]:
-    """Address of an app whose models are those of a server."""
-    key = SecretStr("any")
-    app = build(
-        Settings(embedding="openai", llm="openai", api_key=key, api_base=openai_server.base)
-    )
-    with leaks_collected():
-        app.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True)
-    yield str(app.local_url)
-    openai_server.release()
-    with leaks_collected():
-        app.close()
-
-
 def test_what_waits_for_a_slow_model_is_cancelled_and_the_next_upload_works(
-    browser: Browser, online: str, openai_server: OpenAIServer, tmp_path: Path
+    browser: Browser, online: gr.Blocks, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
-    with watched(browser, online) as page:
+    with watched(browser, str(online.local_url)) as page:
         _upload(page, _written(tmp_path / "red.md", "The machine is red."))
         page.wait_for_selector("#rn-cancel", state="detached")
         blue = _written(tmp_path / "blue.md", "The machine is blue.")

@@ -11,11 +11,9 @@ from browser_page import open_drawer, to_compare, unfold_parsers
 from cut_network import CutNetwork
 from fixtures_app import offline_settings
 from openai_server import Fault
-from pydantic import SecretStr
 from visits import QUESTION, written
 
 from rag_nodes.apps.page import build_app
-from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,23 +32,10 @@ BUSY = "#rn-status [aria-busy=true]"
 
 
 @pytest.fixture
-def network(
-    build: Callable[..., gr.Blocks],
-    openai_server: OpenAIServer,
-    leaks_collected: Callable[[], AbstractContextManager[None]],
-) -> Iterator[CutNetwork]:
+def network(online: gr.Blocks) -> Iterator[CutNetwork]:
     """The way to an app whose models are those of a server."""
-    key = SecretStr("any")
-    app = build(
-        Settings(embedding="openai", llm="openai", api_key=key, api_base=openai_server.base)
-    )
-    with leaks_collected():
-        app.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True)
-    with CutNetwork(app.server_port) as network:
+    with CutNetwork(online.server_port) as network:
         yield network
-    openai_server.release()
-    with leaks_collected():
-        app.close()
 
 
 def test_neither_a_reload_nor_a_cut_costs_documents_answers_or_what_runs(

@@ -11,6 +11,7 @@ from gradio import processing_utils
 from openai_server import Fault
 from script_visitor import Script
 
+from rag_nodes.apps.inside_gradio import DOES_NOT_FIT, MOST_WAITING
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.server.serve import make_server
 from rag_nodes.settings import Settings
@@ -22,6 +23,21 @@ if TYPE_CHECKING:
     from openai_server import OpenAIServer
 
 QUESTION = "How long does the battery keep the controller alive?"
+CANARY = "sent by a script"
+FILE = {"path": "/etc/hostname", "meta": {"_type": "gradio.FileData"}}
+WRONG: tuple[Any, ...] = (
+    None,
+    [[CANARY]],
+    {"measure": [CANARY], "strategy": {}, "turn": -1, "chunk": None, "act": "best"},
+    dict.fromkeys(("turn", "column", "rank", "chunk", "document", "strategy"), "9" * 5000),
+    10**30,
+    -1,
+    float("nan"),
+    CANARY * 1000,
+    "half a character: \ud800",
+    FILE,
+)
+"""Each in place of every input and of what a click sends along."""
 MORE_THAN_AT_ONCE = 9
 """Events that take every place there is, if they take one each."""
 
@@ -134,3 +150,40 @@ def test_the_server_downloads_nothing_for_a_visitor(
         assert "Upload the file" in visitors[0].outcome("process", shape, *choice)["error"]
     assert "Upload the file" in visitors[0].outcome("ask", file, False)["error"]
     assert opened == []
+
+
+def test_no_event_fails_on_what_the_page_never_sends(
+    visitors: tuple[Script, Script],
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    script, other = visitors
+    script.load()
+    other.load()
+    capfd.readouterr()
+    every, at_once = script.events, MOST_WAITING // len(WRONG)
+    for events in (every[at : at + at_once] for at in range(0, len(every), at_once)):
+        begun = {
+            script.begin(event, *[one] * len(script.defaults(event)), click=one): (event, one)
+            for event in events
+            for one in WRONG
+        }
+        ended = script.ended()
+        for number, sent in begun.items():
+            assert ended[number].get("error", "ignored"), str(sent)[:80]
+        assert "Traceback" not in capfd.readouterr().err, events
+    assert [one.message for one in caplog.records if one.levelname == "ERROR"] == []
+    answered = json.dumps(other.outcome("ask", QUESTION, False))
+    assert QUESTION in answered
+    assert CANARY not in answered
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_no_number_moves_no_slider(number: float, visitors: tuple[Script, Script]) -> None:
+    script, _ = visitors
+    values = script.defaults("process_example")
+    sliders = [at for at, one in enumerate(values) if type(one) in {int, float}]
+    for at in (sliders[1], sliders[-3]):
+        changed = [number if place == at else one for place, one in enumerate(values)]
+        refusal = script.outcome("process_example", *changed)["error"]
+        assert refusal == DOES_NOT_FIT or "value" in refusal
