@@ -7,7 +7,7 @@ import logging
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -21,7 +21,7 @@ from rag_nodes.server.serve import launch_options
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     import gradio as gr
@@ -103,46 +103,25 @@ def test_the_check_above_finds_a_key() -> None:
     assert _hits({"a": f"x{TYPED}x", "b": OWN.removeprefix("sk-"), "c": "sk-****"}) == ["a", "b"]
 
 
-class House(NamedTuple):
-    """A served app and who is in it."""
-
-    app: gr.Blocks
-    sessions: PageSessions
-
-
-@pytest.fixture(scope="module")
-def house(
+def test_a_key_is_in_no_state_log_or_answer_of_a_script(
     build: Callable[..., gr.Blocks],
-    _running_openai_server: OpenAIServer,
+    openai_server: OpenAIServer,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
     leaks_collected: Callable[[], AbstractContextManager[None]],
-) -> Iterator[House]:
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     opened: list[PageSessions] = []
 
     def sessions(given: Settings, **options: Any) -> PageSessions:
         opened.append(PageSessions(given, **options))
         return opened[-1]
 
-    settings = Settings(api_base=_running_openai_server.base, api_key=OWN, retry_seconds=0)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rag_nodes.apps.page.PageSessions", sessions)
-        app = build(settings)
-    with leaks_collected():
-        app.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
-    yield House(app, opened[0])
-    with leaks_collected():
-        app.close()
-
-
-@pytest.mark.parametrize("fault", [None, FAILING, *_faults()])
-def test_a_key_is_in_no_state_log_or_answer_of_a_script(
-    fault: Fault | None,
-    house: House,
-    openai_server: OpenAIServer,
-    caplog: pytest.LogCaptureFixture,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+    monkeypatch.setattr("rag_nodes.apps.page.PageSessions", sessions)
     caplog.set_level(logging.DEBUG)
-    launched = house.app
+    launched = build(Settings(api_base=openai_server.base, api_key=OWN, retry_seconds=0))
+    with leaks_collected():
+        launched.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
     client = Client(
         str(launched.local_url),
         verbose=False,
@@ -151,22 +130,23 @@ def test_a_key_is_in_no_state_log_or_answer_of_a_script(
     )
     document = [handle_file(CORPUS / "manual.md")]
     named = {_parameter(launched, "API key"): TYPED}
-    loaded = client.predict(document, **named, api_name="/process")
-    if fault is not None:
-        openai_server.fail(fault, times=50)
-    answered = client.predict(QUESTION, api_name="/ask")
-    openai_server.faults.clear()
+    texts = {"loaded": repr(client.predict(document, **named, api_name="/process"))}
+    faults = [None, FAILING, *_faults()]
+    for number, fault in enumerate(faults):
+        if fault is not None:
+            openai_server.fail(fault, times=50)
+        texts[f"answered {number}"] = repr(client.predict(QUESTION, api_name="/ask"))
+        openai_server.faults.clear()
     assert f"Bearer {TYPED}" in {one.authorization for one in openai_server.requests}
-    session = house.sessions.of(client.session_hash)
+    session = opened[0].of(client.session_hash)
+    assert len(session.turns) == len(faults)
     written = capfd.readouterr()
-    texts = {
-        "loaded": repr(loaded),
-        "answered": repr(answered),
+    texts |= {
         "config": json.dumps(launched.get_config_file(), default=repr),
         "info": json.dumps(launched.get_api_info(), default=repr),
         # What Gradio remembers of a page beside its states ends with the session.
         "states": repr([one.state_data for one in launched.state_holder.session_data.values()]),
-        "sessions": repr([_inside(house.sessions), _inside(session), session.turns]),
+        "sessions": repr([_inside(opened[0]), _inside(session), session.turns]),
         "comparison": repr(session.comparison),
         "log": "\n".join(_whole(record) for record in caplog.records),
         "streams": written.out + written.err,
@@ -175,7 +155,8 @@ def test_a_key_is_in_no_state_log_or_answer_of_a_script(
     assert _get(link).status_code == 404  # it would write what was typed into a file
     uploads = Path(os.environ["GRADIO_TEMP_DIR"]).rglob("*")
     texts |= {str(one): one.read_text(errors="replace") for one in uploads if one.is_file()}
-    assert len(session.turns) == 1
+    with leaks_collected():
+        launched.close()
     assert _hits(texts) == []
 
 

@@ -14,7 +14,7 @@ from llama_index.core.node_parser import SentenceSplitter
 from plant import MANUAL, QUESTION
 
 from rag_nodes.apps import build_app
-from rag_nodes.apps.header.controls import BY_SENTENCE
+from rag_nodes.apps.header.controls import BY_SENTENCE, build_answering
 from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
@@ -72,15 +72,6 @@ def test_own_columns_come_first_ticked_at_their_own_sizes(
     assert not named(page, "rn-same-size").value
     assert named(app, "rn-parsers").value[0] == "fixed"
     assert not named(app, "rn-same-size").value
-
-
-def test_a_page_needs_nothing_and_is_a_tab_of_other_blocks(
-    leaks_collected: Callable[[], AbstractContextManager[None]],
-) -> None:
-    with leaks_collected():
-        compare = build_app(columns={"mine": engine()}, documents=[DOCUMENT])
-        tabs = gr.TabbedInterface([gr.Blocks(), compare], ["Theirs", "Compare"])
-    assert named(tabs, "rn-parsers").value == ["mine"]
 
 
 def session(columns: dict[str, Any], **own: Any) -> PageSession:
@@ -200,23 +191,27 @@ def test_a_comparison_is_a_page_of_its_columns_models_options_and_documents(
     ],
 )
 def test_the_page_of_a_comparison_takes_what_it_begins_with_however_unusual_that_is(
-    options: QueryOptions, vector: str, leaks_collected: Callable[[], AbstractContextManager[None]]
+    options: QueryOptions,
+    vector: str,
+    monkeypatch: pytest.MonkeyPatch,
+    leaks_collected: Callable[[], AbstractContextManager[None]],
 ) -> None:
+    made: list[tuple[Settings, dict[str, Any]]] = []
+    monkeypatch.setattr("rag_nodes.apps.build_app", lambda own, **more: made.append((own, more)))
     columns = {"fixed": get_parser("fixed", chunk_size=400), "fixed (yours)": get_parser("fixed")}
-    with (
-        Comparison(columns, options=options, vectors=[vector], llm=MockLLM()) as comparison,
-        leaks_collected(),
-    ):
-        app = comparison.tab()
-    controls = [one for one in app.blocks.values() if isinstance(one, gr.Slider | gr.Dropdown)]
-    for control in controls:
+    with Comparison(columns, options=options, vectors=[vector], llm=MockLLM()) as comparison:
+        comparison.tab()
+    [(settings, more)] = made
+    assert [*more["columns"]] == ["fixed (yours)*", "fixed (yours)"]
+    with leaks_collected(), gr.Blocks():
+        controls = build_answering(settings, more["answering"])
+    for control in controls.values():
         control.preprocess(control.value)
-    values = {one.label: one.value for one in controls}
-    limit = values["Context tokens per answer" if options.budget else "Chunks per answer"]
-    assert limit == (options.budget or options.top_k)
-    assert named(app, "rn-vector").value == vector
-    assert named(app, "rn-parsers").value == ["fixed (yours)*", "fixed (yours)"]
-    app.at_end()
+    assert controls["budget" if options.budget else "top_k"].value in (
+        options.budget,
+        options.top_k,
+    )
+    assert controls["vector"].value == vector
 
 
 def test_the_page_of_a_comparison_starts_with_what_was_ingested_last(
