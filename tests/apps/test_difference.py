@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from replies import make_column, make_report
 
 from rag_nodes.apps.tabs.compare.diff import difference
 from rag_nodes.apps.tabs.compare.events import history
@@ -12,32 +13,24 @@ from rag_nodes.apps.visitors.turns import Turn
 from rag_nodes.text.edges import Edges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rag_nodes.apps.tabs.compare.diff import Difference
-    from rag_nodes.compare import Column, ComparisonReport
 
 RAIN, SNOW, WIND = "It rained all day.", "Snow fell at night.", "The wind was from the east."
 
 
-@pytest.fixture
-def compared(make_column: Callable[..., Column]) -> Callable[..., Difference]:
+def compared(*answers: tuple[str, ...], kind: str = "extract") -> Difference:
     """The difference of answers, each the sentences it quotes."""
-
-    def compare(*answers: tuple[str, ...], kind: str = "extract") -> Difference:
-        names = ("fixed", "heading", "semantic", "recursive")[: len(answers)]
-        between = "\n\n" if kind == "extract" else " "
-        columns = [
-            make_column(
-                name=name,
-                text=between.join(f"{one} [Source {n}]" for n, one in enumerate(said, start=1)),
-                kind=kind,
-            )
-            for name, said in zip(names, answers, strict=True)
-        ]
-        return difference({one.name: one.answer for one in columns if one.answer}, {})
-
-    return compare
+    names = ("fixed", "heading", "semantic", "recursive")
+    between = "\n\n" if kind == "extract" else " "
+    columns = [
+        make_column(
+            name=name,
+            text=between.join(f"{one} [Source {n}]" for n, one in enumerate(said, start=1)),
+            kind=kind,
+        )
+        for name, said in zip(names, answers, strict=False)
+    ]
+    return difference({one.name: one.answer for one in columns if one.answer}, {})
 
 
 def _said(found: Difference) -> dict[str, list[str]]:
@@ -45,9 +38,7 @@ def _said(found: Difference) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("kind", ["extract", "generated"])
-def test_a_sentence_of_several_answers_is_there_once_with_all_who_say_it(
-    compared: Callable[..., Difference], kind: str
-) -> None:
+def test_a_sentence_of_several_answers_is_there_once_with_all_who_say_it(kind: str) -> None:
     found = compared((RAIN, SNOW), (SNOW,), (WIND, RAIN), kind=kind)
     assert _said(found) == {
         RAIN: ["fixed", "semantic"],
@@ -82,23 +73,17 @@ def test_a_sentence_of_several_answers_is_there_once_with_all_who_say_it(
         ),
     ],
 )
-def test_one_line_says_what_differs(
-    compared: Callable[..., Difference], answers: list[tuple[str, ...]], headline: str
-) -> None:
+def test_one_line_says_what_differs(answers: list[tuple[str, ...]], headline: str) -> None:
     assert compared(*answers).headline == headline
 
 
-def test_a_quotation_that_breaks_off_counts_as_its_whole_sentence(
-    compared: Callable[..., Difference],
-) -> None:
+def test_a_quotation_that_breaks_off_counts_as_its_whole_sentence() -> None:
     [one] = compared(("It rained all d",), (RAIN,)).sentences
     assert (one.text, one.broken) == (RAIN, ["fixed"])
     assert len(compared(("It rained all d",), (RAIN,), kind="generated").sentences) == 2
 
 
-def test_a_quotation_at_the_edge_of_a_chunk_is_broken_where_the_chunk_is(
-    make_column: Callable[..., Column],
-) -> None:
+def test_a_quotation_at_the_edge_of_a_chunk_is_broken_where_the_chunk_is() -> None:
     chunk = "The roof leaks. It rained and the sto"
     cut = make_column(chunk=chunk, quote="It rained and the sto", text="It rained and the sto [1]")
     assert cut.answer
@@ -109,9 +94,7 @@ def test_a_quotation_at_the_edge_of_a_chunk_is_broken_where_the_chunk_is(
     assert one.said["fixed"].broken == ""
 
 
-def test_the_page_shows_shared_sentences_once_and_whose_the_others_are(
-    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
-) -> None:
+def test_the_page_shows_shared_sentences_once_and_whose_the_others_are() -> None:
     columns = (
         make_column(name="fixed", text=f"{RAIN} [Source 1]"),
         make_column(name="heading", text=f"{RAIN} [Source 1]\n\n{SNOW} [Source 1]"),

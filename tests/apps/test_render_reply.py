@@ -7,6 +7,7 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 import pytest
+from replies import make_column, make_report
 
 from rag_nodes.apps.header import status
 from rag_nodes.apps.markup import in_a_line
@@ -15,9 +16,7 @@ from rag_nodes.apps.visitors.turns import Asking, Growing, SimilarityScale, Turn
 from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rag_nodes.compare import Column, ComparisonReport
+    from rag_nodes.compare import ComparisonReport
     from rag_nodes.settings import Settings
 
 SCALE = SimilarityScale(0.85, 0.75, relative=False, model="text-embedding-ada-002")
@@ -27,9 +26,9 @@ def _page(report: ComparisonReport, scale: SimilarityScale = SCALE) -> str:
     return history([Turn(1, report.question, report, None, scale)], ready=True)
 
 
-def test_a_citation_names_page_file_and_headings_and_opens_its_chunk(
-    make_report: Callable[..., ComparisonReport],
-) -> None:
+def test_a_citation_names_page_file_and_headings_without_folder_and_opens_its_marked_chunk() -> (
+    None
+):
     html = _page(make_report())
     assert 'data-to="rn-1-1-1"' in html
     assert 'id="rn-1-1-1"' in html
@@ -37,31 +36,17 @@ def test_a_citation_names_page_file_and_headings_and_opens_its_chunk(
     assert "diary.pdf" in html
     assert html.index("May") < html.index("Sunday")
     assert "[Source 1]" not in html
+    assert "/srv/uploads" not in html
+    assert "The roof leaks. <mark>It rained.</mark> Nobody came." in html
 
 
-def test_the_folder_of_an_upload_is_never_shown(
-    make_report: Callable[..., ComparisonReport],
-) -> None:
-    assert "/srv/uploads" not in _page(make_report())
-
-
-def test_a_quoted_sentence_is_marked_inside_its_chunk(
-    make_report: Callable[..., ComparisonReport],
-) -> None:
-    assert "The roof leaks. <mark>It rained.</mark> Nobody came." in _page(make_report())
-
-
-def test_chunks_are_unfolded_where_nothing_was_answered(
-    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
-) -> None:
+def test_chunks_are_unfolded_where_nothing_was_answered() -> None:
     unfolded = 'class="rn-chunks" id="rn-1-1" open'
     assert unfolded in _page(make_report(make_column(text="", kind="retrieval")))
     assert unfolded not in _page(make_report())
 
 
-def test_a_retrieved_chunk_shows_its_file_page_similarity_and_distance(
-    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
-) -> None:
+def test_a_retrieved_chunk_shows_its_file_page_similarity_and_distance() -> None:
     html = _page(make_report(make_column(similarity=0.412, file_name="<roof>.pdf")))
     chunk = html[html.index("rn-hits") :]
     for shown in ("&lt;roof&gt;.pdf</bdi>", "p. 3", "0.41", "distance 0.59"):
@@ -69,43 +54,28 @@ def test_a_retrieved_chunk_shows_its_file_page_similarity_and_distance(
     assert "distance" not in _page(make_report(make_column(similarity=None)))
 
 
-def test_a_match_is_named_in_words_beside_its_colour(
-    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
-) -> None:
-    columns = [make_column(similarity=value) for value in (0.9, 0.8, 0.2, None)]
+def test_a_match_is_named_in_words_beside_its_colour() -> None:
+    columns = [make_column(similarity=value) for value in (0.9, 0.8, 0.2, -0.001, None)]
     html = _page(make_report(*columns))
-    assert "strong 0.90" in html
-    assert "fair 0.80" in html
-    assert "weak 0.20" in html
+    for said in ("strong 0.90", "fair 0.80", "weak 0.20", "weak 0.00"):
+        assert said in html
     assert "score 1.00" in html, "by words alone"
 
 
-def test_a_similarity_just_below_zero_is_shown_as_zero(
-    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
-) -> None:
-    assert "weak 0.00" in _page(make_report(make_column(similarity=-0.001)))
-
-
-def test_a_failed_column_shows_its_error_and_leaves_the_others_alone(
-    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
-) -> None:
+def test_a_failed_column_shows_its_error_and_leaves_the_others_alone() -> None:
     html = _page(make_report(make_column(error="the server is down"), make_column(name="heading")))
     assert "the server is down" in html
     assert "It rained." in html
     assert html.count("<article") == 2
 
 
-def test_a_chunk_that_did_not_fit_the_budget_says_so(
-    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
-) -> None:
+def test_a_chunk_that_did_not_fit_the_budget_says_so() -> None:
     html = _page(make_report(make_column(packed=False)))
     assert "no room" in html
     assert "1 left out" in html
 
 
-def test_a_column_that_read_more_for_steps_says_how_much(
-    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
-) -> None:
+def test_a_column_that_read_more_for_steps_says_how_much() -> None:
     one = make_column()
     assert one.answer
     said = "budget 3000 instead of 1500: asks for steps"
@@ -114,40 +84,23 @@ def test_a_column_that_read_more_for_steps_says_how_much(
     assert "instead of" not in _page(make_report(one))
 
 
-def test_a_source_the_model_made_up_is_pointed_out(
-    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
-) -> None:
-    html = _page(make_report(make_column(text="Yes. [Source 7]", kind="generated", unknown=(7,))))
+def test_a_source_the_model_made_up_is_pointed_out_and_other_brackets_stay() -> None:
+    text = "Use row[1] and [sic]. [Source 7]"
+    html = _page(make_report(make_column(text=text, kind="generated", unknown=(7,))))
     assert "cites a source that was not given: 7" in html
-
-
-def test_brackets_that_are_no_citation_stay_as_they_are(
-    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
-) -> None:
-    html = _page(make_report(make_column(text="Use row[1] and [sic].", kind="generated")))
     assert "row[1] and [sic]" in html
 
 
-def test_a_question_being_answered_shows_an_empty_column_per_parser() -> None:
-    asking = Asking(1, "Why?", (Growing("fixed"), Growing("semantic")))
+def test_an_answer_that_is_being_written_shows_what_has_arrived_but_no_half_citation() -> None:
+    half = "It rained " + "\n" * 100_000 + "\n [Sou"
+    growing = (Growing("fixed", 3, half), Growing("heading", 1, "It did.", ended=True))
+    asking = Asking(1, "Why?", (*growing, Growing("semantic")))
     html = history((), ready=True, asking=asking)
-    assert html.count('aria-busy="true"') == 2
-    assert "Semantic" in html
-
-
-def test_an_answer_that_is_being_written_shows_what_has_arrived() -> None:
-    growing = (Growing("fixed", 3, "It rained"), Growing("heading", 1, "It did.", ended=True))
-    html = history((), ready=True, asking=Asking(1, "Why?", growing))
     assert "3 chunks found, writing" in html
     assert "It rained" in html
-    assert html.count('aria-busy="true"') == 1
-
-
-def test_a_citation_that_has_not_ended_waits_also_behind_much_blank_space() -> None:
-    growing = (Growing("fixed", 3, "It rained " + "\n" * 100_000 + "\n [Sou"),)
-    html = history((), ready=True, asking=Asking(1, "Why?", growing))
-    assert "It rained" in html
     assert "[Sou" not in html
+    assert "Semantic" in html
+    assert html.count('aria-busy="true"') == 2
 
 
 def test_the_empty_page_says_what_to_do_first_and_what_next() -> None:
@@ -190,9 +143,7 @@ def test_the_status_says_of_each_file_what_a_parser_could_not_store() -> None:
     assert "Fixed size:" not in html
 
 
-def test_what_embedding_took_is_said_where_a_server_was_asked(
-    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
-) -> None:
+def test_what_embedding_took_is_said_where_a_server_was_asked() -> None:
     columns = (ParserOutcome("heading", "c", embedding_tokens=1200, embedding_cost=0.024),)
     files = (FileOutcome("a.md", "read", None, 99, None, 0.1),)
     html = unescape(status.done(IngestReport(files, columns, 2.0, "embedding: a (OpenAI)")))
