@@ -1,8 +1,10 @@
 """The manual of a small plant, a question about it, and the models that tests answer it with."""
 
+from dataclasses import replace
 from typing import Any
 
 from openai_server import OpenAIServer
+from scripted_llm import ScriptedLLM
 
 from rag_nodes.models import Models, choose_models, get_embedding
 from rag_nodes.settings import Settings
@@ -27,6 +29,12 @@ def offline_models() -> Models:
         answer_name="extractive",
         offline=True,
     )
+
+
+def scripted_models(*lines: Any, **facts: Any) -> Models:
+    """The offline models, but for one that says these lines."""
+    llm = ScriptedLLM(lines=list(lines), **facts)
+    return replace(offline_models(), llm=llm, answer_name=llm.model, offline=False)
 
 
 def served_models(server: OpenAIServer, key: str, **changes: Any) -> Models:

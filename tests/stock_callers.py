@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from llama_index.core.bridge.pydantic import Field
 from llama_index.core.embeddings import MockEmbedding
-from llama_index.core.llms import CompletionResponse, CompletionResponseGen, CustomLLM, LLMMetadata
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document, TextNode, TransformComponent
 from parser_laws import SMALL
@@ -88,31 +86,3 @@ class EveryPreset(TransformComponent):
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """The nodes of each parser, one after the other."""
         return [node for parser in self.parsers for node in parser(nodes, **kwargs)]
-
-
-class ScriptedLLM(CustomLLM):
-    """Gives its lines one by one, the last of them for ever, and keeps what it was asked."""
-
-    lines: list[str]
-    asked: list[str] = Field(default_factory=list)
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        """Of no model: room for any prompt."""
-        return LLMMetadata()
-
-    def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:
-        """The next line."""
-        del formatted
-        self.asked.append(prompt)
-        return CompletionResponse(text=self.lines[min(len(self.asked), len(self.lines)) - 1])
-
-    def stream_complete(
-        self,
-        prompt: str,
-        formatted: bool = False,
-        **options: Any,
-    ) -> CompletionResponseGen:
-        """The next line, in one piece."""
-        answer = self.complete(prompt, formatted, **options)
-        yield CompletionResponse(text=answer.text, delta=answer.text)

@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
-from pydantic import PrivateAttr
+from scripted_llm import ScriptedLLM
 
 _FAITHFUL = re.compile(r"Information: (?P<said>.*?)\nContext: (?P<read>.*)\nAnswer: ?\Z", re.DOTALL)
 _GRADED = re.compile(
@@ -54,32 +53,8 @@ def good(prompt: str) -> str:
     return f"{best.strip()} [Source 1]"
 
 
-class Scripted(CustomLLM):
-    """Says what a function says of the prompt, and remembers the prompts."""
-
-    model: str = "scripted-1"
-    _script: Callable[[str], str] = PrivateAttr()
-    _prompts: list[str] = PrivateAttr(default_factory=list)
-
-    def __init__(self, script: Callable[[str], str] = good, **given: Any) -> None:
-        super().__init__(**given)
-        self._script = script
-
-    @property
-    def prompts(self) -> list[str]:
-        """In the order they came."""
-        return self._prompts
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return LLMMetadata(model_name=self.model, context_window=16_000)
-
-    def complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
-        self._prompts.append(prompt)
-        return CompletionResponse(text=self._script(prompt))
-
-    def stream_complete(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
+def scripted(script: Callable[[str], str] = good, **given: Any) -> ScriptedLLM:
+    return ScriptedLLM(lines=[script], window=16_000, **given)
 
 
 def but(**said: Callable[[str], str]) -> Callable[[str], str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from llama_index.core.llms import MockLLM
 from llama_index.core.llms.mock import MockFunctionCallingLLM
-from tests.evaluation.scripted_judge import Scripted, but, good, kind_of
+from tests.evaluation.scripted_judge import but, good, kind_of, scripted
 
 from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.evaluation import Judging, evaluate
@@ -42,7 +42,7 @@ def judged(dataset: Dataset, llm: Any, count: int = 12, **given: Any) -> Judgeme
 def test_answers_from_the_column_that_finds_more_are_more_correct(
     dataset: Dataset,
 ) -> None:
-    found = judged(dataset, Scripted(), 16)
+    found = judged(dataset, scripted(), 16)
     small, large = found.columns
     assert (small.name, large.name) == ("small", "large")
     assert small.correctness.interval
@@ -58,10 +58,10 @@ def test_answers_from_the_column_that_finds_more_are_more_correct(
 def test_every_column_answers_the_same_questions_and_fewer_are_the_first_of_more(
     dataset: Dataset,
 ) -> None:
-    few, more = (judged(dataset, Scripted(), count).questions for count in (4, 9))
+    few, more = (judged(dataset, scripted(), count).questions for count in (4, 9))
     assert set(few) < set(more)
     other = replace(PLAN, seed=3)
-    report = evaluate(dataset, columns(), plan=other, judge=Judging(4, llm=Scripted()))
+    report = evaluate(dataset, columns(), plan=other, judge=Judging(4, llm=scripted()))
     assert report.judgement
     assert report.judgement.questions != few
     for name in columns():
@@ -72,7 +72,7 @@ def test_every_column_answers_the_same_questions_and_fewer_are_the_first_of_more
 def test_answers_are_asked_for_from_what_the_column_read_and_with_the_prompts_of_the_models(
     dataset: Dataset,
 ) -> None:
-    llm = Scripted()
+    llm = scripted()
     models = replace(Models.of(llm=llm), prompt="SEEN {context}\n\nWanted: {question}")
     evaluate(dataset, columns(), plan=PLAN, models=models, judge=Judging(2))
     asked = [one for one in llm.prompts if "SEEN" in one]
@@ -88,7 +88,7 @@ def test_answers_are_asked_for_from_what_the_column_read_and_with_the_prompts_of
 def test_what_cannot_be_read_is_counted_and_is_no_score(
     dataset: Dataset, kind: str, said: str
 ) -> None:
-    found = judged(dataset, Scripted(but(**{kind: lambda _: said})), 6)
+    found = judged(dataset, scripted(but(**{kind: lambda _: said})), 6)
     assert found.error is None
     for column in found.columns:
         rating = column.faithfulness if kind == "faithful" else column.correctness
@@ -115,13 +115,13 @@ def test_a_grade_stands_alone_in_its_line_and_on_the_scale(words: str, value: fl
 
 def test_a_grade_without_an_explanation_counts(dataset: Dataset) -> None:
     short = but(correct=lambda prompt: good(prompt).partition("\n")[0])
-    found = judged(dataset, Scripted(short), 4)
+    found = judged(dataset, scripted(short), 4)
     assert [one.correctness.judged for one in found.columns] == [4, 4]
 
 
 def test_a_judge_of_whom_nothing_can_be_read_gives_no_number(dataset: Dataset) -> None:
-    judge = Scripted(lambda _: "as you like", model="vague-1")
-    judging = Judging(4, llm=Scripted(), judge=judge)
+    judge = scripted(lambda _: "as you like", model="vague-1")
+    judging = Judging(4, llm=scripted(), judge=judge)
     report = evaluate(dataset, columns(), plan=PLAN, judge=judging)
     assert report.judgement
     assert "vague-1 judged nothing: not in the form asked for" in str(report.judgement.error)
@@ -134,7 +134,7 @@ def test_a_judge_of_whom_nothing_can_be_read_gives_no_number(dataset: Dataset) -
 
 @pytest.mark.parametrize("mock", [MockLLM(), MockLLM(max_tokens=3), MockFunctionCallingLLM()])
 def test_a_mock_is_refused_before_anything_is_measured(dataset: Dataset, mock: Any) -> None:
-    for judging in (Judging(2, llm=mock), Judging(2, llm=Scripted(), judge=mock)):
+    for judging in (Judging(2, llm=mock), Judging(2, llm=scripted(), judge=mock)):
         steps = list[Step]()
         with pytest.raises(ConfigurationError, match="is a mock"):
             evaluate(dataset, columns(), plan=PLAN, judge=judging, progress=steps.append)
@@ -143,7 +143,7 @@ def test_a_mock_is_refused_before_anything_is_measured(dataset: Dataset, mock: A
 
 def test_extracts_are_no_answers_to_judge(dataset: Dataset) -> None:
     with pytest.raises(ConfigurationError, match=r"no LLM answers.*--llm"):
-        evaluate(dataset, columns(), plan=PLAN, judge=Judging(2, judge=Scripted()))
+        evaluate(dataset, columns(), plan=PLAN, judge=Judging(2, judge=scripted()))
     with pytest.raises(ConfigurationError, match="at least 1 question"):
         Judging(0)
 
@@ -154,9 +154,9 @@ def test_a_model_that_answers_nothing_fails_the_judgement_and_not_the_report(
     def down(_: str) -> str:
         raise ValueError("the line is dead")
 
-    answering = Scripted(down, model="dead-1")
+    answering = scripted(down, model="dead-1")
     report = evaluate(
-        dataset, columns(), plan=PLAN, judge=Judging(12, llm=answering, judge=Scripted())
+        dataset, columns(), plan=PLAN, judge=Judging(12, llm=answering, judge=scripted())
     )
     assert report.judgement
     assert "dead-1 answered nothing" in str(report.judgement.error)
@@ -175,14 +175,14 @@ def test_some_failures_are_counted_and_the_rest_is_judged(dataset: Dataset) -> N
                 raise ValueError("a hiccup")
         return good(prompt)
 
-    found = judged(dataset, Scripted(flaky), 6)
+    found = judged(dataset, scripted(flaky), 6)
     assert sum(one.correctness.not_judged for one in found.columns) == 1
     assert any("hiccup" in words for one in found.answers for words in one.words)
 
 
 def test_equal_runs_give_equal_reports_which_survive_json(dataset: Dataset) -> None:
     first, again = (
-        evaluate(dataset, columns(), plan=PLAN, judge=Judging(4, llm=Scripted())) for _ in range(2)
+        evaluate(dataset, columns(), plan=PLAN, judge=Judging(4, llm=scripted())) for _ in range(2)
     )
     assert first.to_json() == again.to_json()
     plain = json.loads(first.to_json())
@@ -197,7 +197,7 @@ def test_the_page_shows_the_grades_and_escapes_what_models_write(dataset: Datase
 
     report = evaluate(
         dataset, columns(), plan=PLAN,
-        judge=Judging(3, llm=Scripted(but(answer=hostile)), judge=Scripted()),
+        judge=Judging(3, llm=scripted(but(answer=hostile)), judge=scripted()),
     )  # fmt: skip
     page = html_of(report)
     assert "Judged answers" in page
@@ -206,7 +206,7 @@ def test_the_page_shows_the_grades_and_escapes_what_models_write(dataset: Datase
 
 
 def test_whoever_leaves_ends_the_judging(dataset: Dataset) -> None:
-    interrupt, llm = Interrupt(), Scripted()
+    interrupt, llm = Interrupt(), scripted()
 
     def leave(step: Step) -> None:
         if step.stage == "judge":
@@ -222,7 +222,7 @@ def test_whoever_leaves_ends_the_judging(dataset: Dataset) -> None:
 
 def test_by_drafts_answers_are_graded_and_no_column_is_called_better(dataset: Dataset) -> None:
     asked = tuple(replace(one, draft=True) for one in dataset.questions)
-    found = judged(replace(dataset, questions=asked), Scripted())
+    found = judged(replace(dataset, questions=asked), scripted())
     assert [one.name for one in found.columns] == ["small", "large"]
     assert found.columns[0].correctness.interval
     assert found.verdict == ()

@@ -9,7 +9,7 @@ import pytest
 from llama_index.core.embeddings.mock_embed_model import MockEmbedding
 from tests.evaluation.in_process import InProcess
 from tests.evaluation.labelled import corpus
-from tests.evaluation.scripted_judge import Scripted
+from tests.evaluation.scripted_judge import scripted
 
 from rag_nodes.errors import ConfigurationError, EngineError
 from rag_nodes.evaluation import (
@@ -95,7 +95,7 @@ def test_a_collection_and_a_reranked_column_are_measured_where_they_are(dataset:
 
 
 def test_what_columns_read_is_judged_in_the_order_of_the_columns(dataset: Dataset) -> None:
-    models = Models.of(embed_model="lexical", llm=Scripted())
+    models = Models.of(embed_model="lexical", llm=scripted())
     reports = [
         evaluate(
             dataset, columns(), plan=BARE, models=models, judge=Judging(3),

@@ -16,7 +16,8 @@ from llama_index.core.question_gen import LLMQuestionGenerator
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.retrievers import AutoMergingRetriever
 from llama_index.core.tools import QueryEngineTool
-from stock_callers import EVERY_KIND, ScriptedLLM, documents, small, text_nodes
+from scripted_llm import ScriptedLLM
+from stock_callers import EVERY_KIND, documents, small, text_nodes
 
 from rag_nodes import metadata as keys
 from rag_nodes.models import get_embedding
@@ -79,7 +80,7 @@ async def test_an_agent_asks_a_query_engine_and_its_sources_are_slices(
     llm = ScriptedLLM(lines=[call, "Thought: I can answer\nAnswer: Monthly."])
     result = await ReActAgent(tools=[tool], llm=llm, streaming=False).run(QUESTION)
     assert str(result) == "Monthly."
-    assert "Rinse" in llm.asked[-1]
+    assert "Rinse" in llm.prompts[-1]
     (used,) = result.tool_calls
     texts = {document.id_: document.text for document in documents()}
     for node in text_nodes([hit.node for hit in used.tool_output.raw_output.source_nodes]):
@@ -107,8 +108,8 @@ def test_sub_questions_are_answered_from_the_nodes(
     )
     response = engine.query("How often are filters rinsed, and where is the key?")
     assert str(response) == "Monthly; under the mat."
-    assert "Rinse" in llm.asked[-1]
-    assert "The key is" in llm.asked[-1]
+    assert "Rinse" in llm.prompts[-1]
+    assert "The key is" in llm.prompts[-1]
     assert {"manual.md", "notes.txt"} <= {hit.node.ref_doc_id for hit in response.source_nodes}
 
 

@@ -1,13 +1,10 @@
 """A two-page document in a store, offline models, and an LLM that says what it is told."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from llama_index.core import Document
-from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from plant import offline_models
-from pydantic import PrivateAttr
 
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
@@ -25,53 +22,9 @@ PAGE_TWO = (
 TEXT = PAGE_ONE + PAGE_TWO
 
 
-class TellingLLM(CustomLLM):
-    """Answers with a fixed text, or raises; keeps the prompts it was given."""
-
-    _answer: str | Exception = PrivateAttr()
-    _prompts: list[str] = PrivateAttr(default_factory=list)
-
-    def __init__(self, answer: str | Exception) -> None:
-        super().__init__()
-        self._answer = answer
-
-    @property
-    def prompts(self) -> list[str]:
-        return self._prompts
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return LLMMetadata(model_name="telling")
-
-    def complete(self, prompt: str, **_: Any) -> CompletionResponse:
-        self._prompts.append(prompt)
-        if isinstance(self._answer, Exception):
-            raise self._answer
-        return CompletionResponse(text=self._answer)
-
-    def stream_complete(self, prompt: str, **_: Any) -> Any:
-        raise NotImplementedError(prompt)
-
-
 @pytest.fixture(scope="session")
 def offline() -> Models:
     return offline_models()
-
-
-@pytest.fixture(scope="session")
-def with_llm(offline: Models) -> Callable[[str | Exception], Models]:
-    """Models whose LLM answers with the given text."""
-
-    def make(answer: str | Exception) -> Models:
-        return Models(
-            embedding=offline.embedding,
-            llm=TellingLLM(answer),
-            embedding_name=offline.embedding_name,
-            answer_name="telling",
-            offline=False,
-        )
-
-    return make
 
 
 @pytest.fixture

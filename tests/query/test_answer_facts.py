@@ -2,14 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 from llama_index.core import Document
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
-from llama_index.core.llms import CustomLLM, LLMMetadata
-from pydantic import Field, PrivateAttr
+from plant import scripted_models
 
 from rag_nodes.errors import ConfigurationError, ModelConnectionError
 from rag_nodes.models import Models
@@ -24,47 +21,8 @@ from rag_nodes.text.tokens import count_tokens
 QUESTION = "What starts the generator?"
 
 
-class SmallLLM(CustomLLM):
-    """Answers in a few words; says how large its window is and what it billed."""
-
-    window: int = 3900
-    longest_answer: int = 100
-    billed: dict[str, int] = Field(default_factory=dict)
-    _prompts: list[str] = PrivateAttr(default_factory=list)
-
-    @property
-    def prompts(self) -> list[str]:
-        return self._prompts
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return LLMMetadata(context_window=self.window, num_output=self.longest_answer)
-
-    def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
-        self._prompts.append("".join(str(one.content) for one in messages))
-        message = ChatMessage(role=MessageRole.ASSISTANT, content="A battery [Source 1].")
-        return ChatResponse(message=message, additional_kwargs=dict(self.billed))
-
-    def stream_chat(self, messages: Sequence[ChatMessage], **_: Any) -> Iterator[ChatResponse]:
-        answer = self.chat(messages)
-        answer.delta = answer.message.content
-        yield answer
-
-    def complete(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
-
-    def stream_complete(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
-
-
-def answering(offline: Models, **facts: Any) -> Models:
-    return Models(
-        embedding=offline.embedding,
-        llm=SmallLLM(**facts),
-        embedding_name=offline.embedding_name,
-        answer_name="a-model",
-        offline=False,
-    )
+def answering(**options: Any) -> Models:
+    return scripted_models("A battery [Source 1].", longest_answer=100, **options)
 
 
 def engine(store: Store, collection: str, models: Models, **options: Any) -> RagNodesQueryEngine:
@@ -74,14 +32,14 @@ def engine(store: Store, collection: str, models: Models, **options: Any) -> Rag
 
 
 def test_tokens_are_the_servers_where_it_says_them_and_counted_where_not(
-    store: Store, collection: str, offline: Models
+    store: Store, collection: str
 ) -> None:
-    told = answering(offline, billed={"prompt_tokens": 1000, "completion_tokens": 500})
-    answer = engine(store, collection, told, prices={"a-model": (2.0, 8.0)}).answer(QUESTION)
+    told = answering(facts={"prompt_tokens": 1000, "completion_tokens": 500})
+    answer = engine(store, collection, told, prices={"scripted-1": (2.0, 8.0)}).answer(QUESTION)
     assert (answer.tokens_in, answer.tokens_out, answer.tokens_estimated) == (1000, 500, False)
     assert answer.cost == pytest.approx(0.006)
-    silent = answering(offline)
-    answer = engine(store, collection, silent, prices={"a-model": (2.0, 8.0)}).answer(QUESTION)
+    silent = answering()
+    answer = engine(store, collection, silent, prices={"scripted-1": (2.0, 8.0)}).answer(QUESTION)
     assert answer.tokens_in == count_tokens(silent.llm.prompts[0])
     assert answer.tokens_out == count_tokens("A battery [Source 1].")
     assert answer.tokens_estimated
@@ -91,7 +49,7 @@ def test_tokens_are_the_servers_where_it_says_them_and_counted_where_not(
 def test_a_cost_is_none_where_the_price_is_unknown_and_0_where_nobody_was_asked(
     store: Store, collection: str, offline: Models
 ) -> None:
-    assert engine(store, collection, answering(offline)).answer(QUESTION).cost is None
+    assert engine(store, collection, answering()).answer(QUESTION).cost is None
     free = engine(store, collection, offline).answer(QUESTION)
     assert (free.cost, free.tokens_in, free.tokens_out) == (0.0, 0, 0)
     assert json.loads(json.dumps(free.as_dict()))["cost"] == 0.0
@@ -196,9 +154,9 @@ def long_collection(store: Store, offline: Models) -> str:
 @pytest.mark.parametrize("window", [600, 900, 2000])
 @pytest.mark.parametrize("options", [{"budget": 5000}, {"budget": None, "top_k": 30}])
 def test_everything_fits_the_models_window_and_what_does_not_is_said(
-    store: Store, long_collection: str, offline: Models, window: int, options: dict[str, Any]
+    store: Store, long_collection: str, window: int, options: dict[str, Any]
 ) -> None:
-    models = answering(offline, window=window)
+    models = answering(window=window)
     answer = engine(store, long_collection, models, **options).answer(QUESTION)
     [prompt] = models.llm.prompts
     assert count_tokens(prompt) + 100 <= window
@@ -210,10 +168,8 @@ def test_everything_fits_the_models_window_and_what_does_not_is_said(
     assert answer.budget < 5000
 
 
-def test_a_window_without_room_for_any_context_is_a_mistake(
-    store: Store, collection: str, offline: Models
-) -> None:
-    models = answering(offline, window=250)
+def test_a_window_without_room_for_any_context_is_a_mistake(store: Store, collection: str) -> None:
+    models = answering(window=250)
     with pytest.raises(ConfigurationError, match="raise context_window"):
         engine(store, collection, models).answer(QUESTION)
     assert models.llm.prompts == []

@@ -1,18 +1,17 @@
 """A document's own bracketed numbers never become citations, however they reach an answer."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core import Document
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
-from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
-from rag_nodes.apps.tabs.compare.markdown import answer_text
+from plant import offline_models, scripted_models
 
+from rag_nodes.apps.tabs.compare.text import answer_text
 from rag_nodes.cli.views.answer import answer_text as answer_in_terminal
-from rag_nodes.models import Models, get_embedding
+from rag_nodes.models import Models
 from rag_nodes.operations.replies import AnswerReply
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
@@ -36,40 +35,6 @@ DOCUMENTS = {
 SOURCES = re.compile(r"\[Source (\d+)[^\]]*\]: ")
 
 
-class CopyingLLM(CustomLLM):
-    """Copies the excerpts word for word and cites the first one at the end."""
-
-    tidies: bool = False
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return LLMMetadata(model_name="copying", is_chat_model=True)
-
-    def chat(self, messages: Sequence[ChatMessage], **_: object) -> ChatResponse:
-        return _said(self._answer(messages))
-
-    def stream_chat(self, messages: Sequence[ChatMessage], **_: object) -> Iterator[ChatResponse]:
-        text = self._answer(messages)
-        for start in range(0, len(text), 3):
-            yield _said(text[: start + 3], text[start : start + 3])
-
-    def complete(self, prompt: str, **_: object) -> CompletionResponse:
-        raise NotImplementedError(prompt)
-
-    def stream_complete(self, prompt: str, **_: object) -> Iterator[CompletionResponse]:
-        raise NotImplementedError(prompt)
-
-    def _answer(self, messages: Sequence[ChatMessage]) -> str:
-        prompt = messages[-1].content or ""
-        excerpts = prompt.partition("<<<EXCERPTS\n")[2].partition("\nEXCERPTS>>>")[0]
-        copied = SOURCES.sub("", excerpts)
-        return f"{' '.join(copied.split()) if self.tidies else copied} [Source 1]"
-
-
-def _said(text: str, delta: str | None = None) -> ChatResponse:
-    return ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text), delta=delta)
-
-
 def engines(text: str, models: Models) -> Iterator[RagNodesQueryEngine]:
     filler = "\n\n".join(f"# Part {one}\n\nA sentence about nothing, {one}." for one in range(4))
     document = Document(text=f"# Transfer\n\n{text}\n\n{filler}\n", id_="report")
@@ -81,8 +46,15 @@ def engines(text: str, models: Models) -> Iterator[RagNodesQueryEngine]:
         )
 
 
-def models_with(llm: CustomLLM | None) -> Models:
-    return Models(get_embedding("lexical"), llm, "lexical-1024", "copying", offline=llm is None)
+def copying(*, tidies: bool) -> Models:
+    """A model that copies the excerpts word for word and cites the first one at the end."""
+
+    def said(prompt: str) -> str:
+        excerpts = prompt.partition("<<<EXCERPTS\n")[2].partition("\nEXCERPTS>>>")[0]
+        copied = SOURCES.sub("", excerpts)
+        return f"{' '.join(copied.split()) if tidies else copied} [Source 1]"
+
+    return scripted_models(said)
 
 
 def chips(answer: Answer) -> list[str]:
@@ -94,7 +66,7 @@ def chips(answer: Answer) -> list[str]:
 def test_quoted_sentences_keep_their_brackets_as_text_and_cite_only_where_they_stand(
     kind: str,
 ) -> None:
-    for engine in engines(DOCUMENTS[kind], models_with(None)):
+    for engine in engines(DOCUMENTS[kind], offline_models()):
         answer = engine.answer(QUESTION)
         assert answer.kind == "extract"
         assert len(answer.marks) == len(answer.citations)
@@ -113,7 +85,7 @@ def test_quoted_sentences_keep_their_brackets_as_text_and_cite_only_where_they_s
 def test_a_model_that_copies_a_document_cites_only_the_source_it_names(
     kind: str, *, tidies: bool
 ) -> None:
-    for engine in engines(DOCUMENTS[kind], models_with(CopyingLLM(tidies=tidies))):
+    for engine in engines(DOCUMENTS[kind], copying(tidies=tidies)):
         answer = engine.answer(QUESTION)
         assert answer.kind == "generated"
         assert FACT in answer.text
@@ -127,7 +99,7 @@ def test_a_model_that_copies_a_document_cites_only_the_source_it_names(
 
 
 def test_the_marks_of_an_answer_are_in_plain_data_rest_and_terminal() -> None:
-    for engine in engines(DOCUMENTS["report"], models_with(None)):
+    for engine in engines(DOCUMENTS["report"], offline_models()):
         answer = engine.answer(QUESTION)
         said = answer.as_dict()["marks"]
         assert said == [

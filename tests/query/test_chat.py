@@ -1,17 +1,17 @@
 """Follow-up questions, and our retriever and engine inside LlamaIndex's own chat engines."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse
 from llama_index.core.chat_engine import CondenseQuestionChatEngine, ContextChatEngine
-from llama_index.core.llms import CustomLLM, LLMMetadata
 from llama_index.core.llms.mock import MockLLM
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.query_engine import RetrieverQueryEngine
-from pydantic import PrivateAttr
+from plant import scripted_models
+from scripted_llm import ScriptedLLM
 
 from rag_nodes.errors import ConfigurationError, ModelConnectionError
 from rag_nodes.models import Models
@@ -29,60 +29,17 @@ FIRST = "What starts the generator?"
 FOLLOW_UP = "How much power does it make?"
 
 
-class ScriptedLLM(CustomLLM):
-    """Says one line after the other, or raises it; keeps the prompts."""
-
-    _script: list[str | Exception] = PrivateAttr()
-    _prompts: list[str] = PrivateAttr(default_factory=list)
-
-    def __init__(self, *script: str | Exception) -> None:
-        super().__init__()
-        self._script = list(script)
-
-    @property
-    def prompts(self) -> list[str]:
-        return self._prompts
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return LLMMetadata(model_name="scripted")
-
-    def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
-        self._prompts.append("".join(str(one.content) for one in messages))
-        line = self._script.pop(0)
-        if isinstance(line, Exception):
-            raise line
-        return ChatResponse(
-            message=ChatMessage(role=MessageRole.ASSISTANT, content=line), delta=line
-        )
-
-    def stream_chat(self, messages: Sequence[ChatMessage], **_: Any) -> Iterator[ChatResponse]:
-        yield self.chat(messages)
-
-    def complete(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
-
-    def stream_complete(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
-
-
 @pytest.fixture
 def chat_with(store: Store, collection: str, offline: Models) -> Any:
     """A chat whose LLM says the given lines; offline without any."""
 
     def make(*script: str | Exception, **options: Any) -> RagNodesChat:
-        models = Models(
-            embedding=offline.embedding,
-            llm=ScriptedLLM(*script) if script else None,
-            embedding_name=offline.embedding_name,
-            answer_name="scripted" if script else "extractive",
-            offline=not script,
-        )
+        models = scripted_models(*script) if script else offline
         engine = RagNodesQueryEngine(
             store=store,
             collection=collection,
             models=models,
-            options=QueryOptions(prices={"scripted": (1.0, 1.0)}),
+            options=QueryOptions(prices={"scripted-1": (1.0, 1.0)}),
         )
         return RagNodesChat(engine, **options)
 

@@ -1,10 +1,10 @@
 import asyncio
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from llama_index.core import Document
+from plant import scripted_models
 
 from rag_nodes.errors import (
     CollectionMissingError,
@@ -20,9 +20,6 @@ from rag_nodes.query import (
 )
 from rag_nodes.query.prompts import fill
 from rag_nodes.store import Store
-
-MakeModels = Callable[[str | Exception], Models]
-
 
 QUESTION = "What starts the generator?"
 
@@ -61,10 +58,8 @@ def test_an_offline_answer_quotes_the_document_to_the_character(
     assert first.node_id in {hit.node.node_id for hit in answer.sources[first.number - 1].hits}
 
 
-def test_a_generated_answer_is_traced_back_to_its_sources(
-    store: Store, collection: str, with_llm: MakeModels
-) -> None:
-    models = with_llm("  A spare battery does [Source 1 - Page 2], surely [Source 7].  ")
+def test_a_generated_answer_is_traced_back_to_its_sources(store: Store, collection: str) -> None:
+    models = scripted_models("  A spare battery does [Source 1 - Page 2], surely [Source 7].  ")
     answer = engine(store, collection, models).answer(QUESTION)
     assert answer.text == "A spare battery does [Source 1 - Page 2], surely [Source 7]."
     assert answer.kind == "generated"
@@ -74,10 +69,8 @@ def test_a_generated_answer_is_traced_back_to_its_sources(
     assert len(answer.sources) > 1, "sources that are not cited were given, but are no citations"
 
 
-def test_the_model_reads_numbered_sources_and_the_question(
-    store: Store, collection: str, with_llm: MakeModels
-) -> None:
-    models = with_llm("Yes [Source 1].")
+def test_the_model_reads_numbered_sources_and_the_question(store: Store, collection: str) -> None:
+    models = scripted_models("Yes [Source 1].")
     answer = engine(store, collection, models).answer(QUESTION)
     [prompt] = models.llm.prompts
     assert QUESTION in prompt
@@ -86,8 +79,8 @@ def test_the_model_reads_numbered_sources_and_the_question(
     assert "[Source 1 - Page 2]: " in prompt
 
 
-def test_a_prompt_of_ones_own_is_used(store: Store, collection: str, with_llm: MakeModels) -> None:
-    models = with_llm("Yes.")
+def test_a_prompt_of_ones_own_is_used(store: Store, collection: str) -> None:
+    models = scripted_models("Yes.")
     engine(store, collection, models, prompt="Q={question} {{}} C={context}").answer("pump {x}?")
     assert models.llm.prompts[0].partition("Q=")[2].startswith("pump {x}? {} C=[Source 1")
 
@@ -109,9 +102,9 @@ def test_the_response_is_what_llama_index_expects(
 
 
 async def test_async_gives_the_same_answers_and_many_at_once(
-    store: Store, collection: str, offline: Models, with_llm: MakeModels
+    store: Store, collection: str, offline: Models
 ) -> None:
-    for models in (offline, with_llm("Yes [Source 1].")):
+    for models in (offline, scripted_models("Yes [Source 1].")):
         asked = engine(store, collection, models)
         expected = asked.answer(QUESTION)
         answers = await asyncio.gather(*(asked.aanswer(QUESTION) for _ in range(5)))
@@ -159,10 +152,8 @@ def test_a_cutoff_leaves_out_what_is_not_similar(
     assert answer.kind == "nothing"
 
 
-def test_where_nothing_is_found_no_llm_is_asked(
-    store: Store, collection: str, with_llm: MakeModels
-) -> None:
-    models = with_llm("should not be asked")
+def test_where_nothing_is_found_no_llm_is_asked(store: Store, collection: str) -> None:
+    models = scripted_models("should not be asked")
     answer = engine(store, collection, models, document_ids=["no such document"]).answer(QUESTION)
     assert answer.kind == "nothing"
     assert models.llm.prompts == []

@@ -7,6 +7,7 @@ import pytest
 from llama_index.core import Document, VectorStoreIndex
 from llama_index.core.postprocessor import MetadataReplacementPostProcessor
 from llama_index.core.schema import TextNode
+from plant import scripted_models
 
 from rag_nodes.metadata import (
     END_CHAR,
@@ -97,8 +98,8 @@ def test_the_expansion_can_be_turned_off(store: Store, collection: str, offline:
     assert answer.hits[0].as_dict()["read"] is None
 
 
-def test_the_prompt_holds_every_text_once(store: Store, collection: str, with_llm: Any) -> None:
-    models = with_llm("Delta opens at 4 bar [Source 1].")
+def test_the_prompt_holds_every_text_once(store: Store, collection: str) -> None:
+    models = scripted_models("Delta opens at 4 bar [Source 1].")
     ask(store, collection, models, top_k=9, budget=None)
     [prompt] = models.llm.prompts
     counts = [prompt.count(sentence) for sentence in SENTENCES]
@@ -107,9 +108,9 @@ def test_the_prompt_holds_every_text_once(store: Store, collection: str, with_ll
 
 
 def test_a_citation_points_to_what_was_found_inside_what_was_read(
-    store: Store, collection: str, with_llm: Any
+    store: Store, collection: str
 ) -> None:
-    answer = ask(store, collection, with_llm("4 bar [Source 1]."), budget=400)
+    answer = ask(store, collection, scripted_models("4 bar [Source 1]."), budget=400)
     [citation] = answer.citations
     assert citation.quote.strip() == FOUND
     assert TEXT[citation.start : citation.end] == citation.quote

@@ -9,6 +9,7 @@ from llama_index.core import Document
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle
+from plant import scripted_models
 
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
@@ -130,10 +131,8 @@ def test_a_parent_is_read_in_the_place_of_its_children(
     assert [hit.node.node_id for hit in parents] == [hit.node.node_id for hit in plain]
 
 
-def test_retrieval_only_shows_what_would_be_read(
-    store: Store, collection: str, with_llm: Any
-) -> None:
-    models = with_llm("should not be asked")
+def test_retrieval_only_shows_what_would_be_read(store: Store, collection: str) -> None:
+    models = scripted_models("should not be asked")
     engine = RagNodesQueryEngine(
         store=store,
         collection=collection,

@@ -8,6 +8,7 @@ import pytest
 from llama_index.core import Document
 from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+from plant import scripted_models
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import Models
@@ -248,9 +249,9 @@ def test_a_reranker_chooses_the_chunks_whose_sentences_are_read(
 
 
 def test_a_small_window_of_a_model_leaves_out_the_worst_passages(
-    store: Store, with_llm: Any, valves: Document
+    store: Store, valves: Document
 ) -> None:
-    models = with_llm("At 4 bar [Source 1].")
+    models = scripted_models("At 4 bar [Source 1].")
     collection = stored(store, models, valves, "heading")
     roomy = engine(store, collection, models).answer(QUESTION)
     tight = engine(store, collection, models, context_window=700).answer(QUESTION)

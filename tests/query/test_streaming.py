@@ -1,16 +1,13 @@
 """Answers as they grow: what arrives, in which order, and what happens when it breaks off."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 from llama_index.core.base.response.schema import AsyncStreamingResponse, StreamingResponse
-from llama_index.core.llms import CustomLLM, LLMMetadata
-from pydantic import PrivateAttr
+from plant import scripted_models
 
 from rag_nodes.errors import (
     CollectionMissingError,
@@ -35,81 +32,12 @@ from rag_nodes.store import Store
 QUESTION = "What starts the generator?"
 
 
-class StreamingLLM(CustomLLM):
-    """Streams the pieces it is given; an exception among them is raised at its place."""
-
-    _pieces: list[str | Exception] = PrivateAttr()
-    _facts: dict[str, Any] = PrivateAttr()
-    _closed: int = PrivateAttr(default=0)
-
-    def __init__(self, pieces: Sequence[str | Exception], **facts: Any) -> None:
-        super().__init__()
-        self._pieces = list(pieces)
-        self._facts = facts
-
-    @property
-    def closed(self) -> int:
-        return self._closed
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return LLMMetadata(model_name="streaming")
-
-    def stream_chat(self, messages: Sequence[ChatMessage], **_: Any) -> Iterator[ChatResponse]:
-        del messages
-        return self._stream()
-
-    def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
-        """All of it at once."""
-        del messages
-        text = "".join(piece.delta or "" for piece in self._stream())
-        return ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text))
-
-    async def achat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
-        return self.chat(messages)
-
-    async def astream_chat(
-        self, messages: Sequence[ChatMessage], **_: Any
-    ) -> AsyncIterator[ChatResponse]:
-        del messages
-
-        async def pieces() -> AsyncIterator[ChatResponse]:
-            for piece in self._stream():
-                yield piece
-
-        return pieces()
-
-    def complete(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
-
-    def stream_complete(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
-
-    def _stream(self) -> Iterator[ChatResponse]:
-        text = ""
-        try:
-            for piece in self._pieces:
-                if isinstance(piece, Exception):
-                    raise piece
-                text += piece
-                message = ChatMessage(role=MessageRole.ASSISTANT, content=text)
-                yield ChatResponse(message=message, delta=piece, additional_kwargs=self._facts)
-        finally:
-            self._closed += 1
-
-
 @pytest.fixture
-def streamed(store: Store, collection: str, offline: Models) -> Any:
+def streamed(store: Store, collection: str) -> Any:
     """Makes an engine whose LLM streams the given pieces."""
 
     def make(*pieces: str | Exception, facts: dict[str, Any] | None = None, **options: Any) -> Any:
-        models = Models(
-            embedding=offline.embedding,
-            llm=StreamingLLM(pieces, **(facts or {})),
-            embedding_name=offline.embedding_name,
-            answer_name="streaming",
-            offline=False,
-        )
+        models = scripted_models(pieces, facts=facts or {})
         return RagNodesQueryEngine(store=store, collection=collection, models=models, **options)
 
     return make
