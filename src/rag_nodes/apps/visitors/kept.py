@@ -9,7 +9,6 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,8 +25,7 @@ FORMAT = 1
 DAYS = 30
 """Days after which what nobody opened is deleted."""
 _MAIN = "workspace.json"
-_ABOUT = "about.json"
-"""What a list shows of it; the other file holds whole documents."""
+"""Two lines of JSON: format and name, which a list shows; and the rest, with whole documents."""
 _MARK = "@"
 """Key of an object in JSON that says what it was."""
 
@@ -66,8 +64,7 @@ class Kept:
     def write(self, plain: Mapping[str, Any]) -> None:
         """Replace what was written before.
 
-        Interrupted at any point, it leaves the work of before or the new one; only the name in a
-        list may be the new one already.
+        Interrupted at any point, it leaves the work of before or the new one.
 
         Args:
             plain: as JSON; "name" is what a list shows of it.
@@ -75,19 +72,29 @@ class Kept:
         Raises:
             OSError: the disk is full or may not be written to.
         """
-        _replace(self.folder / _ABOUT, {"format": FORMAT, "name": plain.get("name", "")})
-        _replace(self.folder / _MAIN, {"format": FORMAT, **plain})
+        _private(self.folder)
+        part = self.folder / f"{_MAIN}.part"
+        with part.open("w", encoding="utf-8") as new:
+            part.chmod(0o600)
+            for line in ({"format": FORMAT, "name": plain.get("name", "")}, plain):
+                json.dump(line, new, ensure_ascii=False)
+                new.write("\n")
+            new.flush()
+            os.fsync(new.fileno())
+        part.replace(self.folder / _MAIN)
 
-    def read(self, part: str = _MAIN) -> dict[str, Any]:
-        """What was written last; of all of it or of a part.
+    def read(self, *, whole: bool = True) -> dict[str, Any]:
+        """What was written last, or only its format and name.
 
         Raises:
             StoreError: a newer program wrote it, or it is damaged.
         """
-        path = self.folder / part
+        path = self.folder / _MAIN
         try:
-            plain = json.loads(path.read_text(encoding="utf-8"))
-            version = plain["format"]
+            with path.open(encoding="utf-8") as opened:
+                head = json.loads(opened.readline())
+                version = head["format"]
+                plain = json.loads(opened.readline()) if whole and version == FORMAT else {}
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise StoreError(f"{path} cannot be read ({error}); delete its folder") from error
         if version != FORMAT:
@@ -95,7 +102,7 @@ class Kept:
                 f"{path} has format {version}, and this version of rag_nodes reads {FORMAT}; "
                 "open it with the version that wrote it, or delete its folder"
             )
-        return dict(plain)
+        return {**plain, **head}
 
     def file(self, path: Path) -> Path:
         """A copy of a file that stays here, under a name its content gives it."""
@@ -138,21 +145,11 @@ def listed(data: Path) -> list[KeptWork]:
 
 
 def _name_of(kept: Kept) -> str:
-    """What a list calls it; the main file knows that, too, where the small one is damaged."""
-    with suppress(StoreError):
-        if name := _named(kept.read(_ABOUT)):
-            return name
     try:
-        return _named(kept.read()) or "without a name"
+        return str(kept.read(whole=False).get("name") or "without a name")
     except StoreError as error:
         logger.warning("%s", error)
         return f"cannot be opened: {error.__class__.__name__}"
-
-
-def _named(written: dict[str, Any]) -> str:
-    """The name in it; "" where there is none."""
-    name = written.get("name")
-    return name if isinstance(name, str) else ""
 
 
 def plain(value: Any, nodes: dict[str, Any]) -> Any:
@@ -213,15 +210,3 @@ def made(value: Any, nodes: Mapping[str, Any], classes: Mapping[str, type]) -> A
 
 def _private(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-
-
-def _replace(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a file that is either the old one or the new one, whenever this is interrupted."""
-    _private(path.parent)
-    part = path.with_name(f"{path.name}.part")
-    with part.open("w", encoding="utf-8") as new:
-        part.chmod(0o600)
-        json.dump(content, new, ensure_ascii=False)
-        new.flush()
-        os.fsync(new.fileno())
-    part.replace(path)
