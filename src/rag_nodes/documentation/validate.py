@@ -19,7 +19,7 @@ from rag_nodes.parsers import ParentChildNodeParser, get_parser
 from rag_nodes.text.tokens import count_tokens, token_index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from llama_index.core.schema import Document, TextNode
 
@@ -74,25 +74,25 @@ class _PageUnderCheck:
         self.limits = _limits_of(parser)
         self.encoding = parser.tokenizer
         self.tokens = [count_tokens(node.text, self.encoding) for node in nodes]
-        self.findings = list(self._misplaced())
+        self.findings: list[PageFinding] = []
+        self._find_misplaced()
         wrong = {finding.chunk_id for finding in self.findings}
         self.spans = sorted(_span(node) for node in nodes if node.node_id not in wrong)
         self.starts = [start for start, _ in self.spans]
-        self.findings += self._disordered()
+        self._find_disordered()
 
     def result(self) -> PageCheck:
         found = recount(self.text)
-        kept = [heading for heading in found.headings if self._is_whole(heading)]
+        kept = [one for one in found.headings if self._holds(one.start, one.end)]
         for heading in found.headings:
-            if not self._is_whole(heading):
+            if not self._holds(heading.start, heading.end):
                 self._find("lost-heading", f"{'#' * heading.level} {heading.title}")
         for block in found.code:
             if not self._holds(block.start, block.end):
                 self._find("split-code", self._quote(block.start, block.end))
         covered, visible = self._coverage()
         tokens, shared = self._balance()
-        self.findings += self._counts()
-        self.findings += self._sizes()
+        self._find_sizes()
         figures = Statistics(
             pages=1,
             pages_repeated=self.repeated,
@@ -113,18 +113,18 @@ class _PageUnderCheck:
         )
         return PageCheck(figures, tuple(self.findings))
 
-    def _misplaced(self) -> Iterator[PageFinding]:
+    def _find_misplaced(self) -> None:
         """Chunks that are not the text at their offsets: nothing else can be said of them."""
         for node in self.nodes:
             start, end = node.start_char_idx, node.end_char_idx
             if start is None or end is None:
-                detail = "where its text stands in the page is not known"
-                yield PageFinding("misplaced", self.page, node.node_id, detail)
+                self._find("misplaced", "where its text stands in the page is not known", node)
             elif self.text[start:end] != node.text:
-                detail = f"its text is not that at {start} to {end} of the page"
-                yield PageFinding("misplaced", self.page, node.node_id, detail)
+                self._find(
+                    "misplaced", f"its text is not that at {start} to {end} of the page", node
+                )
 
-    def _disordered(self) -> Iterator[PageFinding]:
+    def _find_disordered(self) -> None:
         """Chunks that repeat the one before them, or stand where they do not belong."""
         placed = [node for node in self.nodes if node.start_char_idx is not None]
         for before, node in pairwise(placed):
@@ -133,33 +133,27 @@ class _PageUnderCheck:
             number = node.metadata.get(keys.CHUNK_INDEX, 0)
             behind = before.metadata.get(keys.CHUNK_INDEX, -1)
             if span == former:
-                detail = f"{place}, as the chunk before it"
-                yield PageFinding("duplicate", self.page, node.node_id, detail)
+                self._find("duplicate", f"{place}, as the chunk before it", node)
             elif span[0] <= former[0] or span[1] <= former[1]:
-                detail = f"{place}, after a chunk that starts or ends further on"
-                yield PageFinding("misplaced", self.page, node.node_id, detail)
+                after = f"{place}, after a chunk that starts or ends further on"
+                self._find("misplaced", after, node)
             elif number <= behind:
-                detail = f"is number {number}, after number {behind}"
-                yield PageFinding("misplaced", self.page, node.node_id, detail)
+                self._find("misplaced", f"is number {number}, after number {behind}", node)
 
-    def _counts(self) -> Iterator[PageFinding]:
+    def _find_sizes(self) -> None:
+        """Chunks whose count of tokens is wrong, and those over or under the limits."""
+        limits = self.limits
         for node, tokens in zip(self.nodes, self.tokens, strict=True):
             stated = node.metadata.get(keys.TOKEN_COUNT)
             if stated != tokens:
-                detail = f"says {stated} tokens, has {tokens}"
-                yield PageFinding("wrong-tokens", self.page, node.node_id, detail)
-
-    def _sizes(self) -> Iterator[PageFinding]:
-        limits = self.limits
-        for node, tokens in zip(self.nodes, self.tokens, strict=True):
+                self._find("wrong-tokens", f"says {stated} tokens, has {tokens}", node)
             size = tokens if limits.unit == "tokens" else len(node.text)
             if limits.maximum is not None and size > limits.maximum:
                 why = ", code kept whole" if node.metadata.get(keys.OVERSIZED) else ""
-                detail = f"{size:,} {limits.unit}, over {limits.maximum:,}{why}"
-                yield PageFinding("too-large", self.page, node.node_id, detail)
+                over = f"{size:,} {limits.unit}, over {limits.maximum:,}{why}"
+                self._find("too-large", over, node)
             elif size < limits.minimum and not self._is_whole_page(node):
-                detail = f"{size:,} {limits.unit}, under {limits.minimum:,}"
-                yield PageFinding("too-small", self.page, node.node_id, detail)
+                self._find("too-small", f"{size:,} {limits.unit}, under {limits.minimum:,}", node)
 
     def _is_whole_page(self, node: TextNode) -> bool:
         """Whether there was no more to join: not all parsers say it of their chunks."""
@@ -204,16 +198,14 @@ class _PageUnderCheck:
             }
         )
 
-    def _is_whole(self, heading: FoundHeading) -> bool:
-        return self._holds(heading.start, heading.end)
-
     def _holds(self, start: int, end: int) -> bool:
         """Whether one chunk has all of this span."""
         position = bisect_right(self.starts, start) - 1
         return position >= 0 and self.spans[position][1] >= end
 
-    def _find(self, kind: FindingKind, detail: str) -> None:
-        self.findings.append(PageFinding(kind, self.page, None, detail))
+    def _find(self, kind: FindingKind, detail: str, node: TextNode | None = None) -> None:
+        chunk = None if node is None else node.node_id
+        self.findings.append(PageFinding(kind, self.page, chunk, detail))
 
     def _quote(self, start: int, end: int) -> str:
         words = " ".join(self.text[start:end][: 4 * _MAX_QUOTE].split())
