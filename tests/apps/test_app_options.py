@@ -56,7 +56,7 @@ def test_a_typed_key_turns_on_the_online_models_and_replaces_the_servers_key() -
 def test_the_servers_key_is_never_sent_to_an_address_a_visitor_typed() -> None:
     server = Settings(api_key=SERVER)
     choice = Choice(("fixed",), api_base="https://evil.example/v1")
-    effective = effective_settings(server, choice, local_models=True)
+    effective = effective_settings(server, choice)
     assert effective.api_base == "https://evil.example/v1"
     assert effective.api_key is None
 

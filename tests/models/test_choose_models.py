@@ -293,7 +293,7 @@ def test_what_a_visitor_types_imports_nothing_and_is_sent_no_option_of_the_serve
         embedding_model="this:Model",
         llm_model="this:Model",
     )
-    check_models(choose_models(effective_settings(Settings(), choice, local_models=True)))
+    check_models(choose_models(effective_settings(Settings(), choice)))
     asked = [(one.body["model"], one.authorization) for one in openai_server.requests]
     assert asked == [("this:Model", "Bearer none")] * 2
     assert "this" not in sys.modules

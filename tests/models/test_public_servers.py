@@ -6,7 +6,7 @@ import http.server
 import socket
 import ssl
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -15,14 +15,14 @@ from certificates import certificate_in
 from openai_server import OpenAIServer
 from pydantic import SecretStr
 
+from rag_nodes.apps.visitors.choice import Choice
+from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.errors import ConfigurationError, ModelConnectionError, RagNodesError
-from rag_nodes.models import choose_models, public_servers
+from rag_nodes.models import public_servers
 from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
 from rag_nodes.models.public_servers import (
     PublicTransport,
-    check_address,
     must_be_public,
-    public_addresses,
     public_client,
 )
 from rag_nodes.settings import Settings
@@ -32,6 +32,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PUBLIC, SECOND = "93.184.216.34", "8.8.8.8"
+BEHIND = (
+    "127.0.0.1 127.1 2130706433 0x7f000001 0.0.0.0 10.1.2.3 172.16.0.1 192.168.0.1 "
+    "169.254.169.254 2852039166 100.64.0.1 192.0.2.1 224.0.0.1 255.255.255.255 [::] [::1] "
+    "[::ffff:127.0.0.1] [::ffff:a9fe:a9fe] [64:ff9b::7f00:1] [64:ff9b:1::7f00:1] [2002:7f00:1::] "
+    "[fe80::1] [fec0::1] [::127.0.0.1] [fd00::1] localhost LOCALHOST. inside.test both.test "
+    "mapped.test zone.test unknown.test"
+)
+"""Addresses that are not of the internet, as numbers are read by the system, and names of such."""
 KEY = "canary-key-93b1"
 
 pytest_plugins = ["fixtures_openai"]
@@ -80,12 +88,54 @@ def _embedding(api_base: str, *, public_only: bool = True) -> OpenAIServerEmbedd
     )
 
 
-def test_a_name_that_was_public_when_it_was_checked_reaches_nothing_behind_the_firewall(
+@pytest.fixture
+def sent() -> list[httpx.Request]:
+    """What reached a server."""
+    return []
+
+
+@pytest.fixture
+def client(sent: list[httpx.Request]) -> Iterator[httpx.Client]:
+    """A careful client; the first of two addresses of a name does not answer."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        if request.url.host == PUBLIC:
+            raise httpx.ConnectError("made to fail")
+        return httpx.Response(200)
+
+    with httpx.Client(transport=PublicTransport(httpx.MockTransport(answer))) as careful:
+        yield careful
+
+
+@pytest.mark.parametrize("host", BEHIND.split())
+def test_an_address_behind_the_firewall_is_refused_however_it_is_written(
+    host: str, names: Callable[..., None], client: httpx.Client, sent: list[httpx.Request]
+) -> None:
+    found = {"inside": ["10.0.0.7"], "both": [PUBLIC, "127.0.0.1"], "unknown": []}
+    found |= {"mapped": ["::ffff:169.254.169.254"], "zone": ["fe80::1%eth0"]}
+    names(**{name: [addresses] for name, addresses in found.items()})
+    with pytest.raises(ConfigurationError, match="public internet") as refused:
+        client.get(f"http://{host}:8000/v1")
+    assert sent == []
+    # Otherwise it would say which names and ports there are behind the firewall.
+    *_, said = str(refused.value).partition("' ")
+    assert said.startswith("is not a server on the public internet; use another")
+
+
+@pytest.mark.parametrize("host", ["six.test", "SIX.test:8443", "8.8.8.8"])
+def test_a_public_address_is_asked(
+    host: str, names: Callable[..., None], client: httpx.Client, sent: list[httpx.Request]
+) -> None:
+    names(six=[["2606:2800:220:1:248:1893:25c8:1946"]])
+    assert client.get(f"https://{host}/v1").status_code == len(sent) * 200 == 200
+
+
+def test_a_name_that_leads_behind_the_firewall_reaches_nothing(
     openai_server: OpenAIServer, names: Callable[..., None]
 ) -> None:
-    names(rebind=[[PUBLIC], ["127.0.0.1"]])
+    names(rebind=[["127.0.0.1"]])
     address = _at(openai_server, "rebind")
-    check_address(address)
     llm = OpenAIServerLLM(api_base=address, http_client=public_client())
     for ask in (
         lambda: _embedding(address).get_query_embedding("hello"),
@@ -120,20 +170,10 @@ def test_a_server_that_may_be_asked_answers_under_its_name(
 
 
 def test_the_address_connected_to_is_the_one_checked_and_the_name_stays(
-    names: Callable[..., None],
+    names: Callable[..., None], client: httpx.Client, sent: list[httpx.Request]
 ) -> None:
     names(models=[[PUBLIC, SECOND]])
-    sent: list[httpx.Request] = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        sent.append(request)
-        if request.url.host == PUBLIC:
-            raise httpx.ConnectError("made to fail")
-        return httpx.Response(200)
-
-    transport = PublicTransport(httpx.MockTransport(answer))
-    with httpx.Client(transport=transport) as client:
-        reply = client.post("https://models.test:8443/v1/chat", content=b"body")
+    reply = client.post("https://models.test:8443/v1/chat", content=b"body")
     assert [request.url.host for request in sent] == [PUBLIC, SECOND]
     assert {request.headers["host"] for request in sent} == {"models.test:8443"}
     assert {request.extensions["sni_hostname"] for request in sent} == {"models.test"}
@@ -183,14 +223,25 @@ def test_the_certificate_has_to_be_for_the_name(
             _embedding(f"https://other.test:{port}").get_query_embedding("hello")
 
 
-def test_both_models_of_a_strangers_address_are_careful(openai_server: OpenAIServer) -> None:
-    settings = Settings(api_base=openai_server.base, embedding="openai", llm="openai")
-    models = choose_models(settings, http_client=public_client)
-    assert models.llm is not None
-    for ask in (models.embedding.get_query_embedding, models.llm.complete):
-        with pytest.raises(ConfigurationError):
-            ask("hello")
+@pytest.mark.parametrize("typed", ["here", "rebind"])
+def test_both_models_of_an_address_that_a_visitor_types_in_are_careful(
+    typed: str, openai_server: OpenAIServer, names: Callable[..., None]
+) -> None:
+    names(rebind=[["127.0.0.1"]])
+    address = openai_server.base if typed == "here" else _at(openai_server, typed)
+    choice = Choice(("fixed",), api_base=address, api_key=SecretStr(KEY))
+    with closing(PageSession(Settings())) as session:
+        models = session.models_of(choice, check=False)
+        assert models.llm is not None
+        for ask in (models.embedding.get_query_embedding, models.llm.complete):
+            with pytest.raises(ConfigurationError, match="public internet"):
+                ask("hello")
+        with pytest.raises(ConfigurationError, match="public internet"):
+            session.models_of(choice)
     assert openai_server.requests == []
+    with closing(PageSession(Settings(), local_models=True)) as session:
+        assert session.models_of(choice).embedding
+    assert openai_server.requests
 
 
 @pytest.mark.parametrize(
@@ -208,12 +259,6 @@ def test_what_the_operator_vouches_for_need_not_be_public(
     address: str | None, configured: str | None, local: bool, wanted: bool
 ) -> None:
     assert must_be_public(address, configured=configured, local=local) is wanted
-
-
-@pytest.mark.parametrize("address", ["fec0::1", "::127.0.0.1", "64:ff9b:1::7f00:1", "fd00::1"])
-def test_an_address_outside_what_the_internet_gives_out_is_not_public(address: str) -> None:
-    with pytest.raises(ConfigurationError, match="public internet"):
-        public_addresses(address, 443)
 
 
 @contextmanager

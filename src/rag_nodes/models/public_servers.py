@@ -10,7 +10,7 @@ import ipaddress
 import socket
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import httpx
@@ -18,10 +18,8 @@ import httpx
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from ssl import SSLContext
 
-    Resolve = Callable[..., Sequence[Any]]
     IP = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
@@ -30,42 +28,13 @@ _UNICAST = ipaddress.ip_network("2000::/3")
 _PORTS = {"http": 80, "https": 443}
 
 
-def check_address(
-    address: str,
-    *,
-    configured: str | None = None,
-    local: bool = False,
-    resolve: Resolve | None = None,
-) -> None:
-    """Refuse an address that a visitor typed in and that leads behind the server's firewall.
-
-    Every address the name stands for has to be public, in whatever notation it is written; the
-    message is the same for all refusals, so that nobody can map the network with it.
-
-    Args:
-        address: what was typed in, such as `https://host/v1`.
-        configured: the address that whoever runs the server configured; always allowed.
-        local: allow every address, where only people of this machine or network are served.
-        resolve: name and port to addresses, as `socket.getaddrinfo` does.
-
-    Raises:
-        ConfigurationError: the address is not public, or its name stands for nothing.
-    """
-    if not must_be_public(address, configured=configured, local=local):
-        return
-    host, port = _origin(address)[1:]
-    if not host:
-        raise _not_public(address)
-    public_addresses(host, port, resolve)
-
-
 def must_be_public(address: str | None, *, configured: str | None, local: bool) -> bool:
     """True for an address that whoever runs the server has not vouched for.
 
     Args:
         address: where models are asked; None for OpenAI itself.
-        configured: see `check_address`.
-        local: see `check_address`.
+        configured: the address that whoever runs the server configured; always allowed.
+        local: only people of this machine or network are served, who may name any address.
     """
     if local or address is None:
         return False
@@ -82,19 +51,14 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def public_addresses(host: str, port: int, resolve: Resolve | None = None) -> list[str]:
+def public_addresses(host: str, port: int) -> list[str]:
     """The addresses a name stands for, in whatever notation it is written.
-
-    Args:
-        host: a name or an address.
-        port: of the server.
-        resolve: name and port to addresses; None for `socket.getaddrinfo`.
 
     Raises:
         ConfigurationError: one of them is not public, or there is none.
     """
     try:
-        found = (resolve or socket.getaddrinfo)(host, port, type=socket.SOCK_STREAM)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         addresses = [ipaddress.ip_address(str(row[4][0]).partition("%")[0]) for row in found]
     except (OSError, ValueError):  # UnicodeError is a ValueError
         raise _not_public(host) from None

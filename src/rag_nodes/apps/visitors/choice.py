@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import USUAL
-from rag_nodes.models.public_servers import check_address
 from rag_nodes.operations.parsers import check_cost
 from rag_nodes.parsers import PRESETS
 from rag_nodes.parsers.offer import in_few_words
@@ -164,9 +163,7 @@ def query_options(usual: QueryOptions, choice: Choice) -> QueryOptions:
     return replace(usual, **chosen)
 
 
-def effective_settings(
-    settings: Settings, choice: Choice, *, local_models: bool = False
-) -> Settings:
+def effective_settings(settings: Settings, choice: Choice) -> Settings:
     """The server's settings with what the user typed in.
 
     A key configured on the server is never sent to an address a user typed in.
@@ -174,18 +171,15 @@ def effective_settings(
     Args:
         settings: the server's.
         choice: what the user typed in.
-        local_models: allow addresses behind the server's firewall, see `check_address`.
 
     Raises:
-        ConfigurationError: the address or a name cannot be one, or the address is not public.
+        ConfigurationError: the address or a name cannot be one.
     """
     typed = _typed(choice)
     typed |= _writing(settings, choice, own="api_key" in typed)
     if not typed:
         return settings
     effective = Settings(**{**settings.model_dump(exclude_unset=True), **typed})
-    if effective.api_base and "api_base" in typed:
-        check_address(effective.api_base, configured=settings.api_base, local=local_models)
     if "api_key" in typed:  # the options are those of the server's own models, keys included
         return effective.model_copy(update={name: {} for name in MODEL_OPTIONS})
     return effective

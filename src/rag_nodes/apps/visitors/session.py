@@ -231,7 +231,7 @@ class PageSession(AnsweringSession):
             RagNodesError: see `models`.
         """
         given = self._settings.api_base
-        settings = effective_settings(self._settings, choice, local_models=self._local_models)
+        settings = effective_settings(self._settings, choice)
         careful = must_be_public(settings.api_base, configured=given, local=self._local_models)
         models = choose_models(settings, http_client=public_client if careful else None)
         if not names_models(choice):
