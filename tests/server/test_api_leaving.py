@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 
 LIMITS = ServerLimits(body_bytes=100_000)
 QUESTION = {"question": "What colour is the machine?"}
+LABELLED = {
+    "text": "The machine is red.",
+    "questions": [{**QUESTION, "gold": [{"text": "The machine is red."}]}],
+    "parsers": ["fixed"],
+    "mode": "dense",
+}
+"""A question whose answer is known, for a single column."""
 
 
 @pytest.fixture
@@ -92,9 +99,22 @@ def test_a_client_that_left_keeps_no_model_busy(
         assert client.post("/ask", json=QUESTION).status_code == 200
 
 
-@pytest.mark.parametrize("before", range(4), ids=["try", "try llm", "question", "answer"])
+@pytest.mark.parametrize(
+    ("name", "before", "given"),
+    [
+        *(("ask", before, QUESTION) for before in range(4)),  # two tries, the question, the answer
+        ("evaluate", 1, LABELLED),  # a try, the question, the documents
+        ("evaluate", 2, LABELLED),
+        ("recommend", 1, LABELLED),
+    ],
+    ids=lambda one: None if isinstance(one, dict) else one,
+)
 def test_an_agent_that_left_has_nobody_wait_for_the_model(
-    before: int, openai_server: OpenAIServer, tmp_path: Path
+    name: str,
+    before: int,
+    given: dict[str, Any],
+    openai_server: OpenAIServer,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "red.md").write_text("The machine is red.", "utf-8")
     settings = _settings(openai_server).model_copy(update={"store": str(tmp_path / "kept")})
@@ -102,11 +122,12 @@ def test_an_agent_that_left_has_nobody_wait_for_the_model(
         models = choose_models(settings)
         ingest([tmp_path / "red.md"], {"auto": get_parser("auto")}, store, models=models)
     served = ServedOperations.of(settings, offered(), LIMITS)
-    ask, interrupt = named("ask"), Interrupt()
+    operation, interrupt = named(name), Interrupt()
 
     def asked() -> None:
         with interruptible(interrupt):
-            served.perform(ask, "mcp", request_of(ask, "mcp", QUESTION), lambda _: None)
+            request = request_of(operation, "mcp", given)
+            served.perform(operation, "mcp", request, lambda _: None)
 
     openai_server.fail(Fault(), before)
     openai_server.fail(Fault(body="slow"))

@@ -9,11 +9,13 @@ import time
 from collections import OrderedDict, defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.models import failure_of
+from rag_nodes.processes import unless_interrupted
 from rag_nodes.query.options import asks_for_steps
 from rag_nodes.query.prompts import fill
 from rag_nodes.query.reading import Packed, pack
@@ -75,11 +77,14 @@ class QuestionVectors:
         Raises:
             ModelError: the embedding model failed.
             CredentialsError: its server refused the key.
+            CancelledError: see `interruptible`; nobody waits for the model any longer.
         """
         if known := self._remembered(models, question):
             return known
         try:
-            vector = models.embedding.get_query_embedding(question)
+            embed = partial(models.embedding.get_query_embedding, question)
+            offline = models.embeds_offline
+            vector = embed() if offline else unless_interrupted(embed, "the question")
         except Exception as error:
             raise translated(error, models.embedding, models.embedding_name) from error
         return self._remember(models, question, vector)
