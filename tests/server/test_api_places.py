@@ -17,7 +17,7 @@ from hostile_parsers import HangingNodeParser, is_running, wait_for
 from rag_nodes.errors import BusyError, CancelledError
 from rag_nodes.operations import run
 from rag_nodes.processes import Interrupt, interruptible, unless_interrupted
-from rag_nodes.server.events import Work
+from rag_nodes.server.events import streamed
 from rag_nodes.server.limits import ServerLimits, Workers
 from rag_nodes.workspace.session import Session
 from rag_nodes.workspace.sessions import Sessions
@@ -151,7 +151,7 @@ def test_without_a_session_an_address_has_its_own_places_whatever_it_calls_itsel
             made_up = [{}, {"X-Session": "made up"}, {"X-Session": "another"}]
             codes = [server.post("/chunk", json=body, headers=one).status_code for one in made_up]
             status = httpx.get(f"{server.address}/status", timeout=PATIENCE)
-            with server.workers.place(server.workers.address("203.0.113.9")):
+            with server.workers.place("203.0.113.9"):
                 assert is_running(process)
     assert codes == [503] * 3
     assert status.status_code == 200
@@ -160,7 +160,7 @@ def test_without_a_session_an_address_has_its_own_places_whatever_it_calls_itsel
 def test_the_state_of_a_busy_server_can_still_be_asked(settings: Settings) -> None:
     with (
         _served(settings, ServerLimits(at_once=1)) as server,
-        server.workers.place(server.workers.session("another")),
+        server.workers.place("", "another"),
     ):
         assert server.post("/chunk", json={"text": "a"}).status_code == 503
         status = httpx.get(f"{server.address}/status", timeout=PATIENCE)
@@ -184,19 +184,18 @@ def test_cutting_that_takes_too_long_is_refused_with_a_remedy_and_its_process_en
 
 def test_nobody_gets_more_than_their_share_of_the_work() -> None:
     workers = Workers(ServerLimits(at_once=3, per_session=2))
-    a, b, c = (workers.session(key) for key in "abc")
-    with workers.place(a), workers.place(a):
+    with workers.place("", "a"), workers.place("", "a"):
         with pytest.raises(BusyError, match="too much"):
-            workers.hold(a)
-        with workers.place(b), pytest.raises(BusyError, match="too much"):
-            workers.hold(c)
+            workers.hold("", "a")
+        with workers.place("", "b"), pytest.raises(BusyError, match="too much"):
+            workers.hold("", "c")
     assert not workers._running
 
 
-@pytest.mark.parametrize("way", ["agent", "client"])
-def test_a_place_is_held_as_long_as_a_model_works_for_somebody_who_left(way: str) -> None:
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_place_is_held_as_long_as_a_model_works_for_somebody_who_left(streams: bool) -> None:
     workers, interrupt = Workers(ServerLimits(at_once=1)), Interrupt()
-    caller, answered, free = workers.session("a"), threading.Event(), threading.Event()
+    answered, free = threading.Event(), threading.Event()
 
     def answer() -> bool:
         interrupt.set()  # whoever asked has left
@@ -207,20 +206,19 @@ def test_a_place_is_held_as_long_as_a_model_works_for_somebody_who_left(way: str
 
     async def asked() -> object:
         with interruptible(interrupt):
-            if way == "agent":
-                return await workers.run(caller, perform)
-            return await Work(perform, workers, interrupt, workers.hold(caller)).answered(
-                stream=False
-            )
+            if streams:
+                return await streamed(perform, workers, interrupt, workers.hold("", "a"))
+            with workers.place("", "a"):
+                return await workers.thread(perform)
 
     with pytest.raises(CancelledError):
         asyncio.run(asked())
     with pytest.raises(BusyError, match="too much"):
-        workers.hold(caller)
+        workers.hold("", "a")
     answered.set()
     interrupt.afterwards(free.set)
     assert free.wait(PATIENCE)
-    workers.hold(caller)()
+    workers.hold("", "a")()
 
 
 def test_a_model_is_not_asked_for_whoever_has_left_already() -> None:

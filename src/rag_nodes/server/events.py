@@ -1,15 +1,14 @@
-"""Work for a client of REST: its result as JSON, or what happens on the way as events."""
+"""What happens on the way to a result, as events for a client of REST."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
-from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from rag_nodes.errors import RagNodesError
 from rag_nodes.operations.run import Said
@@ -45,79 +44,42 @@ class _Result(NamedTuple):
     data: dict[str, Any]
 
 
-class Work:
-    """One operation in a thread.
+async def streamed(
+    perform: Callable[[Callable[[object], None]], dict[str, Any]],
+    workers: Workers,
+    interrupt: Interrupt,
+    release: Callable[[], None],
+) -> Response:
+    """The events of one operation, of which the first is waited for: what fails at once is none.
 
     Args:
         perform: does it, telling its events, and gives back the reply.
         workers: threads for the work, and for waiting for it.
-        interrupt: ends it.
-        release: called once it has ended, whichever way, and so has what it left behind, see
-            `Interrupt.afterwards`.
+        interrupt: ends it where nobody reads the events any more.
+        release: called once it has ended, and so has what it left behind.
+
+    Raises:
+        Exception: what the work raised before there was anything to tell.
     """
+    events: SimpleQueue[object] = SimpleQueue()
 
-    def __init__(
-        self,
-        perform: Callable[[Callable[[object], None]], dict[str, Any]],
-        workers: Workers,
-        interrupt: Interrupt,
-        release: Callable[[], None],
-    ) -> None:
-        self._perform = perform
-        self._workers = workers
-        self._release = partial(interrupt.afterwards, release)
-        self.stop = interrupt.set
-        self._queue: SimpleQueue[object] = SimpleQueue()
-
-    async def answered(self, *, stream: bool) -> Response:
-        """The reply; of a stream the beginning, so that what fails at once is no stream.
-
-        Raises:
-            Exception: what the work raised.
-        """
-        if not stream:
-            try:
-                return JSONResponse(await self._workers.thread(self._perform, lambda _: None))
-            finally:
-                self._release()
-        self._running = asyncio.create_task(self._workers.thread(self._run))
-        self._running.add_done_callback(lambda _: self._release())
-        first = await self.next()
-        if isinstance(first, Exception):
-            raise first
-        return _Events(self, first)
-
-    async def next(self) -> object:
-        """The next event, waiting for it; the last one is the result or an error."""
-        return await self._workers.thread(self._queue.get)
-
-    def _run(self) -> None:
+    def run() -> None:
         try:
-            self._queue.put(_Result(self._perform(Milestones(self._queue.put))))
+            events.put(_Result(perform(Milestones(events.put))))
         except Exception as error:  # noqa: BLE001 -- whoever waits for the end must hear of it
-            self._queue.put(error)
+            events.put(error)
 
+    running = asyncio.create_task(workers.thread(run))
+    running.add_done_callback(lambda _: interrupt.afterwards(release))
+    first = await workers.thread(events.get)
+    if isinstance(first, Exception):
+        raise first
 
-class _Events(StreamingResponse):
-    """The events of some work, which ends where nobody reads them any more."""
-
-    media_type = MEDIA_TYPE
-
-    def __init__(self, work: Work, first: object) -> None:
-        self._work = work
-        super().__init__(self._lines(first), headers={"cache-control": "no-store"})
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events until there are no more, or nobody listens."""
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._work.stop()
-
-    async def _lines(self, event: object) -> AsyncIterator[str]:
+    async def lines() -> AsyncIterator[str]:
+        event = first
         while not isinstance(event, _Result | Exception):
             yield _line(*described(event))
-            event = await self._work.next()
+            event = await workers.thread(events.get)
         if isinstance(event, _Result):
             yield _line("result", event.data)
         else:
@@ -125,6 +87,25 @@ class _Events(StreamingResponse):
                 logger.error("a request failed", exc_info=event)
             yield _line("failed", _problem(event))
         yield _line("end", {})
+
+    return _Events(lines(), interrupt)
+
+
+class _Events(StreamingResponse):
+    """Ends the work where nobody reads its events any more."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, lines: AsyncIterator[str], interrupt: Interrupt) -> None:
+        super().__init__(lines, headers={"cache-control": "no-store"})
+        self._interrupt = interrupt
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events until there are no more, or nobody listens."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._interrupt.set()
 
 
 def described(event: Any) -> tuple[str, dict[str, Any]]:

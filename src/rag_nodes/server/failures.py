@@ -117,8 +117,10 @@ def _refused(_: Request, error: Exception) -> Response:
     """What the framework or a route refuses; an unreadable form is a wrong request."""
     if not isinstance(error, StarletteHTTPException):
         raise error
-    status = 422 if error.status_code == 400 else error.status_code  # noqa: PLR2004 - Bad Request
-    return error_response(status, str(error.detail), _remedy(status), error.headers)
+    status, said = error.status_code, str(error.detail)
+    if status == 400:  # noqa: PLR2004 - Bad Request; of a form its limit of parts is one of size
+        status = 413 if said.startswith("Too many") else 422
+    return error_response(status, said, _remedy(status), error.headers)
 
 
 def _invalid(_: Request, error: Exception) -> Response:

@@ -12,7 +12,7 @@ from collections import Counter
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -144,21 +144,6 @@ async def _refuse(limit: int, scope: Scope, receive: Receive, send: Send, *, mor
     await response(scope, receive, send)
 
 
-# --- work ---------------------------------------------------------------------------------------
-
-
-class Caller(NamedTuple):
-    """Who takes places among the workers.
-
-    Attributes:
-        key: a session, or an address that came without one.
-        most: places it may hold.
-    """
-
-    key: str
-    most: int
-
-
 class Workers:
     """Threads for what blocks, shared so that nobody takes them all.
 
@@ -174,50 +159,34 @@ class Workers:
         self._lock = threading.Lock()
         self._running: Counter[str] = Counter()
 
-    def session(self, key: str) -> Caller:
-        """A session as a caller."""
-        return Caller(f"session {key}", self._limits.per_session)
-
-    def address(self, address: str) -> Caller:
-        """Whoever comes without a session, by where from."""
-        return Caller(f"address {network_of(address)}", self._limits.per_address)
-
-    def hold(self, caller: Caller) -> Callable[[], None]:
-        """Hold a place for a caller until what is returned is called, once.
+    def hold(self, address: str, session: str | None = None) -> Callable[[], None]:
+        """Hold a place for a session, or else for an address, until what is returned is called.
 
         Raises:
-            BusyError: all places, or those of the caller, are taken.
+            BusyError: all places, or those of the session or the address, are taken.
         """
-        key, most = caller
+        limits, key = self._limits, f"session {session}"
+        most = limits.per_session
+        if session is None:
+            key, most = f"address {network_of(address)}", limits.per_address
         with self._lock:
-            if self._running.total() >= self._limits.at_once or self._running[key] >= most:
+            if self._running.total() >= limits.at_once or self._running[key] >= most:
                 raise BusyError("too much is being worked on at once; try again in a few seconds")
             self._running[key] += 1
         return partial(self._release, key)
 
     @contextmanager
-    def place(self, caller: Caller) -> Iterator[None]:
+    def place(self, address: str, session: str | None = None) -> Iterator[None]:
         """Hold a place inside a `with` block, and until models that were asked there have answered.
 
         Raises:
             BusyError: as `hold`.
         """
-        release = self.hold(caller)
+        release = self.hold(address, session)
         try:
             yield
         finally:
             current_interrupt().afterwards(release)
-
-    async def run(
-        self,
-        caller: Caller,
-        work: Callable[Arguments, Made],
-        *args: Arguments.args,
-        **kwargs: Arguments.kwargs,
-    ) -> Made:
-        """Hold a place and do something in a thread."""
-        with self.place(caller):
-            return await self.thread(work, *args, **kwargs)
 
     async def thread(
         self,
@@ -254,6 +223,11 @@ async def ended_by_leaving(request: Request) -> AsyncIterator[Interrupt]:
         raise
     finally:
         watching.cancel()
+
+
+def address_of(request: Request) -> str:
+    """Where a request comes from."""
+    return request.client.host if request.client else ""
 
 
 async def _watch(request: Request, interrupt: Interrupt) -> None:

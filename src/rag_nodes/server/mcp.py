@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from contextlib import suppress
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,7 +26,7 @@ from rag_nodes.errors import RagNodesError
 from rag_nodes.operations import OPERATIONS, Operation
 from rag_nodes.operations.base import model_for
 from rag_nodes.server.failures import public
-from rag_nodes.server.limits import ended_by_leaving
+from rag_nodes.server.limits import address_of, ended_by_leaving
 from rag_nodes.server.schemas import named_parsers, schema_of, shortened
 from rag_nodes.server.served import Milestones, reply_of, request_of
 
@@ -103,11 +104,10 @@ async def _done(
     """Do it in a thread as long as the agent waits."""
     request = context.request
     asked = request_of(operation, "mcp", arguments)
-    caller = served.caller(request.client.host if request.client else "")
+    work = partial(served.perform, operation, "mcp", asked, _telling(context))
     async with ended_by_leaving(request):
-        return await served.workers.run(
-            caller, served.perform, operation, "mcp", asked, _telling(context)
-        )
+        with served.workers.place(address_of(request)):
+            return await served.workers.thread(work)
 
 
 def _telling(context: Any) -> Callable[[object], None]:

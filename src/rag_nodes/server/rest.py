@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import tempfile
 from contextlib import ExitStack
 from functools import cache, partial
@@ -12,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
 from fastapi.security import HTTPBasic, HTTPBearer
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, JSONResponse
 
 from rag_nodes import IDENTITY
 from rag_nodes.errors import ConfigurationError
@@ -22,9 +21,9 @@ from rag_nodes.models import choose_models
 from rag_nodes.operations import OPERATIONS, Operation
 from rag_nodes.operations.base import model_for
 from rag_nodes.query import QueryOptions
-from rag_nodes.server.events import MEDIA_TYPE, Work
+from rag_nodes.server.events import MEDIA_TYPE, streamed
 from rag_nodes.server.failures import install_handlers
-from rag_nodes.server.limits import ended_by_leaving
+from rag_nodes.server.limits import address_of, ended_by_leaving
 from rag_nodes.server.replies import (
     Brought,
     Cleared,
@@ -46,8 +45,8 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
+    from rag_nodes.evaluation.importers.formats import Labels
     from rag_nodes.server.gate import Access
-    from rag_nodes.server.limits import Caller
     from rag_nodes.server.served import ServedOperations
     from rag_nodes.workspace.session import Session
 
@@ -141,7 +140,7 @@ def make_api(served: ServedOperations, access: Access | None = None) -> FastAPI:
     )
     install_handlers(api)
     router = APIRouter(responses=_FAILURES)
-    _SessionRoutes(served).add_to(router)
+    router.include_router(_sessions(served))
     for operation in OPERATIONS:
         if "rest" in operation.surfaces:
             _add_operation(router, operation, served)
@@ -198,87 +197,68 @@ async def _answered(
     with ExitStack() as held:
         session: Session | None = None
         if getattr(asked, "text", None) is None:  # else it brings what it is about
-            served.check_known(key)
-            session = held.enter_context(served.sessions.holding(str(key)))
-        address = request.client.host if request.client else ""
-        held.callback(served.workers.hold(served.caller(address, key)))
+            session = held.enter_context(served.sessions.holding(served.known(key)))
+        workers, own = served.workers, key if (key or "") in served.sessions else None
         perform = partial(served.perform, operation, "rest", asked, session=session)
         async with ended_by_leaving(request) as interrupt:
-            work = Work(perform, served.workers, interrupt, held.pop_all().close)
-            return await work.answered(stream=MEDIA_TYPE in request.headers.get("accept", ""))
+            if MEDIA_TYPE in request.headers.get("accept", ""):
+                held.callback(workers.hold(address_of(request), own))
+                return await streamed(perform, workers, interrupt, held.pop_all().close)
+            with workers.place(address_of(request), own):
+                return JSONResponse(await workers.thread(perform, lambda _: None))
 
 
-class _SessionRoutes:
+def _sessions(served: ServedOperations) -> APIRouter:
     """What is about sessions; the docstrings are what OpenAPI shows."""
+    router = APIRouter(tags=["sessions"], generate_unique_id_function=lambda route: route.name)
+    linked: dict[int | str, dict[str, Any]] = {200: {"links": _links()}}
+    workers = served.workers
 
-    def __init__(self, served: ServedOperations) -> None:
-        self._served = served
-
-    def add_to(self, router: APIRouter) -> None:
-        """Make the addresses known."""
-        linked: dict[int | str, dict[str, Any]] = {200: {"links": _links()}}
-        for method, path, summary, done, more, answers in (
-            ("POST", "/upload", "Bring documents", self.upload, _DOCUMENTS, linked),
-            ("POST", "/questions", "Bring questions", self.bring, _QUESTIONS, linked),
-            ("GET", "/status", "See what there is", self.status, None, {}),
-            ("POST", "/clear", "Forget everything", self.clear, None, {}),
-        ):
-            router.add_api_route(
-                path,
-                done,
-                methods=[method],
-                operation_id=path.removeprefix("/"),
-                tags=["sessions"],
-                summary=summary,
-                openapi_extra=more,
-                responses=answers,
-            )
-
-    async def upload(self, request: Request, x_session: SessionId = None) -> Uploaded:
+    @router.post("/upload", summary="Bring documents", openapi_extra=_DOCUMENTS, responses=linked)
+    async def upload(request: Request, x_session: SessionId = None) -> Uploaded:
         """Read documents into your session, or into a new one without X-Session.
 
         Each file ends as read or failed; a bad one does not stop the rest.
         """
-        key, caller = self._opened(request, x_session)
-        try:
-            with self._served.sessions.holding(key) as session:
-                async with request.form(max_files=_MOST_PARTS, max_fields=_MOST_PARTS) as form:
-                    files = [
-                        (one.filename, one.file)
-                        for one in form.getlist("files")
-                        if isinstance(one, UploadFile)
-                    ]
-                    self._check_number(len(files))
-                    rows = await self._served.workers.run(caller, self._read, session, files)
-        except HTTPException as error:
-            if str(error.detail).startswith("Too many"):  # Starlette's limit of parts is of size
-                raise HTTPException(413, "the upload has too many parts") from error
-            raise
+        key, limits = served.key_of(x_session), served.limits
+        async with request.form(max_files=_MOST_PARTS, max_fields=_MOST_PARTS) as form:
+            files = _files_of(form, limits.upload_files)
+            with (
+                served.sessions.holding(key) as session,
+                workers.place(address_of(request), x_session),
+            ):
+                rows = await workers.thread(_read, session, files, limits.documents)
         return Uploaded(session=key, files=rows)
 
-    async def bring(self, request: Request, x_session: SessionId = None) -> Brought:
+    @router.post(
+        "/questions", summary="Bring questions", openapi_extra=_QUESTIONS, responses=linked
+    )
+    async def questions(request: Request, x_session: SessionId = None) -> Brought:
         """Read a file of labelled questions into your session, or into a new one.
 
         They take the place of those that were there. Texts that come with them become the
         documents of a session that has none.
         """
-        key, caller = self._opened(request, x_session)
-        with self._served.sessions.holding(key) as session:
-            async with request.form(max_files=2, max_fields=2) as form, ended_by_leaving(request):
-                file = form.get("questions")
-                if not isinstance(file, UploadFile):
-                    raise ConfigurationError("no file in the field 'questions'; send one")
-                return await self._served.workers.run(caller, self._brought, key, session, file)
+        key = served.key_of(x_session)
+        async with request.form(max_files=2, max_fields=2) as form, ended_by_leaving(request):
+            file = form.get("questions")
+            if not isinstance(file, UploadFile):
+                raise ConfigurationError("no file in the field 'questions'; send one")
+            with (
+                served.sessions.holding(key) as session,
+                workers.place(address_of(request), x_session),
+            ):
+                most = served.limits.documents
+                labels = await workers.thread(_brought, session, file, most)
+                held = len(session.documents)
+        number = len(labels.questions)
+        return Brought(session=key, format=labels.form, questions=number, documents=held)
 
-    async def status(self, x_session: SessionId = None) -> Status:
+    @router.get("/status", summary="See what there is")
+    async def status(x_session: SessionId = None) -> Status:
         """Version, models, parsers and, with X-Session, your documents."""
-        served, documents = self._served, None
-        if x_session is not None:
-            served.check_known(x_session)
-            with served.sessions.holding(x_session) as session:
-                documents = [SessionDocument.of(one) for one in session.documents]
         # Takes no place: whoever asks whether the server lives should hear so when it is busy.
-        models = await served.workers.thread(choose_models, served.settings)
+        models = await workers.thread(choose_models, served.settings)
         options = QueryOptions(**served.settings.answering())
         return Status(
             version=version("rag-nodes"),
@@ -288,57 +268,56 @@ class _SessionRoutes:
                 OfferedParser(name=one.name, title=one.title, summary=one.summary)
                 for one in served.offer.values()
             ],
-            documents=documents,
+            documents=None if x_session is None else _documents(served, x_session),
         )
 
-    async def clear(self, x_session: SessionId = None) -> Cleared:
+    @router.post("/clear", summary="Forget everything")
+    async def clear(x_session: SessionId = None) -> Cleared:
         """End your session: its documents, chunks and running answers."""
-        self._served.check_known(x_session)
-        await self._served.workers.thread(self._served.sessions.end, x_session)
+        await workers.thread(served.sessions.end, served.known(x_session))
         return Cleared()
 
-    def _opened(self, request: Request, key: str | None) -> tuple[str, Caller]:
-        """The id of the session, or a new one, and whose places the request takes."""
-        if key is not None:
-            self._served.check_known(key)
-        address = request.client.host if request.client else ""
-        return key or secrets.token_urlsafe(24), self._served.caller(address, key)
+    return router
 
-    def _brought(self, key: str, session: Session, file: UploadFile) -> Brought:
-        """Read questions into the session; nothing of the file stays on the disk."""
-        from rag_nodes.evaluation.importers import documents_of, read_labels
 
-        with tempfile.TemporaryDirectory(prefix="rag_nodes_") as folder:
-            path = save(file.file, file.filename, Path(folder, "questions"))
-            check_file(path)
-            labels = read_labels(path)
-        check_labels(labels, (), path.name)
-        if labels.texts and not session.documents:
-            session.take(documents_of(labels), most=self._served.limits.documents)
-        session.labels = labels
-        return Brought(
-            session=key,
-            format=labels.form,
-            questions=len(labels.questions),
-            documents=len(session.documents),
-        )
+def _documents(served: ServedOperations, key: str) -> list[SessionDocument]:
+    with served.sessions.holding(served.known(key)) as session:
+        return [SessionDocument.of(one) for one in session.documents]
 
-    def _read(
-        self, session: Session, files: Sequence[tuple[str | None, BinaryIO]]
-    ) -> list[UploadedFile]:
-        """Read files into the session; nothing of them stays on the disk."""
-        received: list[tuple[UploadedFile, Document | None]] = []
-        with tempfile.TemporaryDirectory(prefix="rag_nodes_") as folder:
-            for position, (name, stream) in enumerate(files):
-                path = save(stream, name, Path(folder, str(position)))
-                received += received_of(path, session.read)
-        documents = [one for _, one in received if one is not None]
-        session.take(documents, most=self._served.limits.documents)
-        return [row for row, _ in received]
 
-    def _check_number(self, files: int) -> None:
-        most = self._served.limits.upload_files
-        if not files:
-            raise ConfigurationError("no file in the field 'files'; send at least one")
-        if files > most:
-            raise HTTPException(413, f"the upload has more than {most} files")
+def _files_of(form: FormData, most: int) -> list[tuple[str | None, BinaryIO]]:
+    """The files of an upload by the name they are sent with."""
+    files = [one for one in form.getlist("files") if isinstance(one, UploadFile)]
+    if not files:
+        raise ConfigurationError("no file in the field 'files'; send at least one")
+    if len(files) > most:
+        raise HTTPException(413, f"the upload has more than {most} files")
+    return [(one.filename, one.file) for one in files]
+
+
+def _read(
+    session: Session, files: Sequence[tuple[str | None, BinaryIO]], most: int
+) -> list[UploadedFile]:
+    """Read files into the session; nothing of them stays on the disk."""
+    received: list[tuple[UploadedFile, Document | None]] = []
+    with tempfile.TemporaryDirectory(prefix="rag_nodes_") as folder:
+        for position, (name, stream) in enumerate(files):
+            path = save(stream, name, Path(folder, str(position)))
+            received += received_of(path, session.read)
+    session.take([one for _, one in received if one is not None], most=most)
+    return [row for row, _ in received]
+
+
+def _brought(session: Session, file: UploadFile, most: int) -> Labels:
+    """Read questions into the session; nothing of the file stays on the disk."""
+    from rag_nodes.evaluation.importers import documents_of, read_labels
+
+    with tempfile.TemporaryDirectory(prefix="rag_nodes_") as folder:
+        path = save(file.file, file.filename, Path(folder, "questions"))
+        check_file(path)
+        labels = read_labels(path)
+    check_labels(labels, (), path.name)
+    if labels.texts and not session.documents:
+        session.take(documents_of(labels), most=most)
+    session.labels = labels
+    return labels

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from rag_nodes.operations.base import model_for
 from rag_nodes.operations.places import text_document
 from rag_nodes.operations.run import Run
 from rag_nodes.server.failures import misfits, without_paths
-from rag_nodes.server.limits import Caller, Workers
+from rag_nodes.server.limits import Workers
 from rag_nodes.workspace.session import Session
 from rag_nodes.workspace.sessions import Sessions
 
@@ -101,14 +102,8 @@ class ServedOperations:
             data = result.brief() if surface == "mcp" else result.as_dict()
             return seen(operation, surface, data)
 
-    def caller(self, address: str, key: str | None = None) -> Caller:
-        """Whose places a request takes: its session's, else those of where it comes from."""
-        if key is not None and key in self.sessions:
-            return self.workers.session(key)
-        return self.workers.address(address)
-
-    def check_known(self, key: str | None) -> None:
-        """Only ids that we gave out lead to a session.
+    def known(self, key: str | None) -> str:
+        """The id of a session, if it is one that we gave out.
 
         Raises:
             SessionEndedError: it is missing, has ended, or never was.
@@ -117,6 +112,11 @@ class ServedOperations:
             raise SessionEndedError(
                 "no such session, or it has ended; POST documents to /api/upload first"
             )
+        return key
+
+    def key_of(self, key: str | None) -> str:
+        """The same, or the id of a new session where none is named."""
+        return secrets.token_urlsafe(24) if key is None else self.known(key)
 
 
 def request_of(operation: Operation, surface: Surface, given: Mapping[str, Any]) -> Request:
