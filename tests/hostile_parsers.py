@@ -1,7 +1,9 @@
 """Parsers that do what a hostile document may make a real one do."""
 
 import os
+import select
 import signal
+import subprocess
 import sys
 import time
 import warnings
@@ -86,6 +88,31 @@ def wait_for(note: Path, seconds: float = 60) -> int:
         assert time.monotonic() < deadline
         time.sleep(0.02)
     return int(note.read_text(encoding="ascii"))
+
+
+def started_at_the_gate(command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
+    """A run of which a worker stands still in a file that says WAIT HERE."""
+    gate = Path(environment["HOSTILE"]) / "gate"
+    os.mkfifo(gate)
+    run = subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    arrived, ended = os.open(gate, os.O_RDONLY | os.O_NONBLOCK), os.pidfd_open(run.pid)
+    poll = select.poll()
+    poll.register(arrived, select.POLLIN)
+    poll.register(ended, select.POLLIN)
+    found = dict(poll.poll(300_000))
+    os.close(arrived)
+    os.close(ended)
+    if arrived not in found:
+        run.kill()
+        raise AssertionError(run.communicate()[1])
+    return run
 
 
 def is_running(process: int) -> bool:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hostile_models import impatient, ingest_many
 from hostile_parsers import PoisonedNodeParser, wait_for
 from store import qdrant_server as _server
 from stored_points import points_of, without_seconds
@@ -22,8 +21,6 @@ from rag_nodes.pipeline import Progress
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
-    from openai_server import OpenAIServer
-
     from rag_nodes.parsers import SpanNodeParser
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "corpus"
@@ -128,14 +125,6 @@ def test_workers_and_a_server_give_what_one_process_gives(models: Models, tmp_pa
         assert store.count(report.columns[0].collection) == expected.columns[0].chunks
         again = ingest(paths, parsers, store, **options, ledger=tmp_path / "made anew.sqlite")
         assert again.columns[0].written == 0, "nothing is paid twice"
-
-
-def test_processes_keep_the_limits_of_an_account_together(
-    tmp_path: Path, openai_server: OpenAIServer
-) -> None:
-    report = ingest_many(tmp_path, impatient(openai_server, 4), Pool(2))
-    assert "to be asked again" in str(report.columns[0].error)
-    assert len(openai_server.asked("embeddings")) == 4
 
 
 def test_a_parser_that_no_other_process_can_make_is_refused_before_anything_starts(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from hostile_parsers import is_running, wait_until_gone
+from hostile_parsers import is_running, started_at_the_gate, wait_until_gone
 from stored_points import points_of
 
 from rag_nodes import ingest
@@ -18,8 +16,6 @@ from rag_nodes.parsers import ForeignNodeParser
 from rag_nodes.store import open_store
 
 SPLITTER = "hostile_splitter:HostileSplitter"
-STARTING = 300_000
-"""Milliseconds in which a worker must have opened the last file."""
 
 
 def descendants(parent: int) -> list[int]:
@@ -44,46 +40,24 @@ def hears_ctrl_c(process: int) -> bool:
     return not deaf >> (signal.SIGINT - 1) & 1
 
 
-def run_at_the_gate(docs: Path, said: Path, store: Path) -> subprocess.Popen[str]:
-    """A run of which a worker stands still in a file."""
-    said.mkdir()
-    gate = said / "gate"
-    os.mkfifo(gate)
-    command = ["ingest", str(docs), "--store", str(store), "-p", SPLITTER, "--workers", "2"]
-    run = subprocess.Popen(
-        [sys.executable, "-m", "rag_nodes.cli", *command, "--embedding", "lexical"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
-    )
-    arrived, ended = os.open(gate, os.O_RDONLY | os.O_NONBLOCK), os.pidfd_open(run.pid)
-    poll = select.poll()
-    poll.register(arrived, select.POLLIN)
-    poll.register(ended, select.POLLIN)
-    found = dict(poll.poll(STARTING))
-    os.close(arrived)
-    os.close(ended)
-    if arrived not in found:
-        run.kill()
-        raise AssertionError(run.communicate()[1])
-    return run
-
-
 def test_ctrl_c_ends_all_processes_and_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     docs, said, temporary = tmp_path / "docs", tmp_path / "said", tmp_path / "t"
-    docs.mkdir()
-    temporary.mkdir()
+    for one in (docs, said, temporary):
+        one.mkdir()
     for number in range(3):
         (docs / f"{number}.md").write_text(f"# Machine {number}\n\nIt is heavy.", "utf-8")
     (docs / "zz.md").write_text("# Zz\n\nWAIT HERE", "utf-8")
     monkeypatch.setenv("HOSTILE", str(said))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     monkeypatch.setenv("TMPDIR", str(temporary))
-    run = run_at_the_gate(docs, said, tmp_path / "store")
+    command = ["ingest", str(docs), "--store", str(tmp_path / "store"), "-p", SPLITTER]
+    options = ["--workers", "2", "--embedding", "lexical"]
+    run = started_at_the_gate(
+        [sys.executable, "-m", "rag_nodes.cli", *command, *options],
+        {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
     started = descendants(run.pid)
     assert len(started) > 1
     # Whether a terminal tells all of a group or somebody this process alone: nobody else hears it.

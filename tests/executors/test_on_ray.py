@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import select
 import shutil
 import signal
 import subprocess
@@ -13,9 +12,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import ray_data_child
+from hostile_parsers import started_at_the_gate
 from ray_places import KEY, SPLITTER, Place, Running, made_place, wait_for_all
 from stored_points import points_of, without_seconds
 
@@ -29,8 +30,6 @@ from rag_nodes.parsers import (
 )
 from rag_nodes.store import open_store
 
-STARTING = 300_000
-"""Milliseconds in which Ray must have started and a worker have opened the last file."""
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_TOKEN": _LOCAL["RAY_AUTH_TOKEN"]}
 """What a driver has to know that joins a Ray which listens on the loopback only."""
 
@@ -41,31 +40,10 @@ def place() -> Iterator[Place]:
         yield place
 
 
-def start_and_wait_for_the_gate(
-    place: Place, command: list[str], environment: dict[str, str]
-) -> subprocess.Popen[str]:
+def started(place: Place, command: list[str], environment: dict[str, str]) -> Any:
     """A run of which one worker stands still in a file, and has done others."""
     (place.docs / "zz.md").write_text("# Zz\n\nWAIT HERE", "utf-8")
-    gate = Path(environment["HOSTILE"]) / "gate"
-    os.mkfifo(gate)
-    run = subprocess.Popen(
-        command,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    arrived, ended = os.open(gate, os.O_RDONLY | os.O_NONBLOCK), os.pidfd_open(run.pid)
-    poll = select.poll()
-    poll.register(arrived, select.POLLIN)
-    poll.register(ended, select.POLLIN)
-    if arrived not in dict(poll.poll(STARTING)):
-        run.kill()
-        raise AssertionError(run.communicate()[1])
-    os.close(arrived)
-    os.close(ended)
-    return run
+    return started_at_the_gate(command, environment)
 
 
 def test_a_run_on_ray_gives_what_a_run_alone_gives_but_for_what_ends_its_workers(
@@ -114,7 +92,7 @@ def test_a_killed_driver_leaves_no_worker_on_a_cluster_and_its_work_is_gone_on_w
     running: Running, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = running.ray.get_runtime_context().gcs_address
-    run = start_and_wait_for_the_gate(
+    run = started(
         place,
         place.command("--ray-address", address),
         {**place.environment, **LOOPBACK, "HOSTILE": running.said},
@@ -142,9 +120,9 @@ def test_ctrl_c_ends_a_ray_of_our_own_which_nobody_heard_of_and_which_wrote_noth
 ) -> None:
     # A cluster that nobody named to the command is none of its business.
     elsewhere = {**place.environment, "RAY_ADDRESS": "127.0.0.1:1"}
-    run = start_and_wait_for_the_gate(place, place.command("--json"), elsewhere)
-    started = place.processes()
-    assert len(started) > 5
+    run = started(place, place.command("--json"), elsewhere)
+    processes = place.processes()
+    assert len(processes) > 5
     os.kill(run.pid, signal.SIGINT)
     output, errors = run.communicate()
     assert run.returncode == 130
@@ -161,4 +139,4 @@ def test_ctrl_c_ends_a_ray_of_our_own_which_nobody_heard_of_and_which_wrote_noth
     # Nobody is asked or told anything but this machine.
     contacts = {str(host) for event, host in place.trapped() if event.startswith("socket.")}
     assert {one for one in contacts if not one.startswith("/")} == {"127.0.0.1"}
-    place.check_that_nothing_is_left_of(started)
+    place.check_that_nothing_is_left_of(processes)

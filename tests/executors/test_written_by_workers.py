@@ -12,11 +12,9 @@ from openai_server import OpenAIServer
 from stored_points import points_of, without_seconds
 
 from rag_nodes import ingest
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.executors import Pool
 from rag_nodes.models import Models
 from rag_nodes.models.openai import OpenAIServerLLM
-from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import run
 from rag_nodes.store import Store, open_store
 from rag_nodes.transforms import NamedVectors
@@ -113,22 +111,3 @@ def test_two_processes_of_which_one_dies_write_what_one_writes_for_the_same_pric
     assert any(one.name == "written.sqlite" for one in (tmp_path / "store").iterdir())
     assert not any(KEY.encode() in one for one in kept)
     assert KEY not in f"{caplog.text}{report}"
-
-
-def test_an_llm_that_no_other_process_can_make_is_refused(
-    server: OpenAIServer, tmp_path: Path
-) -> None:
-    class OfThisFunction(OpenAIServerLLM):
-        """Nobody can import it."""
-
-    folder = written(tmp_path / "files", manuals(2))
-    models = Models.of(
-        embed_model="lexical", llm=OfThisFunction(model="tea-1", api_base=server.base)
-    )
-    parsers = {"x": get_parser("fixed")}
-    options: dict[str, Any] = {"models": models, "transformations": [NamedVectors("context")]}
-    with (
-        open_store(tmp_path / "store") as store,
-        pytest.raises(ConfigurationError, match="no class of a module"),
-    ):
-        ingest([folder], parsers, store, **options, executor=Pool(2))

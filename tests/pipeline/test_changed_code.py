@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from llama_index.core import Document
 
+from rag_nodes.ledger import Ledger
 from rag_nodes.parsers import ForeignNodeParser, get_parser
 from rag_nodes.pipeline import ingest, ingest_documents
 from rag_nodes.store import open_store
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.pipeline import IngestReport
 
+OURS = {"heading": get_parser("heading")}
 WORDS = " ".join(f"word{number}" for number in range(200)) + "\n"
 SPLITTER = """
 class Mine:
@@ -83,51 +85,27 @@ def statuses(report: IngestReport) -> set[str]:
     return {one.status for one in report.files}
 
 
-def test_a_changed_splitter_replaces_its_chunks_in_the_same_collection(
+def test_a_changed_splitter_replaces_its_chunks_in_the_same_collection_and_nobody_elses(
     corpus: Any, write: Any
 ) -> None:
-    first = run(corpus, {"mine": write("own_split", SPLITTER).Mine()})
-    again = run(corpus, {"mine": write("own_split", SPLITTER).Mine()})
-    assert (statuses(first), statuses(again)) == ({"read"}, {"unchanged"})
-    [former], edited = first.columns, SPLITTER.replace("300", "200")
-    report = run(corpus, {"mine": write("own_split", edited).Mine()})
-    [column] = report.columns
-    assert statuses(report) == {"read"}
-    assert column.collection == former.collection
-    assert column.chunks > former.chunks
-    assert column.deleted == former.chunks
-    assert corpus[1].count(column.collection) == column.chunks
-    assert statuses(run(corpus, {"mine": write("own_split", edited).Mine()})) == {"unchanged"}
+    edited = SPLITTER.replace("300", "200")
 
+    def ingested(text: str) -> IngestReport:
+        """As a dry run says it."""
+        parsers = {**OURS, "mine": write("own_split", text).Mine()}
+        said, report = run(corpus, parsers, dry_run=True), run(corpus, parsers)
+        assert said.due["mine"] == (0 if statuses(report) == {"unchanged"} else 3)
+        assert said.columns[1].deleted == report.columns[1].deleted
+        assert corpus[1].count(report.columns[1].collection) == report.columns[1].chunks
+        return report
 
-def test_a_changed_splitter_leaves_other_columns_unchanged(corpus: Any, write: Any) -> None:
-    ours = {"heading": get_parser("heading")}
-    run(corpus, ours)
-    for text in (SPLITTER, SPLITTER.replace("300", "200")):
-        report = run(corpus, {**ours, "mine": write("own_split", text).Mine()})
-        heading, mine = report.columns
-        assert (heading.written, heading.unchanged) == (0, heading.chunks)
-        assert mine.written == mine.chunks
-    assert statuses(run(corpus, ours)) == {"unchanged"}
-
-
-def test_a_dry_run_says_of_a_changed_splitter_what_an_ingest_does(corpus: Any, write: Any) -> None:
-    parsers = {"mine": write("own_split", SPLITTER).Mine()}
-    run(corpus, parsers)
-    assert run(corpus, parsers, dry_run=True).due == {"mine": 0}
-    parsers = {"mine": write("own_split", SPLITTER.replace("300", "200")).Mine()}
-    rehearsal = run(corpus, parsers, dry_run=True)
-    assert rehearsal.due == {"mine": 3}
-    assert rehearsal.columns[0].deleted == run(corpus, parsers).columns[0].deleted
-    assert run(corpus, parsers, dry_run=True).due == {"mine": 0}
-
-
-def test_an_inventory_calls_what_a_splitter_of_ones_own_made_stored(
-    corpus: Any, write: Any
-) -> None:
-    run(corpus, {"mine": write("own_split", SPLITTER).Mine()})
-    from rag_nodes.ledger import Ledger
-
+    first, again, report = ingested(SPLITTER), ingested(SPLITTER), ingested(edited)
+    assert list(map(statuses, (first, again, report))) == [{"read"}, {"unchanged"}, {"read"}]
+    former, (heading, mine) = first.columns[1], report.columns
+    assert mine.collection == former.collection
+    assert mine.written == mine.chunks > former.chunks == mine.deleted
+    assert (heading.written, heading.unchanged) == (0, heading.chunks)
+    assert statuses(ingested(edited)) == statuses(run(corpus, OURS)) == {"unchanged"}
     with Ledger.of(corpus[1].location) as ledger:  # type: ignore[union-attr]
         inventory = Inventory(corpus[1], ledger)
         listed = inventory.documents("default", inventory.collections("default"))
@@ -154,24 +132,22 @@ def test_a_closure_that_was_given_something_else_replaces_its_chunks() -> None:
 
 
 def test_a_changed_transformation_makes_every_document_due(corpus: Any, write: Any) -> None:
-    parsers = {"heading": get_parser("heading")}
     for text, expected in (
         (STEP, "read"),
         (STEP, "unchanged"),
         (STEP.replace("calm", "x"), "read"),
     ):
         steps = [write("own_step", text).Step()]
-        assert statuses(run(corpus, parsers, transformations=steps)) == {expected}
+        assert statuses(run(corpus, OURS, transformations=steps)) == {expected}
 
 
 def test_a_changed_model_embeds_everything_again_in_the_same_collection(
     corpus: Any, write: Any
 ) -> None:
-    parsers = {"heading": get_parser("heading")}
     asked, collections = [], set()
     for text in (MODEL, MODEL, MODEL.replace("2.0]", "3.0]")):
         model = write("own_model", text).Model(embed_dim=2)
-        report = run(corpus, parsers, embed_model=model)
+        report = run(corpus, OURS, embed_model=model)
         collections.add(report.columns[0].collection)
         asked.append(report.columns[0].written)
         assert model.asked == report.columns[0].written
@@ -180,32 +156,23 @@ def test_a_changed_model_embeds_everything_again_in_the_same_collection(
 
 
 def test_what_cannot_be_told_is_due_in_every_run_and_said(corpus: Any, write: Any) -> None:
-    text = SPLITTER.replace("300)]", "300) if FILE]") + "import sys\nFILE = sys.__stdout__\n"
+    file = "import sys\nFILE = sys.__stdout__\n"
     for _ in range(2):
-        parser = ForeignNodeParser(splitter=write("own_split", text).Mine())
-        report = run(corpus, {"mine": parser})
-        [said] = report.untold
-        assert said.startswith("Nobody can tell whether the code of own_split:Mine changed (FILE")
-        assert statuses(report) == {"read"}
-        assert corpus[1].count(report.columns[0].collection) == report.columns[0].chunks
-    assert run(corpus, {"mine": parser}, dry_run=True).due == {"mine": 3}
-
-
-def test_a_transformation_that_cannot_be_told_is_run_by_every_ingest(
-    corpus: Any, write: Any
-) -> None:
-    text = STEP.replace('"calm"', "str(FILE)") + "import sys\nFILE = sys.__stdout__\n"
-    for _ in range(2):
-        steps = [write("own_step", text).Step()]
-        report = run(corpus, {"heading": get_parser("heading")}, transformations=steps)
-        assert statuses(report) == {"read"}
-        assert "own_step:Step" in report.untold[0]
+        splitter = write("own_split", SPLITTER.replace("300)]", "300) if FILE]") + file).Mine()
+        step = write("own_step", STEP.replace('"calm"', "str(FILE)") + file).Step()
+        parsers = {"mine": ForeignNodeParser(splitter=splitter)}
+        for steps, name in (([], "own_split:Mine"), ([step], "own_step:Step")):
+            report = run(corpus, parsers if not steps else OURS, transformations=steps)
+            [said] = report.untold
+            assert said.startswith(f"Nobody can tell whether the code of {name} changed (FILE")
+            assert statuses(report) == {"read"}
+            assert corpus[1].count(report.columns[0].collection) == report.columns[0].chunks
+    assert run(corpus, parsers, dry_run=True).due == {"mine": 3}
 
 
 def test_another_release_makes_documents_due(corpus: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    parsers = {"heading": get_parser("heading")}
-    run(corpus, parsers)
+    run(corpus, OURS)
     monkeypatch.setattr("rag_nodes.pipeline.recipe.version", lambda _: "999")
-    report = run(corpus, parsers)
+    report = run(corpus, OURS)
     assert statuses(report) == {"read"}
     assert report.columns[0].written == report.columns[0].chunks

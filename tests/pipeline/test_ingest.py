@@ -16,13 +16,14 @@ from rag_nodes.errors import (
 from rag_nodes.parsers import FixedSizeNodeParser, get_parser
 from rag_nodes.pipeline import Progress, ingest, ingest_documents
 from rag_nodes.pipeline.run import MOST_FILES
-from rag_nodes.store import Store, open_store
+from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.store import Store
 
 
 CHANGED = (
@@ -63,27 +64,6 @@ def test_a_changed_file_ends_as_if_it_had_been_ingested_afresh(
     assert all(column.deleted > 0 for column in report.columns)
     again = ingest([manual], parsers, store, models=models)
     assert [file.status for file in again.files] == ["unchanged"]
-
-
-def test_new_chunks_are_written_before_stale_ones_are_deleted(
-    manual: Path, store: Store, models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parsers = {"heading": get_parser("heading", chunk_size=60, min_chunk_size=5)}
-    first = ingest([manual], parsers, store, models=models)
-    collection = first.columns[0].collection
-    manual.write_text(CHANGED)
-    counts = []
-    delete = Store.delete
-
-    def watched(self: Store, name: str, node_ids: list[str]) -> None:
-        counts.append(self.count(name))
-        delete(self, name, node_ids)
-
-    monkeypatch.setattr(Store, "delete", watched)
-    report = ingest([manual], parsers, store, models=models)
-    [column] = report.columns
-    assert column.written > 0
-    assert counts == [store.count(collection) + column.deleted]
 
 
 def test_small_documents_share_a_batch(store: Store, models: Models, embedding: Any) -> None:

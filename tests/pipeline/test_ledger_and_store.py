@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from folder_ingests import FolderIngests, states
+from stored_points import points_of
 
 from rag_nodes.errors import LedgerDamagedError, StoreError
 from rag_nodes.ledger import Ledger, StoredDocument, ledger_path
@@ -38,20 +39,8 @@ def agrees(corpus: FolderIngests) -> bool:
         )
 
 
-def points(store: Store) -> dict[str, tuple[Any, Any]]:
-    """Payload and vector of every point, by id."""
-    found: dict[str, tuple[Any, Any]] = {}
-    for info in store.collections():
-        ids = [one for nodes in store.documents(info.name).values() for one in nodes]
-        with store.engine.step(info.name):
-            collection = store.engine.collection(info.name)
-            assert collection is not None
-            for point in collection.read(ids, vectors=True):
-                found[f"{info.name} {point.node_id}"] = (
-                    dict(point.payload),
-                    list(point.vector or ()),
-                )
-    return found
+def points(store: Store) -> dict[str, dict[str, Any]]:
+    return {info.name: points_of(store, info.name) for info in store.collections()}
 
 
 def test_a_torn_ledger_ends_the_ingest_in_a_sentence_and_harms_nothing(
@@ -185,16 +174,17 @@ def test_a_file_that_is_put_back_after_a_kill_is_stored_as_it_is(corpus: FolderI
     """As many chunks as before, and a file of known size and time: only the ledger can tell."""
     old = (corpus.folder / "2.md").read_text(encoding="utf-8")
     corpus.ingest()
-    before = points(corpus.store)
+    [before] = points(corpus.store).values()
     corpus.write("2.md", old.replace("green", "black"), (1.65e9, 1.65e9))
     with killed("delete", 1, after=True):
         corpus.ingest()
-    assert len(points(corpus.store)) == len(before)
+    [killed_at] = points(corpus.store).values()
+    assert len(killed_at) == len(before)
     corpus.write("2.md", old)
 
     corpus.ingest()
 
-    assert points(corpus.store) == before
+    assert [*points(corpus.store).values()] == [before]
 
 
 def test_two_ingests_at_the_same_time_leave_one_truth(corpus: FolderIngests) -> None:
@@ -204,4 +194,5 @@ def test_two_ingests_at_the_same_time_leave_one_truth(corpus: FolderIngests) -> 
     assert {len(report.files) for report in reports} == {3}
     assert states(corpus.ingest()) == ["unchanged"] * 3
     assert agrees(corpus)
-    assert len(points(corpus.store)) == reports[0].columns[0].chunks
+    [stored] = points(corpus.store).values()
+    assert len(stored) == reports[0].columns[0].chunks

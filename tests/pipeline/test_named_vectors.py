@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from llama_index.core import Document
 from llama_index.core.llms import MockLLM
 
-from rag_nodes.errors import ConfigurationError, VectorMissingError
 from rag_nodes.metadata import NAMED_VECTORS
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
-from rag_nodes.store import Query, open_store
+from rag_nodes.store import open_store
 from rag_nodes.transforms import NamedVectors, vector_steps
 
 if TYPE_CHECKING:
@@ -112,17 +110,6 @@ def test_a_chunk_about_which_a_model_says_nothing_has_no_such_vector(
     assert len(known(store, report, "heading")) == 3
 
 
-def test_a_context_needs_a_model() -> None:
-    with pytest.raises(ConfigurationError, match="what an LLM writes, and there is none"):
-        vector_steps(["context"])
-
-
-def test_unknown_ways_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="unknown vector 'title'; choose heading, plain"):
-        NamedVectors("title")
-    assert vector_steps(["heading"]) == []
-
-
 def test_a_file_that_did_not_change_is_due_for_a_further_way(
     models: Models, embedding: Any, tmp_path: Path
 ) -> None:
@@ -134,18 +121,6 @@ def test_a_file_that_did_not_change_is_due_for_a_further_way(
             report = ingest([file], PARSERS, store, models=models, transformations=steps)
             assert len(embedding.texts) == texts
         assert report.files[0].status == "unchanged"
-
-
-def test_a_file_that_was_moved_keeps_all_its_vectors(
-    models: Models, embedding: Any, tmp_path: Path
-) -> None:
-    file = tmp_path / "tea.md"
-    file.write_text(TEXT)
-    with open_store(tmp_path / "store") as store:
-        for path in (file, file.with_name("coffee.md")):
-            file = file.rename(path)
-            ingest([file], PARSERS, store, models=models, transformations=vector_steps(["plain"]))
-    assert len(embedding.texts) == 6
 
 
 def test_vectors_that_are_there_are_kept_up_to_date_by_an_ingest_that_names_none(
@@ -188,18 +163,3 @@ def test_all_parsers_of_an_ingest_are_given_what_one_of_them_has(
     report = ingest_documents(made, parsers, store, models=models)
     for column in report.columns:
         assert store.vector_names(column.collection) == ("heading", "plain")
-
-
-def test_asking_by_an_embedding_that_is_not_there_names_those_that_are(
-    store: Store, models: Models
-) -> None:
-    collection = taken(store, models, TEXT, "plain").columns[0].collection
-    vector = models.embedding.get_query_embedding("Water?")
-    with pytest.raises(VectorMissingError, match=r"'summary'; it has: heading, plain\. Ask by"):
-        store.search(collection, Query(vector=vector, text="Water?", limit=3, using="summary"))
-    made = [Document(text=TEXT, id_="tea.md")]
-    steps = [NamedVectors(keep=False)]
-    ingest_documents(made, PARSERS, store, models=models, transformations=steps)
-    # The collection still has a place for them.
-    with pytest.raises(VectorMissingError, match=r"'plain'; it has: heading\. Ask by"):
-        store.search(collection, Query(vector=vector, text="Water?", limit=3, using="plain"))

@@ -10,7 +10,7 @@ from own_models import LettersEmbedding
 from rag_nodes.errors import CredentialsError
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline.recipe import IngestRecipe
+from rag_nodes.pipeline.recipe import IngestRecipe, Origins
 from rag_nodes.pipeline.units import DueFile, FileUnit
 from rag_nodes.pipeline.work import work
 from rag_nodes.readers import Limits
@@ -30,7 +30,7 @@ def test_a_unit_that_no_model_embeds_says_so_each_time_and_leaves_the_recipe_as_
 
     monkeypatch.setattr(LettersEmbedding, "_get_text_embeddings", refuse)
     models = Models.of(embed_model=LettersEmbedding())
-    recipe = IngestRecipe({"x": get_parser("fixed")}, models, (), Limits(), [], {"x": ""})
+    recipe = IngestRecipe({"x": get_parser("fixed")}, models, (), Limits(), Origins([], {"x": ""}))
     tea = DueFile(0, document=Document(text="Green tea.", id_="tea"))
     unit = FileUnit((tea,), {}, {}, [None], {})
     first, second = work(recipe, unit), work(recipe, unit)

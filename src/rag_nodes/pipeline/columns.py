@@ -53,9 +53,6 @@ class IngestColumn:
         self._is_shared = is_shared
         self._is_believed = self._is_marked = self._has_written = False
         self._trouble: StoreError | None = None
-        self._superseded: dict[str, set[str]] = {}
-        self._superseded_chunks: dict[str, int] = {}
-        self._intended: frozenset[str] = frozenset()
         self._pending: dict[str, DocumentResult] = {}
         ledger.use(row)
 
@@ -170,16 +167,15 @@ class IngestColumn:
     def look_up(self, made: ColumnResult) -> None:
         """See what is stored of documents that are about to be written; that need not be put."""
         due = {key: one for key, one in made.documents.items() if not one.is_known}
-        self._superseded, self._superseded_chunks = {}, {}
         with self._failing(due.values(), "looking up what is stored"):
             settled, others = self._stored(list(due))
-            self._superseded = {one: set(ids) for one, (_, ids) in settled.items()}
-            self._superseded |= {one: set(nodes) for one, nodes in others.items()}
-            self._superseded_chunks = {one: row.chunks for one, (row, _) in settled.items()}
+            for key, (row, ids) in settled.items():
+                due[key].former, due[key].former_chunks = frozenset(ids), row.chunks
             self._has_written |= bool(others)  # perhaps by a run that could not flush it
             for key, nodes in others.items():
                 one, version = due[key], due[key].stored.version
-                self._superseded_chunks[key] = sum(not node.is_parent for node in nodes.values())
+                one.former = frozenset(nodes)
+                one.former_chunks = sum(not node.is_parent for node in nodes.values())
                 there = {i: n.is_parent for i, n in nodes.items() if n.source_hash == version}
                 one.points = [p for p in one.points if there.get(p.node_id) != (p.vector is None)]
 
@@ -188,8 +184,7 @@ class IngestColumn:
 
         Where that fails, nothing is to be stored.
         """
-        self._intended = frozenset()
-        due = [one for one in made.documents.values() if one.points or self._stale(one)]
+        due = [one for one in made.documents.values() if one.points or one.stale]
         if not due or self.stopped:
             return
         with self._failing(due, due[0].label):
@@ -200,7 +195,8 @@ class IngestColumn:
                 self._use(len(vector))
             ids = {one.stored.document_id: one.ids for one in due}
             self._ledger.intend(self.collection, ids, paths)
-            self._intended = frozenset(ids)
+            for one in due:
+                one.is_listed = True
             return
         _refuse(due, due[0].error or "")  # what is not listed is not stored
 
@@ -208,28 +204,19 @@ class IngestColumn:
         """Store points, then delete what they replace; how many were stored."""
         due = [one for one in made.documents.values() if not one.is_known]
         for one in due:
-            one.touched = bool(one.points or self._stale(one) or not one.stored.chunks)
+            one.touched = bool(one.points or one.stale or not one.stored.chunks)
         stored = self._put([one for one in due if one.is_cut])
         for one in due:
-            document_id, one.points = one.stored.document_id, ()
-            superseded = self._superseded.get(document_id, set())
-            if document_id in self._intended and (stale := self._stale(one)):
+            one.points = ()
+            if one.is_listed and (stale := one.stale):
                 with self._failing([one], one.label), self._tally.storing(self.name):
                     self._store.delete(self.collection, sorted(stale))
                     self._has_written = True
                     self._tally.columns[self.name].deleted += len(stale)
-                    superseded -= stale
-            kept = superseded.difference(one.ids if one.is_cut else ())
-            one.superseded = min(len(kept), self._superseded_chunks.get(document_id, 0))
+                    one.former -= stale
         for document_id, one in made.documents.items():
             made.documents[document_id] = self.enqueue(one)
         return stored
-
-    def _stale(self, made: DocumentResult) -> set[str]:
-        """What is to be deleted of a document once all its points are stored."""
-        if not (made.is_cut and made.is_stored):
-            return set()
-        return self._superseded.get(made.stored.document_id, set()).difference(made.ids)
 
     def _put(self, made: Sequence[DocumentResult]) -> int:
         """Store the points of documents; where all are refused, those of each document alone."""

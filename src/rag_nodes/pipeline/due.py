@@ -22,7 +22,6 @@ from rag_nodes.ledger import FileRow, version_of
 from rag_nodes.metadata import USUAL
 from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.pruning import check_prunable, compared
-from rag_nodes.pipeline.report import IngestReport
 from rag_nodes.pipeline.tally import Tally
 from rag_nodes.pipeline.units import DueFile, in_brief
 from rag_nodes.readers import COLLECTIONS, document_id, listed, read_listed
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.ledger import DocumentRow, KnownFile, Ledger, StoredDocument
     from rag_nodes.models.prices import Prices
-    from rag_nodes.pipeline.report import Progress
+    from rag_nodes.pipeline.report import IngestReport, Progress
     from rag_nodes.pipeline.units import DocumentRead
     from rag_nodes.readers import FileShard, Limits, ListedFile
     from rag_nodes.store import Store
@@ -56,14 +55,14 @@ class DueFiles:
         tally: Tally,
         corpus: str,
         limits: Limits,
-        identities: Sequence[str],
+        steps: Sequence[str],
     ) -> None:
         self._ledger, self._columns, self._tally = ledger, columns, tally
         self._corpus, self._limits = corpus, limits
         # Changes with whatever decides what becomes of the bytes of a file, parsers apart; whether
         # it gives way to others decides nothing.
         bounds = {name: value for name, value in asdict(limits).items() if name != "share"}
-        facts = json.dumps([bounds, *identities])
+        facts = json.dumps([bounds, *steps])
         self._reading = hashlib.sha256(facts.encode()).hexdigest()[:16]
 
     def of(self, files: Iterable[ListedFile]) -> Iterator[DueFile]:
@@ -211,7 +210,6 @@ def unchanged(  # noqa: PLR0913 - what `ingest` is asked, and the memory of it
         LedgerError: as `ingest`.
         StoreError: the store does not answer.
     """
-    started = time.perf_counter()
     facts = ledger.remembered(request)
     if facts is None:
         return None
@@ -233,14 +231,7 @@ def unchanged(  # noqa: PLR0913 - what `ingest` is asked, and the memory of it
     due = DueFiles(ledger, columns, tally, corpus, limits, facts["identities"])
     if any(True for _ in due.of(listed(paths, shard))):
         return None
-    report = IngestReport(
-        files=tally.rows,
-        omitted=tally.omitted,
-        columns=tally.finish(),
-        seconds=time.perf_counter() - started,
-        models=facts["models"],
-        corpus=corpus,
-    )
+    report = tally.report(facts["models"], corpus)
     if any(one.error for one in report.columns):
         return None
     return compared(report, store, ledger, paths, prune=prune, is_shard=shard is not None)

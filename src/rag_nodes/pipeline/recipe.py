@@ -11,7 +11,7 @@ import json
 import secrets
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.code_identity import code_of
 from rag_nodes.errors import ConfigurationError
@@ -34,13 +34,12 @@ from rag_nodes.transforms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import Document, TransformComponent
 
-    from rag_nodes.code_identity import Code
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline.build import Parse
@@ -55,17 +54,16 @@ _HIDDEN = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
 class IngestRecipe:
     """What all units of an ingest share: parsers, models and transformations, in this process.
 
-    `identities` and `codes` are `identities_of` and `codes_of`; `parse` makes the nodes of
-    a document, None to have the parser do it; `tell` hears of what is done, as it is done;
-    `has_embedded` says that the model has answered, so that several requests may be under way.
+    `parse` makes the nodes of a document, None to have the parser do it; `tell` hears of what is
+    done, as it is done; `has_embedded` says that the model has answered, so that several requests
+    may be under way.
     """
 
     parsers: Mapping[str, SpanNodeParser]
     models: Models
     steps: Sequence[TransformComponent]
     limits: Limits
-    identities: Sequence[str]
-    codes: Mapping[str, str]
+    origins: Origins
     parse: Parse | None = None
     tell: Tell | None = None
     has_embedded: bool = False
@@ -84,6 +82,56 @@ class IngestRecipe:
             for one in self.steps
         ]
         return replace(self, models=replace(self.models, llm=None), steps=steps)
+
+
+class Origins(NamedTuple):
+    """What the versions of documents depend on beside their content.
+
+    `steps` are this release and each transformation with its options and code, and `codes` of each
+    column by name, see `rag_nodes.ledger.version_of`: "" where all of it is of this package. Code
+    that cannot be told is another one in every run; `untold` says why, a clause for each.
+    """
+
+    steps: Sequence[str]
+    codes: Mapping[str, str]
+    untold: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        parsers: Mapping[str, SpanNodeParser],
+        model: BaseEmbedding,
+        transformations: Sequence[TransformComponent] = (),
+    ) -> Origins:
+        """Those of an ingest.
+
+        Raises:
+            ConfigurationError: one is no transformation, or cannot say what it is made of.
+        """
+        untold: list[str] = []
+
+        def digest(one: object) -> str:
+            code = code_of(one)
+            if not code.untold:
+                return code.digest
+            name = class_path(one)
+            untold.append(f"Nobody can tell whether the code of {name} changed ({code.untold})")
+            return secrets.token_hex(8)
+
+        cutting = {
+            name: digest(one.splitter if isinstance(one, ForeignNodeParser) else one)
+            for name, one in parsers.items()
+        }
+        embedding, codes = digest(model), {}
+        own = f"-{embedding}" if code_of(model).is_own else ""
+        for name, one in cutting.items():
+            both = hashlib.sha256(f"{one}/{embedding}".encode()).hexdigest()[:16]
+            codes[name] = (both if one or embedding else "") + own
+        steps = [version("rag-nodes")]
+        for step in UserTransformations(transformations).steps:
+            is_told = not code_of(step).untold
+            steps.append(identity_of(step) + ("" if is_told else digest(step)))
+        return cls(steps, codes, tuple(untold))
 
 
 def journal_beside(ledger: Path) -> Path:
@@ -153,60 +201,14 @@ def collection_row(
     )
 
 
-def identities_of(transformations: Sequence[TransformComponent]) -> list[str]:
-    """This version of the package, and each transformation: its options and its code.
-
-    Raises:
-        ConfigurationError: one is no transformation, or cannot say what it is made of.
-    """
-    steps = UserTransformations(transformations).steps
-    return [version("rag-nodes"), *(identity_of(one) + _nonce(code_of(one)) for one in steps)]
-
-
-def codes_of(parsers: Mapping[str, SpanNodeParser], model: BaseEmbedding) -> dict[str, str]:
-    """The code of each column, by its parser's name, see `rag_nodes.ledger.version_of`.
-
-    It is "" where all of it is of this package, and another one in every run where it cannot be
-    told.
-    """
-    embedding = code_of(model)
-    own = f"-{embedding.digest or _nonce(embedding)}" if embedding.is_own else ""
-    codes = {}
-    for name, parser in parsers.items():
-        parts = [one.digest or _nonce(one) for one in (code_of(_wrapped(parser)), embedding)]
-        both = hashlib.sha256("/".join(parts).encode()).hexdigest()[:16] if any(parts) else ""
-        codes[name] = both + own
-    return codes
-
-
-def untold_of(
-    parsers: Iterable[SpanNodeParser],
-    model: BaseEmbedding,
-    transformations: Sequence[TransformComponent] = (),
-) -> Iterator[str]:
-    """What cannot be told, and why, of all whose code cannot be: one clause for each."""
-    for one in (*map(_wrapped, parsers), model, *transformations):
-        if why := code_of(one).untold:
-            yield f"Nobody can tell whether the code of {class_path(one)} changed ({why})"
-
-
-def _wrapped(parser: SpanNodeParser) -> object:
-    return parser.splitter if isinstance(parser, ForeignNodeParser) else parser
-
-
-def _nonce(code: Code) -> str:
-    """What no other run has, where code cannot be told."""
-    return secrets.token_hex(8) if code.untold else ""
-
-
-def hashed(document: Document, identities: Sequence[str]) -> Document:
+def hashed(document: Document, steps: Sequence[str]) -> Document:
     """The document with a hash of all that its nodes are made of in every column.
 
-    Text, pages and metadata, and what `identities_of` gave.
+    Text, pages and metadata, and `Origins.steps`.
     """
     ignored = (SOURCE_HASH, READ_WARNINGS)
     facts = sorted((key, value) for key, value in document.metadata.items() if key not in ignored)
-    content = json.dumps([document.text, facts, *identities], default=str, skipkeys=True)
+    content = json.dumps([document.text, facts, *steps], default=str, skipkeys=True)
     return _with_hash(document, hashlib.sha256(content.encode()).hexdigest())
 
 

@@ -7,7 +7,6 @@ killed is completed by the next one, see `rag_nodes.pipeline.columns`.
 
 from __future__ import annotations
 
-import time
 from array import array
 from contextlib import ExitStack, closing, contextmanager
 from itertools import repeat
@@ -23,15 +22,13 @@ from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.due import DueFiles
 from rag_nodes.pipeline.recipe import (
     IngestRecipe,
-    codes_of,
+    Origins,
     collection_row,
     collections_of,
     completed,
-    identities_of,
     journal_beside,
-    untold_of,
 )
-from rag_nodes.pipeline.report import FileColumn, IngestReport
+from rag_nodes.pipeline.report import FileColumn
 from rag_nodes.pipeline.tally import Tally
 from rag_nodes.pipeline.units import DocumentRead, FileUnit, UnitResult
 from rag_nodes.pipeline.work import work
@@ -48,7 +45,7 @@ if TYPE_CHECKING:
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.build import Parse
-    from rag_nodes.pipeline.report import Progress
+    from rag_nodes.pipeline.report import IngestReport, Progress
     from rag_nodes.pipeline.units import DueFile
     from rag_nodes.readers import FileShard, ListedFile
     from rag_nodes.store import Store
@@ -105,8 +102,7 @@ class IngestRun:
             steps, self._kept = completed(
                 transformations, names.values(), store, models, journal, dry_run=dry_run
             )
-            identities, codes = identities_of(steps), codes_of(made, models.embedding)
-            self._untold = tuple(untold_of(made.values(), models.embedding, steps))
+            self._origins = origins = Origins.of(made, models.embedding, steps)
             if dry_run:
                 from rag_nodes.pipeline import dry_run as dry
 
@@ -115,7 +111,7 @@ class IngestRun:
                 steps, store = dry.rehearsed_steps(steps), dry.untouched(store)
                 parse = dry.cut_unasked
             bounds = limits or Limits()
-            self._recipe = IngestRecipe(made, models, steps, bounds, identities, codes, parse)
+            self._recipe = IngestRecipe(made, models, steps, bounds, origins, parse)
             writers = [one for one in steps if isinstance(one, ChunkWriter)]
             self._tally = Tally(names, models.embedding_name, prices, progress, total, writers)
             known = {one.name: one for one in self.ledger.collections(corpus)}
@@ -124,15 +120,20 @@ class IngestRun:
                 for name, parser in made.items()
             }
             self._new = {row.parser for row in rows.values() if row.name not in known}
-            shared = shard is not None
             self._columns = [
                 IngestColumn(
-                    name, row, store, self.ledger, self._tally, code=codes[name], is_shared=shared
+                    name,
+                    row,
+                    store,
+                    self.ledger,
+                    self._tally,
+                    code=origins.codes[name],
+                    is_shared=shard is not None,
                 )
                 for name, row in rows.items()
             ]
             self._due = DueFiles(
-                self.ledger, self._columns, self._tally, corpus, bounds, identities
+                self.ledger, self._columns, self._tally, corpus, bounds, origins.steps
             )
             self._stack = stack.pop_all()
 
@@ -153,12 +154,12 @@ class IngestRun:
 
         Or an LLM, or embeddings that were not asked for.
         """
-        recipe, models = self._recipe, self._models
-        is_told = self.keeps_ledger and not (self._untold or self._kept or self._dry_run)
-        if is_told and not any(recipe.codes.values()):
+        origins, models = self._origins, self._models
+        is_told = not (origins.untold or self._kept or self._dry_run)
+        if self.keeps_ledger and is_told and not any(origins.codes.values()):
             facts = {
                 "collections": self._names,
-                "identities": recipe.identities,
+                "identities": origins.steps,
                 "embedding": models.embedding_name,
                 "models": models.describe(),
             }
@@ -176,29 +177,23 @@ class IngestRun:
             EngineError: see `Executor`.
             LedgerError: the ledger cannot be read or written.
         """
-        started, tally, self._ttl = time.perf_counter(), self._tally, ttl
+        self._ttl = ttl
         with closing(executor or Inline()) as opened:
             self._run(files, opened)
-        return IngestReport(
-            files=tally.rows,
-            omitted=tally.omitted,
-            columns=tally.finish(),
-            seconds=time.perf_counter() - started,
-            models=self._models.describe(),
-            corpus=self._corpus,
+        superseded = (one for one in self.ledger.collections(self._corpus) if one.documents)
+        return self._tally.report(
+            self._models.describe(),
+            self._corpus,
             superseded=tuple(
                 one
-                for one in self.ledger.collections(self._corpus)
-                if one.parser in self._new
-                and one.name not in self._names.values()
-                and one.documents
+                for one in superseded
+                if one.parser in self._new and one.name not in self._names.values()
             ),
-            writers=tally.writers,
             kept_vectors=self._kept,
             dry_run=self._dry_run,
-            due=tally.due if self._dry_run else {},
+            due=self._tally.due if self._dry_run else {},
             estimated=self._estimated,
-            untold=self._untold,
+            untold=self._origins.untold,
         )
 
     def _run(self, files: Iterable[DueFile], executor: Executor) -> None:

@@ -6,12 +6,13 @@ import time
 from contextlib import contextmanager
 from os.path import basename
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rag_nodes.models.prices import cost_of
 from rag_nodes.pipeline.report import (
     FileColumn,
     FileOutcome,
+    IngestReport,
     ParserOutcome,
     Progress,
     WriterOutcome,
@@ -36,9 +37,8 @@ MOST_ROWS = 10_000
 class Tally:
     """Counts what a run does, for its report and for whoever watches; used by one thread.
 
-    `collections` are by label of the parser. `columns` are rows of the report, complete when
-    `finish` was called; `omitted` documents ended well and have no row; `due` are those of which
-    something is stored by this run, or lacks.
+    `collections` are by label of the parser. `due` documents are those of which something is stored
+    by this run, or lacks.
     """
 
     def __init__(
@@ -54,7 +54,6 @@ class Tally:
             name: ParserOutcome(name, collection, seconds=dict.fromkeys(_STAGES, 0.0))
             for name, collection in collections.items()
         }
-        self.omitted = 0
         self.due = dict.fromkeys(collections, 0)
         self._model, self._writers = model, writers
         self._spent = [(0, 0, 0)] * len(self._writers)
@@ -62,6 +61,7 @@ class Tally:
         self._errors = dict.fromkeys(collections, 0)
         self._told = {name: {"tokens": 0, "parse": 0, "embed": 0} for name in collections}
         self._rows: list[tuple[int, int, FileOutcome]] = []
+        self._omitted = 0
         self._counted: dict[int, bool] = {}  # by hashes of what is as long as a path
         self._documents = 0
         self._started = time.perf_counter()
@@ -191,37 +191,36 @@ class Tally:
         for name, column in row.columns.items():
             self.due[name] += column.status != "unchanged"
         if len(self._rows) >= MOST_ROWS and row.status in {"read", "unchanged"}:
-            self.omitted += 1
+            self._omitted += 1
         else:
             self._rows.append((position, len(self._rows), row))
 
-    @property
-    def rows(self) -> tuple[FileOutcome, ...]:
-        """All rows that were kept, in the order of the files."""
-        return tuple(row for _, _, row in sorted(self._rows, key=lambda one: one[:2]))
-
-    @property
-    def writers(self) -> tuple[WriterOutcome, ...]:
-        """What LLMs wrote about chunks."""
-        return tuple(
-            WriterOutcome(
-                step.class_name(),
-                step.priced_name,
-                *spent,
-                cost_of(spent[1], spent[2], step.priced_name, self._prices),
-            )
-            for step, spent in zip(self._writers, self._spent, strict=True)
-            if spent[0]
-        )
-
-    def finish(self) -> tuple[ParserOutcome, ...]:
-        """What became of each column, priced."""
+    def report(self, models: str, corpus: str, **facts: Any) -> IngestReport:
+        """What was counted, priced, with further facts; once, at the end."""
         for name, one in self.columns.items():
             one.embedding_cost = self._cost(one.embedding_tokens)
             one.saved_cost = self._cost(one.saved_tokens)
             if one.error and (more := self._errors[name] - 1):
                 one.error += f" (and {more} more, see the log)"
-        return tuple(self.columns.values())
+        spent = [pair for pair in zip(self._writers, self._spent, strict=True) if pair[1][0]]
+        return IngestReport(
+            files=tuple(row for _, _, row in sorted(self._rows, key=lambda one: one[:2])),
+            columns=tuple(self.columns.values()),
+            seconds=time.perf_counter() - self._started,
+            models=models,
+            corpus=corpus,
+            writers=tuple(
+                WriterOutcome(
+                    one.class_name(),
+                    one.priced_name,
+                    *of,
+                    cost_of(of[1], of[2], one.priced_name, self._prices),
+                )
+                for one, of in spent
+            ),
+            omitted=self._omitted,
+            **facts,
+        )
 
     def _cost(self, tokens: int) -> float | None:
         return cost_of(tokens, 0, self._model, self._prices)

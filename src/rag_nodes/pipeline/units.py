@@ -151,8 +151,8 @@ class DocumentResult:
     `ids` are those of all its nodes, `points` what the store was not given yet. `missing` chunks
     are not stored, `saved` tokens had their vectors already. `is_known` is one that is stored
     whole and was not cut. `lacks_texts` says that chunks are stored without what an LLM was to
-    write. `superseded` counts chunks of the former version that are still there, and `touched` says
-    that this ingest changed something of it in the store.
+    write. `former` are ids of nodes that are stored of it, `former_chunks` of them chunks; a result
+    that `is_listed` is in the ledger, and `touched` says that this ingest changed something of it.
     """
 
     label: str
@@ -166,7 +166,9 @@ class DocumentResult:
     lacks_texts: bool = False
     choice: str | None = None
     error: str | None = None
-    superseded: int = 0
+    former: frozenset[str] = frozenset()
+    former_chunks: int = 0
+    is_listed: bool = False
     touched: bool = False
 
     @classmethod
@@ -182,6 +184,17 @@ class DocumentResult:
     def is_stored(self) -> bool:
         """Whether every node is, or is about to be, in the store."""
         return self.is_known or (self.is_cut and not self.missing)
+
+    @property
+    def stale(self) -> frozenset[str]:
+        """What is to be deleted once all points are stored."""
+        return self.former.difference(self.ids) if self.is_cut and self.is_stored else frozenset()
+
+    @property
+    def superseded(self) -> int:
+        """Chunks of the former version that are still there."""
+        kept = self.former.difference(self.ids if self.is_cut else ())
+        return min(len(kept), self.former_chunks)
 
     @property
     def is_whole(self) -> bool:

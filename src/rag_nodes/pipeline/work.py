@@ -105,7 +105,7 @@ def _reads(
     """Read a file and have every column cut its documents."""
     for document, error, seconds in _documents(file, recipe):
         tell("read", file.path, 0, 0)
-        whole = hashed(document, recipe.identities) if document else None
+        whole = hashed(document, recipe.origins.steps) if document else None
         if whole:
             for one in columns:
                 one.add(whole)
@@ -147,7 +147,7 @@ class ColumnWork:
 
         In the place of another version of it, of which nothing is embedded.
         """
-        document = made_by(self._recipe.codes[self.name], document)
+        document = made_by(self._recipe.origins.codes[self.name], document)
         version = str(document.metadata[SOURCE_HASH])
         former = self.result.documents.get(document.id_)
         if former and former.stored.version == version:
