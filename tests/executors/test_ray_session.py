@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rag_nodes.errors import ConfigurationError, EngineError, MissingExtraError
+from rag_nodes.errors import ConfigurationError, EngineError
 from rag_nodes.executors.ray import _told_to_join, ray_session
 
 SETTINGS = bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
@@ -120,12 +120,6 @@ def test_a_cluster_that_cannot_be_joined_is_given_up_soon_and_says_how_it_could_
 def test_an_address_of_another_form_is_refused(address: str) -> None:
     with pytest.raises(ConfigurationError, match="give host:port"):
         ray_session(2, address).__enter__()
-
-
-def test_without_ray_the_message_holds_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'rag-nodes\[ray\]'"):
-        ray_session(2).__enter__()
 
 
 @pytest.mark.parametrize("is_remote", [False, True])

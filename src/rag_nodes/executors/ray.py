@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 import warnings
+from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -173,7 +174,6 @@ def ray_session(tasks: int, address: str | None = None) -> Iterator[Any]:
         The module `ray`.
 
     Raises:
-        MissingExtraError: Ray is not installed.
         ConfigurationError: no such form of address.
         EngineError: nothing answers at the address, or Ray does not start, or not in three minutes.
     """
@@ -182,10 +182,8 @@ def ray_session(tasks: int, address: str | None = None) -> Iterator[Any]:
     told = _LOCAL if address is None else _told_to_join()
     with ExitStack() as stack:
         with _environment(told):
-            try:
-                import ray
-            except ImportError:
-                raise MissingExtraError("ray", "ray") from None
+            import ray
+
             if not ray.is_initialized():
                 folder = Path(stack.enter_context(_private_folder()))
                 stack.enter_context(_ordered_sigterm())
@@ -223,36 +221,33 @@ def _start_in_time(
 
     The thread stays for the session: Linux ends Ray's processes with the thread that started them.
     """
-    ended, over = threading.Event(), threading.Event()
-    errors: list[BaseException] = []
+    started, over = Future[object](), threading.Event()
 
     def run() -> None:
         try:
-            start()
+            started.set_result(start())
         except BaseException as error:  # noqa: BLE001 - raised below
-            errors.append(error)
-        ended.set()
+            started.set_exception(error)
         over.wait()
 
     session.callback(over.set)
     try:
         threading.Thread(target=run, name="ray", daemon=True).start()
-        ended.wait(_LIMIT)
+        wait([started], _LIMIT)
     except BaseException:
-        ended.wait(_LAST)
+        wait([started], _LAST)
         raise
     finally:
-        if ended.is_set():
+        if started.done():
             session.callback(shutdown)
         else:  # it would wait as well, and at the end of this process Ray ends its own all the same
             atexit.unregister(shutdown)
-    if not ended.is_set():
+    if not started.done():
         raise TimeoutError(
             f"it did not start within {_LIMIT:.0f} seconds; look at free memory and processors, "
             "end what is left of an earlier Ray with `ray stop`, or go without Ray"
         )
-    if errors:
-        raise errors[0]
+    started.result()
 
 
 def _start_here(ray: Any, tasks: int, folder: Path) -> None:

@@ -146,7 +146,8 @@ class LedgerDatabase:
                 yield self._connection
                 return
             self._connection.execute(f"PRAGMA synchronous = {synchronous}")
-            with _transaction(self._connection):
+            self._connection.execute("BEGIN IMMEDIATE")
+            with self._connection:
                 yield self._connection
 
     def remember(self, request: str, facts: Mapping[str, Any]) -> None:
@@ -239,7 +240,8 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 def _make_tables(connection: sqlite3.Connection) -> None:
     if _value(connection, _COUNT):
         return
-    with _transaction(connection):
+    connection.execute("BEGIN IMMEDIATE")
+    with connection:
         if not _value(connection, _COUNT):  # no other process was faster
             for statement in _TABLES.split(";"):
                 connection.execute(statement)
@@ -249,19 +251,6 @@ def _make_tables(connection: sqlite3.Connection) -> None:
 
 def _value(connection: sqlite3.Connection, query: str) -> int:
     return int(connection.execute(query).fetchone()[0])
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """What is done meanwhile is done at once, or not at all; others wait."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 @contextmanager
