@@ -23,7 +23,7 @@ from rag_nodes.metadata import USUAL
 from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.pruning import check_prunable, compared
 from rag_nodes.pipeline.tally import Tally
-from rag_nodes.pipeline.units import DueFile, in_brief
+from rag_nodes.pipeline.units import DocumentResult, DueFile, in_brief
 from rag_nodes.readers import COLLECTIONS, document_id, listed, read_listed
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class DueFiles:
             places = [file.place for _, file in block if _is_text(file.place)]
             known = self._ledger.known(self._corpus, places)
             ids = [one.id for of in known.values() for one in of.documents]
-            stored = [column.stored_whole(ids) for column in self._columns]
+            there = [column.stored_whole(ids) for column in self._columns]
             touched: list[KnownFile] = []
             for position, file in block:
                 if file.size is None or not _is_text(file.place):
@@ -83,12 +83,16 @@ class DueFiles:
                     continue
                 row = known.get(file.place)
                 is_as_long = row is not None and row.file.size == file.size
-                unchanged = self._unchanged(row, stored) if row and is_as_long else []
+                unchanged = self._unchanged(row, there) if row and is_as_long else []
                 due = self._seen(position, file, file.size, row, touched, is_same=bool(unchanged))
                 if due:
                     yield due
                 for one, whole in () if due else unchanged:
-                    self._tally.leave(position, str(file.path), one, whole, self._columns)
+                    columns = zip(self._columns, whole, strict=True)
+                    made = {
+                        c.name: c.enqueue(DocumentResult.known(one.name, w)) for c, w in columns
+                    }
+                    self._tally.leave(position, str(file.path), one, made)
             if touched:
                 with self._ledger.transaction():
                     for changed in touched:

@@ -17,16 +17,14 @@ from rag_nodes.pipeline.report import (
     Progress,
     WriterOutcome,
 )
-from rag_nodes.pipeline.units import DocumentResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from rag_nodes.ledger import DocumentRow, StoredDocument
+    from rag_nodes.ledger import DocumentRow
     from rag_nodes.models.prices import Prices
-    from rag_nodes.pipeline.columns import IngestColumn
     from rag_nodes.pipeline.report import FileStatus, Stage
-    from rag_nodes.pipeline.units import DocumentRead, UnitResult
+    from rag_nodes.pipeline.units import DocumentRead, DocumentResult, UnitResult
     from rag_nodes.transforms import ChunkWriter
 
 _STAGES = ("parse", "embed", "store")
@@ -141,16 +139,13 @@ class Tally:
         position: int,
         path: str,
         row: DocumentRow,
-        stored: Sequence[StoredDocument],
-        columns: Sequence[IngestColumn],
+        columns: Mapping[str, DocumentResult],
     ) -> None:
         """Count a document of a file that is not opened, and what each column has of it."""
-        made = {}
-        for column, whole in zip(columns, stored, strict=True):
-            made[column.name] = column.enqueue(DocumentResult.known(row.name, whole))
-            self.count(column.name, made[column.name])
+        for name, one in columns.items():
+            self.count(name, one)
         self.tell("read", path, 0, 0)
-        self.document(position, path, row, made)
+        self.document(position, path, row, columns)
 
     def document(
         self,
