@@ -33,22 +33,16 @@ def comparison(
         yield made
 
 
-def test_a_blank_document_fails_and_stops_no_other(comparison: Comparison) -> None:
-    report = comparison.ingest_documents([BLANK, TEA])
-    assert [(file.status, file.error) for file in report.files] == [
-        ("failed", REASON),
-        ("read", None),
-    ]
-    assert all(column.answer for column in comparison.ask("How much does the tank hold?").columns)
-
-
-def test_asking_after_nothing_but_blank_documents_says_that_none_was_read(
+def test_a_blank_document_fails_and_stops_no_other_and_asking_says_so(
     comparison: Comparison,
 ) -> None:
     comparison.ingest_documents([BLANK])
     answered = comparison.ask("How much does the tank hold?")
     expected = f"there is nothing to search, because nothing could be read: {REASON}"
     assert [column.error for column in answered.columns] == [expected, expected]
+    report = comparison.ingest_documents([BLANK, TEA])
+    assert [(one.status, one.error) for one in report.files] == [("failed", REASON), ("read", None)]
+    assert all(column.answer for column in comparison.ask("How much does the tank hold?").columns)
 
 
 def test_nothing_is_found_any_more_of_a_document_that_turned_blank(

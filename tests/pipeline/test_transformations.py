@@ -394,16 +394,6 @@ class Keyed(Letters):
     work: Any = None
 
 
-def test_the_identity_follows_options_and_neither_keys_nor_speed() -> None:
-    usual = identity_of(Keyed())
-    assert identity_of(Keyed(api_key="sk-2", timeout=9.0)) == usual
-    assert identity_of(Keyed(keywords=6)) != usual
-    assert identity_of(Keyed(letter="a")) != usual
-    assert identity_of(Letters()) != usual
-    assert identity_of(Keyed(work=len)) != identity_of(Keyed(work=max))
-    assert identity_of(Keyed(work=object())) == identity_of(Keyed(work=object()))
-
-
 class Private(Letters):
     """Keeps what it was told to itself."""
 
@@ -416,11 +406,23 @@ class Private(Letters):
         self._words, self._api_key, self._timeout = [*words], key, timeout
 
 
-def test_the_identity_follows_what_a_component_keeps_to_itself_and_no_key() -> None:
-    usual = identity_of(Private("pump"))
-    assert identity_of(Private("pump", key="sk-2", timeout=9.0)) == usual
-    assert identity_of(Private("pump", "valve")) != usual
-    assert identity_of(Private("pump")) == usual
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (Keyed(), Keyed(api_key="sk-2", timeout=9.0), True),
+        (Keyed(), Keyed(keywords=6), False),
+        (Keyed(), Keyed(letter="a"), False),
+        (Keyed(), Letters(), False),
+        (Keyed(work=len), Keyed(work=max), False),
+        (Keyed(work=object()), Keyed(work=object()), True),
+        (Private("pump"), Private("pump", key="sk-2", timeout=9.0), True),
+        (Private("pump"), Private("pump", "valve"), False),
+    ],
+)
+def test_the_identity_follows_options_and_private_state_and_neither_keys_nor_speed(
+    one: Letters, other: Letters, *, same: bool
+) -> None:
+    assert (identity_of(one) == identity_of(other)) is same
 
 
 def test_a_component_that_cannot_say_what_it_is_is_refused() -> None:

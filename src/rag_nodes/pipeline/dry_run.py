@@ -27,15 +27,32 @@ if TYPE_CHECKING:
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import Point, Store
 
 
 @contextmanager
-def rehearsed(models: Models) -> Iterator[Models]:
-    """Models whose embedding asks nobody; meanwhile parsers that compare sentences ask nobody."""
+def rehearsal(
+    parsers: Mapping[str, SpanNodeParser],
+    models: Models,
+    steps: Sequence[TransformComponent],
+    store: Store,
+) -> Iterator[tuple[Models, list[TransformComponent], Store, Parse, tuple[str, ...]]]:
+    """What it is done with; meanwhile parsers that compare sentences ask nobody.
+
+    Transformations are what an LLM writes, and what is embedded beside the usual text. The names
+    at the end are of parsers whose model would decide where to cut.
+    """
     stand_in = _StandIn(models.embedding)
+    asked = (one for one in steps if isinstance(one, NamedVectors | ChunkWriter))
     with cutting_with(stand_in):
-        yield replace(models, embedding=stand_in, offline=True)
+        yield (
+            replace(models, embedding=stand_in, offline=True),
+            [one.rehearsal() if isinstance(one, ChunkWriter) else one for one in asked],
+            cast("Store", _UntouchedStore(store)),
+            _cut_unasked,
+            tuple(name for name, one in parsers.items() if _names_model(one.to_dict())),
+        )
 
 
 class _UntouchedStore:
@@ -59,26 +76,8 @@ class _UntouchedStore:
         return False
 
 
-def untouched(store: Store) -> Store:
-    """The store as it is, which keeps nothing of what it is given."""
-    return cast("Store", _UntouchedStore(store))
-
-
-def rehearsed_steps(steps: Sequence[TransformComponent]) -> list[TransformComponent]:
-    """Of some transformations those that cost something here, which ask nobody.
-
-    That is what an LLM writes, and what is embedded beside the usual text.
-    """
-    asked = (one for one in steps if isinstance(one, NamedVectors | ChunkWriter))
-    return [one.rehearsal() if isinstance(one, ChunkWriter) else one for one in asked]
-
-
-def cut_unasked(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
-    """The nodes of a document.
-
-    Raises:
-        ConfigurationError: the parser is a splitter that asks a model of its own.
-    """
+def _cut_unasked(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
+    """The nodes of a document, unless a splitter would ask a model of its own for them."""
     if isinstance(parser, ForeignNodeParser):
         for name in ("embed_model", "embedding_model", "llm"):
             if getattr(parser.splitter, name, None) is not None:
@@ -90,12 +89,8 @@ def cut_unasked(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
     return nodes
 
 
-def is_estimated(parser: SpanNodeParser) -> bool:
-    """Whether it would cut otherwise with the vectors of its model."""
-    return _names_model(parser.to_dict())
-
-
 def _names_model(options: object) -> bool:
+    """Whether a parser of these would cut otherwise with the vectors of its model."""
     if isinstance(options, dict):
         name = options.get("embedding")
         named = isinstance(name, str) and not name.startswith("lexical")

@@ -104,12 +104,11 @@ class IngestRun:
             )
             self._origins = origins = Origins.of(made, models.embedding, steps)
             if dry_run:
-                from rag_nodes.pipeline import dry_run as dry
+                from rag_nodes.pipeline.dry_run import rehearsal
 
-                self._estimated = tuple(n for n, one in made.items() if dry.is_estimated(one))
-                models = stack.enter_context(dry.rehearsed(models))
-                steps, store = dry.rehearsed_steps(steps), dry.untouched(store)
-                parse = dry.cut_unasked
+                models, steps, store, parse, self._estimated = stack.enter_context(
+                    rehearsal(made, models, steps, store)
+                )
             bounds = limits or Limits()
             self._recipe = IngestRecipe(made, models, steps, bounds, origins, parse)
             writers = [one for one in steps if isinstance(one, ChunkWriter)]
