@@ -178,7 +178,6 @@ _HOMES = {
     ),
 }
 """Where a name is defined; all others are those of `parsers`."""
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
 
@@ -200,7 +199,8 @@ def _found(name: str) -> object:
     if name == "__version__":
         return version("rag-nodes")
     if name in __all__:
-        return getattr(import_module(f"{__name__}.{_HOME_OF.get(name, 'parsers')}"), name)
+        home = next((one for one, names in _HOMES.items() if name in names), "parsers")
+        return getattr(import_module(f"{__name__}.{home}"), name)
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if find_spec(f"{__name__}.{name}"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -199,24 +199,25 @@ def _keywords(call: ast.expr) -> Iterator[tuple[str, ast.expr]]:
         yield option.arg, option.value
 
 
-def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+def lazy_getattr(package: str, homes: Mapping[str, Collection[str]]) -> Callable[[str], object]:
     """The `__getattr__` of a package some of whose modules bring much along.
 
     A name must not be that of a module of the package, which would be found in its place.
 
     Args:
         package: its `__name__`.
-        homes: of each name the module of the package that defines it.
+        homes: by module of the package, which names it defines.
 
     Returns:
         What raises `AttributeError` for any other name.
     """
 
     def found(name: str) -> object:
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{homes[name]}"), name)
-        setattr(sys.modules[package], name, value)
-        return value
+        for home, names in homes.items():
+            if name in names:
+                value = getattr(import_module(f"{package}.{home}"), name)
+                setattr(sys.modules[package], name, value)
+                return value
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return found

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from llama_index.core import Document
 from llama_index.core.llms import MockLLM
 
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import NAMED_VECTORS
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
@@ -108,6 +110,14 @@ def test_a_chunk_about_which_a_model_says_nothing_has_no_such_vector(
     report = ingest_documents(made, PARSERS, store, models=models, transformations=steps)
     assert known(store, report, "context") == []
     assert len(known(store, report, "heading")) == 3
+
+
+def test_unknown_ways_and_a_context_without_a_model_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="unknown vector 'title'; choose heading, plain"):
+        NamedVectors("title")
+    with pytest.raises(ConfigurationError, match="what an LLM writes, and there is none"):
+        vector_steps(["context"])
+    assert vector_steps(["heading"]) == []
 
 
 def test_a_file_that_did_not_change_is_due_for_a_further_way(

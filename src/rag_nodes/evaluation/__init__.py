@@ -50,15 +50,12 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one o
     __getattr__ = lazy_getattr(
         __name__,
         {
-            "Dataset": "dataset",
-            "EvaluationPlan": "plan",
-            "EvaluationReport": "report",
-            "Judging": "judging",
-            "Question": "dataset",
-            "Searched": "columns",
-            "StoredCollection": "columns",
-            "evaluate": "run",
-            "load_dataset": "importers",
-            "recommend": "run",
+            "columns": ["Searched", "StoredCollection"],
+            "dataset": ["Dataset", "Question"],
+            "importers": ["load_dataset"],
+            "judging": ["Judging"],
+            "plan": ["EvaluationPlan"],
+            "report": ["EvaluationReport"],
+            "run": ["evaluate", "recommend"],
         },
     )

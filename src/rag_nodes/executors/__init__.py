@@ -18,4 +18,4 @@ if TYPE_CHECKING:
 __all__ = ["Executor", "Inline", "LostUnit", "Pool", "Ray", "usable_cores", "working_on"]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
-    __getattr__ = lazy_getattr(__name__, {"Pool": "pool", "Ray": "ray"})
+    __getattr__ = lazy_getattr(__name__, {"pool": ["Pool"], "ray": ["Ray"]})

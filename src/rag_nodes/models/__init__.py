@@ -31,6 +31,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
-    __getattr__ = lazy_getattr(
-        __name__, dict.fromkeys(__all__, "choose") | {"failure_of": "faults"}
-    )
+    __getattr__ = lazy_getattr(__name__, {"faults": ["failure_of"], "choose": __all__})

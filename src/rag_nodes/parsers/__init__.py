@@ -87,9 +87,7 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
-    __getattr__ = lazy_getattr(
-        __name__, {name: home for home, names in _HOMES.items() for name in names}
-    )
+    __getattr__ = lazy_getattr(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -51,10 +51,7 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one o
     __getattr__ = lazy_getattr(
         __name__,
         {
-            "aingest": "ingesting",
-            "aingest_documents": "ingesting",
-            "build_pipeline": "build",
-            "ingest": "ingesting",
-            "ingest_documents": "ingesting",
+            "build": ["build_pipeline"],
+            "ingesting": ["aingest", "aingest_documents", "ingest", "ingest_documents"],
         },
     )

@@ -55,4 +55,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
-    __getattr__ = lazy_getattr(__name__, {"RagNodesReader": "llama_index"})
+    __getattr__ = lazy_getattr(__name__, {"llama_index": ["RagNodesReader"]})

@@ -15,4 +15,4 @@ if TYPE_CHECKING:
 __all__ = ["launch"]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for this one
-    __getattr__ = lazy_getattr(__name__, {"launch": "serve"})
+    __getattr__ = lazy_getattr(__name__, {"serve": ["launch"]})
