@@ -1,7 +1,7 @@
 """PageNodeParser: pages as they are, long ones in parts."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from llama_index.core.schema import Document
 from parser_laws import (
@@ -94,6 +94,7 @@ def test_a_size_below_what_one_character_can_take_is_refused() -> None:
         PageNodeParser(chunk_size=7)
 
 
+@example(text="A\u0301 break inside a letter.", breaks=[1])
 @given(text=TEXTS, breaks=st.lists(st.integers(1, 200), max_size=5))
 def test_the_laws_hold_for_any_text_and_any_pages(text: str, breaks: list[int]) -> None:
     starts = sorted({0, *breaks}) if breaks else []
