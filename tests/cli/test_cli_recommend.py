@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import runpy
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,25 +60,22 @@ def test_what_keeps_every_row_from_being_measured_is_said_once(
     assert ended.stderr.count("1 MB are free") == 1
 
 
-def test_sizes_have_to_be_named(command: Command) -> None:
-    ended = command("recommend", FERRY, "--sizes", "0")
-    assert ended.code == 2
-    assert "--sizes: name at least one" in ended.stderr
-
-
-@pytest.mark.parametrize("name", ["recursive.toml", "kept.yaml", "nowhere/kept.toml"])
-def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
-    command: Command, name: str
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ((), "name documents"),
+        ((FERRY, "--sizes", "0"), "--sizes: name at least one"),
+        ((FERRY, "--save", "recursive.toml"), "recursive"),
+        ((FERRY, "--save", "kept.yaml"), "kept.yaml"),
+        ((FERRY, "--save", "nowhere/kept.toml"), "cannot be written"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_a_document_is_read(
+    command: Command, asked: tuple[object, ...], why: str
 ) -> None:
-    ended = command("recommend", FERRY, "--save", name)
-    assert ended.code == 2
+    ended = command("recommend", *asked)
+    assert (ended.code, why in ended.stderr) == (2, True)
     assert "Reading" not in ended.stderr
-
-
-def test_nothing_to_ask_about_is_refused(command: Command) -> None:
-    ended = command("recommend")
-    assert ended.code == 2
-    assert "name documents" in ended.stderr
 
 
 def test_what_was_chosen_is_saved_as_a_preset_that_ingest_and_ask_take(
@@ -134,7 +131,10 @@ def test_a_preset_file_that_names_a_module_is_refused(command: Command, tmp_path
     assert "unknown parser" in ended.stderr
 
 
-def test_the_exported_script_answers_in_a_process_of_its_own(made: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("no_configuration")
+def test_the_exported_script_answers(
+    made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     script = made / "rag.py"
     told = script.read_text("utf-8")
     assert "python rag.py handbook.pdf" in told
@@ -142,9 +142,7 @@ def test_the_exported_script_answers_in_a_process_of_its_own(made: Path, tmp_pat
     assert "chunk_size=100" in told
     assert "granularity='chunks'" in told
     assert "mode='sparse'" in told
-    ended = subprocess.run(
-        [sys.executable, "-I", script, FERRY, "--question", "How long is a short turn?"],
-        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stderr
-    assert "twelve minutes" in ended.stdout
+    typed = [str(script), str(FERRY), "--question", "How long is a short turn?"]
+    monkeypatch.setattr(sys, "argv", typed)
+    runpy.run_path(str(script), run_name="__main__")
+    assert "twelve minutes" in capsys.readouterr().out
