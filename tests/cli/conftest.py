@@ -1,24 +1,19 @@
 """Runs the command line in this process, with small files and nothing configured."""
 
-from __future__ import annotations
-
 import io
 import json
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.console import Console
 from terminals import terminal
 
 from rag_nodes.cli.invocation import Invocation
 from rag_nodes.cli.program import run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from rich.console import Console
 
 MANUAL = """\
 # Tea machine
@@ -50,7 +45,7 @@ class Ended:
         return parsed
 
 
-Command: TypeAlias = "Callable[..., Ended]"
+Command = Callable[..., Ended]
 """Runs the command line with some words and says what that left behind."""
 
 

@@ -1,18 +1,13 @@
 """The example of a workflow is true: it passes as things are, and fails for a real drop."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pytest
 import yaml
-
-if TYPE_CHECKING:
-    import pytest
-    from tests.cli.conftest import Command
+from tests.cli.conftest import Command
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "examples" / "corpus"

@@ -1,15 +1,13 @@
 """`rag-nodes ask`: modes, filters, retrieval alone, and answers that grow on a terminal."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from openai_server import OpenAIServer
 from rich.console import Console
 from terminals import shown, terminal
-from tests.cli.conftest import invoked
+from tests.cli.conftest import Command, invoked
 
 from rag_nodes.cli.invocation import Invocation
 from rag_nodes.cli.progress import Watch
@@ -18,10 +16,6 @@ from rag_nodes.operations import ExitCode
 from rag_nodes.operations.fields import SearchFilter, search_filter
 from rag_nodes.operations.run import QuestionAsked
 from rag_nodes.query import Delta, Filter
-
-if TYPE_CHECKING:
-    from conftest import Command
-    from openai_server import OpenAIServer
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "corpus" / "handbook.pdf"
 SAND = "When must the sand filter be rinsed backwards?"

@@ -1,15 +1,10 @@
 """`--column NAME=module:object`: what finds as it stands, measured beside parsers."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from plant import MANUAL
-
-if TYPE_CHECKING:
-    from tests.cli.conftest import Command, Ended
+from tests.cli.conftest import Command, Ended
 
 ENGINES = """
 from pathlib import Path

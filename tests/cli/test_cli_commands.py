@@ -1,22 +1,17 @@
 """`ingest`, `ask`, `chunk` and `compare` on small files, offline unless they say otherwise."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from crawls import write_crawl
+from openai_server import OpenAIServer
+from tests.cli.conftest import Command
 
 from rag_nodes.errors import ModelResponseError
 from rag_nodes.operations import ExitCode
 from rag_nodes.query import RagNodesQueryEngine
-
-if TYPE_CHECKING:
-    from conftest import Command
-    from openai_server import OpenAIServer
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "corpus" / "handbook.pdf"
 QUESTION = "How many litres does the tank hold?"

@@ -1,14 +1,9 @@
 """`rag-nodes compare`: modes, filters, retrieval alone, and columns that grow on a terminal."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from conftest import Command
+from tests.cli.conftest import Command
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "corpus" / "handbook.pdf"
 QUESTION = "How many litres does the tank hold?"

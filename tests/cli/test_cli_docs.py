@@ -1,27 +1,21 @@
 """`docs` on small crawls, offline unless they say otherwise."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import pytest
 from crawls import LONG, SHORT, SITE, page, write_crawl
 from fake_time import FakeTime
-from openai_server import FAILING, UNAUTHORIZED, Fault
+from openai_server import FAILING, UNAUTHORIZED, Fault, OpenAIServer, Recorded
+from tests.cli.conftest import Command
 
 from rag_nodes.documentation import FORMATS, MEASURES
 from rag_nodes.models import pacing
 from rag_nodes.models.openai import client
 from rag_nodes.operations import ExitCode, crawls
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from conftest import Command
-    from openai_server import OpenAIServer, Recorded
 
 SIZES = ("--max-tokens", 200, "--min-tokens", 20)
 

@@ -1,21 +1,17 @@
 """`rag-nodes evaluate` and `rag-nodes questions`, as they are typed."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from openai_server import OpenAIServer
+from tests.cli.conftest import Command
 from tests.evaluation.scripted_judge import good, kind_of
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation import run as evaluation
-
-if TYPE_CHECKING:
-    from openai_server import OpenAIServer
-    from tests.cli.conftest import Command
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 FERRY, QUESTIONS = CORPUS / "ferry.pdf", CORPUS / "ferry_questions.csv"

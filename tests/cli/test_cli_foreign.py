@@ -1,17 +1,11 @@
 """Splitters of other packages on the command line, and how many of their chunks have a place."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from tests.cli.conftest import Command
 
 from rag_nodes.operations import ExitCode
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Command
 
 STOCK = "llama_index.core.node_parser:SentenceSplitter(chunk_size=64, chunk_overlap=8)"
 HEADED = "splitters:Headed()"

@@ -1,18 +1,12 @@
 """`rag-nodes ingest` a second time: what it says of what it remembers, and of what is gone."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from tests.cli.conftest import Command
 
 from rag_nodes.operations import ExitCode
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Command
 
 _UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 KEPT = ("-p", "fixed", "--store", "kept", "-q")

@@ -1,23 +1,17 @@
 """A model refuses, a disk fills up, a folder is in use: a sentence, and nothing is lost."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from openai_server import TOO_LONG, Fault
+from openai_server import TOO_LONG, Fault, OpenAIServer
+from tests.cli.conftest import Command
 
 from rag_nodes.store.edge import shards
-
-if TYPE_CHECKING:
-    from conftest import Command
-    from openai_server import OpenAIServer
 
 PROBE = Fault()
 """The request before any work starts succeeds."""

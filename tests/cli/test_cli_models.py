@@ -1,19 +1,13 @@
 """Any embedding model and LLM of LlamaIndex on the command line, by import path and options."""
 
-from __future__ import annotations
-
 import tomllib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from tests.cli.conftest import Command
 
 from rag_nodes.cli.derive import settings_of
 from rag_nodes.operations import ExitCode, named
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Command
 
 KEY = "sk-canary-33ab"
 ASKED = ("-a", "How much does the tank hold?")

@@ -1,19 +1,13 @@
 """`ingest --vector` and asking by one of the embeddings, as typed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from openai_server import OpenAIServer
+from tests.cli.conftest import Command
 
 from rag_nodes.operations import ExitCode
 from rag_nodes.transforms import WRITTEN_FILE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Command
-    from openai_server import OpenAIServer
 
 CUT = ("--parser", "heading:min_chunk_size=0")
 

@@ -1,11 +1,9 @@
 """Folders and collections that other programs made, as commands meet them, and `store import`."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex
@@ -13,16 +11,10 @@ from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
 from store import qdrant_server as _server
-from tests.cli.conftest import MANUAL
+from tests.cli.conftest import MANUAL, Command
 
 from rag_nodes import HeadingHierarchyNodeParser, get_embedding, read
 from rag_nodes.operations import ExitCode
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Command
-
 
 QUESTION = "How much water does the tank hold?"
 

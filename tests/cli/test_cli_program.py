@@ -1,7 +1,5 @@
 """What every command shares: help, version, settings, errors and exit codes."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging
@@ -10,11 +8,13 @@ import signal
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from tests.cli.conftest import Command
 
 from rag_nodes import errors
 from rag_nodes.cli import main
@@ -25,11 +25,6 @@ from rag_nodes.operations.run import Run, context_budget
 from rag_nodes.parsers import PRESETS
 from rag_nodes.settings import Settings
 from rag_nodes.workspace.session import Session
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from conftest import Command
 
 COMMANDS = ("app", "ask", "chunk", "compare", "ingest", "parsers")
 CANARY = "sk-canary-7f3a9"

@@ -1,18 +1,12 @@
 """`read` on small files."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pymupdf
 import pytest
+from tests.cli.conftest import Command
 
 from rag_nodes.operations import ExitCode
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Command
 
 
 @pytest.fixture

@@ -1,22 +1,16 @@
 """`rag-nodes recommend`, as it is typed."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.cli.conftest import invoked
+from tests.cli.conftest import Command, invoked
 
 from rag_nodes.parsers import get_parser, load_preset, preset_for, save_preset
 from rag_nodes.store.edge import shards
-
-if TYPE_CHECKING:
-    from tests.cli.conftest import Command
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 FERRY, QUESTIONS = CORPUS / "ferry.pdf", CORPUS / "ferry_questions.csv"

@@ -1,18 +1,13 @@
 """`rag-nodes questions review`: drafts decided one at a time, by keys that are piped in."""
 
-from __future__ import annotations
-
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Command, Ended
+from tests.cli.conftest import Command, Ended
 
 TEXT = "# Users\n\n" + "\n\n".join(
     f"## {verb} users\n\nThis is how users are {verb.lower()} by the office. It takes {days} days."

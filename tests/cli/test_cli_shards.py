@@ -1,17 +1,11 @@
 """`ingest --shard I/N` and `--engine ray`, as a scheduler's script would use them."""
 
-from __future__ import annotations
-
 import socket
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Command
+from tests.cli.conftest import Command
 
 NAMES = [f"{number}.md" for number in range(8)]
 

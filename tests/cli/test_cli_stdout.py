@@ -1,15 +1,10 @@
 """What else is written to stdout than the data, seen by the process that reads it."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess
 import sys
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 LOUD = """\
 import os

@@ -1,19 +1,13 @@
 """`rag-nodes store push` and `pull`: what is stored goes to a server and back."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from store import qdrant_server as _server
+from tests.cli.conftest import Command
 
 from rag_nodes.operations import ExitCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from conftest import Command
 
 HEADING = ("-p", "heading")
 ALSO_FIXED = (*HEADING, "-p", "fixed")

@@ -1,20 +1,15 @@
 """The store as the command line names it: options of a server."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from store import qdrant_server as _server
+from tests.cli.conftest import Command
 
 from rag_nodes.cli.derive import settings_of
 from rag_nodes.operations import ExitCode, named
 from rag_nodes.store.server import connection
-
-if TYPE_CHECKING:
-    from conftest import Command
 
 KEY = "canary-of-the-store"
 SERVER = ("--store", "http://192.168.0.9:6333")

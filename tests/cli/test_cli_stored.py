@@ -1,22 +1,16 @@
 """`rag-nodes status`, `list`, `remove` and `clear` as typed."""
 
-from __future__ import annotations
-
 import re
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from tests.cli.conftest import Command
 
 from rag_nodes.errors import CredentialsError
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.operations import ExitCode
 from rag_nodes.store.edge import shards
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Command
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Text from documents on its way to a terminal, and the progress shown there."""
 
-from __future__ import annotations
-
 import io
 import json
 

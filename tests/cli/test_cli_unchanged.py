@@ -1,27 +1,21 @@
 """An ingest of which nothing is due needs no LlamaIndex, and says the same as one that has it."""
 
-from __future__ import annotations
-
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.cli.conftest import Command
 
+from rag_nodes.models import Models
 from rag_nodes.operations.run import Run
 from rag_nodes.store import open_store
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from conftest import Command
-
-    from rag_nodes.models import Models
-
-    Ingest = Callable[..., dict[str, Any]]
+Ingest = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """What the documentation shows of commands is what they print."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

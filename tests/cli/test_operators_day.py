@@ -1,20 +1,15 @@
 """A day of an operator: ingest, change, prune, look, remove, push, switch, examine, back up."""
 
-from __future__ import annotations
-
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from store import qdrant_server as _server
+from tests.cli.conftest import Command
 
 from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from conftest import Command
 
 TEXTS = {
     "manual.md": "# Tea machine\n\nThe tank holds nine litres of water.\n",

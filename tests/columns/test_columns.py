@@ -1,8 +1,6 @@
 """Whatever LlamaIndex asks, beside our parsers, over the same documents."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex
@@ -19,15 +17,13 @@ from plant import MANUAL, QUESTION
 
 from rag_nodes import Comparison, Filter, QueryOptions, get_embedding, get_parser
 from rag_nodes.columns import StoredCollection
+from rag_nodes.compare import Column, ComparisonReport
 from rag_nodes.errors import ConfigurationError, ModelConnectionError
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.pipeline import ingest_documents
+from rag_nodes.query import Answer
 from rag_nodes.query.types import CitationSeen, Delta, Finished, Retrieved
 from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from rag_nodes.compare import Column, ComparisonReport
-    from rag_nodes.query import Answer
 
 BATTERY = "A spare battery starts the generator when the grid is down."
 LIONS = "Lions eat no grass. They sleep for twenty hours of the day."

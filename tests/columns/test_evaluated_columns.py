@@ -1,10 +1,8 @@
 """What finds as it stands, measured beside parsers by the same questions, budget and metrics."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.core.llms import MockLLM
@@ -22,12 +20,10 @@ from rag_nodes.cli.views.evaluation import evaluation_view
 from rag_nodes.columns import StoredCollection
 from rag_nodes.evaluation import Passage, Question
 from rag_nodes.evaluation.page import html_of
+from rag_nodes.evaluation.report import EvaluationReport, Row
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.store import open_store
 from rag_nodes.text.spans import Span
-
-if TYPE_CHECKING:
-    from rag_nodes.evaluation.report import EvaluationReport, Row
 
 BATTERY = "A spare battery starts the generator when the grid is down."
 PUMP = "The pump is checked every forty days."

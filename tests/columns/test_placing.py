@@ -1,23 +1,16 @@
 """Where what anybody found stands in the documents."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from llama_index.core import Document
 from llama_index.core.node_parser import SentenceWindowNodeParser
-from llama_index.core.schema import ImageNode, NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import BaseNode, ImageNode, NodeRelationship, RelatedNodeInfo, TextNode
 from plant import MANUAL
 
 from rag_nodes import metadata as keys
 from rag_nodes.columns import Placing, is_placed
 from rag_nodes.parsers import get_parser
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from llama_index.core.schema import BaseNode
 
 BATTERY = "A spare battery starts the generator when the grid is down."
 AT = MANUAL.index(BATTERY)

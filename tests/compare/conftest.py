@@ -1,20 +1,13 @@
 """The plant's manual as a file, a store, and offline models to compare parsers with."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from plant import MANUAL, offline_models
 
-from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rag_nodes.models import Models
-    from rag_nodes.store import Store
+from rag_nodes.models import Models
+from rag_nodes.store import Store, open_store
 
 
 @pytest.fixture(scope="session")

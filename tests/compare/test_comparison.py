@@ -1,8 +1,6 @@
-from __future__ import annotations
-
 import json
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from plant import MANUAL, QUESTION
@@ -14,9 +12,6 @@ from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import COMPARED, PRESETS, SpanNodeParser, get_parser
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.store import Store, open_store
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def four() -> dict[str, SpanNodeParser]:

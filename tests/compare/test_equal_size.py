@@ -1,8 +1,7 @@
 """Columns at one mean size: found on the documents, kept, and said where it cannot be had."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_index.core import Document
@@ -11,16 +10,11 @@ from rag_nodes.compare import Comparison
 from rag_nodes.compare.sizing import FIRST, beginnings
 from rag_nodes.errors import CancelledError
 from rag_nodes.metadata import PAGE_STARTS
+from rag_nodes.models import Models
 from rag_nodes.models.lexical import LexicalEmbedding
-from rag_nodes.parsers import COMPARED, get_parser
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rag_nodes.models import Models
-    from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline import IngestReport
-    from rag_nodes.store import Store
+from rag_nodes.parsers import COMPARED, SpanNodeParser, get_parser
+from rag_nodes.pipeline import IngestReport
+from rag_nodes.store import Store
 
 RINSED = "The pump of part {n} is rinsed with clean water once a week. "
 SECTION = "\n\n## Part {n}\n\n" + RINSED * 6

@@ -1,7 +1,5 @@
 """Which retrieved text several parsers found."""
 
-from __future__ import annotations
-
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
 from rag_nodes.compare.evidence import found_also_by

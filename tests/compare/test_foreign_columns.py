@@ -1,8 +1,6 @@
 """Splitters of other packages as columns beside ours."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from llama_index.core.node_parser import HierarchicalNodeParser, SentenceSplitter
 from plant import MANUAL, QUESTION
@@ -12,11 +10,7 @@ from rag_nodes.compare import Comparison
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rag_nodes.store import Store
+from rag_nodes.store import Store
 
 
 def foreign() -> dict[str, object]:

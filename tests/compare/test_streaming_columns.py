@@ -1,10 +1,9 @@
 """Several parsers answering at once: order of arrival, one that fails, one that is cancelled."""
 
-from __future__ import annotations
-
 import json
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from openai_server import FAILING, LIMITED, Fault, OpenAIServer
@@ -27,10 +26,6 @@ from rag_nodes.query import (
     Retrieved,
 )
 from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 KEY = "sk-canary-77aa"
 

@@ -1,8 +1,6 @@
 """What the report says to take is written as a preset file, where a file may name it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,6 @@ from rag_nodes.operations.evaluating import written_files
 from rag_nodes.operations.measuring import RecommendRequest
 from rag_nodes.parsers import get_parser, load_preset, preset_for
 from rag_nodes.parsers.preset_files import preset_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PRESET = preset_text(preset_for(get_parser("retrieval"), "chosen", query={"mode": "sparse"}))
 

@@ -1,14 +1,14 @@
 """What holds for every operation, whoever asks for it and on whichever surface."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from crawls import write_crawl
@@ -24,7 +24,7 @@ from rag_nodes.errors import CancelledError, CollectionMissingError, Configurati
 from rag_nodes.models import choose_models
 from rag_nodes.operations import GROUPS, OPERATIONS, ExitCode, Operation
 from rag_nodes.operations.asking import AskRequest
-from rag_nodes.operations.base import Flag, Only, Reply, has, model_for
+from rag_nodes.operations.base import Flag, Only, Reply, Request, Surface, has, model_for
 from rag_nodes.operations.copying import PushRequest, push
 from rag_nodes.operations.documents import ChunkRequest
 from rag_nodes.operations.run import Run, Said
@@ -36,12 +36,6 @@ from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 from rag_nodes.upkeep import ListedDocument
 from rag_nodes.workspace.session import Session
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rag_nodes.operations.base import Request, Surface
 
 SERVED = [(one, surface) for one in OPERATIONS for surface in one.surfaces if surface != "cli"]
 LIGHT = "typer", "rich", "pydantic", "pydantic_settings"

@@ -1,7 +1,5 @@
 """`--parser` to parsers."""
 
-from __future__ import annotations
-
 import pytest
 from pydantic import ValidationError
 

@@ -1,25 +1,20 @@
 """One request, by command line, REST and MCP: one document, of which strangers see a part."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fixtures_app import offline_settings
 
 from rag_nodes.operations import named
+from rag_nodes.operations.base import Surface
 from rag_nodes.operations.places import text_document
 from rag_nodes.operations.run import Run
 from rag_nodes.parsers import offered
 from rag_nodes.readers import document_id
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.served import ServedOperations, request_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rag_nodes.operations.base import Surface
 
 TEXT = "# Colour\n\nThe machine is red.\n\n# Size\n\nThe machine is two metres high.\n"
 QUESTIONS = [

@@ -1,12 +1,11 @@
 """The exported script: it runs as it is, holds no key, and nothing typed in becomes code."""
 
-from __future__ import annotations
-
 import ast
 import runpy
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -18,12 +17,7 @@ from rag_nodes.operations.scripts import script_name, script_of
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.settings import Settings
-from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rag_nodes.store import Store
+from rag_nodes.store import Store, open_store
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 QUESTION = "When must the sand filter be rinsed backwards?"

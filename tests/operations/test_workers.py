@@ -1,7 +1,5 @@
 """`--workers`, `--engine` and what Ray is told: who does an ingest."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag_nodes.errors import ConfigurationError
