@@ -55,7 +55,6 @@ def test_some_bad_files_are_a_partial_result_and_none_but_bad_ones_a_failure(
     assert ended.code == ExitCode.PARTIAL
     statuses = {Path(file["path"]).name: file["status"] for file in ended.json["files"]}
     assert statuses == {"corrupt.pdf": "failed", "manual.md": "read"}
-    assert "corrupt.pdf: the file is damaged" in ended.stderr
     assert "Failed: 1 of 2 files" in ended.stderr
     bad = command("ingest", corrupt, tmp_path / "missing.md", *stored)
     assert bad.code == ExitCode.FAILURE
@@ -132,7 +131,6 @@ def test_nothing_is_asked_when_no_file_could_be_read(command: Command, corrupt: 
     ended = command("compare", corrupt, "-a", QUESTION, "-p", "fixed", "--json")
     assert (ended.code, ended.json["columns"]) == (ExitCode.FAILURE, [])
     assert "the file is damaged" in ended.json["files"][0]["error"]
-    assert "the file is damaged" in ended.stderr
     assert "the file is damaged" in command("compare", corrupt, "-a", QUESTION).stdout
 
 

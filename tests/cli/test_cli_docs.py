@@ -69,7 +69,6 @@ def test_failed_pages_are_named_and_give_code_3(
     ended = command("docs", crawl, output)
     assert ended.code == ExitCode.PARTIAL
     assert "data[1].markdown: no text" in " ".join(ended.stdout.split())
-    assert "data[1].markdown: no text" in command("docs", crawl, output, "--json").stderr
 
 
 def test_no_good_page_is_a_failure(command: Command, tmp_path: Path, output: Path) -> None:

@@ -148,10 +148,10 @@ class Watch:
 
     def _say(self, said: Said) -> None:
         words = one_line(said.words)
-        if said.level == "note":
-            self._cli.note(words)
-        elif said.level == "warning" or self._cli.as_json:
+        if said.level == "warning":
             self._cli.complain(words)
+        else:
+            self._cli.note(words)
 
     def _grow(self, piece: Any) -> None:
         """A piece of the one answer, written as it comes."""

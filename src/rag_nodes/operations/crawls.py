@@ -105,8 +105,6 @@ def docs(request: DocsRequest, run: Run) -> Documented:
     report = documented(
         request.crawl, request.output, options, llm=llm, limits=run.limits(), progress=run.emit
     )
-    for message in (*report.failed_pages, *report.crossed):
-        run.detail(message)
     whole = ExitCode.DONE if report.complete else ExitCode.PARTIAL
     return Documented(
         outcome=ExitCode.GATE if report.crossed else whole,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import NAMESPACE_OID, uuid5
 
-from rag_nodes.errors import ConfigurationError, FileMissingError, LedgerDamagedError
+from rag_nodes.errors import FileMissingError, LedgerDamagedError, unwritable
 from rag_nodes.metadata import FILE_NAME
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.fields import ParserSpec, parser_spec
@@ -49,7 +49,7 @@ def check_writable(path: Path) -> None:
     """
     known = path if path.exists() else path.parent
     if path.is_dir() or not path.parent.is_dir() or not os.access(known, os.W_OK):
-        raise ConfigurationError(f"{path} cannot be written; name a file in a folder that is there")
+        raise unwritable(path)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -61,9 +61,7 @@ def write_text(path: Path, text: str) -> None:
     try:
         path.write_text(text, "utf-8")
     except OSError as error:
-        raise ConfigurationError(
-            f"{path} cannot be written ({error}); name a file in a folder that is there"
-        ) from error
+        raise unwritable(path, error) from error
 
 
 def text_document(text: str) -> Document:
@@ -96,8 +94,6 @@ def concluded(
     errors = {name: error for name, error in parsers.items() if error}
     if not lost and not errors:
         return ExitCode.DONE
-    for message in (*(file.error for file in lost), *errors.values()):
-        run.detail(message or "unknown reason")
     counts = (_share(len(lost), total, "file"), _share(len(errors), len(parsers), "parser"))
     run.warn("Failed: " + ", ".join(count for count in counts if count))
     if incomplete:

@@ -44,14 +44,10 @@ class Doing(NamedTuple):
 
 
 class Said(NamedTuple):
-    """A word beside the result.
-
-    A warning says that something is not as it was asked for, a detail what every view of the result
-    has as well.
-    """
+    """A word beside the result; a warning says that something is not as it was asked for."""
 
     words: str
-    level: Literal["note", "warning", "detail"] = "note"
+    level: Literal["note", "warning"] = "note"
 
 
 class QuestionAsked(NamedTuple):
@@ -134,10 +130,6 @@ class Run:
     def warn(self, words: str) -> None:
         """Say that something is not as it was asked for."""
         self.emit(Said(words, "warning"))
-
-    def detail(self, words: str) -> None:
-        """Say for programs what every view of the result has as well."""
-        self.emit(Said(words, "detail"))
 
     def tell(self, request: Request) -> None:
         """Have what the request says about settings win over them; before anything is opened."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
@@ -29,19 +29,6 @@ _NOT_OPTIONS = frozenset({"class_name", "output_version"})
 """What a parser serialises beside its options."""
 _EMBEDDERS = ("embed_model", "sentence_model")
 """Options that take an embedding model; it is named in `embedding` as well."""
-_ANSWERING = (
-    "budget",
-    "top_k",
-    "granularity",
-    "mode",
-    "fusion",
-    "vector",
-    "similarity_cutoff",
-    "expand",
-    "retrieval_only",
-)
-"""Options of answers that are plain values."""
-
 _TEMPLATE = '''\
 """Cut documents into chunks, store them in Qdrant, answer a question from them.
 
@@ -295,11 +282,12 @@ def _answer_options(options: QueryOptions) -> dict[str, Any]:
     usual = QueryOptions()
     if replace(options, granularity=None).reads_sentences == options.reads_sentences:
         options = replace(options, granularity=None)
-    values = {name: getattr(options, name) for name in _ANSWERING}
+    values = {one.name: getattr(options, one.name) for one in fields(options)}
     return {
         name: value
         for name, value in values.items()
-        if name in {"budget", "top_k"} or value != getattr(usual, name)
+        if name in {"budget", "top_k"}
+        or (isinstance(value, str | bool | float) and value != getattr(usual, name))
     }
 
 

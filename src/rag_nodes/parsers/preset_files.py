@@ -30,7 +30,7 @@ from llama_index.core.node_parser import NodeParser
 from llama_index.core.node_parser.loading import load_parser as load_stock_parser
 from llama_index.core.node_parser.node_utils import default_id_func
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import ConfigurationError, unwritable
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.plugins import plugin_of
 from rag_nodes.parsers.presets import FILE_SUFFIX, PRESETS, Preset, preset_named
@@ -122,9 +122,7 @@ def save_preset(path: Path | str, preset: Preset) -> None:
     try:
         path.write_text(text, "utf-8")
     except OSError as error:
-        raise ConfigurationError(
-            f"{path} cannot be written ({error}); name a file in a folder that is there"
-        ) from error
+        raise unwritable(path, error) from error
 
 
 def preset_text(preset: Preset) -> str:
