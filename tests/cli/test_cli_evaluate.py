@@ -26,23 +26,6 @@ def sheet(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_verdict_on_the_shipped_manual_is_that_the_gap_is_size(
-    command: Command, tmp_path: Path
-) -> None:
-    page, run = tmp_path / "report.html", tmp_path / "run.json"
-    ended = command(
-        "evaluate", FERRY, "--questions", QUESTIONS, "-p", "semantic", "-p", "token-overlap",
-        "--sizes", "0", "--html", page, "--output", run,
-    )  # fmt: skip
-    assert ended.code == 0, ended.stderr
-    assert "points of semantic over token-overlap come from chunk size" in ended.stdout
-    assert "At equal chunk size: semantic and token-overlap are level" in ended.stdout
-    assert "46 questions about one document" in ended.stdout
-    assert "<svg" in page.read_text("utf-8")
-    assert json.loads(run.read_text("utf-8"))["dataset"]["questions"] == 46
-    assert "asking" in ended.stderr
-
-
 def test_kinds_have_their_own_numbers_and_sizes_that_cannot_be_had_are_said(
     command: Command, manual: Path, tmp_path: Path
 ) -> None:

@@ -38,7 +38,7 @@ from rag_nodes.operations.parsers import plain_options
 from rag_nodes.parsers.recovery import recovery_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from llama_index.core.schema import TextNode
     from rich.console import RenderableType
@@ -106,17 +106,18 @@ def _outline(one: Understood) -> Iterator[RenderableType]:
 
 def chunks_view(found: Chunks, request: ChunkRequest, cli: Invocation) -> Iterator[RenderableType]:
     """A document, the parser and its chunks: a row each, or their whole texts."""
-    finder = _Sides(found)
-    yield facts(_summary(found, finder))
+    edges = _edges(found)
+    yield facts(_summary(found, edges))
     if request.full:
-        yield from _texts(found, finder)
+        yield from _texts(found, edges)
         return
     ranges = [len(_offsets(node)) for node in found.nodes]
     room = max(45, cli.output.width - _NUMBERS_WIDTH - max([*ranges, len("Characters")]))
     headings = room // 3 if any(node.metadata.get(HEADING_PATH) for node in found.nodes) else 0
 
-    def begun(node: TextNode) -> Text:
-        text = f"…{node.text.lstrip()}" if finder.of(node).start else node.text
+    def begun(index: int) -> Text:
+        text = found.nodes[index].text
+        text = f"…{text.lstrip()}" if edges[index].start else text
         return plain(shortened(text, room - headings), "dim")
 
     yield table(
@@ -127,34 +128,29 @@ def chunks_view(found: Chunks, request: ChunkRequest, cli: Invocation) -> Iterat
             "Pages": lambda one: _pages(one[1]).removeprefix("pp. ").removeprefix("p. "),
             "Tokens": lambda one: one[1].metadata.get(TOKEN_COUNT, 0),
             "Heading": lambda one: ending(_heading(one[1]), headings),
-            "Text": lambda one: begun(one[1]),
+            "Text": lambda one: begun(one[0]),
         },
         right=("Characters", "Pages"),
     )
 
 
-class _Sides:
-    """Where chunks of a document begin or end inside of something."""
+def _edges(found: Chunks) -> list[Edges]:
+    """Inside of what each chunk begins or ends; of nothing where it has no place."""
+    # Here, because it loads numpy, which no help text should wait for.
+    from rag_nodes.text.edges import EdgeFinder, Edges
+    from rag_nodes.text.formats import format_in
+    from rag_nodes.text.spans import Span
 
-    def __init__(self, found: Chunks) -> None:
-        # Here, because it loads numpy, which no help text should wait for.
-        from rag_nodes.text.edges import EdgeFinder
-        from rag_nodes.text.formats import format_in
-
-        text = found.document.text
-        self._finder = EdgeFinder(text, format_in(found.document.metadata, text))
-
-    def of(self, node: TextNode) -> Edges:
-        """Those of a chunk; none where it has no place."""
-        from rag_nodes.text.edges import Edges
-        from rag_nodes.text.spans import Span
-
-        if node.start_char_idx is None or node.end_char_idx is None:
-            return Edges()
-        return self._finder.of(Span(node.start_char_idx, node.end_char_idx))
+    text = found.document.text
+    finder = EdgeFinder(text, format_in(found.document.metadata, text))
+    places = ((node.start_char_idx, node.end_char_idx) for node in found.nodes)
+    return [
+        Edges() if start is None or end is None else finder.of(Span(start, end))
+        for start, end in places
+    ]
 
 
-def _summary(found: Chunks, finder: _Sides) -> Iterator[tuple[str, str]]:
+def _summary(found: Chunks, edges: Sequence[Edges]) -> Iterator[tuple[str, str]]:
     """The document, the parser and what became of it."""
     document, nodes, metadata = found.document, found.nodes, found.document.metadata
     size = counted(len(document.text), "character")
@@ -168,18 +164,18 @@ def _summary(found: Chunks, finder: _Sides) -> Iterator[tuple[str, str]]:
     yield from ((name, one_line(words)) for name, words in remarks(one.metadata for one in nodes))
     lost = sum(node.start_char_idx is None for node in nodes)
     yield "Places", recovery_in_words(lost, len(nodes)) or ""
-    sides = Counter(side for node in nodes for side in dict.fromkeys(finder.of(node)) if side)
+    sides = Counter(side for one in edges for side in dict.fromkeys(one) if side)
     cut = (f"{number:,} begin or end inside a {side}" for side, number in sides.most_common())
     yield "Cut", " · ".join(cut)
     yield from (("Warning", str(warning)) for warning in metadata.get(READ_WARNINGS) or ())
 
 
-def _texts(found: Chunks, finder: _Sides) -> Iterator[RenderableType]:
+def _texts(found: Chunks, edges: Sequence[Edges]) -> Iterator[RenderableType]:
     """Every chunk in full, under a line that says what it is."""
-    for index, node in enumerate(found.nodes):
+    for index, (node, inside) in enumerate(zip(found.nodes, edges, strict=True)):
         tokens = f"{node.metadata.get(TOKEN_COUNT, 0):,} tokens"
         said = (f"{index}", _offsets(node), _pages(node), tokens, _heading(node))
-        title = " · ".join(filter(None, (*said, *finder.of(node).said)))
+        title = " · ".join(filter(None, (*said, *inside.said)))
         yield Rule(Text(one_line(title), style="bold"), align="left", style="dim")
         yield plain(node.text)
         yield Text("")
