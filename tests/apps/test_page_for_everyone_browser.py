@@ -56,8 +56,9 @@ SKIPPING = """() => {
 """Headings more than one level below the one before."""
 PALE = """() => {
   const pen = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
-  const rgba = (colour) => {
+  const rgba = (colour, filter = 'none') => {
     pen.clearRect(0, 0, 1, 1);
+    pen.filter = filter;
     pen.fillStyle = colour;
     pen.fillRect(0, 0, 1, 1);
     return [...pen.getImageData(0, 0, 1, 1).data].map((one) => one / 255);
@@ -74,17 +75,22 @@ PALE = """() => {
     const one = texts.currentNode.parentElement;
     const text = texts.currentNode.data.trim().slice(0, 30);
     if (!text || !one.checkVisibility({visibilityProperty: true})) continue;
-    if (one.closest('svg, style, script, :disabled, .cm-editor, .rn-said')) continue;
-    const ground = behind(one);
-    const said = over(rgba(getComputedStyle(one).color), ground);
+    if (one.closest('style, script, .rn-letters, .rn-said')) continue;
+    const ground = behind(one), style = getComputedStyle(one), line = one.closest('.cm-line');
+    const ink = rgba(one.closest('svg') ? style.fill : style.color,
+      line ? getComputedStyle(line).filter : 'none');
+    for (let outer = one; outer; outer = outer.parentElement)
+      ink[3] *= getComputedStyle(outer).opacity;
+    const said = over(ink, ground);
     const [dark, bright] = [light(said), light(ground)].sort((a, b) => a - b);
     const contrast = (bright + .05) / (dark + .05);
-    if (contrast < 4.5) found.add(`${contrast.toFixed(2)} ${one.className} ${text}`);
+    if (contrast < 4.5) found.add(`${contrast.toFixed(2)} ${one.tagName} ${text}`);
   }
   return [...found];
 }"""
-"""Text on a ground of less than 4.5 times its light, or darkness; what is disabled may be pale."""
+"""Text on a ground of less than 4.5 times its light, or darkness."""
 STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
+FOLDS = ".sidebar .label-wrap"
 FOLDED = "() => [...document.querySelectorAll('.sidebar [aria-expanded=false].label-wrap')]"
 UNFOLD = f"() => ({FOLDED})().forEach((one) => one.click())"
 
@@ -146,6 +152,8 @@ def test_nothing_is_wider_than_a_phone(page: Page, tab: str) -> None:
 def test_all_that_can_be_used_has_a_name_and_headings_skip_no_level(page: Page, tab: str) -> None:
     page.set_viewport_size(DESK)
     _open(page, tab)
+    if not page.locator("#rn-drawer.open").count():
+        page.get_by_role("button", name="Models and options").click()
     page.evaluate(UNFOLD)
     page.wait_for_function(f"({FOLDED})().length === 0")
     page.get_by_label("API key").wait_for()  # in the last fold, drawn when it opens
@@ -180,13 +188,48 @@ def test_one_line_is_announced_and_not_every_word_of_growing_answers(page: Page)
     assert said.inner_text() == "4 answers to: Which colour has the machine?"
 
 
+def test_the_drawer_is_for_the_keyboard_only_while_it_is_open(page: Page) -> None:
+    page.set_viewport_size(DESK)
+    _open(page, "Compare")
+    page.reload()
+    opens, inside = page.get_by_role("button", name="Models and options"), page.locator(FOLDS)
+    opens.press("Enter")
+    inside.first.wait_for()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('#rn-drawer') !== null")
+    page.keyboard.press("Escape")
+    inside.first.wait_for(state="hidden")
+    assert page.evaluate("document.activeElement.innerText") == "Models and options"
+    page.wait_for_selector("#rn-more[aria-expanded=false]")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("tab", TABS)
 def test_all_text_stands_out_from_its_ground(page: Page, tab: str, scheme: str) -> None:
     page.set_viewport_size(DESK)
     _open(page, tab)
+    if tab == "Decide" and not page.locator(".cm-line").count():
+        page.locator("#rn-use .label-wrap").click()
+        page.wait_for_selector(".cm-line")
     page.add_style_tag(content=STILL)
     page.evaluate("is => document.body.classList.toggle('dark', is)", scheme == "dark")
     left = _left(page, PALE)
     page.evaluate("document.body.classList.remove('dark')")
     assert left == []
+
+
+def test_all_text_of_the_report_stands_out_and_is_no_wider_than_a_phone(
+    page: Page, tmp_path: Path
+) -> None:
+    page.set_viewport_size(DESK)
+    _open(page, "Compare")
+    with page.expect_download() as made:
+        page.locator("#rn-report").click()
+    made.value.save_as(tmp_path / "report.html")
+    report = page.context.browser.new_page(viewport=PHONE)
+    report.goto((tmp_path / "report.html").as_uri())
+    for scheme in ("light", "dark"):
+        report.emulate_media(color_scheme=scheme)
+        assert report.evaluate(PALE) == []
+    assert report.evaluate(WIDER) == []
+    report.close()

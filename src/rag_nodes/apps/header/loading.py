@@ -31,9 +31,13 @@ logger = logging.getLogger(__name__)
 
 AT_ONCE = 8
 """Visitors whose documents are read at the same time."""
-_AFTER_LOADING = """() => document.querySelector('#rn-status .rn-error')
-  ?.scrollIntoView({behavior: 'smooth', block: 'nearest'})"""
-"""An error comes into view."""
+_AFTER_LOADING = """() => {
+  document.querySelector('#rn-status .rn-error')
+    ?.scrollIntoView({behavior: 'smooth', block: 'nearest'});
+  document.querySelector('#rn-more')?.setAttribute('aria-expanded',
+    document.querySelector('#rn-header.rn-open') !== null);
+}"""
+"""An error comes into view; what folds the parsers says whether they are folded."""
 _FAULT = (
     "stopped by a fault of the app ({}). You can go on; whoever runs the app finds the reason in "
     "its log."

@@ -32,7 +32,19 @@ if TYPE_CHECKING:
 _TITLE = """<div class="rn-title"><h1>rag_nodes</h1>
 <p class="rn-quiet">Cut a document in several ways, ask one question, compare the answers.</p>
 </div>"""
-_OPEN_DRAWER = "() => document.querySelector('.sidebar .toggle-button').click()"
+_OPEN_DRAWER = """() => {
+  const toggle = document.querySelector('#rn-drawer .toggle-button');
+  toggle.click();
+  toggle.focus();
+}"""
+_CLOSE_DRAWER = (
+    """element.closest('#rn-drawer').addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape' || !document.querySelector('#rn-drawer.open')) return;
+  document.querySelector('#rn-drawer .toggle-button').click();
+  document.querySelector('#rn-open-drawer').focus();
+});"""
+    ""
+)
 _MORE = """() => {
   const open = document.querySelector('#rn-header').classList.toggle('rn-open');
   document.querySelector('#rn-more').setAttribute('aria-expanded', open);
@@ -111,12 +123,14 @@ def build_header(
             panel = gr.HTML(status.idle(), apply_default_css=False, elem_id="rn-status")
             with gr.Row():
                 more = gr.Button("Parsers", size="sm", min_width=80, elem_id="rn-more")
-                drawer = gr.Button("Models and options", size="sm", min_width=140)
+                drawer = gr.Button(
+                    "Models and options", size="sm", min_width=140, elem_id="rn-open-drawer"
+                )
             cancel = gr.Button(
                 "Cancel", visible=False, size="sm", variant="stop", elem_id="rn-cancel"
             )
     with gr.Sidebar(width=330, open=False, position="right", elem_id="rn-drawer"):
-        gr.HTML("<h2>Models and options</h2>", apply_default_css=False)
+        gr.HTML("<h2>Models and options</h2>", js_on_load=_CLOSE_DRAWER, apply_default_css=False)
         parameters = build_parameters(offer, own)
         answered = build_answering(settings, answering)
         if sessions is not None:
