@@ -91,7 +91,7 @@ def test_searching_while_others_write_and_delete_always_gives_whole_results(
 
     def write() -> None:
         try:
-            for n in range(25):
+            for n in range(9):
                 extra = make_node(f"extra zebra {n}", unit(n))
                 store.vector_store(collection).add([extra])
                 store.delete(collection, [extra.node_id])
