@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_nodes.models.lexical import LexicalEmbedding, _features
-from rag_nodes.store.bm25 import _stem
+from rag_nodes.store.bm25 import _stems_in
 from rag_nodes.text.words import term_id, words
 
 TEXT = "Straße, 天气 and 3.5 million reasons"
@@ -104,9 +104,10 @@ def test_a_vector_is_the_sum_of_signed_words_and_pieces_scaled_by_the_root_of_th
     assert embedding.get_text_embedding(text) == (vector / np.linalg.norm(vector)).tolist()
 
 
-@pytest.mark.parametrize("remembering", [_features, _stem, term_id])
+@pytest.mark.parametrize("remembering", [_features, _stems_in("en"), term_id])
 def test_words_of_visitors_who_have_left_are_held_by_the_ten_thousand_at_most(
     remembering: Any,
 ) -> None:
     """Of 65,536 words the three hold 40 MB, which a server never gets back."""
     assert remembering.cache_parameters()["maxsize"] < 20_000
+    assert _stems_in.cache_parameters()["maxsize"] == 2, "languages"

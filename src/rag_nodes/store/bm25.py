@@ -101,7 +101,7 @@ def _weighed(
     return (pairs & (1 << _TERM_BITS) - 1).tolist(), weights.tolist(), np.cumsum(sizes).tolist()
 
 
-@lru_cache(maxsize=4)  # languages: texts that follow one another are of few
+@lru_cache(maxsize=2)  # languages: texts that follow one another are of few
 def _stems_in(language: str) -> Callable[[str], int]:
     """What gives the number of a word's stem in a language, `_NO_STEM` where it has none."""
 
