@@ -63,7 +63,7 @@ def events(sessions: PageSessions) -> ReviewEvents:
 
 def _events(sessions: PageSessions) -> ReviewEvents:
     tab = SimpleNamespace(events=DocumentEvents(sessions))
-    return ReviewEvents(sessions, tab, None)  # type: ignore[arg-type]
+    return ReviewEvents(sessions, tab)  # type: ignore[arg-type]
 
 
 def _question(name: str, session: PageSession, *, draft: bool = True) -> Question:

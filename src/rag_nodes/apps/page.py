@@ -190,7 +190,7 @@ def _build_page(
         with gr.Tab("Document", id="document") as showing:
             document = build_document_tab(sessions, tabs)
         with deciding:
-            decide = build_decide_tab(sessions, document, example)
+            decide = build_decide_tab(sessions, document)
     loading = LoadingEvents(sessions, header, compare.follow(), example)
     loads = loading.wire(app, documents)
     compare.ask_with(loading)

@@ -21,8 +21,6 @@ from rag_nodes.parsers.preset_files import preset_in
 from rag_nodes.query import QueryOptions
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from markupsafe import Markup
 
     from rag_nodes.apps.tabs.document_tab import DocumentTab
@@ -136,9 +134,7 @@ class DecideEvents:
         return offer(html_of(verdict).encode(), "decision.html")
 
 
-def build_decide_tab(
-    sessions: PageSessions, chunks: DocumentTab, example: Path | None = None
-) -> TabView:
+def build_decide_tab(sessions: PageSessions, chunks: DocumentTab) -> TabView:
     """Build and wire the decision inside the blocks that are open."""
     events, shown = DecideEvents(sessions, chunks), gr.State("")
     html: dict[str, Any] = {"apply_default_css": False}
@@ -159,7 +155,7 @@ def build_decide_tab(
                 max_lines=24, buttons=["copy"], elem_id="rn-use-code",
             )  # fmt: skip
         with gr.Accordion(_OWN, open=False, visible=False, elem_id="rn-own") as own:
-            review = build_review(sessions, chunks, example)
+            review = build_review(sessions, chunks)
         plot = gr.HTML(js_on_load=_TO_ROW, elem_id="rn-plot", **html)
         heading = gr.HTML(elem_id="rn-differ", **html)
         table = gr.Dataframe(

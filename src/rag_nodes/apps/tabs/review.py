@@ -65,19 +65,14 @@ class ReviewEvents:
     All return: shown key, the question's id, note, card, its column, text of the question.
     """
 
-    def __init__(self, sessions: PageSessions, chunks: DocumentTab, example: Path | None) -> None:
+    def __init__(self, sessions: PageSessions, chunks: DocumentTab) -> None:
         self._sessions = sessions
         self._chunks = chunks
-        self._example = example
 
     def refresh(self, shown: str, current: str, request: gr.Request) -> tuple[Any, ...]:
-        """A question as it is now, unless nothing has changed since; last the example's button."""
+        """A question as it is now, unless nothing has changed since."""
         session = session_of(self._sessions, request)
-        given = gr.Button(visible=self._given(session) is not None)
-        if shown == _key(session):
-            return *(gr.skip(),) * _OUTPUTS, given
-        drawn = _drawn(session, current)
-        return Drawn(drawn.at, (*drawn, given))
+        return (gr.skip(),) * _OUTPUTS if shown == _key(session) else _drawn(session, current)
 
     def draft(self, request: gr.Request) -> tuple[Any, ...]:
         """Add drafts; where none can be made, a passage whose question is to be typed."""
@@ -151,12 +146,19 @@ class ReviewEvents:
 
     def upload(self, path: str | None, request: gr.Request) -> tuple[Any, ...]:
         """Add the questions of a file, and say how many could not be used and why."""
-        return self._take(session_of(self._sessions, request), Path(path) if path else None)
-
-    def use_example(self, request: gr.Request) -> tuple[Any, ...]:
-        """Add the questions of the example document."""
-        session = session_of(self._sessions, request)
-        return self._take(session, self._given(session))
+        if not path:
+            return (gr.skip(),) * _OUTPUTS
+        session, name = session_of(self._sessions, request), Path(path).name
+        try:
+            found = read_questions(Path(path), session.documents)
+            session.questions.take(found)
+        except RagNodesError as error:  # not the whole path: it is one of the server
+            raise gr.Error(str(error).replace(path, name), print_exception=False) from error
+        session.decider.start()
+        first = found.questions[0].text if found.questions else ""
+        shown = next((one.id for one in _all(session) if one.text == first), "")
+        said = f"{count(len(found.questions), 'question')} added from {name}."
+        return _drawn(session, shown, taken(said, found))
 
     def remove_all(self, sure: bool, current: str, request: gr.Request) -> tuple[Any, ...]:  # noqa: FBT001 -- as Gradio calls it
         """Remove all questions, where the visitor has said so."""
@@ -183,33 +185,11 @@ class ReviewEvents:
             place = _place(question.gold[answer], passage)
         return self._chunks.events.open(place, request)
 
-    def _given(self, session: PageSession) -> Path | None:
-        """The questions that come with the example document, where that is loaded."""
-        if self._example is None or self._example not in session.paths:
-            return None
-        asked = self._example.with_name("ferry_questions.csv")
-        return asked if asked.is_file() else None
-
     def _elsewhere(self, session: PageSession, said: str = "") -> tuple[Any, ...]:
         made = _ask_elsewhere(session)
         if made is None:
             raise gr.Error("Every part of the documents has an answer.", print_exception=False)
         return _drawn(session, made.id, taken(said))
-
-    def _take(self, session: PageSession, path: Path | None) -> tuple[Any, ...]:
-        if path is None:
-            return (gr.skip(),) * _OUTPUTS
-        try:
-            found = read_questions(path, session.documents)
-            session.questions.take(found)
-        except RagNodesError as error:  # not the whole path: it is one of the server
-            said = str(error).replace(str(path), path.name)
-            raise gr.Error(said, print_exception=False) from error
-        session.decider.start()
-        first = found.questions[0].text if found.questions else ""
-        shown = next((one.id for one in _all(session) if one.text == first), "")
-        said = f"{count(len(found.questions), 'question')} added from {path.name}."
-        return _drawn(session, shown, taken(said, found))
 
 
 class ReviewPart(NamedTuple):
@@ -221,15 +201,14 @@ class ReviewPart(NamedTuple):
     decided: list[Dependency]
 
 
-def build_review(sessions: PageSessions, chunks: DocumentTab, example: Path | None) -> ReviewPart:
+def build_review(sessions: PageSessions, chunks: DocumentTab) -> ReviewPart:
     """Build and wire the review inside the blocks that are open; see `build_decide_tab`."""
-    events = ReviewEvents(sessions, chunks, example)
+    events = ReviewEvents(sessions, chunks)
     shown, current, removed = gr.State(""), gr.State(""), gr.State(None)
     with gr.Row(elem_classes="rn-run", elem_id="rn-questions-tools"):
         draft = _button("Draft questions", variant="primary")
         uploaded = gr.UploadButton("Add from a file", file_types=list(SUFFIXES), size="sm", scale=0,
                                    min_width=120, elem_id="rn-questions-upload")  # fmt: skip
-        given = _button("Add the example's questions", visible=False)
         download, clear = (
             _button(name, elem_classes="rn-with-questions") for name in ("Download", "Remove all")
         )
@@ -258,7 +237,6 @@ def build_review(sessions: PageSessions, chunks: DocumentTab, example: Path | No
         reject.click(events.reject, current, [removed, *outputs], **common),
         undo.click(events.bring_back, [removed, current], [removed, *outputs], **common),
         uploaded.upload(events.upload, uploaded, outputs, **common),
-        given.click(events.use_example, None, outputs, **common),
         clear.click(events.remove_all, [sure, current], outputs, js=_SURE, **common),
     ]
     draft.click(events.draft, None, outputs, **{**common, "concurrency_id": "drafts"})
@@ -269,7 +247,7 @@ def build_review(sessions: PageSessions, chunks: DocumentTab, example: Path | No
     made = download.click(events.download, outputs=file, **common)
     made.success(None, js=_SAVE, api_visibility="private")
     chunks.open_on(card.click, events.open, AT_ONCE, "questions", [current])
-    return ReviewPart(events, [shown, current], [*outputs, given], decided)
+    return ReviewPart(events, [shown, current], outputs, decided)
 
 
 def _button(label: str, name: str = "", **more: Any) -> gr.Button:
