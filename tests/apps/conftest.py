@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
-import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +16,6 @@ from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
     import gradio as gr
     from openai_server import OpenAIServer
@@ -51,32 +47,6 @@ def _undecided() -> Iterator[None]:
         patch.setattr("rag_nodes.apps.visitors.deciding.QUIET", 3600.0)
         patch.setattr("rag_nodes.apps.page.ends_in_decide", lambda _: False)
         yield
-
-
-@pytest.fixture(scope="session")
-def serve(build: Callable[..., gr.Blocks]) -> Callable[..., AbstractContextManager[str]]:
-    """The app mounted into another one, where Gradio itself never sets `has_launched`."""
-
-    @contextmanager
-    def serve(settings: Settings) -> Iterator[str]:
-        import gradio as gr
-        import uvicorn
-        from fastapi import FastAPI
-
-        app = build(settings)
-        with collecting():
-            outer = gr.mount_gradio_app(FastAPI(), app, path="/")
-        server = uvicorn.Server(uvicorn.Config(outer, port=0, log_level="error"))
-        thread = threading.Thread(target=server.run, daemon=True)
-        thread.start()
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
-        server.should_exit = True
-        thread.join(timeout=20)
-
-    return serve
 
 
 @pytest.fixture(scope="session")

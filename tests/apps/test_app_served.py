@@ -12,8 +12,12 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import gradio as gr
 import pytest
+from app_server import listening
+from fastapi import FastAPI
 from gradio_client import Client, handle_file
+from visits import written
 
 from rag_nodes import apps
 from rag_nodes.errors import ConfigurationError, FileMissingError
@@ -23,8 +27,6 @@ from rag_nodes.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
-
-    import gradio as gr
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 QUESTION = "When must the sand filter be rinsed backwards?"
@@ -58,53 +60,20 @@ def test_a_script_uploads_asks_and_gets_a_column_per_parser_with_citations(app: 
     assert history.count("<article") == 0
 
 
-def test_options_that_contradict_each_other_end_in_the_status(app: gr.Blocks) -> None:
-    client = _client(app)
-    values = {
-        _parameter(client, "Fixed size: chunk size, characters"): 100,
-        _parameter(client, "Fixed size: overlap, characters"): 1000,
-    }
-    status, *_ = client.predict([handle_file(CORPUS / "manual.md")], **values, api_name="/process")
-    assert "must be smaller" in status
-
-
-def test_a_path_on_the_server_is_not_taken_for_an_upload(app: gr.Blocks, tmp_path: Path) -> None:
-    _assert_refused(str(app.local_url), _canary(tmp_path))
-
-
-def test_a_mounted_app_shows_no_key_and_does_not_take_a_path_on_the_server_either(
-    serve: Callable[..., AbstractContextManager[str]], tmp_path: Path
+def test_a_mounted_app_shows_no_key_and_takes_no_path_on_the_server_for_an_upload(
+    build: Callable[..., gr.Blocks],
+    leaks_collected: Callable[[], AbstractContextManager[None]],
+    tmp_path: Path,
 ) -> None:
-    key = "sk-canary-9d1f"
-    with serve(Settings(api_key=key)) as address:
-        _assert_refused(address, _canary(tmp_path))
+    key, outside = "sk-canary-9d1f", written(tmp_path / "canary.txt", "it sings at midnight")
+    app = build(Settings(api_key=key))
+    with leaks_collected():
+        mounted = gr.mount_gradio_app(FastAPI(), app, path="/")
+    with listening(mounted) as found:
+        address = f"{found}/"
+        _assert_refused(address, outside)
         for page in ("", "config", "gradio_api/info"):
             assert key not in _get(f"{address}{page}")
-
-
-def test_a_file_over_the_limit_is_refused(app: gr.Blocks, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "max_file_size", 1000)
-    boundary = b"--cut\r\n"
-    body = (
-        boundary
-        + b'Content-Disposition: form-data; name="files"; filename="a.txt"\r\n'
-        + b"Content-Type: text/plain\r\n\r\n"
-        + b"x" * 2000
-        + b"\r\n--cut--\r\n"
-    )
-    status, _ = _post(
-        f"{app.local_url}gradio_api/upload", body, "multipart/form-data; boundary=cut"
-    )
-    assert status == 413
-
-
-def test_every_response_tells_the_browser_to_stay_with_this_server(app: gr.Blocks) -> None:
-    with urllib.request.urlopen(str(app.local_url)) as response:  # noqa: S310 - our own address
-        headers = response.headers
-    assert "default-src 'self'" in headers["Content-Security-Policy"]
-    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
-    assert headers["X-Content-Type-Options"] == "nosniff"
-    assert headers["X-Frame-Options"] == "DENY"
 
 
 def test_a_typed_key_comes_back_in_no_answer(app: gr.Blocks) -> None:
@@ -115,12 +84,9 @@ def test_a_typed_key_comes_back_in_no_answer(app: gr.Blocks) -> None:
     assert "canary" not in json.dumps(outputs, default=str)
 
 
-def test_a_document_that_is_not_there_is_said_before_anything_starts(settings: Settings) -> None:
-    with pytest.raises(FileMissingError, match=r"nowhere\.pdf"):
-        launch(settings, documents=["nowhere.pdf"])
-
-
-def test_the_app_is_launched_from_where_it_is_built(settings: Settings) -> None:
+def test_the_app_is_launched_from_where_it_is_built_unless_a_document_is_not_there(
+    settings: Settings,
+) -> None:
     with pytest.raises(FileMissingError, match=r"nowhere\.pdf"):
         apps.launch(settings, documents=["nowhere.pdf"])
 
@@ -144,13 +110,6 @@ def _parameter(client: Client, label: str) -> str:
     described = client.view_api(print_info=False, return_format="dict")["named_endpoints"]
     parameters = described["/process"]["parameters"]
     return next(str(one["parameter_name"]) for one in parameters if one["label"] == label)
-
-
-def _canary(folder: Path) -> Path:
-    path = folder / "outside" / "canary.txt"
-    path.parent.mkdir()
-    path.write_text("the canary sings at midnight", encoding="utf-8")
-    return path
 
 
 def _assert_refused(address: str, canary: Path) -> None:

@@ -239,13 +239,11 @@ def test_a_question_that_waits_is_asked_of_the_documents_that_took_over(
     if ready:
         session.load([red], Choice(("fixed",)))
     choice = _served(openai_server, "fixed")
-    controls = SimpleNamespace(choice=lambda _: choice, inputs=[])
-    header: Any = SimpleNamespace(controls=controls, status=None, process=None, cancel=None)
-    events = LoadingEvents(sessions, header, Follower([], None, tuple, lambda _: ()), red)
+    events, request = _events(sessions, choice, red)
     openai_server.fail(Fault(body="slow"))
     if not ready:
         session.start_loading([red], choice)
-    before_it_is_asked = events.apply(SimpleNamespace(session_hash="a"))  # type: ignore[arg-type]
+    before_it_is_asked = events.apply(request)
     assert "Processing" in next(before_it_is_asked)[0]
     openai_server.wait_for("embeddings")
     session.load([blue], choice)
@@ -311,10 +309,8 @@ def test_a_failed_loading_is_over_and_says_so_to_whoever_looks_later(
     with pytest.raises(ConfigurationError):
         session.load([red], Choice(("fixed",), options={"fixed": {"chunk_size": 100}}))
     assert not session.working
-    controls = SimpleNamespace(choice=lambda _: None, inputs=[])
-    header: Any = SimpleNamespace(controls=controls, status=None, process=None, cancel=None)
-    events = LoadingEvents(sessions, header, Follower([], None, tuple, lambda _: ()), red)
-    ((panel, *_),) = list(events.look(SimpleNamespace(session_hash="a")))
+    events, request = _events(sessions, Choice(()), red)
+    ((panel, *_),) = list(events.look(request))
     assert "must be smaller" in panel
 
 

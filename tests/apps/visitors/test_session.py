@@ -230,27 +230,6 @@ def test_only_the_latest_turns_stay_and_their_numbers_are_never_used_again(
     assert [session.turns[0].number, session.turns[-1].number] == [4, MOST_TURNS + 3]
 
 
-def test_two_visitors_never_see_each_other(settings: Settings, red: Path, blue: Path) -> None:
-    sessions = PageSessions(settings)
-    sessions.of("a").load([red], TWO, ignore)
-    sessions.of("b").load([blue], TWO, ignore)
-    seen: dict[str, str] = {}
-
-    def ask(key: str) -> None:
-        seen[key] = " ".join(answers(sessions.of(key)) for _ in range(5))
-
-    threads = [threading.Thread(target=ask, args=(key,)) for key in ("a", "b")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    sessions.close()
-    assert "blue" not in seen["a"]
-    assert "red" not in seen["b"]
-    assert "red" in seen["a"]
-    assert "blue" in seen["b"]
-
-
 def test_a_visitor_who_leaves_is_forgotten(settings: Settings, red: Path) -> None:
     sessions = PageSessions(settings)
     first = sessions.of("a")
@@ -259,18 +238,6 @@ def test_a_visitor_who_leaves_is_forgotten(settings: Settings, red: Path) -> Non
     assert len(sessions) == 0
     assert first._store is None
     assert not sessions.of("a").ready
-
-
-def test_a_visitor_who_never_said_goodbye_is_forgotten_after_a_while(settings: Settings) -> None:
-    now = [0.0]
-    sessions = PageSessions(settings, idle_seconds=10, clock=lambda: now[0])
-    old = sessions.of("a")
-    now[0] = 8.0
-    sessions.of("b")
-    now[0] = 11.0
-    sessions.of("b")
-    assert len(sessions) == 1
-    assert sessions.of("a") is not old
 
 
 def test_beyond_the_most_the_one_idle_longest_goes(settings: Settings) -> None:
