@@ -1,24 +1,17 @@
 """Models, parsers and a Ray for the tests of workers."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 import pytest
 from ray_places import Running, is_of_ray, made_place
 
 from rag_nodes.executors.ray import ray_session
 from rag_nodes.models import Models
-from rag_nodes.parsers import get_parser
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rag_nodes.parsers import SpanNodeParser
+from rag_nodes.parsers import SpanNodeParser, get_parser
 
 
 @pytest.fixture(scope="session")

@@ -1,16 +1,14 @@
 """Laws that every executor keeps: in this process, in several, and on Ray."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import executor_units as units
 import pytest
@@ -22,9 +20,6 @@ from rag_nodes.errors import CancelledError, ConfigurationError, EngineError
 from rag_nodes.executors import Executor, Inline, LostUnit, Pool, Ray
 from rag_nodes.executors import executor as executors
 from rag_nodes.processes import Interrupt, interruptible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def made(kind: str, request: pytest.FixtureRequest) -> Executor:

@@ -1,10 +1,8 @@
 """Ingests by real processes: the same as by one, whatever becomes of them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hostile_parsers import PoisonedNodeParser, wait_for
@@ -16,12 +14,9 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.executors import Pool, usable_cores
 from rag_nodes.ledger import Ledger
 from rag_nodes.models import Models
-from rag_nodes.parsers import get_parser
+from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.pipeline import Progress
 from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from rag_nodes.parsers import SpanNodeParser
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "corpus"
 

@@ -1,7 +1,5 @@
 """Ctrl-C while processes of this machine ingest."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

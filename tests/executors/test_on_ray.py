@@ -1,7 +1,5 @@
 """Ray itself, as rarely as possible: one for most, and one that a command starts and ends."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -24,10 +22,7 @@ from rag_nodes import ingest
 from rag_nodes.executors import Ray
 from rag_nodes.executors.ray import _LOCAL
 from rag_nodes.models import Models
-from rag_nodes.parsers import (
-    ForeignNodeParser,
-    get_parser,
-)
+from rag_nodes.parsers import ForeignNodeParser, get_parser
 from rag_nodes.store import open_store
 
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_TOKEN": _LOCAL["RAY_AUTH_TOKEN"]}

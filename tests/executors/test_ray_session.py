@@ -1,7 +1,5 @@
 """What is said before Ray is even started; Ray itself is tried in `test_on_ray`."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

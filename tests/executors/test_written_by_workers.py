@@ -1,9 +1,8 @@
 """What LLMs write about chunks, by several processes: as by one, and never paid for twice."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -18,10 +17,6 @@ from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.pipeline import run
 from rag_nodes.store import Store, open_store
 from rag_nodes.transforms import NamedVectors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 KEY = "canary-0123456789"
 PRICES = {"tea-1": (1.0, 2.0)}

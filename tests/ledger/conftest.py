@@ -1,17 +1,12 @@
 """A ledger of a collection in use, and a clock that stands still."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from rag_nodes.ledger import CollectionRow, Ledger
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 USED = CollectionRow("c", "tea", "FixedSizeNodeParser", "f" * 8, "{}", "lexical")
 

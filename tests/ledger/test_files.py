@@ -1,15 +1,11 @@
 """What a ledger knows of files and their documents, and what does not hold any more."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Literal
+from types import SimpleNamespace
+from typing import Literal
 
 import pytest
 
 from rag_nodes.ledger import DocumentRow, FileRow, Ledger, StoredDocument
-
-if TYPE_CHECKING:
-    from types import SimpleNamespace
 
 
 def document(path: str, document_id: str, corpus: str = "tea") -> DocumentRow:

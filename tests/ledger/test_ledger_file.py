@@ -1,22 +1,17 @@
 """Where a ledger lies, and what is said of one that cannot be used."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from rag_nodes.errors import LedgerDamagedError, LedgerError
 from rag_nodes.ledger import DocumentRow, FileRow, Ledger, StoredDocument, ledger_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def filled(path: Path) -> None:

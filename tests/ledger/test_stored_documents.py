@@ -1,19 +1,14 @@
 """What a ledger lists of documents, whatever is killed when, and why they are not stored whole."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
 
 from rag_nodes.ledger import CollectionRow, Ledger, StoredDocument
-
-if TYPE_CHECKING:
-    from types import SimpleNamespace
 
 ONE, TWO, THREE = (str(UUID(int=number)) for number in (1, 2**127, 2**128 - 1))
 ODD = "chapter 1 § 2"

@@ -1,60 +1,17 @@
 """Offline models, small files and a store for the pipeline's tests."""
 
-from __future__ import annotations
-
-from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from counting_models import CountingEmbedding, Prices, served_by
 from folder_ingests import FolderIngests
-from llama_index.core.base.embeddings.base import BaseEmbedding
-from pydantic import PrivateAttr
+from openai_server import OpenAIServer
 
 from rag_nodes.models import Models
-from rag_nodes.parsers import get_parser
+from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.readers import files
-from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.store import Store
-
-
-class CountingEmbedding(BaseEmbedding):
-    """Remembers every text it embedded; `before` may raise to play a failing server."""
-
-    _texts: list[str] = PrivateAttr(default_factory=list)
-    _before: Any = PrivateAttr(default=None)
-
-    @classmethod
-    def class_name(cls) -> str:
-        return "CountingEmbedding"
-
-    @property
-    def texts(self) -> list[str]:
-        return self._texts
-
-    def fail(self, before: Callable[[list[str]], None]) -> None:
-        # Another function would be another code of the model, had it a name here.
-        self._before = repeat(before)
-
-    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        if self._before is not None:
-            next(self._before)(texts)
-        self._texts.extend(texts)
-        return [[1.0, float(len(text)), float(sum(map(ord, text)) % 97)] for text in texts]
-
-    def _get_text_embedding(self, text: str) -> list[float]:
-        return self._get_text_embeddings([text])[0]
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        return self._get_text_embeddings([query])[0]
-
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return self._get_query_embedding(query)
+from rag_nodes.store import Store, open_store
 
 
 @pytest.fixture
@@ -71,6 +28,17 @@ def models(embedding: CountingEmbedding) -> Models:
         answer_name="extractive",
         offline=True,
     )
+
+
+@pytest.fixture
+def served(openai_server: OpenAIServer, no_configuration: Path) -> Models:
+    del no_configuration
+    return served_by(openai_server)
+
+
+@pytest.fixture
+def prices(served: Models) -> Prices:
+    return {served.embedding_name: (2.0, 0.0)}
 
 
 @pytest.fixture
@@ -109,7 +77,7 @@ def corpus(
 
     def noted(path: Path, **options: object) -> object:
         opened.append(path.name)
-        return reading(path, **options)  # type: ignore[arg-type]
+        return reading(path, **options)
 
     monkeypatch.setattr(files, "readings", noted)
     folder = tmp_path / "docs"

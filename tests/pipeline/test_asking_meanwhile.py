@@ -1,19 +1,12 @@
 """While changed files are ingested again, questions find as much as before, in every moment."""
 
-from __future__ import annotations
-
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
-from rag_nodes.store import Query, open_store
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rag_nodes.store import Store
+from rag_nodes.store import Query, Store, open_store
 
 LIMIT = 10
 FILES = 25

@@ -1,21 +1,15 @@
 """A document without text is a failed row, and asking afterwards says what is true (S0-44)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from llama_index.core import Document
 
 from rag_nodes.compare import Comparison
+from rag_nodes.models import Models
+from rag_nodes.parsers import SpanNodeParser
 from rag_nodes.pipeline import ingest_documents
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rag_nodes.models import Models
-    from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.store import Store
+from rag_nodes.store import Store
 
 BLANK = Document(text=" \n\t ", id_="blank", metadata={"source": "https://tea.test/blank"})
 TEA = Document(text="The tank holds nine litres.", id_="tea")
@@ -23,12 +17,11 @@ REASON = (
     "https://tea.test/blank: the document has no text, so nothing of it is stored; "
     "check what made it"
 )
+Parsers = dict[str, SpanNodeParser]
 
 
 @pytest.fixture
-def comparison(
-    store: Store, models: Models, parsers: dict[str, SpanNodeParser]
-) -> Iterator[Comparison]:
+def comparison(store: Store, models: Models, parsers: Parsers) -> Iterator[Comparison]:
     with Comparison(store=store, models=models, columns=parsers) as made:
         yield made
 
@@ -46,7 +39,7 @@ def test_a_blank_document_fails_and_stops_no_other_and_asking_says_so(
 
 
 def test_nothing_is_found_any_more_of_a_document_that_turned_blank(
-    comparison: Comparison, store: Store, models: Models, parsers: dict[str, SpanNodeParser]
+    comparison: Comparison, store: Store, models: Models, parsers: Parsers
 ) -> None:
     ingest_documents([TEA], parsers, store, models=models)
     report = comparison.ingest_documents([Document(text="", id_="tea")])

@@ -1,24 +1,18 @@
 """An edit of a splitter, a transformation or a model of one's own makes documents due."""
 
-from __future__ import annotations
-
 import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_index.core import Document
 
 from rag_nodes.ledger import Ledger
 from rag_nodes.parsers import ForeignNodeParser, get_parser
-from rag_nodes.pipeline import ingest, ingest_documents
+from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
 from rag_nodes.store import open_store
 from rag_nodes.upkeep import Inventory
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rag_nodes.pipeline import IngestReport
 
 OURS = {"heading": get_parser("heading")}
 WORDS = " ".join(f"word{number}" for number in range(200)) + "\n"
@@ -106,7 +100,7 @@ def test_a_changed_splitter_replaces_its_chunks_in_the_same_collection_and_nobod
     assert mine.written == mine.chunks > former.chunks == mine.deleted
     assert (heading.written, heading.unchanged) == (0, heading.chunks)
     assert statuses(ingested(edited)) == statuses(run(corpus, OURS)) == {"unchanged"}
-    with Ledger.of(corpus[1].location) as ledger:  # type: ignore[union-attr]
+    with Ledger.of(corpus[1].location) as ledger:
         inventory = Inventory(corpus[1], ledger)
         listed = inventory.documents("default", inventory.collections("default"))
     assert {one.state for one in listed} == {"stored"}

@@ -1,23 +1,17 @@
 """What a document says about itself is stored as it is now, and costs no new vectors."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_index.core import Document
 from llama_index.core.schema import TextNode
 
 from rag_nodes.metadata import DESCRIPTION, PAGE_STARTS, SOURCE_HASH, TITLE, TOTAL_PAGES
+from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
-from rag_nodes.store import Query
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rag_nodes.models import Models
-    from rag_nodes.store import Store
+from rag_nodes.store import Query, Store
 
 PAGE = "<html><head><title>{title}</title></head><body><h1>Pumps</h1><p>{text}</p></body></html>"
 TEXT = "A pump moves water. It is red. It needs oil. It is kept dry in winter."

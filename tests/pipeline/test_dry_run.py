@@ -1,48 +1,23 @@
 """A dry run says what an ingest would do and cost; no model is asked, and nothing changes."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from counting_models import Prices
 from llama_index.core.node_parser import SemanticSplitterNodeParser
 from llama_index.core.schema import TransformComponent
+from openai_server import OpenAIServer
 
 from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import ingest, tally
+from rag_nodes.pipeline import IngestReport, ingest, tally
 from rag_nodes.settings import Settings
-from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from openai_server import OpenAIServer
-
-    from rag_nodes.pipeline import IngestReport
-    from rag_nodes.store import Store
+from rag_nodes.store import Store, open_store
 
 pytestmark = pytest.mark.usefixtures("no_configuration")
-
-
-@pytest.fixture
-def served(openai_server: OpenAIServer) -> Models:
-    return choose_models(
-        Settings(
-            embedding="openai",
-            embedding_model="mine",
-            llm="extractive",
-            api_key="sk-any",
-            api_base=openai_server.base,
-        )
-    )
-
-
-@pytest.fixture
-def prices(served: Models) -> dict[str, tuple[float, float]]:
-    return {served.embedding_name: (2.0, 0.0)}
 
 
 @pytest.fixture
@@ -77,7 +52,7 @@ def test_the_ingest_does_what_the_dry_run_said_at_the_price_it_said(
     kept: Store,
     served: Models,
     openai_server: OpenAIServer,
-    prices: dict[str, tuple[float, float]],
+    prices: Prices,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     parsers = {
@@ -132,11 +107,7 @@ def test_nothing_is_stored_and_nothing_written_down(
 
 
 def test_a_parser_that_compares_sentences_is_estimated_and_its_sentences_are_priced(
-    folder: Path,
-    kept: Store,
-    served: Models,
-    openai_server: OpenAIServer,
-    prices: dict[str, tuple[float, float]],
+    folder: Path, kept: Store, served: Models, openai_server: OpenAIServer, prices: Prices
 ) -> None:
     parsers = {
         "heading": get_parser("heading"),

@@ -1,11 +1,11 @@
 """What embedding takes is counted where it is asked for: per parser, per question, and priced."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from counting_models import Prices
 from llama_index.core import Document, MockEmbedding
+from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import MetadataMode
 from openai_server import OpenAIServer
 
@@ -17,55 +17,23 @@ from rag_nodes.pipeline import Progress, ingest, ingest_documents
 from rag_nodes.pipeline.embedding import EmbeddedTokens
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import Settings
-from rag_nodes.store import Layout, open_store, parser_collection
+from rag_nodes.store import Layout, Store, parser_collection
 from rag_nodes.text.tokens import count_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from llama_index.core.base.embeddings.base import BaseEmbedding
-
-    from rag_nodes.store import Store
 
 TEXT = "# Tank\n\n" + "The tank holds nine litres. The pump is checked weekly. " * 20
 QUESTION = "What holds nine litres?"
 pytestmark = pytest.mark.usefixtures("no_configuration")
 
 
-@pytest.fixture
-def models(openai_server: OpenAIServer) -> Models:
-    return choose_models(
-        Settings(
-            embedding="openai",
-            embedding_model="mine",
-            llm="extractive",
-            api_key="sk-any",
-            api_base=openai_server.base,
-        )
-    )
-
-
-@pytest.fixture
-def prices(models: Models) -> dict[str, tuple[float, float]]:
-    return {models.embedding_name: (2.0, 0.0)}
-
-
-@pytest.fixture
-def kept() -> Iterator[Store]:
-    with open_store(":memory:") as store:
-        yield store
-
-
 def test_every_parser_is_charged_for_what_it_had_embedded(
-    kept: Store, models: Models, openai_server: OpenAIServer, prices: dict[str, tuple[float, float]]
+    store: Store, served: Models, openai_server: OpenAIServer, prices: Prices
 ) -> None:
     parsers = {
         "fixed": get_parser("fixed", chunk_size=300, chunk_overlap=0),
-        "semantic": get_parser("semantic", embed_model=models.embedding),
+        "semantic": get_parser("semantic", embed_model=served.embedding),
     }
     document = Document(text=TEXT, id_="tank")
-    report = ingest_documents([document], parsers, kept, models=models, prices=prices)
+    report = ingest_documents([document], parsers, store, models=served, prices=prices)
     fixed, semantic = report.columns
     nodes = parsers["fixed"]([document])
     assert fixed.embedding_tokens == sum(
@@ -77,21 +45,21 @@ def test_every_parser_is_charged_for_what_it_had_embedded(
     )
     assert report.embedding_tokens == sent
     assert report.embedding_cost == pytest.approx(sent * 2 / 1e6)
-    again = ingest_documents([document], parsers, kept, models=models, prices=prices)
+    again = ingest_documents([document], parsers, store, models=served, prices=prices)
     assert [column.embedding_tokens for column in again.columns] == [0, 0]
     assert again.embedding_cost == 0.0
     assert again.as_dict()["embedding_cost"] == 0.0
 
 
 def test_progress_says_what_was_spent_so_far_and_how_long_it_will_take(
-    kept: Store, models: Models, prices: dict[str, tuple[float, float]], tmp_path: Path
+    store: Store, served: Models, prices: Prices, tmp_path: Path
 ) -> None:
     paths = [tmp_path / f"{n}.md" for n in range(4)]
     for number, path in enumerate(paths):
         path.write_text(f"{TEXT} {number}")
     steps: list[Progress] = []
     parsers = {"fixed": get_parser("fixed", chunk_size=100, chunk_overlap=0)}
-    report = ingest(paths, parsers, kept, models=models, prices=prices, progress=steps.append)
+    report = ingest(paths, parsers, store, models=served, prices=prices, progress=steps.append)
     spent = [step for step in steps if step.stage == "embed"]
     assert [step.tokens for step in spent] == sorted(step.tokens for step in spent)
     assert spent[-1].tokens == report.embedding_tokens > 0
@@ -102,11 +70,11 @@ def test_progress_says_what_was_spent_so_far_and_how_long_it_will_take(
 
 
 def test_a_question_is_charged_once_and_not_where_it_is_known(
-    kept: Store, models: Models, prices: dict[str, tuple[float, float]]
+    store: Store, served: Models, prices: Prices
 ) -> None:
     parsers = {"fixed": get_parser("fixed"), "heading": get_parser("heading")}
     options = QueryOptions(prices=prices)
-    compared = Comparison(store=kept, models=models, columns=parsers, options=options)
+    compared = Comparison(store=store, models=served, columns=parsers, options=options)
     compared.ingest_documents([Document(text=TEXT, id_="tank")])
     first, second = (compared.ask(QUESTION).columns[0].answer for _ in range(2))
     assert first
@@ -117,25 +85,25 @@ def test_a_question_is_charged_once_and_not_where_it_is_known(
 
 
 def test_an_unknown_price_is_said_and_offline_models_cost_nothing(
-    kept: Store, models: Models
+    store: Store, served: Models
 ) -> None:
     document, parsers = Document(text=TEXT, id_="tank"), {"fixed": get_parser("fixed")}
-    report = ingest_documents([document], parsers, kept, models=models)
+    report = ingest_documents([document], parsers, store, models=served)
     assert report.embedding_cost is None
     offline = choose_models(Settings(embedding="lexical", llm="extractive"))
-    free = ingest_documents([document], parsers, kept, models=offline)
+    free = ingest_documents([document], parsers, store, models=offline)
     assert (free.embedding_tokens, free.embedding_cost) == (0, 0.0)
 
 
 def test_what_a_parser_has_embedded_by_another_model_is_not_charged(
-    kept: Store, models: Models, prices: dict[str, tuple[float, float]]
+    store: Store, served: Models, prices: Prices
 ) -> None:
     document = Document(text=TEXT, id_="tank")
     other = MockEmbedding(embed_dim=3)
 
     def embedded(model: BaseEmbedding) -> int:
         parsers = {"semantic": get_parser("semantic", embed_model=model)}
-        report = ingest_documents([document], parsers, kept, models=models, prices=prices)
+        report = ingest_documents([document], parsers, store, models=served, prices=prices)
         (column,) = report.columns
         assert column.chunks
         assert column.error is None
@@ -145,7 +113,7 @@ def test_what_a_parser_has_embedded_by_another_model_is_not_charged(
         )
 
     assert embedded(other) == 0
-    assert embedded(models.embedding) > 0
+    assert embedded(served.embedding) > 0
 
 
 def test_where_two_count_the_inner_one_counts_and_nobody_does_outside() -> None:
@@ -172,12 +140,12 @@ def test_one_table_holds_the_prices_and_ones_own_win() -> None:
 
 
 def test_a_collection_of_another_program_ends_its_column_before_every_document_was_embedded(
-    models: Models, openai_server: OpenAIServer, kept: Store
+    served: Models, openai_server: OpenAIServer, store: Store
 ) -> None:
     parser = get_parser("fixed", chunk_size=40, chunk_overlap=0)
-    name = parser_collection("default", parser, models.embedding_name)
-    kept.engine.create(name, Layout(openai_server.dimension, sparse=None))
+    name = parser_collection("default", parser, served.embedding_name)
+    store.engine.create(name, Layout(openai_server.dimension, sparse=None))
     documents = [Document(text=f"Tank {number} leaks.", id_=str(number)) for number in range(80)]
-    [column] = ingest_documents(documents, {"fixed": parser}, kept, models=models).columns
+    [column] = ingest_documents(documents, {"fixed": parser}, store, models=served).columns
     assert "was written by another program" in (column.error or "")
     assert len(openai_server.embedded) < len(documents)

@@ -3,13 +3,12 @@
 `FAULTS` is the list of what can go wrong with a model's server.
 """
 
-from __future__ import annotations
-
 import logging
 import socket
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import httpx
 import pytest
@@ -36,19 +35,13 @@ from rag_nodes.errors import (
     RateLimitedError,
     UnknownModelError,
 )
-from rag_nodes.models import choose_models
+from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import ingest_documents
+from rag_nodes.pipeline import IngestReport, ingest_documents
 from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.settings import Settings
+from rag_nodes.store import Store
 from rag_nodes.transforms import SectionSummary
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rag_nodes.models import Models
-    from rag_nodes.pipeline import IngestReport
-    from rag_nodes.store import Store
 
 pytestmark = pytest.mark.usefixtures("no_configuration")
 
@@ -226,10 +219,11 @@ def texts(version: str) -> Counter[str]:
     return Counter(node.text for node in PARSER(documents(version)))
 
 
+Fail = Callable[[Case, int], None]
+
+
 @pytest.fixture
-def fail(
-    openai_server: OpenAIServer, detour: Detour, ports: dict[str, int]
-) -> Callable[[Case, int], None]:
+def fail(openai_server: OpenAIServer, detour: Detour, ports: dict[str, int]) -> Fail:
     def arrange(case: Case, before: int) -> None:
         if isinstance(case.fault, str):
             detour.after(before, to_port(ports[case.fault]))
@@ -241,7 +235,7 @@ def fail(
 
 @pytest.mark.parametrize("name", ALIKE)
 def test_a_fault_of_the_embedding_model_is_an_error_that_says_what_to_do(
-    openai_server: OpenAIServer, fail: Callable[[Case, int], None], name: str
+    openai_server: OpenAIServer, fail: Fail, name: str
 ) -> None:
     case = ALIKE[name]
     fail(case, 0)
@@ -252,10 +246,7 @@ def test_a_fault_of_the_embedding_model_is_an_error_that_says_what_to_do(
 
 @pytest.mark.parametrize("name", EMBEDDING)
 def test_a_fault_of_the_embedding_model_loses_nothing_and_the_next_run_completes(
-    store: Store,
-    openai_server: OpenAIServer,
-    fail: Callable[[Case, int], None],
-    name: str,
+    store: Store, openai_server: OpenAIServer, fail: Fail, name: str
 ) -> None:
     case = EMBEDDING[name]
     # Refusals in a row are of one request and its texts only where no other is under way.
@@ -299,10 +290,7 @@ def completes(store: Store, models: Models, server: OpenAIServer, collection: st
 
 @pytest.mark.parametrize("name", WRITING)
 def test_a_fault_of_an_llm_that_writes_about_chunks_loses_nothing_and_the_next_run_completes(
-    store: Store,
-    openai_server: OpenAIServer,
-    fail: Callable[[Case, int], None],
-    name: str,
+    store: Store, openai_server: OpenAIServer, fail: Fail, name: str
 ) -> None:
     case = WRITING[name]
     served = models_at(openai_server)

@@ -1,29 +1,21 @@
 """What an ingest could not store is in the ledger: which document, which column, since when."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
+from counting_models import CountingEmbedding
 from folder_ingests import FolderIngests, states
 from llama_index.core import Document
-from llama_index.core.schema import TransformComponent
+from llama_index.core.schema import BaseNode, TransformComponent
 
 from rag_nodes.errors import CredentialsError, ModelRequestError, StoreFullError
 from rag_nodes.ledger import StoredDocument
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import ingest_documents
+from rag_nodes.pipeline import IngestReport, ingest_documents
 from rag_nodes.pipeline.units import LONGEST
 from rag_nodes.upkeep import Inventory, ListedDocument, Trouble, cleared, examined
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from conftest import CountingEmbedding
-    from llama_index.core.schema import BaseNode
-
-    from rag_nodes.pipeline import IngestReport
 
 NEW = "# Coffee\n\n" + "Coffee is black.\n" * 90
 
@@ -48,7 +40,7 @@ def rows(corpus: FolderIngests, name: str) -> list[StoredDocument]:
 
 def listed(corpus: FolderIngests) -> dict[str, ListedDocument]:
     with corpus.ledger as ledger:
-        inventory = Inventory(corpus.store, ledger)  # type: ignore[arg-type]
+        inventory = Inventory(corpus.store, ledger)
         found = inventory.documents("default", inventory.collections("default"))
     return {one.name: one for one in found}
 
@@ -57,7 +49,7 @@ def mended(corpus: FolderIngests) -> list[Trouble]:
     """What the doctor finds, and mends where it can."""
     with corpus.ledger as ledger:
         place = ledger.path
-    return list(examined(corpus.store.location, lambda: corpus.store, lambda _: place, repair=True))  # type: ignore[arg-type, return-value]
+    return list(examined(corpus.store.location, lambda: corpus.store, lambda _: place, repair=True))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +107,7 @@ def test_a_collection_of_which_nothing_was_ever_stored_says_why(
     assert {one.error for one in found} == {"the key is refused"}
     assert [(one.chunks, one.stored_at) for one in found] == [({}, None)] * 3
     with corpus.ledger as ledger:
-        inventory = Inventory(corpus.store, ledger)  # type: ignore[arg-type]
+        inventory = Inventory(corpus.store, ledger)
         [held] = inventory.never_stored("default")
         status = inventory.status(held)
         assert (status.documents, status.failed, status.chunks) == (0, 3, 0)
@@ -147,7 +139,7 @@ def test_what_is_stored_in_part_is_asked_of_the_store_and_keeps_its_reason(
     assert (row.version, row.error) == ("", "too long"), "only the store knows"
     assert 0 < listed(corpus)["1.md"].chunks[column.collection] < column.chunks
     with corpus.ledger as ledger:
-        inventory = Inventory(corpus.store, ledger)  # type: ignore[arg-type]
+        inventory = Inventory(corpus.store, ledger)
         [status] = map(inventory.status, inventory.collections())
     assert (status.incomplete, status.failed, status.error) == (1, 1, "too long")
     stored = corpus.store.documents(column.collection)

@@ -1,29 +1,22 @@
 """Files and documents into a store by every parser; what fails stops nothing else."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from folder_ingests import contents
 from llama_index.core import Document
 
-from rag_nodes.errors import (
-    ConfigurationError,
-)
-from rag_nodes.parsers import FixedSizeNodeParser, get_parser
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.models import Models
+from rag_nodes.parsers import FixedSizeNodeParser, SpanNodeParser, get_parser
 from rag_nodes.pipeline import Progress, ingest, ingest_documents
 from rag_nodes.pipeline.run import MOST_FILES
-from rag_nodes.store import open_store
+from rag_nodes.store import Store, open_store
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rag_nodes.models import Models
-    from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.store import Store
+Parsers = dict[str, SpanNodeParser]
 
 
 CHANGED = (
@@ -32,7 +25,7 @@ CHANGED = (
 
 
 def test_every_parser_gets_its_own_collection(
-    manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
+    manual: Path, parsers: Parsers, store: Store, models: Models
 ) -> None:
     report = ingest([manual], parsers, store, models=models)
     assert [column.parser for column in report.columns] == ["fixed", "heading"]
@@ -53,7 +46,7 @@ def test_every_parser_gets_its_own_collection(
 
 
 def test_a_changed_file_ends_as_if_it_had_been_ingested_afresh(
-    manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
+    manual: Path, parsers: Parsers, store: Store, models: Models
 ) -> None:
     ingest([manual], parsers, store, models=models)
     manual.write_text(CHANGED)
@@ -105,7 +98,7 @@ def test_documents_without_metadata_are_recognised_by_their_text(
 
 
 def test_every_stage_reports_progress_up_to_its_end(
-    manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
+    manual: Path, parsers: Parsers, store: Store, models: Models
 ) -> None:
     steps: list[Progress] = []
     report = ingest([manual], parsers, store, models=models, progress=steps.append)
@@ -128,7 +121,7 @@ def test_equal_parsers_under_two_names_are_refused(
 
 
 def test_parsers_wait_for_a_server_side_by_side(
-    manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models, embedding: Any
+    manual: Path, parsers: Parsers, store: Store, models: Models, embedding: Any
 ) -> None:
     together = threading.Barrier(len(parsers), timeout=60)
     embedding.fail(lambda _texts: together.wait())
@@ -140,7 +133,7 @@ def test_parsers_wait_for_a_server_side_by_side(
 def test_one_failing_parser_never_stops_the_others(
     manual: Path,
     tmp_path: Path,
-    parsers: dict[str, SpanNodeParser],
+    parsers: Parsers,
     store: Store,
     models: Models,
     monkeypatch: pytest.MonkeyPatch,

@@ -1,7 +1,5 @@
 """An ingest that is killed again and again ends as one that nobody disturbed."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

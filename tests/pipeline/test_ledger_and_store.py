@@ -1,26 +1,20 @@
 """The store is the truth: whatever becomes of the ledger, the next ingest agrees with the store."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from counting_models import CountingEmbedding
 from folder_ingests import FolderIngests, states
 from stored_points import points_of
 
 from rag_nodes.errors import LedgerDamagedError, StoreError
 from rag_nodes.ledger import Ledger, StoredDocument, ledger_path
+from rag_nodes.models import Models
 from rag_nodes.store import Store, open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from conftest import CountingEmbedding
-
-    from rag_nodes.models import Models
 
 STEPS = ("intend", "settle", "record")
 """What an ingest does to its ledger, of which any may be the last; for the store see

@@ -1,8 +1,7 @@
 """Chunks embedded in further ways: what that costs, and what is never paid again."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_index.core import Document
@@ -13,14 +12,8 @@ from rag_nodes.metadata import NAMED_VECTORS
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
-from rag_nodes.store import open_store
+from rag_nodes.store import Store, open_store
 from rag_nodes.transforms import NamedVectors, vector_steps
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rag_nodes.store import Store
-
 
 PARSERS = {"heading": get_parser("heading", min_chunk_size=0)}
 

@@ -1,31 +1,23 @@
 """A power cut at any moment: what was written and not flushed is gone, the next ingest mends it."""
 
-from __future__ import annotations
-
 import shutil
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from counting_models import CountingEmbedding
 from dict_engine import DictEngine
 from folder_ingests import FolderIngests, states
 from llama_index.core.schema import Document, MetadataMode
 
 from rag_nodes.ledger import Ledger
+from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import ingest_documents
-from rag_nodes.store import Store
+from rag_nodes.pipeline import IngestReport, ingest_documents
+from rag_nodes.store import Point, Store
 from rag_nodes.store.payload import node_in
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from conftest import CountingEmbedding
-
-    from rag_nodes.models import Models
-    from rag_nodes.pipeline import IngestReport
-    from rag_nodes.store import Point
 
 Points = dict[str, dict[str, list[float]]]
 
@@ -48,7 +40,7 @@ class Disk(Store):
 
     @property
     def _all(self) -> dict[str, Any]:
-        return self.engine._all  # type: ignore[attr-defined]
+        return self.engine._all
 
     def _call(self) -> None:
         self.calls += 1
@@ -94,7 +86,7 @@ class Disk(Store):
 
     def cut(self) -> None:
         """What was in memory is gone."""
-        self.engine._all = deepcopy(self._disk)  # type: ignore[attr-defined]
+        self.engine._all = deepcopy(self._disk)
         self._marks = deepcopy(self._marks_on_disk)
         self.cut_at = None
 
@@ -123,8 +115,9 @@ class Corpus(FolderIngests):
     """Ingests into such a store, with a ledger in a folder of its own."""
 
     def __init__(self, folder: Path, ledger: Path, models: Models) -> None:
-        super().__init__(folder, disk := Disk(), models, [])
-        self.place = disk.ledger = ledger
+        super().__init__(folder, Disk(), models, [])
+        self.disk, self.place = self.store, ledger
+        self.disk.ledger = ledger
 
     def again(self) -> list[str]:
         return states(self.ingest(ledger=self.place))
@@ -134,16 +127,12 @@ class Corpus(FolderIngests):
             self.write(f"{number}.md", f"# Coffee {number}\n\nNumber {number} is black.\n" * 9)
         self.write("new.md", "# New\n\nNever seen.\n")
 
-    @property
-    def disk(self) -> Disk:
-        assert isinstance(self.store, Disk)
-        return self.store
+
+Corpora = Callable[[str], Corpus]
 
 
 @pytest.fixture
-def corpora(
-    tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str], Corpus]:
+def corpora(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Corpora:
     """Makes a corpus that was ingested, one file at a time."""
     monkeypatch.setattr("rag_nodes.pipeline.run.MOST_FILES", 1)
     folder = tmp_path / "documents"
@@ -167,10 +156,7 @@ def corpora(
     ids=["flushed often, the ledger's last commits lost too", "flushed at the end"],
 )
 def test_a_power_cut_at_any_moment_is_mended_by_the_next_ingest(
-    corpora: Callable[[str], Corpus],
-    monkeypatch: pytest.MonkeyPatch,
-    checkpoint: int,
-    keeps_commits: bool,
+    corpora: Corpora, monkeypatch: pytest.MonkeyPatch, checkpoint: int, keeps_commits: bool
 ) -> None:
     monkeypatch.setattr("rag_nodes.pipeline.run.CHECKPOINT", checkpoint)
     clean = corpora("clean")
@@ -222,9 +208,7 @@ class Saved:
 
 
 def test_what_was_flushed_before_a_power_cut_is_not_embedded_again(
-    corpora: Callable[[str], Corpus],
-    embedding: CountingEmbedding,
-    monkeypatch: pytest.MonkeyPatch,
+    corpora: Corpora, embedding: CountingEmbedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rag_nodes.pipeline.run.CHECKPOINT", 1)
     corpus = corpora("one")
@@ -241,9 +225,7 @@ def test_what_was_flushed_before_a_power_cut_is_not_embedded_again(
     assert not [one for one in embedding.texts if one in flushed]
 
 
-def test_what_was_pruned_does_not_come_back_with_a_power_cut(
-    corpora: Callable[[str], Corpus],
-) -> None:
+def test_what_was_pruned_does_not_come_back_with_a_power_cut(corpora: Corpora) -> None:
     corpus = corpora("pruned")
     corpus.again()
     (corpus.folder / "1.md").unlink()

@@ -3,31 +3,24 @@
 Files that were moved are known by their content.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from counting_models import CountingEmbedding
 from folder_ingests import FolderIngests, states
 
 from rag_nodes.errors import ConfigurationError, FileMissingError, StoreDamagedError
 from rag_nodes.ledger import DocumentRow, FileRow, Ledger
+from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import ingest
+from rag_nodes.pipeline import Progress, ingest
 from rag_nodes.pipeline.report import Pruned
 from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from conftest import CountingEmbedding
-
-    from rag_nodes.models import Models
-    from rag_nodes.pipeline import Progress
 
 
 def stored(corpus: FolderIngests) -> set[str]:

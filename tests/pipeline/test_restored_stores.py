@@ -1,28 +1,21 @@
 """A ledger is believed only while it is that of the state in which its store is."""
 
-from __future__ import annotations
-
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from counting_models import CountingEmbedding
 from folder_ingests import FolderIngests, contents
 from httpx import Headers
 from qdrant_client.http.exceptions import UnexpectedResponse
 from store import qdrant_server as _server
 
-from rag_nodes.pipeline import ingest
+from rag_nodes.pipeline import IngestReport, ingest
 from rag_nodes.readers import FileShard
 from rag_nodes.store import Store, open_store
 from rag_nodes.store.copying import copy_collection
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from conftest import CountingEmbedding
-
-    from rag_nodes.pipeline import IngestReport
 
 LATER = (1.7e9, 1.7e9)
 
@@ -195,10 +188,7 @@ def test_what_somebody_deleted_comes_back(corpus: FolderIngests, *, whole: bool)
 
 
 def test_a_server_keeps_the_marks_with_the_collection(
-    corpus: FolderIngests,
-    server: Any,
-    embedding: CountingEmbedding,
-    tmp_path: Path,
+    corpus: FolderIngests, server: Any, embedding: CountingEmbedding, tmp_path: Path
 ) -> None:
     ours, theirs = tmp_path / "ours.sqlite", tmp_path / "theirs.sqlite"
     with open_store(server.url) as corpus.store:

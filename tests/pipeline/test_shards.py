@@ -1,19 +1,14 @@
 """Shards of an ingest into one store, each with a ledger of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from folder_ingests import FolderIngests
 
+from rag_nodes.pipeline import IngestReport
 from rag_nodes.pipeline.report import Pruned
 from rag_nodes.readers import FileShard
 from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from rag_nodes.pipeline import IngestReport
 
 SHARDS = [FileShard(number, 3) for number in (1, 2, 3)]
 

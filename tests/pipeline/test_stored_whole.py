@@ -1,23 +1,18 @@
 """What was stored stays until what replaces it is stored whole, and the rows say what is there."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from counting_models import served_by
 from llama_index.core import Document
 from openai_server import FAILING, UNKNOWN_MODEL, Fault, OpenAIServer
 
 from rag_nodes.errors import ModelRequestError, StoreError, UnknownModelError
-from rag_nodes.models import Models, choose_models
+from rag_nodes.models import Models
 from rag_nodes.models.pacing import BATCH_BYTES
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import FileColumn, IngestReport, ingest_documents
-from rag_nodes.settings import Settings
 from rag_nodes.store import Query, Store
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WORDS = get_parser("fixed", chunk_size=40, chunk_overlap=0)
 
@@ -181,24 +176,6 @@ def test_former_chunks_left_by_a_broken_run_go_although_the_model_refuses_other_
 # --- behind a server ----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def served(openai_server: OpenAIServer, no_configuration: Path) -> Models:
-    del no_configuration
-    return models_at(openai_server)
-
-
-def models_at(server: OpenAIServer) -> Models:
-    return choose_models(
-        Settings(
-            embedding="openai",
-            llm="extractive",
-            embedding_model="small",
-            api_base=server.base,
-            retry_seconds=0,
-        )
-    )
-
-
 def test_what_would_refuse_every_request_ends_the_parser_after_one(
     store: Store, served: Models, openai_server: OpenAIServer
 ) -> None:
@@ -217,7 +194,7 @@ def test_vectors_of_another_length_than_the_stored_ones_end_the_parser_after_one
 ) -> None:
     before, _ = taken(store, served, {"one": text("former")})
     openai_server.dimension = 32
-    fresh = models_at(openai_server)
+    fresh = served_by(openai_server)
     asked = len(openai_server.asked("embeddings"))
     report, rows = taken(store, fresh, {"one": text("latter", 300), "two": text("latter", 301)})
     assert len(openai_server.asked("embeddings")) == asked + 1

@@ -1,13 +1,12 @@
 """The user's transformations in an ingest: what they add is kept, and so are the laws."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import threading
 import uuid
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from llama_index.core.embeddings import MockEmbedding
@@ -15,26 +14,18 @@ from llama_index.core.extractors import BaseExtractor, SummaryExtractor, TitleEx
 from llama_index.core.llms import MockLLM
 from llama_index.core.schema import BaseNode, Document, TextNode, TransformComponent
 from llama_index.llms.openai import OpenAI
-from openai_server import Fault
+from openai_server import Fault, OpenAIServer
 from pydantic import Field, PrivateAttr
 
 from rag_nodes import metadata as keys
 from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError, TransformationError
+from rag_nodes.models import Models
 from rag_nodes.models.asking import awaited
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import ingest_documents
-from rag_nodes.store import parser_collection
+from rag_nodes.pipeline import IngestReport, ingest_documents
+from rag_nodes.store import Store, parser_collection
 from rag_nodes.transforms import identity_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from openai_server import OpenAIServer
-
-    from rag_nodes.models import Models
-    from rag_nodes.pipeline import IngestReport
-    from rag_nodes.store import Store
 
 
 class Letters(TransformComponent):
@@ -90,7 +81,7 @@ def run(
         {"fixed": PARSER},
         store,
         models=models,
-        transformations=steps,  # type: ignore[arg-type]
+        transformations=steps,
     )
 
 
@@ -369,10 +360,7 @@ def test_connections_of_an_extractors_model_outlive_documents_columns_and_runs(
 
 
 def test_a_key_that_a_stock_model_had_refused_ends_the_column_and_is_printed_nowhere(
-    store: Store,
-    models: Models,
-    openai_server: OpenAIServer,
-    stock_llm: OpenAI,
+    store: Store, models: Models, openai_server: OpenAIServer, stock_llm: OpenAI
 ) -> None:
     openai_server.fail(Fault(status=401, message="no such key: sk-canary-1"), times=99)
     report = run(

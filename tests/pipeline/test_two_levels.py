@@ -1,26 +1,18 @@
 """Parents and children on their way into the store: children are found, parents are read."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from llama_index.core import Document
+from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import BaseNode, NodeRelationship
 
 from rag_nodes.errors import ModelRequestError
-from rag_nodes.parsers import get_parser
+from rag_nodes.models import Models
+from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.parsers.parent_child import parents_first
-from rag_nodes.pipeline import ingest_documents
-
-if TYPE_CHECKING:
-    from llama_index.core.base.embeddings.base import BaseEmbedding
-
-    from rag_nodes.models import Models
-    from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline import IngestReport
-    from rag_nodes.store import Store
+from rag_nodes.pipeline import IngestReport, ingest_documents
+from rag_nodes.store import Store
 
 PARSER = get_parser(
     "parent-child",
@@ -59,7 +51,7 @@ def test_parents_are_stored_cost_no_embedding_and_are_no_chunks(
         assert (column.chunks, column.parents) == (len(children), len(parents))
         assert (column.tokens, column.max_tokens) == (sum(sizes), max(sizes))
         assert column.written + column.unchanged == store.count(column.collection) == len(children)
-    assert len(embedding.texts) == len(children)  # type: ignore[attr-defined]
+    assert len(embedding.texts) == len(children)
     ids = {node.node_id for node in parents}
     assert set(store.fetch(column.collection, list(ids))) == ids
 
@@ -100,7 +92,7 @@ def test_a_request_that_is_refused_costs_no_parent_of_another_document(
             raise ModelRequestError("too secret")
 
     embedding.embed_batch_size = 1
-    embedding.fail(refuse)  # type: ignore[attr-defined]
+    embedding.fail(refuse)
     documents = [Document(text="A secret.", id_="first"), document()]
     served = replace(models, offline=False)
     [column] = ingest_documents(documents, {"two": PARSER}, store, models=served).columns

@@ -1,32 +1,26 @@
 """Two files may have the same document, each in its own version: the one read last is stored."""
 
-from __future__ import annotations
-
 import pickle
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
+from counting_models import CountingEmbedding
 from folder_ingests import FolderIngests, states
 from llama_index.core.schema import Document
 
 from rag_nodes.errors import ModelRequestError
-from rag_nodes.pipeline import ingest, ingest_documents
-from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from conftest import CountingEmbedding
-
-    from rag_nodes.models import Models
-    from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline import Progress
-    from rag_nodes.store import Store
+from rag_nodes.models import Models
+from rag_nodes.parsers import SpanNodeParser
+from rag_nodes.pipeline import Progress, ingest, ingest_documents
+from rag_nodes.store import Store, open_store
 
 RED, BLUE = "The machine is red. " * 30, "The machine is blue indeed. " * 25
+Texts = dict[str, set[str]]
+Parsers = dict[str, SpanNodeParser]
 
 
-def texts(store: Store) -> dict[str, set[str]]:
+def texts(store: Store) -> Texts:
     """Of all that is stored, by collection."""
     return {
         one.name: {
@@ -55,7 +49,7 @@ class Elsewhere:
 
 
 @pytest.fixture
-def blue(corpus: FolderIngests) -> dict[str, set[str]]:
+def blue(corpus: FolderIngests) -> Texts:
     """What is stored of one crawl alone."""
     with open_store(":memory:") as store:
         ingest([corpus.crawl("b.json", x=BLUE)], corpus.parsers, store, models=corpus.models)
@@ -63,7 +57,7 @@ def blue(corpus: FolderIngests) -> dict[str, set[str]]:
 
 
 def test_of_two_crawls_with_the_same_page_that_of_the_later_one_is_stored_once(
-    corpus: FolderIngests, blue: dict[str, set[str]], embedding: CountingEmbedding
+    corpus: FolderIngests, blue: Texts, embedding: CountingEmbedding
 ) -> None:
     both = corpus.crawl("a.json", x=RED), corpus.crawl("b.json", x=BLUE)
     corpus.ingest(*both)
@@ -76,7 +70,7 @@ def test_of_two_crawls_with_the_same_page_that_of_the_later_one_is_stored_once(
 
 
 def test_a_crawl_that_is_new_replaces_what_an_older_one_stored(
-    corpus: FolderIngests, blue: dict[str, set[str]]
+    corpus: FolderIngests, blue: Texts
 ) -> None:
     red, later = corpus.crawl("a.json", x=RED), corpus.crawl("b.json", x=BLUE)
     corpus.ingest(red)
@@ -103,7 +97,7 @@ def test_where_the_later_crawl_has_it_no_more_the_page_is_as_the_other_has_it(
 
 @pytest.mark.parametrize("versions", [[BLUE, RED, BLUE], [RED, BLUE, RED, BLUE]])
 def test_of_documents_with_the_same_id_the_last_one_is_stored(
-    models: Models, parsers: dict[str, SpanNodeParser], versions: list[str]
+    models: Models, parsers: Parsers, versions: list[str]
 ) -> None:
     with open_store(":memory:") as store, open_store(":memory:") as alone:
         ingest_documents([Document(text=BLUE, id_="x")], parsers, alone, models=models)
@@ -115,7 +109,7 @@ def test_of_documents_with_the_same_id_the_last_one_is_stored(
 
 
 def test_a_version_that_is_not_the_last_of_its_run_is_neither_embedded_nor_counted(
-    models: Models, parsers: dict[str, SpanNodeParser], embedding: CountingEmbedding
+    models: Models, parsers: Parsers, embedding: CountingEmbedding
 ) -> None:
     steps: list[Progress] = []
     with open_store(":memory:") as store:
@@ -129,7 +123,7 @@ def test_a_version_that_is_not_the_last_of_its_run_is_neither_embedded_nor_count
 
 
 def test_versions_of_which_neither_is_stored_whole_end_the_run_all_the_same(
-    models: Models, parsers: dict[str, SpanNodeParser], embedding: CountingEmbedding
+    models: Models, parsers: Parsers, embedding: CountingEmbedding
 ) -> None:
     def refuse(texts: list[str]) -> None:
         if any("secret" in text for text in texts):

@@ -1,7 +1,5 @@
 """Files that did not change are not opened, and whatever else changed makes them due again."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,9 +1,6 @@
 """What is done for a unit depends on the recipe and the unit alone."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+import pytest
 from llama_index.core import Document
 from own_models import LettersEmbedding
 
@@ -14,9 +11,6 @@ from rag_nodes.pipeline.recipe import IngestRecipe, Origins
 from rag_nodes.pipeline.units import DueFile, FileUnit
 from rag_nodes.pipeline.work import work
 from rag_nodes.readers import Limits
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def test_a_unit_that_no_model_embeds_says_so_each_time_and_leaves_the_recipe_as_it_was(

@@ -1,9 +1,8 @@
 """What LLMs write about chunks is paid for once, and outlives stores, moved files and failures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from kept_texts import texts_in
@@ -17,14 +16,8 @@ from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest
 from rag_nodes.settings import Settings
-from rag_nodes.store import open_store
+from rag_nodes.store import Store, open_store
 from rag_nodes.transforms import NamedVectors, SectionSummary, TextJournal
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rag_nodes.store import Store
-
 
 PARSERS = {"heading": get_parser("heading", min_chunk_size=0)}
 

@@ -1,8 +1,7 @@
 """A store in a folder with two documents in two collections, and a ledger that knows of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from kept_store import FIXED, HEADING, NOON, nodes_of
@@ -10,10 +9,6 @@ from kept_store import FIXED, HEADING, NOON, nodes_of
 from rag_nodes.ledger import CollectionRow, DocumentRow, FileRow, Ledger, StoredDocument
 from rag_nodes.store import Store, open_store
 from rag_nodes.upkeep import Inventory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture

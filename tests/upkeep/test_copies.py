@@ -1,23 +1,18 @@
 """Collections are copied one after another, and one that cannot be keeps no other from it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from kept_store import FIXED, HEADING, nodes_of
 
 from rag_nodes.errors import LedgerError, StoreDamagedError, StoreUnreachableError
+from rag_nodes.ledger import Ledger
 from rag_nodes.store import Store, open_store
 from rag_nodes.store.copying import CopyFailure, CopyReport
 from rag_nodes.store.edge.collection import Collection
 from rag_nodes.upkeep import Inventory, copied, removed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from rag_nodes.ledger import Ledger
 
 
 @pytest.fixture

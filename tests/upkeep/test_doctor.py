@@ -1,10 +1,9 @@
 """What is wrong with a store is found, and mended where nothing is lost by it."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from kept_store import FIXED, HEADING, nodes_of
@@ -15,12 +14,11 @@ from rag_nodes.ledger import CollectionRow, Ledger, StoredDocument
 from rag_nodes.store import Store, open_store
 from rag_nodes.upkeep import Trouble, examined
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Examine = Callable[..., list[Trouble]]
 
 
 @pytest.fixture
-def examine(store: Store, ledger: Ledger) -> Callable[..., list[Trouble]]:
+def examine(store: Store, ledger: Ledger) -> Examine:
     def look(*, repair: bool = False) -> list[Trouble]:
         place = lambda _: ledger.path  # noqa: E731
         return list(examined(store.location, lambda: store, place, repair=repair))
@@ -33,12 +31,12 @@ def only(found: list[Trouble]) -> Trouble:
     return finding
 
 
-def test_a_sound_store_has_no_findings(examine: Callable[..., list[Trouble]]) -> None:
+def test_a_sound_store_has_no_findings(examine: Examine) -> None:
     assert examine() == []
 
 
 def test_a_document_of_which_chunks_are_missing_is_torn_and_goes(
-    examine: Callable[..., list[Trouble]], store: Store, ledger: Ledger
+    examine: Examine, store: Store, ledger: Ledger
 ) -> None:
     store.delete(HEADING, [nodes_of("a.md", 3)[1].node_id])
     torn, unlike = examine()
@@ -63,7 +61,7 @@ def versions(total: int) -> list[TextNode]:
 
 
 def test_of_two_versions_the_whole_one_stays(
-    examine: Callable[..., list[Trouble]], store: Store, ledger: Ledger
+    examine: Examine, store: Store, ledger: Ledger
 ) -> None:
     store.add(HEADING, versions(total=4))
     assert "chunks of 2 versions" in examine()[0].what
@@ -75,10 +73,7 @@ def test_of_two_versions_the_whole_one_stays(
 
 
 def test_a_repair_that_is_killed_leaves_a_ledger_that_asks_the_store(
-    examine: Callable[..., list[Trouble]],
-    store: Store,
-    ledger: Ledger,
-    monkeypatch: pytest.MonkeyPatch,
+    examine: Examine, store: Store, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.add(HEADING, versions(total=4))
     delete = store.delete
@@ -106,7 +101,7 @@ def family() -> tuple[TextNode, TextNode]:
     ("kept", "said"), [(0, "1 parents are missing"), (1, "1 parents have none of their children")]
 )
 def test_children_without_parents_and_parents_without_children_are_torn(
-    examine: Callable[..., list[Trouble]], store: Store, kept: int, said: str
+    examine: Examine, store: Store, kept: int, said: str
 ) -> None:
     store.add(HEADING, [family()[kept]])
     assert said in examine()[0].what
@@ -115,7 +110,7 @@ def test_children_without_parents_and_parents_without_children_are_torn(
 
 
 def test_chunks_without_a_vector_are_found_and_the_remedy_clears_their_collection_alone(
-    examine: Callable[..., list[Trouble]], store: Store, monkeypatch: pytest.MonkeyPatch
+    examine: Examine, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count = store.count
     monkeypatch.setattr(store, "count", lambda name, *more: count(name, *more) - (name == HEADING))
@@ -124,14 +119,12 @@ def test_chunks_without_a_vector_are_found_and_the_remedy_clears_their_collectio
     assert f"`rag-nodes clear --parser {HEADING} --yes`" in torn.remedy
 
 
-def test_a_whole_family_is_sound(examine: Callable[..., list[Trouble]], store: Store) -> None:
+def test_a_whole_family_is_sound(examine: Examine, store: Store) -> None:
     store.add(HEADING, list(family()))
     assert {one.kind for one in examine()} == {"ledger"}
 
 
-def test_nodes_that_no_ingest_wrote_are_not_judged_and_stay(
-    examine: Callable[..., list[Trouble]], store: Store
-) -> None:
+def test_nodes_that_no_ingest_wrote_are_not_judged_and_stay(examine: Examine, store: Store) -> None:
     (own,) = nodes_of("own.md", 1)
     own.metadata = {}
     store.add(HEADING, [own])
@@ -171,10 +164,7 @@ def a_point_is_not_listed(_: Store, ledger: Ledger) -> None:
     ],
 )
 def test_a_ledger_that_says_something_else_is_mended_from_the_store(
-    examine: Callable[..., list[Trouble]],
-    store: Store,
-    ledger: Ledger,
-    change: Callable[[Store, Ledger], None],
+    examine: Examine, store: Store, ledger: Ledger, change: Callable[[Store, Ledger], None]
 ) -> None:
     change(store, ledger)
     unlike = only(examine(repair=True))
@@ -186,7 +176,7 @@ def test_a_ledger_that_says_something_else_is_mended_from_the_store(
 
 
 def test_rows_of_a_collection_that_is_gone_are_forgotten(
-    examine: Callable[..., list[Trouble]], store: Store, ledger: Ledger
+    examine: Examine, store: Store, ledger: Ledger
 ) -> None:
     store.drop(FIXED)
     assert "the store has it no more" in only(examine()).what
@@ -195,7 +185,7 @@ def test_rows_of_a_collection_that_is_gone_are_forgotten(
 
 
 def test_a_collection_of_which_the_ledger_knows_nothing_is_worth_a_note(
-    examine: Callable[..., list[Trouble]], ledger: Ledger
+    examine: Examine, ledger: Ledger
 ) -> None:
     ledger.forget_collection(FIXED)
     assert not only(examine()).is_wrong
@@ -278,7 +268,7 @@ def test_a_server_that_does_not_answer_is_a_finding() -> None:
 
 
 def test_what_cannot_be_mended_says_why(
-    examine: Callable[..., list[Trouble]], store: Store, monkeypatch: pytest.MonkeyPatch
+    examine: Examine, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.delete(HEADING, [nodes_of("a.md", 3)[1].node_id])
 
@@ -291,7 +281,7 @@ def test_what_cannot_be_mended_says_why(
     assert "could not be mended: it has left" in torn.what
 
 
-def test_findings_are_plain_data(examine: Callable[..., list[Trouble]], store: Store) -> None:
+def test_findings_are_plain_data(examine: Examine, store: Store) -> None:
     store.drop(FIXED)
     told: dict[str, Any] = json.loads(json.dumps(only(examine()).as_dict()))
     assert told["can_be_repaired"]

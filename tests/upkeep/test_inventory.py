@@ -1,23 +1,15 @@
 """What is stored, as the store and its ledger say it together."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import pytest
 from kept_store import FIXED, HEADING, NOON, nodes_of
 
-from rag_nodes.ledger import DocumentRow, FileRow
+from rag_nodes.ledger import DocumentRow, FileRow, Ledger
 from rag_nodes.store import collection_name, open_store
 from rag_nodes.store.edge.collection import Collection
 from rag_nodes.upkeep import Inventory, ListedDocument, cleared
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
-    from rag_nodes.ledger import Ledger
 
 
 def listed(inventory: Inventory) -> dict[str, ListedDocument]:

@@ -1,19 +1,11 @@
 """Documents are found by what they are called, and go from everywhere."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from kept_store import FIXED, HEADING, nodes_of
 
 from rag_nodes.errors import AmbiguousDocumentError, DocumentMissingError
-from rag_nodes.ledger import FileRow
-from rag_nodes.upkeep import Inventory, cleared, documents_named, removed
-
-if TYPE_CHECKING:
-    from rag_nodes.ledger import Ledger
-    from rag_nodes.upkeep import ListedDocument
+from rag_nodes.ledger import FileRow, Ledger
+from rag_nodes.upkeep import Inventory, ListedDocument, cleared, documents_named, removed
 
 
 def named(inventory: Inventory, *words: str) -> list[ListedDocument]:
