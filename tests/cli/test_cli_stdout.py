@@ -38,7 +38,7 @@ def test_a_splitter_that_writes_to_stdout_below_python_leaves_the_json_alone(
 
 
 def test_standard_streams_that_are_closed_are_no_reason_to_fail(no_configuration: Path) -> None:
-    command = shlex.join([sys.executable, "-m", "rag_nodes.cli", "parsers"])
+    command = shlex.join([sys.executable, "-m", "rag_nodes.cli", "--version"])
     ended = subprocess.run(
         ["/bin/sh", "-c", f"exec {command} >&- 2>&- <&-"],
         cwd=no_configuration,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from llama_index.core import Document
 
-from rag_nodes.compare import Comparison
+from rag_nodes.compare import Comparison, sizing
 from rag_nodes.compare.sizing import FIRST, beginnings
 from rag_nodes.errors import CancelledError
 from rag_nodes.metadata import PAGE_STARTS
@@ -99,11 +99,11 @@ def test_what_is_ingested_later_is_cut_at_the_size_that_was_found(
 
 
 def test_only_the_first_documents_are_looked_at_and_the_rest_is_checked(
-    store: Store, models: Models
+    store: Store, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    long = LONG * (FIRST // len(LONG) + 1)
-    short = [document("One line each.", f"{n}.md") for n in range(900)]
-    (column,) = compared(store, models, "fixed").ingest_documents([document(long), *short]).columns
+    monkeypatch.setattr(sizing, "FIRST", len(LONG))
+    short = [document("One line each.", f"{n}.md") for n in range(80)]
+    (column,) = compared(store, models, "fixed").ingest_documents([document(), *short]).columns
     assert column.size_remark == "not 120 tokens on average: sized on the first documents only"
 
 
