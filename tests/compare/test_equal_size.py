@@ -18,7 +18,7 @@ from rag_nodes.store import Store
 
 RINSED = "The pump of part {n} is rinsed with clean water once a week. "
 SECTION = "\n\n## Part {n}\n\n" + RINSED * 6
-LONG = "# Manual" + "".join(SECTION.format(n=n) for n in range(80))
+LONG = "# Manual" + "".join(SECTION.format(n=n) for n in range(40))
 
 
 def document(text: str = LONG, name: str = "manual.md", **metadata: Any) -> Document:
@@ -102,7 +102,7 @@ def test_only_the_first_documents_are_looked_at_and_the_rest_is_checked(
     store: Store, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sizing, "FIRST", len(LONG))
-    short = [document("One line each.", f"{n}.md") for n in range(80)]
+    short = [document("One line each.", f"{n}.md") for n in range(40)]
     (column,) = compared(store, models, "fixed").ingest_documents([document(), *short]).columns
     assert column.size_remark == "not 120 tokens on average: sized on the first documents only"
 
