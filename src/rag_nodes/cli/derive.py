@@ -48,8 +48,7 @@ _LINE_END = re.compile(r"(?<!\n)\n(?!\n|\s*[-*] )")
 def command_of(operation: Operation) -> Callable[..., None]:
     """What typer makes a command of."""
     request = operation.request
-    options = _request_options(operation, request) | _setting_options(operation)
-    parameters = [_CONTEXT, *_in_order(operation, options), *_output_options()]
+    parameters = [_CONTEXT, *_options(operation), *_output_options()]
 
     def run(context: typer.Context, **values: Any) -> None:
         cli = context.ensure_object(Invocation)
@@ -139,10 +138,14 @@ def table_of(setting: str, texts: list[str]) -> dict[str, Any]:
     """
     from rag_nodes.operations.fields import assignments
 
-    flag = f"--{setting.removesuffix('s').replace('_', '-')}"
+    flag = _table_flag(setting)
     options = {name: typed_option(value) for name, value in assignments(texts, flag).items()}
     refuse_secrets(options, flag, setting)
     return options
+
+
+def _table_flag(setting: str) -> str:
+    return f"--{setting.removesuffix('s').replace('_', '-')}"
 
 
 # --- options ------------------------------------------------------------------------------------
@@ -150,31 +153,23 @@ def table_of(setting: str, texts: list[str]) -> dict[str, Any]:
 _CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
 
-def _request_options(operation: Operation, request: type[Request]) -> dict[str, inspect.Parameter]:
-    """A parameter for each field that a command line has."""
-    made = {}
-    for name, field in request.model_fields.items():
-        if has(field, "cli"):
-            made[name] = _parameter(name, field, flag_of(field), panel_of(request, name), operation)
-    return made
+def _options(operation: Operation) -> list[inspect.Parameter]:
+    """A parameter for each field that a command line has, and each setting; usual ones first.
 
-
-def _setting_options(operation: Operation) -> dict[str, inspect.Parameter]:
-    """A parameter for each setting that can be typed; without one the settings hold."""
-    made = {}
+    Without an option for a setting the settings hold.
+    """
+    request = operation.request
+    made = {
+        name: _parameter(name, field, flag_of(field), panel_of(request, name), operation)
+        for name, field in request.model_fields.items()
+        if has(field, "cli")
+    }
     for name in operation.settings:
-        field = Settings.model_fields[name]
-        table = name in OPTION_TABLES
-        flag = Flag(f"--{name.removesuffix('s').replace('_', '-')}", metavar=ASSIGNMENT, many=True)
-        made[name] = _parameter(
-            name,
-            field,
-            flag if table else Flag(),
-            _PANELS.get(name, ""),
-            operation,
-            is_setting=True,
-        )
-    return made
+        field, panel, flag = Settings.model_fields[name], _PANELS.get(name, ""), Flag()
+        if name in OPTION_TABLES:
+            flag = Flag(_table_flag(name), metavar=ASSIGNMENT, many=True)
+        made[name] = _parameter(name, field, flag, panel, operation, is_setting=True)
+    return [made[name] for name in dict.fromkeys([*operation.usual, *made])]
 
 
 def _parameter(
@@ -268,15 +263,6 @@ def _range(field: FieldInfo, kind: Any) -> dict[str, Any]:
         bounds["min"] = getattr(one, "ge", bounds.get("min"))
         bounds["max"] = getattr(one, "le", bounds.get("max"))
     return bounds
-
-
-def _in_order(
-    operation: Operation, options: Mapping[str, inspect.Parameter]
-) -> Iterator[inspect.Parameter]:
-    """The usual ones first, as they are listed there."""
-    usual = [name for name in operation.usual if name in options]
-    yield from (options[name] for name in usual)
-    yield from (one for name, one in options.items() if name not in usual)
 
 
 def _output_options() -> Iterator[inspect.Parameter]:
