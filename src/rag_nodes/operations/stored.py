@@ -14,7 +14,6 @@ from rag_nodes.operations.places import inventory, ledger_of, must_exist, of_par
 from rag_nodes.operations.run import Doing, Run
 
 if TYPE_CHECKING:
-    from rag_nodes.store import SearchMode
     from rag_nodes.upkeep import (
         CollectionStatus,
         HeldCollection,
@@ -156,24 +155,10 @@ def status(request: StatusRequest, run: Run) -> Stored:
     return Stored(
         outcome=_opened(collections),
         store=held.store.location,
-        collections=[replace(held.status(one), mode=_mode(one, run)) for one in collections],
+        collections=[held.status(one) for one in collections],
         unread=[Unread(one.corpus, one.path, one.error, one.failed_at) for one in unread],
         foreign=held.store.foreign(),
     )
-
-
-def _mode(one: HeldCollection, run: Run) -> SearchMode:
-    """How a question searches a collection with the settings as they are."""
-    from rag_nodes.models.choose import LEXICAL
-    from rag_nodes.store.queries import usual_mode
-
-    answering = run.settings.answering()
-    asked: SearchMode = answering.get("mode") or usual_mode(
-        by_meaning=not one.info.embedding.startswith(LEXICAL),
-        compares=answering["similarity_cutoff"] is not None,
-        has_words=True,
-    )
-    return asked
 
 
 def list_documents(request: ListRequest, run: Run) -> Listed:

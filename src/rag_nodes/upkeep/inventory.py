@@ -55,8 +55,8 @@ class CollectionStatus:
     Of `documents` something is stored; those that are not whole, or not as they were last read, are
     `incomplete`, of these `failed` where the ingest said why, mostly `error`, since `failed_at`;
     those due to be read again are `expired`. `chunks` can be found, `parents` stand above them.
-    `size` is bytes on disk, None for a server; times are seconds since 1970; `mode` is how a
-    question is searched. Where `trouble` says why it cannot be opened, numbers are the ledger's.
+    `size` is bytes on disk, None for a server; times are seconds since 1970. Where `trouble` says
+    why it cannot be opened, numbers are the ledger's.
     """
 
     name: str
@@ -76,7 +76,6 @@ class CollectionStatus:
     first_used: float | None
     last_used: float | None
     aliases: tuple[str, ...] = ()
-    mode: str = ""
     trouble: str = ""
     failed: int = 0
     error: str | None = None

@@ -64,7 +64,6 @@ def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
     yield "Aliases", ", ".join(map(one_line, one.aliases))
     numbers = f", {one.dimension} numbers" if one.dimension else ""
     yield "Model", f"{one_line(one.model)}{numbers}"
-    yield "Search", one.mode
     yield "Vectors", "" if one.vectors in {(), (USUAL,)} else ", ".join(one.vectors)
     parents = f" and {counted(one.parents, 'parent')}" if one.parents else ""
     documents = counted(one.documents, "document")
