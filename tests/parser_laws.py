@@ -1,6 +1,5 @@
 """The laws about spans, as functions for tests of parsers that the shared tests do not reach."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -50,12 +49,8 @@ def small_parser(name: str) -> SpanNodeParser:
 
 
 def parse(parser: SpanNodeParser, text: str, **metadata: object) -> list[TextNode]:
-    """The nodes of one document, which must be the same when awaited (L7)."""
-    document = Document(text=text, id_="doc", metadata=metadata)
-    nodes = parser([document])
-    awaited = asyncio.run(parser.acall([document]))
-    assert [node.to_dict() for node in awaited] == [node.to_dict() for node in nodes]
-    return nodes  # type: ignore[return-value]
+    """The nodes of one document."""
+    return parser([Document(text=text, id_="doc", metadata=metadata)])  # type: ignore[return-value]
 
 
 def assert_slices_in_order_that_cover(text: str, nodes: Sequence[TextNode]) -> None:

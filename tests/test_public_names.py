@@ -21,7 +21,8 @@ import rag_nodes
 from rag_nodes.parsers import PRESETS
 
 ROOT = Path(__file__).parents[1]
-HEAVY = ("gradio", "qdrant_client", "pymupdf", "openai", "ray", "llama_index", "lxml", "numpy")
+HEAVY = ("gradio", "qdrant_client", "pymupdf", "openai", "ray", "llama_index", "lxml", "numpy",
+         "charset_normalizer", "bs4", "markdownify")  # fmt: skip
 
 
 def loaded_after(*steps: str) -> list[set[str]]:
@@ -35,11 +36,13 @@ def loaded_after(*steps: str) -> list[set[str]]:
 def test_nothing_heavy_is_loaded_before_it_is_used_and_no_client_by_any_name() -> None:
     packages = loaded_after(
         "import rag_nodes; rag_nodes.__version__; dir(rag_nodes)",
+        "import rag_nodes.readers",
         "from rag_nodes.parsers import PRESETS, get_parser; list(PRESETS)",
         "rag_nodes.errors.RagNodesError; rag_nodes.parsers.SpanNodeParser",
         "from rag_nodes import *",
     )
-    assert packages == [set(), set(), {"llama_index", "numpy"}, {"llama_index", "numpy"}]
+    of_nodes = {"llama_index", "numpy", "charset_normalizer"}
+    assert packages == [set(), set(), set(), of_nodes, of_nodes]
 
 
 def test_the_public_names_are_complete_and_sorted() -> None:

@@ -25,7 +25,7 @@ from rag_nodes.parsers import PRESETS
 from rag_nodes.store import Store
 
 ROOT = Path(__file__).parents[2]
-FERRY = ROOT / "examples" / "corpus" / "ferry.pdf"
+HANDBOOK = ROOT / "examples" / "corpus" / "handbook.pdf"
 
 
 @pytest.fixture
@@ -42,27 +42,27 @@ def store() -> Iterator[Store]:
 
 
 def test_a_directory_reader_takes_our_reader_for_any_suffix(tmp_path: Path, manual: Path) -> None:
-    (tmp_path / "ferry.pdf").write_bytes(FERRY.read_bytes())
+    (tmp_path / "handbook.pdf").write_bytes(HANDBOOK.read_bytes())
     reader = RagNodesReader()
     folder = SimpleDirectoryReader(tmp_path, file_extractor={".pdf": reader, ".md": reader})
     pdf, markdown = sorted(folder.load_data(), key=lambda one: one.metadata["file_name"])
-    own = read(tmp_path / "ferry.pdf")
+    own = read(tmp_path / "handbook.pdf")
     assert (pdf.id_, pdf.text) == (own.id_, own.text)
     assert pdf.metadata.items() >= own.metadata.items()
-    assert pdf.metadata["file_size"] == FERRY.stat().st_size
+    assert pdf.metadata["file_size"] == HANDBOOK.stat().st_size
     assert set(own.excluded_llm_metadata_keys) <= set(pdf.excluded_llm_metadata_keys)
     assert markdown.text == MANUAL
     assert markdown.metadata["source"] == str(manual)
 
 
 async def test_our_reader_reads_lazily_and_async_and_names_what_it_cannot(tmp_path: Path) -> None:
-    [document] = await RagNodesReader().aload_data(FERRY, extra_info={"shelf": 3})
+    [document] = await RagNodesReader().aload_data(HANDBOOK, extra_info={"shelf": 3})
     assert document.metadata["shelf"] == 3
     (tmp_path / "empty.md").touch()
     with pytest.raises(EmptyFileError, match=r"empty\.md"):
         RagNodesReader().load_data(tmp_path / "empty.md")
     with pytest.raises(ConfigurationError, match="leave fs out"):
-        RagNodesReader().load_data(FERRY, fs=object())
+        RagNodesReader().load_data(HANDBOOK, fs=object())
 
 
 def test_a_parser_names_its_collection_for_retriever_and_engine(manual: Path, store: Store) -> None:

@@ -12,29 +12,12 @@ from stock_callers import EMBEDDING, EVERY_KIND, EveryPreset, documents, plain, 
 from rag_nodes.parsers import PRESETS
 
 
-@EVERY_KIND
-async def test_a_pipeline_run_and_awaited_gives_what_the_parser_gives(name: str) -> None:
-    expected = plain(small(name)(documents()))
-    pipeline = IngestionPipeline(transformations=[small(name)], disable_cache=True)
-    assert plain(pipeline.run(documents=documents())) == expected
-    assert plain(await pipeline.arun(documents=documents())) == expected
-
-
 def test_worker_processes_give_what_the_parsers_give_here() -> None:
     every = EveryPreset(parsers=[small(name) for name in PRESETS])
     pipeline = IngestionPipeline(transformations=[every])
     given = documents()
     expected = plain([node for document in given for node in every([document])])
     assert plain(pipeline.run(documents=given, num_workers=2)) == expected
-
-
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # how core starts them
-async def test_awaited_worker_processes_give_the_same() -> None:
-    every = EveryPreset(parsers=[small(name) for name in PRESETS])
-    pipeline = IngestionPipeline(transformations=[every], disable_cache=True)
-    given = documents()
-    expected = plain([node for document in given for node in every([document])])
-    assert plain(await pipeline.arun(documents=given, num_workers=2)) == expected
 
 
 @EVERY_KIND

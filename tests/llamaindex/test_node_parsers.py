@@ -109,7 +109,7 @@ def test_nodes_come_back_whole_from_json_and_from_a_payload(name: str) -> None:
 
 @cache
 def corpus() -> list[Document]:
-    return [*documents(), read(CORPUS / "ferry.pdf"), read(CORPUS / "manual.md")]
+    return [*documents(), read(CORPUS / "handbook.pdf"), read(CORPUS / "manual.md")]
 
 
 @EVERY

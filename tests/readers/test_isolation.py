@@ -268,9 +268,10 @@ def test_a_stream_that_is_given_up_leaves_no_process(pool: ReaderPool, tmp_path:
 
 
 def test_isolation_changes_no_document() -> None:
-    inside = [result.document for result in read_all([CORPUS], isolate=False)]
-    outside = [result.document for result in read_all([CORPUS])]
-    assert inside
+    files = [CORPUS / "handbook.pdf", CORPUS / "manual.md"]
+    inside = [result.document for result in read_all(files, isolate=False)]
+    outside = [result.document for result in read_all(files)]
+    assert len(inside) == 2
     assert [one and one.to_dict() for one in outside] == [one and one.to_dict() for one in inside]
 
 

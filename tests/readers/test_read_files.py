@@ -1,7 +1,6 @@
 """Files of all kinds, good and bad, through `read` and `read_all`."""
 
 import hashlib
-import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
@@ -296,17 +295,6 @@ def test_without_pymupdf_pdfs_fail_with_the_install_line_and_others_go_on(
     first, second = read_all([pdf, write(tmp_path / "note.txt", b"text")])
     assert "rag-nodes[pdf]" in str(first.error)
     assert second.document is not None
-
-
-def test_importing_the_readers_loads_nothing_heavy() -> None:
-    code = (
-        "import sys, rag_nodes.readers\n"
-        "heavy = {'pymupdf', 'llama_index', 'charset_normalizer', 'qdrant_client', 'gradio',\n"
-        "         'lxml', 'bs4', 'markdownify', 'yaml'}\n"
-        "print(sorted(heavy & {name.partition('.')[0] for name in sys.modules}))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(
