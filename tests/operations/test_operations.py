@@ -24,7 +24,7 @@ from rag_nodes.errors import CancelledError, CollectionMissingError, Configurati
 from rag_nodes.models import choose_models
 from rag_nodes.operations import GROUPS, OPERATIONS, ExitCode, Operation
 from rag_nodes.operations.asking import AskRequest
-from rag_nodes.operations.base import Flag, Only, Reply, Request, Surface, has, model_for
+from rag_nodes.operations.base import Flag, Only, Reply, Request, Surface, model_for
 from rag_nodes.operations.copying import PushRequest, push
 from rag_nodes.operations.documents import ChunkRequest
 from rag_nodes.operations.run import Run, Said
@@ -148,16 +148,6 @@ def test_a_stranger_can_name_no_file_and_send_nothing_without_a_bound(
             assert {"maximum", "exclusiveMaximum"} & one.keys(), one
         elif kind == "array":
             assert "maxItems" in one, one
-
-
-@every_served
-def test_what_only_the_owner_may_say_is_refused_by_name(
-    operation: Operation, surface: Surface
-) -> None:
-    model = model_for(operation.request, surface)
-    hidden = [name for name, one in operation.request.model_fields.items() if not has(one, surface)]
-    assert not set(hidden) & set(model.model_fields)
-    assert model.model_config["extra"] == "forbid"
 
 
 @every_served

@@ -1,18 +1,12 @@
 """What tests of REST, MCP and their limits start from: nothing configured, one server per file."""
 
-from __future__ import annotations
+from collections.abc import Iterator
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+import httpx
 import pytest
 from app_server import Api
 from fixtures_app import offline_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import httpx
 
 
 @pytest.fixture(autouse=True)

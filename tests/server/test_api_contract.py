@@ -1,9 +1,7 @@
 """The OpenAPI document tells the truth: schemathesis sends what it allows and what it forbids."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -15,9 +13,6 @@ from schemathesis.engine import events, from_schema
 
 from rag_nodes.operations import OPERATIONS
 from rag_nodes.server.gate import Access
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TOKEN = "a-token-for-tests-only"
 SERVED = [f"POST /{one.name.replace(' ', '/')}" for one in OPERATIONS if "rest" in one.surfaces]

@@ -1,27 +1,20 @@
 """Evaluations over REST: a client's questions about its documents, measured, streamed, ended."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
-from app_server import PATIENCE, Api, events_of, hanging_up
-from hostile_parsers import HangingNodeParser, is_running, wait_for
+from app_server import PATIENCE, Api, events_of
 
 from rag_nodes.evaluation.report import EvaluationReport
-from rag_nodes.operations import run
 from rag_nodes.operations.replies import EvaluationReply
 from rag_nodes.server.limits import ServerLimits
+from rag_nodes.settings import Settings
 from rag_nodes.workspace import limits as bounds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rag_nodes.settings import Settings
 
 TEXT = (
     "# Pump\n\nRinse the pump weekly with clear water.\n\n"
@@ -228,25 +221,6 @@ def test_without_documents_or_a_session_there_is_nothing_to_evaluate(client: htt
     assert (new["documents"], new["questions"]) == (0, 1)
     reply = client.post("/evaluate", json=SMALL, headers={"X-Session": new["session"]})
     _refused(reply, 422, "upload one first")
-
-
-@pytest.mark.parametrize("headers", [{}, EVENTS])
-def test_a_client_that_left_ends_the_process_that_cuts_for_its_evaluation(
-    headers: dict[str, str],
-    client: httpx.Client,
-    api: Api,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    note = tmp_path / "process"
-    parser = HangingNodeParser(note=str(note))
-    monkeypatch.setattr(run, "make_offered", lambda *_: {"fixed": parser})
-    with hanging_up(f"{client.base_url}evaluate", SMALL, {**client.headers, **headers}):
-        process = wait_for(note)
-        assert is_running(process)
-    api.rest()
-    assert not is_running(process)
-    assert client.get("/status").json()["documents"]
 
 
 def test_an_evaluation_takes_a_place_of_its_session(settings: Settings) -> None:

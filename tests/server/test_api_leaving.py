@@ -1,16 +1,16 @@
 """Clients that leave, and sessions that end while questions wait: nothing goes on unseen."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from app_server import PATIENCE, Api, hanging_up
 from hostile_parsers import HangingNodeParser, is_running, wait_for, wait_until_gone
-from openai_server import Fault
+from openai_server import Fault, OpenAIServer
 from pydantic import SecretStr
 
 from rag_nodes.errors import CancelledError
@@ -24,13 +24,6 @@ from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.served import ServedOperations, request_of
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from openai_server import OpenAIServer
-
 
 LIMITS = ServerLimits(body_bytes=100_000)
 QUESTION = {"question": "What colour is the machine?"}
@@ -140,12 +133,20 @@ def test_an_agent_that_left_has_nobody_wait_for_the_model(
             asking.result(PATIENCE)
 
 
-@pytest.mark.parametrize("path", ["/chunk", "/compare"])
+@pytest.mark.parametrize(
+    ("path", "body", "accept"),
+    [
+        ("/chunk", {"text": "Hello."}, "application/json"),
+        ("/compare", QUESTION, "application/json"),
+        ("/evaluate", LABELLED, "application/json"),
+        ("/evaluate", LABELLED, MEDIA_TYPE),
+    ],
+)
 def test_a_client_that_left_ends_the_process_that_cuts_its_document(
-    path: str, address: str, api: Api, process: Callable[[], int]
+    path: str, body: dict[str, Any], accept: str, address: str, api: Api, process: Callable[[], int]
 ) -> None:
-    body = {"text": "Hello."} if path == "/chunk" else QUESTION
     with _client(address) as client:
+        client.headers["Accept"] = accept
         with hanging_up(f"{address}{path}", body, client.headers):
             cutting = process()
             assert is_running(cutting)

@@ -1,13 +1,13 @@
 """Room on a server: whoever works keeps their place, and nobody takes that of others."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
@@ -17,17 +17,12 @@ from hostile_parsers import HangingNodeParser, is_running, wait_for
 from rag_nodes.errors import BusyError, CancelledError
 from rag_nodes.operations import run
 from rag_nodes.processes import Interrupt, interruptible, unless_interrupted
+from rag_nodes.readers import ReadResult
 from rag_nodes.server.events import streamed
 from rag_nodes.server.limits import ServerLimits, Workers
+from rag_nodes.settings import Settings
 from rag_nodes.workspace.session import Session
 from rag_nodes.workspace.sessions import Sessions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from rag_nodes.readers import ReadResult
-    from rag_nodes.settings import Settings
 
 QUESTION = {"question": "What colour is the machine?", "parser": "fixed"}
 FILE = ("files", ("red.md", b"The machine is red."))

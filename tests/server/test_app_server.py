@@ -1,13 +1,13 @@
 """Page, REST and MCP at one address: closed to files, strangers, foreign sites and large bodies."""
 
-from __future__ import annotations
-
 import base64
 import json
 import logging
 import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
@@ -19,10 +19,6 @@ from rag_nodes.server.gate import Access
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.serve import launch, make_server
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
 LIMITS = ServerLimits(upload_bytes=50_000, body_bytes=10_000)
 CANARIES = {"key": "sk-canary-key-1", "token": "canary-token-22", "password": "canary-password"}
@@ -55,24 +51,13 @@ TRAVERSALS = [dots + slash for dots in _DOTS for slash in _SLASHES]
 
 
 @pytest.fixture(scope="module")
-def gradio_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("uploads")
-        patch.setenv("GRADIO_TEMP_DIR", str(folder))
-        patch.setenv("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000")
-        yield folder
-
-
-@pytest.fixture(scope="module")
 def served(
-    gradio_folder: Path, leaks_collected: Callable[[], AbstractContextManager[None]]
+    _gradio: None, leaks_collected: Callable[[], AbstractContextManager[None]]
 ) -> Callable[..., AbstractContextManager[httpx.Client]]:
     """Everything at one address; see `make_server` for the options."""
-    from contextlib import contextmanager
 
     @contextmanager
     def serve(settings: Settings, **options: Any) -> Iterator[httpx.Client]:
-        assert gradio_folder.is_dir()  # where Gradio was told to put uploads
         with leaks_collected():
             app = make_server(settings, limits=LIMITS, mcp=True, **options)
         with (

@@ -1,12 +1,11 @@
 """The tools as an agent meets them: a real MCP client over loopback."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
@@ -15,6 +14,7 @@ from fixtures_app import offline_settings
 from hostile_parsers import HangingNodeParser, is_running, wait_for, wait_until_gone
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import CallToolResult
 from pydantic import SecretStr
 from starlette.applications import Starlette
 
@@ -29,11 +29,6 @@ from rag_nodes.server.served import ServedOperations
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 from rag_nodes.transforms import NamedVectors
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
-    from mcp.types import CallToolResult
 
 TOKEN = "a-token-for-tests-only"
 TOOLS = [one.name.replace(" ", "_") for one in OPERATIONS if "mcp" in one.surfaces]
@@ -99,12 +94,7 @@ def _data(result: CallToolResult) -> dict[str, Any]:
 async def test_an_agent_finds_tools_that_only_read_of_a_server_with_our_version(
     address: str,
 ) -> None:
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with (
-        httpx.AsyncClient(headers=headers, timeout=60) as client,
-        streamable_http_client(address, http_client=client) as (reading, writing, _),
-        ClientSession(reading, writing) as session,
-    ):
+    async with _connected(address) as session:
         about = (await session.initialize()).serverInfo
         tools = (await session.list_tools()).tools
         unknown = await session.call_tool("nothing", {})

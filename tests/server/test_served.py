@@ -1,30 +1,27 @@
 """What holds for every operation that strangers may ask for, whatever it does."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
-import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fixtures_app import offline_settings
+from mcp.types import Tool
+from syrupy.assertion import SnapshotAssertion
 
 from rag_nodes.errors import (
     CollectionMissingError,
     ConfigurationError,
     DatasetTooLargeError,
-    RagNodesError,
 )
 from rag_nodes.models import choose_models
 from rag_nodes.operations import OPERATIONS, Operation, named
-from rag_nodes.operations.base import OWNER, model_for
+from rag_nodes.operations.base import OWNER, Surface, model_for
 from rag_nodes.operations.run import Said
 from rag_nodes.parsers import get_parser, offered
 from rag_nodes.pipeline import ingest
-from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.server.events import described
 from rag_nodes.server.failures import public
 from rag_nodes.server.limits import ServerLimits
@@ -34,12 +31,6 @@ from rag_nodes.settings import Settings
 from rag_nodes.settings.answers import ANSWER_PRESETS
 from rag_nodes.store import open_store
 from rag_nodes.workspace import limits
-
-if TYPE_CHECKING:
-    from mcp.types import Tool
-    from syrupy.assertion import SnapshotAssertion
-
-    from rag_nodes.operations.base import Surface
 
 TEXT = "# Colour\n\nThe machine is red.\n\n# Size\n\nThe machine is two metres high.\n"
 SENT: dict[str, Any] = {
@@ -107,24 +98,6 @@ def test_what_the_owner_alone_may_name_is_refused_by_name(
             request_of(operation, surface, {name: "/etc/passwd"})
 
 
-@every_served
-def test_whoever_has_left_gets_nothing_done(
-    operation: Operation, surface: Surface, served: ServedOperations
-) -> None:
-    interrupt, ended = Interrupt(), threading.Event()
-    interrupt.set()
-
-    def work() -> None:
-        with interruptible(interrupt), pytest.raises(RagNodesError, match="cancel"):
-            _done(served, operation, surface)
-        ended.set()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join(60)
-    assert ended.is_set()
-
-
 def test_messages_lose_their_paths_and_texts_of_documents_keep_them() -> None:
     reply = {"error": "/srv/a/b.pdf: torn", "text": "see /etc/passwd", "rows": [{"reason": "/x/y"}]}
     assert clean(reply) == {
@@ -144,8 +117,8 @@ def _tools(served: ServedOperations) -> list[Tool]:
 def test_what_agents_pay_for_each_tool_stays_small(served: ServedOperations) -> None:
     tools = _tools(served)
     sizes = {tool.name: len(json.dumps(tool.inputSchema)) for tool in tools}
-    assert max(sizes.values()) < 7_500, sizes
-    assert sum(sizes.values()) < 29_000, sizes
+    assert max(sizes.values()) < 6_700, sizes
+    assert sum(sizes.values()) < 25_622, sizes
     for tool in tools:
         assert tool.title
         assert tool.description

@@ -1,11 +1,9 @@
 """Guessing passwords and tokens: each wrong one after the fifth costs time, by address."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -15,9 +13,6 @@ from starlette.responses import PlainTextResponse
 
 from rag_nodes.server.gate import ADDRESSES, FORGOTTEN, FREE, LONGEST, Access, Gate, Throttle
 from rag_nodes.server.serve import forwarding
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 HOME, AWAY = "198.51.100.7", "203.0.113.9"
 ACCESS = Access(

@@ -3,28 +3,20 @@
 What there is to try is asked of the app itself, so a new event or route is tried as well.
 """
 
-from __future__ import annotations
-
 import os
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
 from app_server import listening
+from starlette.types import Message, Receive, Scope, Send
 
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.serve import make_server
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    import gradio as gr
-    from fastapi import FastAPI
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LIMITS = ServerLimits(upload_bytes=50_000, body_bytes=10_000)
 SECRET = "the canary sings at midnight"
@@ -32,31 +24,40 @@ _TAKING = {"POST", "PUT", "PATCH", "DELETE"}
 _FORM = "multipart/form-data; boundary=cut"
 
 
-@contextmanager
-def _mounted(collected: Callable[[], AbstractContextManager[None]]) -> Iterator[str]:
-    settings = Settings(embedding="lexical", llm="extractive")
-    with collected():
-        app = make_server(settings, limits=LIMITS, mcp=True)
-    with collected(), listening(app) as address:
-        yield address
+class _Counting:
+    """Counts the bytes that an app takes in."""
 
+    def __init__(self, app: Any) -> None:
+        self.app = app
+        self.read = 0
 
-@pytest.fixture(scope="module", params=["launched", "mounted"])
-def address(
-    request: pytest.FixtureRequest,
-    app: gr.Blocks,
-    leaks_collected: Callable[[], AbstractContextManager[None]],
-) -> Iterator[str]:
-    """The page, launched by Gradio and as the command serves it."""
-    if request.param == "launched":
-        yield str(app.local_url).rstrip("/")
-        return
-    with _mounted(leaks_collected) as found:
-        yield found
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def counted() -> Message:
+            message = await receive()
+            self.read += len(message.get("body", b""))
+            return message
+
+        await self.app(scope, counted, send)
 
 
 @pytest.fixture(scope="module")
-def client(address: str) -> Iterator[httpx.Client]:
+def server(
+    leaks_collected: Callable[[], AbstractContextManager[None]], _gradio: None
+) -> Iterator[tuple[str, _Counting]]:
+    """The app as the command serves it, and what it takes in."""
+    settings = Settings(embedding="lexical", llm="extractive")
+    with leaks_collected():
+        counting = _Counting(make_server(settings, limits=LIMITS, mcp=True))
+    with leaks_collected(), listening(counting) as address:
+        yield address, counting
+
+
+@pytest.fixture(scope="module", params=["launched", "mounted"])
+def client(
+    request: pytest.FixtureRequest, app: Any, server: tuple[str, _Counting]
+) -> Iterator[httpx.Client]:
+    """Of the page, launched by Gradio and as the command serves it."""
+    address = str(app.local_url).rstrip("/") if request.param == "launched" else server[0]
     with httpx.Client(base_url=address, timeout=60) as opened:
         yield opened
 
@@ -162,12 +163,6 @@ def test_an_upload_of_ones_own_is_taken(client: httpx.Client) -> None:
 # --- floods -------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def server(leaks_collected: Callable[[], AbstractContextManager[None]], _gradio: None) -> FastAPI:
-    with leaks_collected():
-        return make_server(Settings(embedding="lexical", llm="extractive"), limits=LIMITS, mcp=True)
-
-
 def _routes(app: Any, before: str = "") -> Iterator[str]:
     """Every path of an app and of what is mounted in it that takes a body."""
     for route in app.routes:
@@ -180,20 +175,15 @@ def _routes(app: Any, before: str = "") -> Iterator[str]:
 
 
 def test_a_body_of_twice_the_limit_is_refused_on_every_route(
-    server: FastAPI, leaks_collected: Callable[[], AbstractContextManager[None]]
+    server: tuple[str, _Counting],
 ) -> None:
-    paths = {
-        path.replace("{", "").replace("}", "").replace(":path", "") for path in _routes(server)
-    }
+    address, counting = server
+    found = _routes(counting.app)
+    paths = {path.replace("{", "").replace("}", "").replace(":path", "") for path in found}
     assert {"/api/upload", "/api/ask", "/api/chunk", "/mcp", "/gradio_api/upload"} <= paths
     assert "/gradio_api/queue/join" in paths
     folder = Path(os.environ["GRADIO_TEMP_DIR"])
-    counting = _Counting(server)
-    with (
-        leaks_collected(),
-        listening(counting) as address,
-        httpx.Client(base_url=address, timeout=60) as client,
-    ):
+    with httpx.Client(base_url=address, timeout=60) as client:
         before = _size(folder)
         for path in sorted(paths):
             for announced in (True, False):
@@ -203,22 +193,6 @@ def test_a_body_of_twice_the_limit_is_refused_on_every_route(
                 unread = counting.read == 0 and not announced
                 assert reply.status_code == 413 or unread, (path, announced, reply.text[:200])
         assert _size(folder) - before <= 2 * LIMITS.upload_bytes
-
-
-class _Counting:
-    """Counts the bytes that an app takes in."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self.read = 0
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def counted() -> Message:
-            message = await receive()
-            self.read += len(message.get("body", b""))
-            return message
-
-        await self._app(scope, counted, send)
 
 
 def _flood(announced: bool) -> bytes | Iterator[bytes]:

@@ -1,15 +1,13 @@
 """Uploads nobody should accept: too large, misnamed, or with a name that points elsewhere."""
 
-from __future__ import annotations
-
 import gc
 import io
 import logging
 import socket
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -17,15 +15,11 @@ from app_server import Api
 from fixtures_app import offline_settings
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
+from starlette.types import Message, Receive, Scope, Send
 
 from rag_nodes.server.limits import BodyLimits, ServerLimits
 from rag_nodes.server.uploads import NAME_BYTES, safe_name, save
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from starlette.types import Message, Receive, Scope, Send
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 LIMITS = ServerLimits(upload_bytes=20_000, upload_files=3, body_bytes=2_000, documents=4)
