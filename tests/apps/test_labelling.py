@@ -41,21 +41,6 @@ def _selection(session: PageSession, quote: str = QUOTE, **other: Any) -> Any:
     return Click(**{**sent, **other})
 
 
-def test_what_was_marked_and_asked_is_a_question_with_these_characters(
-    sessions: PageSessions, session: PageSession
-) -> None:
-    events = LabelEvents(sessions, DocumentEvents(sessions))
-    events.mark("fixed", 1, REQUEST, _selection(session))
-    events.add("  When did\n it rain? ", "fixed", "", 1, REQUEST)
-    dataset = session.questions.dataset
-    assert dataset is not None
-    (found,) = dataset.questions
-    assert found.text == "When did it rain?"
-    assert [dataset.quote(one) for one in found.gold[0]] == [QUOTE]
-    assert not found.draft
-    assert session.questions.marked == ()
-
-
 def test_blank_space_around_a_selection_is_not_gold(session: PageSession) -> None:
     sent = _selection(session, f"\n\n{QUOTE}")._data
     passage = selected(session.cuts, sent)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import TimeoutError as StillWrong
@@ -133,18 +133,12 @@ def _left(page: Page, faults: str) -> list[str]:
     return list(page.evaluate(faults))
 
 
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 @pytest.mark.parametrize("tab", TABS)
-def test_nothing_is_wider_than_its_place(page: Page, tab: str) -> None:
+def test_nothing_is_wider_than_its_place(page: Page, tab: str, size: Any) -> None:
     page.set_viewport_size(DESK)
     _open(page, tab)
-    assert _left(page, WIDER) == []
-
-
-@pytest.mark.parametrize("tab", TABS)
-def test_nothing_is_wider_than_a_phone(page: Page, tab: str) -> None:
-    page.set_viewport_size(DESK)
-    _open(page, tab)
-    page.set_viewport_size(PHONE)
+    page.set_viewport_size(size)
     assert _left(page, WIDER) == []
 
 

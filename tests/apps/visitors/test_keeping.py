@@ -131,23 +131,6 @@ def test_what_a_newer_program_wrote_is_refused_in_words_and_left_alone(
     assert len(list(data.glob("*/workspace.json"))) == 2
 
 
-def test_another_tab_opens_it_and_the_first_one_begins_anew(
-    serve: Callable[[], PageSessions], upload: Callable[[str], Path]
-) -> None:
-    sessions = serve()
-    first = sessions.attach("first", TOKEN)
-    first.load([upload("red")], CHOICE, ignore)
-    first.ask(QUESTION)
-    second = sessions.attach("second", OTHER)
-    second.load([upload("blue")], CHOICE, ignore)
-    assert first.kept is not None
-    sessions.reopen("second", first.kept.folder.name)
-    _loaded(sessions.of("second"))
-    assert "red" in answers(sessions.of("second"))
-    assert not sessions.of("first").uploads
-    assert {one.name for one in sessions.kept()} == {"red.md", "blue.md"}
-
-
 def test_other_documents_take_the_place_of_those_before_on_disk_too(
     serve: Callable[[], PageSessions], upload: Callable[[str], Path], data: Path
 ) -> None:

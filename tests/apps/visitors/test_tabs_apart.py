@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from visits import QUESTION, ignore
+from visits import ignore
 
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.sessions import PageSessions
@@ -26,18 +26,6 @@ def sessions(settings: Settings) -> Iterator[PageSessions]:
     opened = PageSessions(settings)
     yield opened
     opened.close()
-
-
-def test_a_page_that_is_loaded_again_finds_its_session_with_what_was_asked(
-    sessions: PageSessions, red: Path
-) -> None:
-    session = sessions.attach("first", TOKEN)
-    session.load([red], CHOICE, ignore)
-    session.ask(QUESTION)
-    sessions.detach("first")
-    assert sessions.attach("second", TOKEN) is session
-    assert sessions.of("second") is session
-    assert [turn.question for turn in session.turns] == [QUESTION]
 
 
 def test_whoever_has_another_token_or_another_name_gets_another_session(
