@@ -77,6 +77,15 @@ def test_one_line_says_what_differs(answers: list[tuple[str, ...]], headline: st
     assert compared(*answers).headline == headline
 
 
+def test_a_source_before_a_full_stop_or_comma_leaves_no_gap() -> None:
+    told = make_column(
+        text="It rained [Source 1]. Snow fell [Source 1], they say.", kind="generated"
+    )
+    assert told.answer
+    found = difference({"fixed": told.answer}, {})
+    assert [*_said(found)] == ["It rained.", "Snow fell, they say."]
+
+
 def test_a_quotation_that_breaks_off_counts_as_its_whole_sentence() -> None:
     [one] = compared(("It rained all d",), (RAIN,)).sentences
     assert (one.text, one.broken) == (RAIN, ["fixed"])

@@ -23,6 +23,8 @@ _FEWEST_LETTERS = 12
 _BEFORE_TEXT = re.compile(r"(?:[-*+•>#]|\d+[.)])\s+")
 """The mark of a list item, heading or quotation."""
 _CLOSED = re.compile(r"[.!?。！？…:][\"'”’»)\]*_]*\s*\Z")  # noqa: RUF001 - full stops of many scripts
+_POINTS = frozenset(".,;:!?…")
+"""What a source is named before, often: there it leaves no gap."""
 
 
 class AnswerSentence(NamedTuple):
@@ -118,8 +120,11 @@ def sentences_of(answer: Answer, edges: Mapping[str, Edges]) -> list[AnswerSente
     found = []
     for number, (start, end) in enumerate(spans):
         after = spans[number + 1][0] if number + 1 < len(spans) else len(text)
-        said = " ".join(text[start:end].split())
-        marks = [one for one in answer.marks if start <= one.start < after]
+        marks, said = [one for one in answer.marks if start <= one.start < after], text[start:end]
+        for mark in reversed(marks):
+            if said[mark.end - start : mark.end - start + 1] in _POINTS:
+                said = said[: mark.start - start].rstrip() + said[mark.end - start :]
+        said = " ".join(said.split())
         numbers = tuple(dict.fromkeys(one for mark in marks for one in mark.numbers))
         if key := " ".join(words(said)):
             broken = _broken(answer, number, edges) if quoted else ""
