@@ -123,8 +123,8 @@ def test_the_last_file_and_the_last_chunk_are_always_told() -> None:
         Said("done"),
     ) == [
         "Reading",
-        "read a.md (1/2)",
-        "read b.md (2/2)",
+        "documents: read a.md (1/2)",
+        "documents: read b.md (2/2)",
         "fixed: storing, 200/1,400 chunks",
         "fixed: storing, 1,400/1,400 chunks",
         "done",
@@ -132,28 +132,31 @@ def test_the_last_file_and_the_last_chunk_are_always_told() -> None:
 
 
 def test_all_progress_is_told_by_one_rule() -> None:
-    lines = [words_of(step).line for step in (
+    said = [words_of(step)[:2] for step in (
         DocsStep("pages", "https://docs.example/a", 3),
         DocsStep("summaries", "a-model", 2, 7),
         CopyStep("manuals.fixed", 500, 800),
         Measuring("ask", "heading", 30, 90, 61.0),
     )]  # fmt: skip
-    assert lines == [
-        "cut https://docs.example/a (3)",
-        "summarised by a-model (2/7)",
-        "manuals.fixed: copying, 500/800 points",
-        "asking heading (30/90 questions, about 1 min 1 s left)",
+    assert said == [
+        ("pages", "cut https://docs.example/a (3)"),
+        ("summaries", "summarised by a-model (2/7)"),
+        ("manuals.fixed", "copying, 500/800 points"),
+        ("questions", "asking heading (30/90 questions, about 1 min 1 s left)"),
     ]
 
 
 def test_progress_says_when_it_will_be_done_and_what_it_has_cost() -> None:
-    read = words_of(Progress("read", "a.md", 30, 120, seconds_left=3725.0))
-    assert read.line == "read a.md (30/120, about 1 h 2 min left)"
-    assert read.detail == "30/120, about 1 h 2 min left a.md"
-    embedded = words_of(Progress("embed", "fixed", 3, 4, tokens=120_000, cost=0.0024))
-    assert embedded.line == "fixed: embedding, 3/4 chunks, 120,000 tokens, $0.0024"
-    unknown = words_of(Progress("store", "fixed", 3, 4, tokens=1, cost=None))
-    assert unknown.detail == "storing 3/4 chunks, 1 token, price unknown"
+    steps = [
+        Progress("read", "a.md", 30, 120, seconds_left=3725.0),
+        Progress("embed", "fixed", 3, 4, tokens=120_000, cost=0.0024),
+        Progress("store", "fixed", 3, 4, tokens=1, cost=None),
+    ]
+    assert [words_of(one)[1] for one in steps] == [
+        "read a.md (30/120, about 1 h 2 min left)",
+        "embedding, 3/4 chunks, 120,000 tokens, $0.0024",
+        "storing, 3/4 chunks, 1 token, price unknown",
+    ]
 
 
 def test_on_a_terminal_bars_follow_the_steps_and_leave_nothing_behind() -> None:
@@ -163,7 +166,7 @@ def test_on_a_terminal_bars_follow_the_steps_and_leave_nothing_behind() -> None:
         watch(Progress("read", "a.md", 1, 1))
         watch(Progress("embed", "fixed", 3, 4))
     shown = stream.getvalue()
-    assert "embedding 3/4 chunks" in shown
+    assert "embedding, 3/4 chunks" in shown
     assert shown.endswith("\x1b[2K")
 
 

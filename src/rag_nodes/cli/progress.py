@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 LINE_EVERY = 5.0
 """Seconds between two lines about the same thing where there is no terminal."""
-_NAME_WIDTH = 36
-_LINE_WIDTH = 60
+_NAME_WIDTH = 48
 
 
 class _Stage(NamedTuple):
@@ -56,24 +55,11 @@ _STAGES = {
 }
 
 
-class Words(NamedTuple):
-    """A step as people read it.
+def words_of(step: Any) -> tuple[str, str, bool]:
+    """The bar that a step of the library moves, what is said beside it, and whether it is the last.
 
-    Attributes:
-        bar: the bar that it moves.
-        detail: what stands beside the bar.
-        line: the same where there are no bars.
-        last: nothing of that bar follows, so it is told however soon it comes after another.
+    Nothing of its bar follows the last one, so that is told however soon it comes after another.
     """
-
-    bar: str
-    detail: str
-    line: str
-    last: bool
-
-
-def words_of(step: Any) -> Words:
-    """The one rule for every step of the library: it has `stage`, `name`, `done` and `total`."""
     stage = _STAGES[step.stage]
     amount = f"{step.done:,}" if step.total is None else f"{step.done:,}/{step.total:,}"
     amount = f"{amount} {stage.unit}".rstrip()
@@ -83,11 +69,9 @@ def words_of(step: Any) -> Words:
         amount += f", {counted(tokens, 'token')}, {dollars(getattr(step, 'cost', None))}"
     last = step.total is not None and step.done >= step.total
     if stage.bar:
-        name, short = ending(step.name, _LINE_WIDTH), ending(step.name, _NAME_WIDTH)
-        return Words(stage.bar, f"{amount} {short}", f"{stage.doing} {name} ({amount})", last)
-    name = shortened(step.name, _LINE_WIDTH)
+        return stage.bar, f"{stage.doing} {ending(step.name, _NAME_WIDTH)} ({amount})", last
     is_end = last and step.stage in {"store", "copy"}
-    return Words(step.name, f"{stage.doing} {amount}", f"{name}: {stage.doing}, {amount}", is_end)
+    return step.name, f"{stage.doing}, {amount}", is_end
 
 
 def _remaining(estimate: float) -> str:
@@ -171,25 +155,25 @@ class Watch:
         self._spinner.start()
 
     def _step(self, step: Any) -> None:
-        words = words_of(step)
+        bar, words, is_last = words_of(step)
         if self._cli.errors.is_terminal:
             if self._bars is None:
                 self._stop()
                 self._bars = _bars(self._cli)
                 self._bars.start()
-            if words.bar not in self._tasks:
-                name = shortened(words.bar, _NAME_WIDTH)
-                self._tasks[words.bar] = self._bars.add_task(name, total=None, detail="")
-            task = self._tasks[words.bar]
-            self._bars.update(task, completed=step.done, total=step.total, detail=words.detail)
+            if bar not in self._tasks:
+                name = shortened(bar, _NAME_WIDTH)
+                self._tasks[bar] = self._bars.add_task(name, total=None, detail="")
+            task = self._tasks[bar]
+            self._bars.update(task, completed=step.done, total=step.total, detail=words)
             return
         if step.total == 0:
             return  # a stage that waits for its first chunks
         # Files are many and short: they share one rhythm. Each parser has its own per stage.
-        key, now = (step.stage, words.bar), self._clock()
-        if words.last or now - self._told.get(key, -LINE_EVERY) >= LINE_EVERY:
+        key, now = (step.stage, bar), self._clock()
+        if is_last or now - self._told.get(key, -LINE_EVERY) >= LINE_EVERY:
             self._told[key] = now
-            self._cli.note(words.line)
+            self._cli.note(f"{shortened(bar, _NAME_WIDTH)}: {words}")
 
     def _stop(self) -> None:
         """End what moves on the screen."""
