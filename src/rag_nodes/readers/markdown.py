@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.metadata import FRONT_MATTER
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.plain import decode_file
+from rag_nodes.readers.yaml_text import plain_yaml
 from rag_nodes.text.formats import Format
 from rag_nodes.text.markdown import scan_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    import yaml
 
 _FRONT_MATTER = re.compile(
     r"---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
@@ -91,8 +90,6 @@ def _without_marks(heading: str) -> str:
 
 LONGEST = 16 * 1024
 """Characters of front matter that are parsed; that takes PyYAML some 0.2 s."""
-DEEPEST = 20
-"""Brackets within each other; PyYAML takes the square of their number."""
 
 NOT_READ = "the front matter was not taken into the metadata: "
 
@@ -100,34 +97,16 @@ NOT_READ = "the front matter was not taken into the metadata: "
 def plain_values(front_matter: str) -> tuple[dict[str, Any], str | None]:
     """The scalars and lists of scalars at the top level of front matter, or why there are none.
 
-    Nested mappings are left out; like all of the front matter they are still in the text. Aliases
-    are refused, because a few lines of them can stand for gigabytes. Dates become ISO text, as
-    metadata has to go through JSON.
+    Nested mappings are left out; like all of the front matter they are still in the text. Dates
+    become ISO text, as metadata has to go through JSON.
     """
     if len(front_matter) > LONGEST:
         return {}, f"{NOT_READ}it has over {LONGEST:,} characters"
-    import yaml
-
-    deep = 0
-    try:
-        for token in yaml.scan(front_matter):
-            deep += isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken)
-            deep -= isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken)
-            if deep > DEEPEST or isinstance(token, yaml.AliasToken):
-                why = "it holds YAML aliases" if deep <= DEEPEST else "its brackets nest too deeply"
-                return {}, f"{NOT_READ}{why}"
-        fields = yaml.safe_load(front_matter)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return {}, f"{NOT_READ}{_problem(error)}"
+    fields, problem = plain_yaml(front_matter)
     if not isinstance(fields, dict):
-        return {}, None
+        return {}, f"{NOT_READ}{problem}" if problem else None
     taken = ((str(name), _plain(value)) for name, value in fields.items())
     return {name: value for name, value in taken if value is not None}, None
-
-
-def _problem(error: yaml.YAMLError | ValueError | RecursionError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    return f"invalid YAML in its line {mark.line + 1}" if mark else "invalid YAML"
 
 
 def _plain(value: object) -> Any:

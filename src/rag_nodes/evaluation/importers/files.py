@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import DatasetError, EmptyFileError, MissingExtraError, ReadError
 from rag_nodes.readers.plain import decode_file
+from rag_nodes.readers.yaml_text import plain_yaml
 from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:
@@ -95,15 +96,10 @@ def _json(text: str, where: str) -> Any:
 
 
 def _yaml(text: str, path: Path) -> Any:
-    """YAML without aliases: a few aliases of aliases are a list that no memory holds."""
-    import yaml  # comes with llama-index-core
-
-    try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
-            raise DatasetError(f"{path} has aliases (*name); write out what they stand for")
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise DatasetError(f"{path} is not valid YAML: {error}") from error
+    plain, problem = plain_yaml(text)
+    if problem:
+        raise DatasetError(f"{path}: {problem}; mend it, or save the questions as JSON or CSV")
+    return plain
 
 
 def _sheet(text: str, path: Path) -> list[dict[str, str]]:
