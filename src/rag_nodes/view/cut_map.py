@@ -27,13 +27,8 @@ NUMBERS = 8
 class Strip(NamedTuple):
     """The chunks of one strategy, a path of an SVG for each way a chunk can look.
 
-    A chunk is a line as wide as its lane, which is half as long to write as a rectangle.
-
-    Attributes:
-        lane: width of the lines of chunks.
-        plain: chunks that were not retrieved.
-        retrieved: those that were.
-        notches: beginnings of chunks inside a word, line or sentence.
+    A chunk is a line as wide as its `lane`, which is half as long to write as a rectangle;
+    `notches` are beginnings of chunks inside a word, line or sentence.
     """
 
     lane: int
@@ -43,12 +38,9 @@ class Strip(NamedTuple):
 
 
 class Tick(NamedTuple):
-    """A number of the ruler.
+    """A number of the ruler: a page, from 1, and where it begins, in units of the strips.
 
-    Attributes:
-        page: counted from 1.
-        x: of the beginning of the page, in units of the strips.
-        is_main: one of the few that narrow screens show.
+    `is_main` is one of the few that narrow screens show.
     """
 
     page: int

@@ -23,13 +23,10 @@ HEIGHT = 1000
 
 
 class DrawnChunk(NamedTuple):
-    """A chunk as it is drawn.
+    """A chunk as it is drawn: its position in its strategy, from 0, and its place in the document.
 
-    Attributes:
-        number: position among the chunks of its strategy, counted from 0.
-        span: in the document.
-        is_retrieved: it was found for the question that is looked at.
-        cut: what its beginning cuts in two.
+    `is_retrieved` where it was found for the question that is looked at; `cut` is what its
+    beginning cuts in two.
     """
 
     number: int
@@ -39,13 +36,10 @@ class DrawnChunk(NamedTuple):
 
 
 class Rail(NamedTuple):
-    """The parts of a strategy's rails that look the same, as one path.
+    """The parts of the rails of the strategy in `column` that look the same, as one path of an SVG.
 
-    Attributes:
-        column: position of the strategy.
-        cls: "rn-odd" or "rn-even", so that neighbours can be told apart and overlap is darker, with
-            "rn-hit" where it was retrieved.
-        path: of an SVG.
+    `cls` is "rn-odd" or "rn-even", so that neighbours can be told apart and overlap is darker, with
+    "rn-hit" where it was retrieved.
     """
 
     column: int
@@ -54,14 +48,9 @@ class Rail(NamedTuple):
 
 
 class Notch(NamedTuple):
-    """Where a chunk begins inside of something.
+    """Where a chunk of the strategy in `column` begins inside of something, which is `cut` in two.
 
-    Attributes:
-        column: position of the strategy.
-        cut: what is cut in two.
-        x: of the cut.
-        top: y of the line's upper edge.
-        height: of the line.
+    `x` is that of the cut, `top` the upper edge of the line, which is `height` high.
     """
 
     column: int

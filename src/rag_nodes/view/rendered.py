@@ -22,13 +22,7 @@ _PIECE = Markup('<span class="{}" data-k="{}" data-at="{}">{}</span>')
 
 
 class TextMark(NamedTuple):
-    """Characters of a document that are shown in a way of their own.
-
-    Attributes:
-        span: of the document.
-        cls: CSS classes.
-        number: of the chunk, where it is one.
-    """
+    """Characters with CSS classes of their own, and the number of the chunk that they are."""
 
     span: Span
     cls: str
@@ -36,12 +30,7 @@ class TextMark(NamedTuple):
 
 
 class TextBlock(NamedTuple):
-    """A paragraph, heading, table, or whatever else is rendered as one.
-
-    Attributes:
-        span: of the document.
-        html: it, with marks.
-    """
+    """A paragraph, heading, table, or whatever else is rendered as one, with marks."""
 
     span: Span
     html: Markup

@@ -59,11 +59,8 @@ _BUSY = (
 class Follower(NamedTuple):
     """What outside the header shows that documents are loaded.
 
-    Attributes:
-        components: that change.
-        note: where it says that settings have changed.
-        meanwhile: values of the components while documents are loaded.
-        afterwards: the same once loading has ended, well or not.
+    `note` is where it says that settings have changed; the other components have values
+    `meanwhile`, and `afterwards`, once loading has ended, well or not.
     """
 
     components: Sequence[Any]

@@ -58,13 +58,8 @@ _RELOAD = "() => location.reload()"
 class Header:
     """The components of the header.
 
-    Attributes:
-        files: uploaded documents.
-        example: loads the example document.
-        status: how far loading is, and what it made.
-        cancel: ends loading; on the page only while something is loaded.
-        controls: what is chosen.
-        process: loads again with what is chosen now.
+    `status` says how far loading is and what it made, `cancel` ends it, and `process` loads again
+    with what is chosen now.
     """
 
     files: gr.File

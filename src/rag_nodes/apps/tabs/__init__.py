@@ -17,11 +17,8 @@ __all__ = ["TabView"]
 class TabView(NamedTuple):
     """How the page brings a tab up to date when it opens, or when documents were loaded meanwhile.
 
-    Attributes:
-        refresh: takes the values of `inputs` and the request, gives those of `outputs`. It skips
-            what is on the page already.
-        inputs: components that say what is on the page.
-        outputs: components that it changes.
+    `refresh` takes the values of `inputs`, which say what is on the page, and the request, and
+    gives those of `outputs`; it skips what is on the page already.
     """
 
     refresh: Callable[..., Any]

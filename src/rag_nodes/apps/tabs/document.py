@@ -37,12 +37,8 @@ PER_MILLE = 1000
 class ChunkLocation(NamedTuple):
     """What of a session's documents to show; anything that does not exist falls back to the first.
 
-    Attributes:
-        strategy: a parser of the comparison.
-        document: id of a document.
-        page: counted from 1; of the printed pages where there are any.
-        chosen: position of a chunk to point out, counted from 0; its page is shown.
-        gold: characters to point out; the page they start on is shown, unless a chunk was chosen.
+    `page` counts from 1, `chosen` is the position of a chunk, from 0, whose page is shown, and
+    `gold` are characters to point out, whose page is shown where no chunk was chosen.
     """
 
     strategy: str | None = None

@@ -143,13 +143,10 @@ def span_of(node: TextNode) -> Span:
 
 
 class Pages(NamedTuple):
-    """The pages in which a document is shown.
+    """The pages in which a document is shown, by the offset of each, and what they are called.
 
-    Attributes:
-        starts: offset of each.
-        path: the PDF they are printed in; None for documents without.
-        why: what to say where they are not shown as printed.
-        unit: what they are called.
+    `path` is the PDF they are printed in, None for documents without; `why` is what to say where
+    they are not shown as printed.
     """
 
     starts: Sequence[int]
@@ -161,16 +158,9 @@ class Pages(NamedTuple):
 class Shown(NamedTuple):
     """What of a document is shown.
 
-    Attributes:
-        cuts: of the session.
-        strategy: whose chunks are tinted.
-        document: its id.
-        pages: of the document.
-        page: counted from 1.
-        chosen: position of a chunk to point out.
-        gold: characters to point out.
-        ranks: for each strategy the rank of its chunks that were retrieved, by id.
-        question: for which they were.
+    `strategy` is whose chunks are tinted, `page` counts from 1, `chosen` is the position of a chunk
+    and `gold` are characters to point out; `ranks` are those of the chunks that were retrieved for
+    `question`, by strategy and id.
     """
 
     cuts: Cuts

@@ -33,13 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 class KeptWork(NamedTuple):
-    """A workspace that can be opened again.
-
-    Attributes:
-        key: name of its folder.
-        name: for display; what the visitor called it, or its documents.
-        saved: seconds since 1970.
-    """
+    """Work that can be opened again, by the name of its folder; `saved` in seconds since 1970."""
 
     key: str
     name: str

@@ -24,15 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What loading has made, before anyone uses it.
+    """What loading has made of `paths`, before anyone uses it.
 
-    Attributes:
-        paths: what was to be loaded.
-        documents: what could be read of it.
-        files: how each file ended, by the name its document goes by.
-        comparison: the parsers over it, with the store that holds the chunks.
-        report: what every parser made.
-        scale: how the similarities of the embedding model read.
+    `files` says how each ended, by the name its document goes by; `comparison` has the store that
+    holds the chunks, and `scale` says how similarities of the embedding model read.
     """
 
     paths: tuple[Path, ...]

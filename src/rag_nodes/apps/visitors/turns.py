@@ -79,12 +79,8 @@ class Turn:
 class Growing:
     """One column while its answer is being written.
 
-    Attributes:
-        name: the parser.
-        found: chunks retrieved; None before that.
-        text: what has arrived of the answer.
-        ended: nothing more will come.
-        stopped: because the visitor wanted no more.
+    `found` are the chunks retrieved, None before that, and `text` what has arrived of the answer;
+    `stopped` has `ended` because the visitor wanted no more.
     """
 
     name: str
@@ -106,13 +102,9 @@ class Growing:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A question that is being answered.
+    """A question that is being answered, with the number of the turn it becomes and its columns.
 
-    Attributes:
-        number: of the turn it becomes.
-        question: as typed.
-        growing: the columns as they stand on the page.
-        quoted: what is written are sentences of the documents.
+    `quoted` says that sentences of the documents are what is written.
     """
 
     number: int

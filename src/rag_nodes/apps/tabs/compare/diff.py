@@ -28,13 +28,10 @@ _POINTS = frozenset(".,;:!?…")
 
 
 class AnswerSentence(NamedTuple):
-    """One sentence of an answer, or what an extract quotes.
+    """One sentence of an answer, or what an extract quotes, without the marks of sources.
 
-    Attributes:
-        text: without the marks of sources.
-        key: its words, by which sentences are the same.
-        numbers: of the sources it names.
-        broken: what it is cut off inside of, such as "word"; "" where it is whole.
+    `key` is its words, by which sentences are the same, `numbers` are the sources it names, and
+    `broken` what it is cut off inside of, such as "word"; "" where it is whole.
     """
 
     text: str
@@ -45,13 +42,7 @@ class AnswerSentence(NamedTuple):
 
 @dataclass(slots=True)
 class SharedSentence:
-    """A sentence with the answers that hold it.
-
-    Attributes:
-        text: as the first answer has it that has it whole.
-        key: its words.
-        said: by column, the sentence as its answer has it.
-    """
+    """A sentence, as the first answer has it that has it whole, and by column as each has it."""
 
     text: str
     key: str
@@ -66,10 +57,8 @@ class SharedSentence:
 class Difference(NamedTuple):
     """What answers have in common, and what not.
 
-    Attributes:
-        sentences: of all answers, those of most answers first.
-        names: of the columns that answered.
-        headline: what differs, in one line; "" for fewer than two answers.
+    `sentences` are those of all answers, most shared first, `names` the columns that answered, and
+    `headline` says in one line what differs; "" for fewer than two answers.
     """
 
     sentences: tuple[SharedSentence, ...]

@@ -53,13 +53,8 @@ _STOPPABLE, _NOT_STOPPABLE = gr.Button(visible=True), gr.Button(visible=False)
 class Sent(NamedTuple):
     """A click below an answer, checked for its form only; numbers count from 1, 0 is none.
 
-    Attributes:
-        act: what was clicked; "" for something else.
-        verdict: what was said of an answer.
-        turn: number of the question.
-        column: position of the answer.
-        rank: of a chunk.
-        cited: position of a cited place.
+    `act` is what was clicked, `verdict` what was said of an answer, `turn` the question, `column`
+    the place of the answer, `rank` that of a chunk, `cited` the place of a citation.
     """
 
     act: str
