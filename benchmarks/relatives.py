@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-PATIENCE = 60.0
-"""Seconds in which what has lost its parent must have ended."""
+PATIENCE = 300.0
+"""Seconds in which what has lost its parent must have ended: a child that had just been started
+loads what it needs first, for 3 seconds of its own, which others on the machine make many."""
 
 
 class Process(NamedTuple):
