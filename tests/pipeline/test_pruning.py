@@ -52,6 +52,15 @@ def test_a_deleted_file_stays_until_it_is_pruned(corpus: FolderIngests) -> None:
     assert corpus.opened == []
 
 
+def test_a_dry_run_says_what_would_be_pruned_and_takes_nothing_out(corpus: FolderIngests) -> None:
+    corpus.ingest()
+    (corpus.folder / "1.md").unlink()
+    said = corpus.ingest(prune=True, dry_run=True)
+    assert stored(corpus) == {"0.md", "1.md", "2.md"}
+    assert said.pruned == corpus.ingest(prune=True).pruned != Pruned((), 0)
+    assert stored(corpus) == {"0.md", "2.md"}
+
+
 @pytest.mark.parametrize("linked", ["sub/a.md", "sub"])
 def test_what_is_behind_a_link_now_is_gone_as_links_out_of_a_folder_are_not_read(
     corpus: FolderIngests, linked: str

@@ -140,7 +140,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         if not run.keeps_ledger:
             return report
         is_shard = shard is not None
-        return compared(report, store, run.ledger, wanted, prune=prune, is_shard=is_shard)
+        return compared(report, run.store, run.ledger, wanted, prune=prune, is_shard=is_shard)
 
 
 async def aingest(
@@ -179,19 +179,8 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
 
     A document without text is a failed row, and nothing of it stays stored.
 
-    Args:
-        documents: what to cut.
-        parsers: as for `ingest`.
-        store: as for `ingest`.
-        models: as for `ingest`.
-        embed_model: as for `ingest`.
-        transformations: as for `ingest`.
-        corpus: as for `ingest`.
-        progress: as for `ingest`.
-        parse: makes the nodes of a document by a parser, such as `IsolatedCutting.cut` does in a
-            process that can be ended; None to have the parser do it here.
-        prices: as for `ingest`.
-        ledger: as for `ingest`.
+    `parse` makes the nodes of a document by a parser, such as `IsolatedCutting.cut` does in a
+    process that can be ended; None has the parser do it here. All others are those of `ingest`.
 
     Raises:
         ConfigurationError: as `ingest`.

@@ -90,7 +90,7 @@ def compared(
         if prune:
             logger.warning("%s", error)
         gone, lost = {}, []
-    if prune and not report.dry_run:
+    if prune:
         removed = []
         if gone:
             names = _collections(store, ledger, corpus)

@@ -183,9 +183,9 @@ class IngestReport:
     as the collections have them. `untold` says of which splitters, models and transformations
     nobody can tell whether their code changed: what they make is made anew by every ingest.
 
-    Of a `dry_run` nothing was done: `due` counts by parser the documents of which something would
-    be stored, `estimated` are parsers whose embedding model would decide where to cut, and words
-    were compared in its place.
+    Of a `dry_run` nothing was done, and what is `pruned` would be: `due` counts by parser the
+    documents of which something would be stored, `estimated` are parsers whose embedding model
+    would decide where to cut, and words were compared in its place.
     """
 
     files: tuple[FileOutcome, ...]

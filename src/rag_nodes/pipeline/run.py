@@ -66,6 +66,7 @@ class IngestRun:
     Attributes:
         ledger: of the store, or one for this run alone.
         keeps_ledger: it is of the store.
+        store: where chunks go; one that keeps nothing for a dry run.
     """
 
     def __init__(  # noqa: PLR0913 - what a run is made of, by name
@@ -109,7 +110,7 @@ class IngestRun:
                 models, steps, store, parse, self._estimated = stack.enter_context(
                     rehearsal(made, models, steps, store)
                 )
-            bounds = limits or Limits()
+            self.store, bounds = store, limits or Limits()
             self._recipe = IngestRecipe(made, models, steps, bounds, origins, parse)
             writers = [one for one in steps if isinstance(one, ChunkWriter)]
             self._tally = Tally(names, models.embedding_name, prices, progress, total, writers)
