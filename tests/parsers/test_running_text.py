@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.schema import Document, TextNode
 
-from rag_nodes.parsers import get_parser
+from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.text.tokens import count_tokens
 
 BY_SENTENCE: dict[str, tuple[str, dict[str, Any]]] = {
@@ -92,21 +92,7 @@ def test_neighbours_share_text_wherever_a_word_fits_into_the_overlap(name: str, 
 
 
 @pytest.mark.parametrize(
-    "preset",
-    [
-        "token-overlap",
-        "heading",
-        "web",
-        "semantic",
-        "semantic-optimal",
-        "sentence",
-        "sentence-window",
-        "pdf-qa",
-        "page",
-        "recursive",
-        "retrieval",
-        "auto",
-    ],
+    "preset", [name for name in PRESETS if name not in ("fixed", "parent-child")]
 )
 def test_an_inventory_is_cut_between_its_lines_by_every_preset(preset: str) -> None:
     options = {"chunk_size": 500, "split_only_if_over": 500} if preset == "web" else {}
