@@ -269,7 +269,7 @@ class ServerModel(BaseModel):
             yield
         except RagNodesError:
             raise
-        except (openai.OpenAIError, httpx.HTTPError, *_STRANGE) as error:
+        except (openai.OpenAIError, httpx.HTTPError, httpx.InvalidURL, *_STRANGE) as error:
             ours = error.__cause__  # of a transport that was handed in, wrapped by the client
             if not isinstance(ours, RagNodesError):
                 ours = failure_of(error, self, name=self._asked_for)
