@@ -1,8 +1,14 @@
-"""Chunks with what filters ask for, and parents with their children, for tests of every store."""
+"""Chunks with what filters ask for, parents with children, and passages below a heading."""
 
 from collections.abc import Callable
 
-from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    MetadataMode,
+    NodeRelationship,
+    RelatedNodeInfo,
+    TextNode,
+)
 
 from rag_nodes.store import Query, Store
 from rag_nodes.store.filters import Filter
@@ -62,3 +68,24 @@ def found(store: Store, collection: str, wanted: Filter, **options: object) -> s
         collection, Query(vector=[1.0, 0.0, 0.5], text="pump", limit=10, filter=wanted, **options)
     )
     return {hit.node.text.split()[1] for hit in hits}
+
+
+def passages(*texts: str, document: str = "manual") -> list[TextNode]:
+    """Nodes of a document in their order, below one heading."""
+    source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=document)}
+    return [
+        TextNode(
+            id_=f"{document}-{number}",
+            text=text,
+            metadata={"Heading": "Manual > Tank", "title": document, "start_char": number},
+            excluded_embed_metadata_keys=["title", "start_char"],
+            excluded_llm_metadata_keys=["title", "start_char"],
+            relationships=source,
+        )
+        for number, text in enumerate(texts)
+    ]
+
+
+def embedded(node: BaseNode) -> str:
+    """What a model is given of a node to embed."""
+    return node.get_content(MetadataMode.EMBED)

@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from llama_index.core import Document
-from llama_index.core.schema import MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import MetadataMode
+from stored_nodes import embedded, passages
 
 from rag_nodes import NeighbourText, get_parser
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.text.tokens import count_tokens
-
-if TYPE_CHECKING:
-    from llama_index.core.schema import BaseNode
-
-
-def passages(*texts: str, document: str = "manual") -> list[TextNode]:
-    source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=document)}
-    return [
-        TextNode(
-            id_=f"{document}-{number}",
-            text=text,
-            metadata={"Heading": "Manual > Tank", "title": document, "start_char": number},
-            excluded_embed_metadata_keys=["title", "start_char"],
-            excluded_llm_metadata_keys=["title", "start_char"],
-            relationships=source,
-        )
-        for number, text in enumerate(texts)
-    ]
-
-
-def embedded(node: BaseNode) -> str:
-    return node.get_content(MetadataMode.EMBED)
 
 
 def test_a_chunk_is_embedded_between_the_ends_of_its_neighbours() -> None:

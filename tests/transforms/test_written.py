@@ -10,10 +10,11 @@ import pytest
 from llama_index.core import Document
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
-from llama_index.core.schema import MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import MetadataMode, TextNode
 from openai_server import FAILING, UNAUTHORIZED, Fault, OpenAIServer
 from own_models import ParrotLLM
 from pydantic import SecretStr
+from stored_nodes import embedded, passages
 
 from rag_nodes import ChunkContext, NeighbourText, SectionSummary, get_parser
 from rag_nodes.errors import ConfigurationError
@@ -27,8 +28,6 @@ from rag_nodes.transforms import TextJournal
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from llama_index.core.schema import BaseNode
-
     from rag_nodes.models.prices import Spent
 
 TEXT = "The tank holds nine litres. Fill it before the first cup. Never use sand."
@@ -36,35 +35,7 @@ SAID = "It is about the tank of the red machine."
 
 
 def chunks(count: int) -> list[TextNode]:
-    return [
-        TextNode(
-            id_=f"chunk-{number}",
-            text=f"Part {number}. {TEXT}",
-            metadata={"Heading": f"Manual > Part {number}", "source": "https://tea.test/manual"},
-            excluded_embed_metadata_keys=["source"],
-            excluded_llm_metadata_keys=["source"],
-        )
-        for number in range(count)
-    ]
-
-
-def passages(*texts: str, document: str = "manual") -> list[TextNode]:
-    source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=document)}
-    return [
-        TextNode(
-            id_=f"{document}-{number}",
-            text=text,
-            metadata={"Heading": "Manual > Tank", "title": document, "start_char": number},
-            excluded_embed_metadata_keys=["title", "start_char"],
-            excluded_llm_metadata_keys=["title", "start_char"],
-            relationships=source,
-        )
-        for number, text in enumerate(texts)
-    ]
-
-
-def embedded(node: BaseNode) -> str:
-    return node.get_content(MetadataMode.EMBED)
+    return passages(*(f"Part {number}. {TEXT}" for number in range(count)))
 
 
 @pytest.fixture
@@ -114,24 +85,17 @@ class Counting(CustomLLM):
         )
 
 
-def test_every_chunk_gets_the_summary_the_model_wrote(
+def test_every_chunk_gets_the_summary_the_model_wrote_of_all_that_it_was_told(
     llm: OpenAIServerLLM, openai_server: OpenAIServer
 ) -> None:
-    nodes = SectionSummary(llm=llm)(chunks(3))
-    assert [node.metadata["summary"] for node in nodes] == [SAID] * 3
+    summarise = SectionSummary(llm=llm, knowledge_base="Tea machines of Kettle Ltd", max_tokens=77)
+    nodes = summarise(chunks(3))
+    assert [node.metadata.get("summary", node.metadata) for node in nodes] == [SAID] * 3
     assert {node.metadata["summary_kind"] for node in nodes} == {"generated"}
-    assert len(prompts(openai_server)) == 3
-
-
-def test_the_prompt_names_knowledge_base_heading_and_limit(
-    llm: OpenAIServerLLM, openai_server: OpenAIServer
-) -> None:
-    SectionSummary(llm=llm, knowledge_base="Tea machines of Kettle Ltd", max_tokens=77)(chunks(1))
-    [prompt] = prompts(openai_server)
-    assert "Tea machines of Kettle Ltd" in prompt
-    assert "Heading: Manual > Part 0" in prompt
-    assert TEXT in prompt
-    assert "at most 77 tokens" in prompt
+    asked = prompts(openai_server)
+    assert len(asked) == 3
+    said = ("Tea machines of Kettle Ltd", "Heading: Manual > Tank", TEXT, "at most 77 tokens")
+    assert all(one in prompt for prompt in asked for one in said)
 
 
 @pytest.mark.parametrize(("writer", "fences"), [(ChunkContext, 2), (SectionSummary, 1)])
@@ -152,11 +116,7 @@ def test_a_failed_summary_leaves_its_chunk_valid_and_says_why(
     openai_server.fail(Fault(), times=1)
     openai_server.fail(FAILING, times=1)
     nodes = SectionSummary(llm=llm, concurrency=1)(chunks(3))
-    assert [node.metadata.get("summary") for node in nodes] == [
-        SAID,
-        None,
-        SAID,
-    ]
+    assert [node.metadata.get("summary") for node in nodes] == [SAID, None, SAID]
     assert "HTTP 500" in nodes[1].metadata["summary_error"]
     assert nodes[1].get_content() == f"Part 1. {TEXT}"
     assert "sk-canary" not in str(nodes[1].metadata)
@@ -285,25 +245,19 @@ def test_an_extract_says_what_the_heading_asks_for() -> None:
     "text",
     ["```py\n" + "print(2)\n" * 200 + "```", "word " * 500, "字" * 500, "x", f"{TEXT}\n\n" * 9],
 )
-def test_an_extract_keeps_to_its_tokens_and_is_never_empty(text: str) -> None:
-    [node] = SectionSummary(max_tokens=20)([TextNode(text=text)])
+def test_an_extract_keeps_to_its_tokens_and_is_empty_for_a_blank_text_alone(text: str) -> None:
+    node, blank = SectionSummary(max_tokens=20)([TextNode(text=text), TextNode(text="  \n")])
+    assert blank.metadata == {}
     assert node.metadata["summary"]
     assert count_tokens(node.metadata["summary"]) <= 20
-
-
-def test_blank_nodes_pass_untouched() -> None:
-    [node] = SectionSummary()([TextNode(text="  \n")])
-    assert node.metadata == {}
 
 
 def test_the_summary_is_embedded_only_where_that_is_asked_for() -> None:
     [plain] = SectionSummary()(chunks(1))
     [indexed] = SectionSummary(embed=True)(chunks(1))
     summary = plain.metadata["summary"]
-    assert plain.get_content(MetadataMode.EMBED) == f"Heading: Manual > Part 0\n\n{plain.text}"
-    assert indexed.get_content(MetadataMode.EMBED) == (
-        f"Heading: Manual > Part 0\nsummary: {summary}\n\n{plain.text}"
-    )
+    assert embedded(plain) == f"Heading: Manual > Tank\n\n{plain.text}"
+    assert embedded(indexed) == f"Heading: Manual > Tank\nsummary: {summary}\n\n{plain.text}"
     for node in (plain, indexed):
         assert "summary" not in node.get_content(MetadataMode.LLM)
 
