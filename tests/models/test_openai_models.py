@@ -18,6 +18,7 @@ import pytest
 from fake_time import FakeTime
 from llama_index.core.llms import ChatMessage
 from llama_index.core.tools import FunctionTool
+from openai import _base_client
 from pydantic import BaseModel, SecretStr
 
 from rag_nodes.errors import (
@@ -32,7 +33,7 @@ from rag_nodes.errors import (
     RateLimitedError,
 )
 from rag_nodes.models import Models, choose_models, pacing
-from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
+from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM, client
 from rag_nodes.models.pacing import BATCH_BYTES, RequestWindow
 from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.settings import OPENAI_API_BASE, Settings
@@ -228,6 +229,25 @@ def test_questions_asked_at_the_same_time_all_leave_out_what_is_refused(
         openai_server.wait_for("chat/completions", 4)
         openai_server.release()
         assert {answer.result().text for answer in answers} == {faults.ANSWER}
+
+
+def test_one_thread_at_a_time_makes_models_of_answers(
+    embedding: OpenAIServerEmbedding, llm: OpenAIServerLLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their classes are built when the first answer arrives, and found half built by others."""
+    alone: list[bool] = []
+    construct = _base_client.construct_type
+
+    def noted(**given: Any) -> Any:
+        alone.append(client.BUILDING.locked())
+        return construct(**given)
+
+    monkeypatch.setattr(_base_client, "construct_type", noted)
+    for ask in (_embed, _chat, _stream):
+        before = len(alone)
+        ask(embedding, llm)
+        assert all(alone[before:])
+        assert len(alone) > before
 
 
 class Reading(BaseModel):

@@ -37,6 +37,9 @@ _UNSUPPORTED = frozenset({"unsupported_parameter", "unsupported_value"})
 """Codes of the 400 that names one parameter a model does not take."""
 _DISPENSABLE = frozenset({"temperature", "max_tokens", "max_completion_tokens"})
 """Parameters without which an answer is still the answer that was asked for."""
+BUILDING = Lock()
+"""Held while an answer becomes an object. The client builds the classes of answers when the first
+one arrives, and a thread that finds one half built loses an answer that was paid for."""
 _STRANGE = (ValueError, TypeError, AttributeError, IndexError)
 """Raised where the client, or LlamaIndex, stumbles over an answer in another shape."""
 
@@ -93,6 +96,10 @@ class ServerClient(openai.OpenAI):
         how = self._retry_seconds, self._asked_to_wait, self._before_repeating
         response = retried(attempt, *how, name=self._model)
         return _closing(response) if kinds.get("stream") else response
+
+    def _process_response_data(self, **answer: Any) -> Any:
+        with BUILDING:
+            return super()._process_response_data(**answer)
 
     def _accepted(self, body: Any) -> Any:
         """The body without what the model refuses; a limit it refuses under its old name renamed.
