@@ -180,7 +180,7 @@ def test_while_a_file_is_read_a_bar_says_how_much_of_all_files_is_and_how_long_i
         ("## A title\n\nand\ntext", "A title and text"),
         ("see [the *guide*,](https://a.example/x_(y)) now", "see the *guide*, now"),
         ("![a chart](x.png) \\# mkdir a\\_b C:\\temp", "a chart # mkdir a_b C:\\temp"),
-        ("first<br>second [1] (see 2)", "first second [1] (see 2)"),
+        ("first<br>`second` [1] (see 2)", "first second [1] (see 2)"),
     ],
 )
 def test_a_passage_in_a_line_shows_its_words_and_no_marks(text: str, shown: str) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
 import pytest
+from crawls import page
 from hostile_views import PAYLOADS, Seen
 from visits import VISITOR, visiting
 
@@ -60,6 +62,24 @@ def test_it_loads_nothing_runs_nothing_and_carries_no_key(report: str) -> None:
     assert "default-src 'none'" in report
     assert KEY not in report
     assert "canary" not in report
+
+
+def test_of_a_crawl_a_few_pages_are_named_and_what_is_cited_is_shown_without_marks(
+    settings: Settings, tmp_path: Path
+) -> None:
+    pages = [
+        page(f"p{at}", f"# Pump {at}\n\nSee [pump {at}](/p{at}): it is red.") for at in range(5)
+    ]
+    crawl = json.dumps({"data": pages})
+    with visiting(settings, tmp_path / "crawl.json", crawl, Choice(("fixed",))) as sessions:
+        session = sessions.of(VISITOR)
+        session.ask("Which pump is red?")
+        html = report_of(session)
+    title = re.sub(r"<[^>]*>", "", html.partition("<h1>")[2].partition("</h1>")[0])
+    assert title.endswith(", 2 more documents")
+    quotes = re.findall(r"<blockquote[^>]*>(.*?)</blockquote>", html)
+    assert [one for one in quotes if re.search(r"See pump \d: it is red", one)]
+    assert "](" not in "".join(quotes)
 
 
 def test_hostile_text_in_name_question_and_document_is_shown_and_becomes_no_element(

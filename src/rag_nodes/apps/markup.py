@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _TEMPLATE = str.maketrans({"$": "&#36;", "{": "&#123;", "}": "&#125;", "`": "&#96;"})
 """Gradio's HTML component fills templates in the browser: ours must not look like one."""
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*\)")
-_MARKS = re.compile(r"^#{1,6}\s+|\\(?=[!-/:-@\[-`{-~])", re.MULTILINE)
-"""Of Markdown: headings and escapes."""
+_MARKS = re.compile(r"^#{1,6}\s+|\\(?=[!-/:-@\[-`{-~])|`+", re.MULTILINE)
+"""Of Markdown: headings, escapes and code."""
 _COLOURS = 6
 """Colours in the style sheet."""
 

@@ -11,7 +11,7 @@ import gradio as gr
 from markupsafe import Markup
 
 from rag_nodes.apps.inside_gradio import offer
-from rag_nodes.apps.markup import whole_page
+from rag_nodes.apps.markup import count, in_a_line, whole_page
 from rag_nodes.apps.tabs.compare.reply import compared_turn
 from rag_nodes.apps.visitors.choice import headline_of
 from rag_nodes.apps.visitors.sessions import session_of
@@ -38,6 +38,8 @@ logger = logging.getLogger(__name__)
 
 MOST_PAGES = 12
 """Cited pages that are in the file; what is cited of others is there as text."""
+MOST_NAMES = 3
+"""Documents named in the heading; a crawl has hundreds."""
 _DPI = 96
 _SAVE = "() => document.querySelector('#rn-save-shared')?.click()"
 
@@ -60,12 +62,15 @@ def report_of(session: PageSession) -> str:
     verdict = session.decider.verdict
     decision = verdict.decision if verdict else standing(session.decider.plan)
     names = {one.name: one for turn in session.turns for one in turn.columns}
+    documents = [display_name(one.metadata) or "document" for one in session.documents]
+    more = count(len(documents) - MOST_NAMES, "more document")
+    shown = documents if len(documents) <= MOST_NAMES else [*documents[:MOST_NAMES], more]
     return whole_page(
         "report",
         style=Markup((files("rag_nodes.apps") / "styles" / "report.css").read_text("utf-8")),  # noqa: S704 - ours
         decision=decision.words,
         cost=decision.cost,
-        documents=[display_name(one.metadata) or "document" for one in session.documents],
+        documents=shown,
         turns=[(turn, compared_turn(turn)) for turn in session.turns],
         columns=[(name, headline_of(name, one.parser)) for name, one in names.items()],
         models=session.report.models if session.report else "",
@@ -126,7 +131,7 @@ def _page(
     surface = _surface(document, path, page)
     quotes = dict.fromkeys(" ".join(one.quote.split()) for one in citations)
     if surface is None:
-        return PageView(title, "", Markup(), (), tuple(quotes))
+        return PageView(title, "", Markup(), (), tuple(map(in_a_line, quotes)))
     marks: dict[tuple[str, ...], None] = {}
     for one in citations:
         span = Span(one.start or 0, one.end or 0)
@@ -136,7 +141,7 @@ def _page(
             marks[tuple(f"{edge:.1f}" for edge in edges)] = None
     picture = surface.picture
     box = f"0 0 {picture.width:.0f} {picture.height:.0f}"
-    return PageView(title, box, surface.image(), tuple(marks), tuple(quotes))
+    return PageView(title, box, surface.image(), tuple(marks), tuple(map(in_a_line, quotes)))
 
 
 def _surface(document: Document, path: Path | None, page: int) -> PdfSurface | None:
