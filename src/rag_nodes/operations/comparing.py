@@ -93,15 +93,19 @@ def compare(request: CompareRequest, run: Run) -> Compared:
     labels = {one.label for one in request.parsers} if typed else set()
     check_names(labels, (), request.column)
     run.emit(Doing("Loading parsers and models"))
+    from rag_nodes.compare import Comparison
+
     options, settings = run.options(request), run.settings
     found = finders(request.column)
     models = run.models()
     parsers = run.parsers(request.parsers, models) if typed else {}
     run.note(models.describe())
-    made = run.session.compared(
+    made = Comparison(
         {**parsers, **found},
-        models,
-        options,
+        store=run.session.store,
+        models=models,
+        corpus=settings.corpus,
+        options=options,
         equal_size=request.equal_size,
         vectors=request.vector,
     )

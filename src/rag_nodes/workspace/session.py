@@ -200,41 +200,6 @@ class Session:
         models = self._with_given(choose_models(settings or self._settings))
         return self._tried(models, self._settings, answers=answers) if check else models
 
-    def compared(
-        self,
-        columns: Mapping[str, object],
-        models: Models,
-        options: QueryOptions,
-        *,
-        store: Store | None = None,
-        equal_size: int | None = None,
-        transformations: Sequence[TransformComponent] = (),
-        vectors: Sequence[str] = (),
-    ) -> Comparison:
-        """Parsers, and what finds as it stands, over the corpus of the settings.
-
-        Args:
-            columns: by label.
-            models: for all of them.
-            options: how questions are answered.
-            store: None for that of the session, which is opened.
-            equal_size: tokens of a chunk on average in every column; None for own options.
-            transformations: between parser and embedding.
-            vectors: by which embeddings each parser is asked; () for that of the options.
-        """
-        from rag_nodes.compare import Comparison
-
-        return Comparison(
-            columns,
-            store=store or self.store,
-            models=models,
-            corpus=self._settings.corpus,
-            options=options,
-            equal_size=equal_size,
-            transformations=transformations,
-            vectors=vectors,
-        )
-
     def prepared(
         self,
         parsers: Mapping[str, SpanNodeParser],
@@ -259,13 +224,17 @@ class Session:
             ConfigurationError: there is no such embedding of what was sent.
             RagNodesError: the models do not answer.
         """
+        from rag_nodes.compare import Comparison
+
         names = [(name, one.fingerprint) for name, one in parsers.items()]
         asked = (names, models.embedding_name, equal_size, vector)
         before = self._comparison if asked == self._cut_for else None
-        made = self.compared(
+        made = Comparison(
             before.parsers if before else parsers,
-            models,
-            options,
+            store=self.store,
+            models=models,
+            corpus=self._settings.corpus,
+            options=options,
             equal_size=equal_size,
             transformations=self._steps(vector),
         )

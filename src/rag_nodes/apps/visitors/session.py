@@ -23,6 +23,7 @@ from rag_nodes.apps.visitors.jobs import Job
 from rag_nodes.apps.visitors.loading import Loaded, outcomes, read_documents
 from rag_nodes.apps.visitors.questions import Questions
 from rag_nodes.apps.visitors.turns import scale_for
+from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.models import choose_models
 from rag_nodes.models.public_servers import must_be_public, public_client
@@ -230,9 +231,9 @@ class PageSession(AnsweringSession):
             ConfigurationError: an address that was typed in is not public, or is none.
             RagNodesError: see `models`.
         """
-        given = self._settings.api_base
-        settings = effective_settings(self._settings, choice)
-        careful = must_be_public(settings.api_base, configured=given, local=self._local_models)
+        ours, local = self._settings, self._local_models
+        settings = effective_settings(ours, choice)
+        careful = must_be_public(settings.api_base, configured=ours.api_base, local=local)
         models = choose_models(settings, http_client=public_client if careful else None)
         if not names_models(choice):
             models = self._with_given(models)
@@ -315,11 +316,12 @@ class PageSession(AnsweringSession):
         store = self.store if known else self._opened()
         options = query_options(self._usual, choice)
         try:
-            comparison = self.compared(
+            comparison = Comparison(
                 parsers,
-                models,
-                options,
                 store=store,
+                models=models,
+                corpus=self._settings.corpus,
+                options=options,
                 equal_size=choice.equal_size,
                 transformations=[*self._transformations, *self._steps(choice.vector)],
             )
@@ -329,12 +331,9 @@ class PageSession(AnsweringSession):
                 store.close()
             raise
         mode = options.search_mode(by_meaning=models.embeds_meaning)
-        report = replace(
-            report,
-            files=outcomes(files, report),
-            seconds=time.perf_counter() - started,
-            models=f"{report.models} · {mode} search",
-        )
+        ran = f"{report.models} · {mode} search"
+        seconds = time.perf_counter() - started
+        report = replace(report, files=outcomes(files, report), seconds=seconds, models=ran)
         scale = scale_for(models.embedding_name, self._settings)
         return Loaded(wanted, documents, files, comparison, report, scale)
 
