@@ -176,6 +176,14 @@ def test_work_that_cannot_be_read_is_listed_as_that_and_left_alone(
     assert path.read_text() == damage
 
 
+def test_half_a_character_is_kept_like_any_other(data: Path) -> None:
+    work = {"name": "caf\ud800", "choice": {"prompt": "Größe \udc00"}}
+
+    Kept(data).write(work)
+
+    assert Kept(data).read().items() >= work.items()
+
+
 def test_a_disk_that_is_full_leaves_the_work_of_before(
     tmp_path: Path,
 ) -> None:

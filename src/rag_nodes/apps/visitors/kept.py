@@ -71,7 +71,7 @@ class Kept:
         with part.open("w", encoding="utf-8") as new:
             part.chmod(0o600)
             for line in ({"format": FORMAT, "name": plain.get("name", "")}, plain):
-                json.dump(line, new, ensure_ascii=False)
+                json.dump(line, new)  # in ASCII: half a character has no UTF-8
                 new.write("\n")
             new.flush()
             os.fsync(new.fileno())
