@@ -89,6 +89,15 @@ PALE = """() => {
   return [...found];
 }"""
 """Text on a ground of less than 4.5 times its light, or darkness."""
+UNSEEN = """() => [...document.querySelectorAll('button, input, textarea, summary, [tabindex="0"]')]
+  .filter((one) => one.checkVisibility({visibilityProperty: true}) && !one.disabled)
+  .filter((one) => !one.closest('#rn-question') && !one.matches('[type=file]'))
+  .filter((one) => {
+    one.focus({preventScroll: true});
+    return one === document.activeElement && getComputedStyle(one).outlineStyle === 'none';
+  })
+  .map((one) => one.outerHTML.slice(0, 120))"""
+"""What has the focus and does not show it; the box of the question has a frame of its own."""
 STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 FOLDS = ".sidebar .label-wrap"
 FOLDED = "() => [...document.querySelectorAll('.sidebar [aria-expanded=false].label-wrap')]"
@@ -130,6 +139,7 @@ def _left(page: Page, faults: str) -> list[str]:
     """Faults that stay: a page takes a moment to find its width and to draw what is unfolded."""
     with suppress(StillWrong):
         page.wait_for_function(f"({faults})().length === 0")
+        return []
     return list(page.evaluate(faults))
 
 
@@ -195,6 +205,14 @@ def test_the_drawer_is_for_the_keyboard_only_while_it_is_open(page: Page) -> Non
     inside.first.wait_for(state="hidden")
     assert page.evaluate("document.activeElement.innerText") == "Models and options"
     page.wait_for_selector("#rn-more[aria-expanded=false]")
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_what_has_the_focus_of_the_keyboard_shows_it(page: Page, tab: str) -> None:
+    page.set_viewport_size(DESK)
+    _open(page, tab)
+    page.keyboard.press("Tab")
+    assert page.evaluate(UNSEEN) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
