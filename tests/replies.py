@@ -1,7 +1,5 @@
 """Replies made by hand: a column whose every text can be chosen, and a report of some."""
 
-from __future__ import annotations
-
 from llama_index.core.schema import TextNode
 
 from rag_nodes.compare import Column, ComparisonReport

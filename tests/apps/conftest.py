@@ -1,25 +1,19 @@
 """Served apps and a browser for the app's tests."""
 
-from __future__ import annotations
-
 import os
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import gradio as gr
 import pytest
 from browser_page import watched
 from fixtures_app import collecting
+from openai_server import OpenAIServer
+from playwright.sync_api import Browser, Page
 from pydantic import SecretStr
 
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import gradio as gr
-    from openai_server import OpenAIServer
-    from playwright.sync_api import Browser, Page
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -1,22 +1,15 @@
 """The acceptance walk (S0-51): from the command to another document, as a user goes it."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from app_process import app_process
+from app_process import AppProcess, app_process
 from browser_page import open_drawer, to_compare
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from app_process import AppProcess
-    from openai_server import OpenAIServer
-    from playwright.sync_api import Browser, Page
+from openai_server import OpenAIServer
+from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 

@@ -1,18 +1,11 @@
 """While answers grow: what is on the page is what can be used, and in view."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+import gradio as gr
 import pytest
-from openai_server import Fault
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import gradio as gr
-    from openai_server import OpenAIServer
-    from playwright.sync_api import Browser, Page
+from openai_server import Fault, OpenAIServer
+from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 

@@ -1,21 +1,15 @@
 """The app in a real Chromium: what a visitor sees, and that nothing else happens."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import gradio as gr
 import pytest
 from browser_page import PATIENCE, ask, loading, open_drawer, watched
-from openai_server import Fault
-
-if TYPE_CHECKING:
-    import gradio as gr
-    from openai_server import OpenAIServer
-    from playwright.sync_api import Browser, Page
-
+from openai_server import Fault, OpenAIServer
+from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 

@@ -1,15 +1,14 @@
 """What a visitor types in, and what of it reaches parsers and models."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import gradio as gr
 import pytest
 from pydantic import SecretStr
 
-from rag_nodes.apps.header.controls import BY_BUDGET, BY_COUNT, BY_SENTENCE, number
+from rag_nodes.apps.header.controls import BY_BUDGET, BY_COUNT, BY_SENTENCE, Controls, number
 from rag_nodes.apps.header.panel import build_header
 from rag_nodes.apps.visitors.choice import (
     Choice,
@@ -25,12 +24,6 @@ from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.parsers.offer import ranges_of
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from rag_nodes.apps.header.controls import Controls
 
 SERVER = SecretStr("sk-server-canary")
 TYPED = SecretStr("sk-typed-canary")

@@ -1,7 +1,5 @@
 """The served app, asked over HTTP as a browser or a script would."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os
@@ -9,8 +7,10 @@ import re
 import urllib.error
 import urllib.request
 import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 import pytest
@@ -23,10 +23,6 @@ from rag_nodes import apps
 from rag_nodes.errors import ConfigurationError, FileMissingError
 from rag_nodes.server.serve import launch
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 QUESTION = "When must the sand filter be rinsed backwards?"

@@ -1,18 +1,12 @@
 """What is chosen above the tabs is what answers the next question, and the page says so before."""
 
-from __future__ import annotations
+from collections.abc import Iterator
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+import gradio as gr
 import pytest
 from browser_page import loading, open_drawer, unfold_parsers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import gradio as gr
-    from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 

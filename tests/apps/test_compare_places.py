@@ -1,24 +1,18 @@
 """From a chunk below an answer into its document: the right chunk, or a reason why not."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from visits import DIARY, Click, Request, ignore, visiting
 
 from rag_nodes.apps.tabs.compare.events import GONE, NOT_HERE, CompareEvents
 from rag_nodes.apps.visitors.choice import Choice
+from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.apps.visitors.turns import Turn
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rag_nodes.apps.visitors.session import PageSession
-    from rag_nodes.settings import Settings
+from rag_nodes.settings import Settings
 
 SMALL = Choice(("fixed", "heading"), options={"fixed": {"chunk_size": 200, "chunk_overlap": 40}})
 

@@ -1,16 +1,15 @@
 """What to take: said at once, found out in the background, shown with what it rests on."""
 
-from __future__ import annotations
-
 import json
 import threading
 import weakref
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 import pytest
@@ -18,6 +17,7 @@ from hostile_views import Seen
 from llama_index.core import Document, VectorStoreIndex
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
+from openai_server import OpenAIServer
 from splitters import WindowSplitter
 from visits import QUESTION, VISITOR, Click, Request, ignore, visiting, written
 
@@ -25,6 +25,7 @@ from rag_nodes.apps.tabs.decide import DecideEvents
 from rag_nodes.apps.tabs.document import DocumentEvents
 from rag_nodes.apps.visitors import deciding
 from rag_nodes.apps.visitors.choice import Choice
+from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.apps.visitors.turns import Asking
 from rag_nodes.columns import offered_columns
@@ -37,15 +38,8 @@ from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import standing
 from rag_nodes.models import get_embedding
 from rag_nodes.parsers.preset_files import preset_in
+from rag_nodes.settings import Settings
 from rag_nodes.workspace.limits import MOST_CHARACTERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from openai_server import OpenAIServer
-
-    from rag_nodes.apps.visitors.session import PageSession
-    from rag_nodes.settings import Settings
 
 ONE = Choice(("fixed",))
 ANIMALS = ("heron", "otter", "seal", "badger", "osprey", "lynx")

@@ -1,26 +1,20 @@
 """What to take, in a real Chromium: from an upload to the decision, its passages and its files."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import gradio as gr
 import pytest
 from browser_page import loading, redrawn, watched
 from hostile_views import PAYLOADS
+from playwright.sync_api import Browser, Page
 
 from rag_nodes.apps import page as page_of_app
 from rag_nodes.apps.visitors import deciding
 from rag_nodes.evaluation.drafts.probes import probes
 from rag_nodes.evaluation.plan import EvaluationPlan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import gradio as gr
-    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 

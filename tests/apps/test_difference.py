@@ -1,19 +1,12 @@
 """What answers have in common: each sentence once, who says it, and who breaks off in it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from replies import make_column, make_report
 
-from rag_nodes.apps.tabs.compare.diff import difference
+from rag_nodes.apps.tabs.compare.diff import Difference, difference
 from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.turns import Turn
 from rag_nodes.text.edges import Edges
-
-if TYPE_CHECKING:
-    from rag_nodes.apps.tabs.compare.diff import Difference
 
 RAIN, SNOW, WIND = "It rained all day.", "Snow fell at night.", "The wind was from the east."
 

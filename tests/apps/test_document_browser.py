@@ -1,18 +1,12 @@
 """The Document tab in a real Chromium: a printed page, and how one moves about and marks on it."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import gradio as gr
 import pytest
 from browser_page import loading, redrawn, watched
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import gradio as gr
-    from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 

@@ -1,10 +1,10 @@
 """The Document tab without a browser: its pages, what is marked on them, and how to get there."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from visits import DIARY, VISITOR, Click, Request, ignore, visiting
@@ -13,17 +13,12 @@ from rag_nodes.apps.tabs.document import OUTPUTS, ChunkLocation, DocumentEvents
 from rag_nodes.apps.tabs.drawing import LISTED
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.cuts import pages_of
+from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.errors import CorruptFileError
 from rag_nodes.readers.isolation import pool
+from rag_nodes.settings import Settings
 from rag_nodes.text.spans import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from rag_nodes.apps.visitors.session import PageSession
-    from rag_nodes.settings import Settings
 
 pymupdf = pytest.importorskip("pymupdf")
 

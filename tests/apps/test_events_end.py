@@ -1,15 +1,11 @@
 """Events of the page come to an end: Gradio must not start them again and again."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+
+import gradio as gr
 
 from rag_nodes.apps.header.loading import LOOKING
 from rag_nodes.apps.tabs.compare.tab import AT_ONCE
-
-if TYPE_CHECKING:
-    import gradio as gr
 
 
 def test_of_what_one_change_starts_only_one_waits_for_its_turn(

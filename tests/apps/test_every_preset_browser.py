@@ -1,13 +1,15 @@
 """Every preset on every tab, and a page that goes on where drawing a reply fails."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import gradio as gr
 import pytest
 from browser_page import loading, unfold_parsers
+from playwright.sync_api import Browser, Page
 from visits import VISITOR, Request, ignore
 
 from rag_nodes.apps.header import status
@@ -18,15 +20,7 @@ from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.parsers import PRESETS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import gradio as gr
-    from playwright.sync_api import Browser, Page
-
-    from rag_nodes.settings import Settings
+from rag_nodes.settings import Settings
 
 pytestmark = pytest.mark.browser
 

@@ -1,21 +1,15 @@
 """Whether an answer was helpful: remembered with its turn, and taken back."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from visits import VISITOR, Click, Request, visiting
 
 from rag_nodes.apps.tabs.compare.events import CompareEvents
 from rag_nodes.apps.visitors.choice import Choice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rag_nodes.apps.visitors.sessions import PageSessions
-    from rag_nodes.settings import Settings
+from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.settings import Settings
 
 
 @pytest.fixture

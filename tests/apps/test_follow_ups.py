@@ -1,8 +1,6 @@
 """A question that refers to the one before is answered as one that stands alone."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from visits import VISITOR, visiting
@@ -11,11 +9,7 @@ from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.models import Models
 from rag_nodes.query.chat import completed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rag_nodes.settings import Settings
+from rag_nodes.settings import Settings
 
 BEFORE = [("When must the sand filter be rinsed?", "At 2.4 bar.")]
 OFFLINE = Models.of()

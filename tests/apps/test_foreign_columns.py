@@ -1,9 +1,10 @@
 """Splitters of other packages as columns of the page: chosen by visitors, named by the server."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
 
 import gradio as gr
 import pytest
@@ -24,13 +25,7 @@ from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations.scripts import script_of
 from rag_nodes.parsers import offered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from rag_nodes.settings import Settings
+from rag_nodes.settings import Settings
 
 STOCK = "llama_index.core.node_parser:SentenceSplitter(chunk_size=64,chunk_overlap=0)"
 LABEL = "SentenceSplitter(chunk_size=64,chunk_overlap=0)"

@@ -1,30 +1,25 @@
 """The page alone and inside other apps: it looks and works alike, and keeps nothing of a visit."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import gradio as gr
 import pytest
 from browser_page import loading, open_drawer
 from embedding_page import OWN_BOX, PAGE_TAB, WAYS, Shown, in_a_tab
 from llama_index.core import Document
 from llama_index.core.node_parser import SentenceSplitter
+from openai_server import OpenAIServer
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from rag_nodes.apps import build_app
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.compare import Comparison
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    import gradio as gr
-    from openai_server import OpenAIServer
-    from playwright.sync_api import Browser, BrowserContext, Page
 
 pytestmark = pytest.mark.browser
 

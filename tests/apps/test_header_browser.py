@@ -1,18 +1,12 @@
 """The header in a real Chromium: cancelling, columns, the keyboard, two visitors at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import gradio as gr
 import pytest
 from browser_page import ask, open_drawer, unfold_parsers, watched
-from openai_server import Fault
-
-if TYPE_CHECKING:
-    import gradio as gr
-    from openai_server import OpenAIServer
-    from playwright.sync_api import Browser, Page
+from openai_server import Fault, OpenAIServer
+from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 

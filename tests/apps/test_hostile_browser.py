@@ -1,27 +1,20 @@
 """Hostile text in every place at once, in a real Chromium: all of it is shown, none of it runs."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from app_server import listening
 from browser_page import loading, redrawn
 from hostile_views import PAYLOADS
-from openai_server import Fault
+from openai_server import Fault, OpenAIServer
+from playwright.sync_api import Browser, Dialog, Locator, Page
 from pydantic import SecretStr
 
 from rag_nodes.server.serve import make_server
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from openai_server import OpenAIServer
-    from playwright.sync_api import Browser, Dialog, Locator, Page
 
 pytestmark = pytest.mark.browser
 

@@ -1,20 +1,21 @@
 """What the app takes from inside Gradio: each assumption has a test that breaks with it."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import logging
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 import pytest
 from fixtures_app import offline_settings
 from gradio.context import LocalContext
 from gradio.data_classes import PredictBodyInternal
+from gradio.queueing import Queue
 from gradio.state_holder import SessionState
 
 from rag_nodes.apps.inside_gradio import (
@@ -31,12 +32,6 @@ from rag_nodes.apps.inside_gradio import (
     outermost,
     take_uploads_only,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from gradio.queueing import Queue
 
 ASKED = 3 * MOST_WAITING
 

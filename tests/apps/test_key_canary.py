@@ -1,32 +1,26 @@
 """Where keys must not turn up: pages, answers, logs, state, files, errors of a model server."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os
 import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import gradio as gr
 import httpx
 import pytest
 from app_process import app_process
 from browser_page import loading, open_drawer, to_compare, unfold_parsers
 from gradio_client import Client, handle_file
-from openai_server import FAILING, Fault
+from openai_server import FAILING, Fault, OpenAIServer
+from playwright.sync_api import Browser, Page
 
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.server.serve import launch_options
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    import gradio as gr
-    from openai_server import OpenAIServer
-    from playwright.sync_api import Browser, Page
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 QUESTION = "When must the sand filter be rinsed backwards?"

@@ -1,16 +1,11 @@
 """Questions labelled in the app by hand: selected, reviewed, taken from answers, taken along."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from browser_page import loading, redrawn
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
+from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 

@@ -1,8 +1,8 @@
 """Labelled questions made on the page: what becomes of selections."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from visits import DIARY, VISITOR, Click, Request, visiting
@@ -10,14 +10,9 @@ from visits import DIARY, VISITOR, Click, Request, visiting
 from rag_nodes.apps.tabs.document import DocumentEvents
 from rag_nodes.apps.tabs.labelling import LabelEvents, selected
 from rag_nodes.apps.visitors.choice import Choice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rag_nodes.apps.visitors.session import PageSession
-    from rag_nodes.apps.visitors.sessions import PageSessions
-    from rag_nodes.settings import Settings
+from rag_nodes.apps.visitors.session import PageSession
+from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.settings import Settings
 
 REQUEST: Any = Request()
 QUOTE = "It rained on day 7."

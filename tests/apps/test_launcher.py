@@ -1,18 +1,14 @@
 """`apps/compare.py`: opened by Python as the whole app, by Gradio's own command as a page."""
 
-from __future__ import annotations
-
 import runpy
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
 LAUNCHER = Path(__file__).parents[2] / "apps" / "compare.py"
 

@@ -1,9 +1,9 @@
 """What a user has already, in the page: columns, models and documents of their own."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 import pytest
@@ -27,10 +27,6 @@ from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
 BATTERY = "A spare battery starts the generator when the grid is down."
 DOCUMENT = Document(text=MANUAL, id_="manual", metadata={"file_name": "manual.md"})

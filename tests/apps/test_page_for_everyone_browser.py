@@ -1,19 +1,14 @@
 """Every tab on a phone and for those who hear the page: widths, names, headings, what is folded."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import gradio as gr
 import pytest
+from playwright.sync_api import Browser, Page
 from playwright.sync_api import TimeoutError as StillWrong
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import gradio as gr
-    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 

@@ -1,28 +1,20 @@
 """A page that is loaded again, by its visitor or after a cut of the network, loses nothing."""
 
-from __future__ import annotations
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
+import gradio as gr
 import pytest
 from app_process import app_process
 from browser_page import open_drawer, to_compare, unfold_parsers
 from cut_network import CutNetwork
 from fixtures_app import offline_settings
-from openai_server import Fault
+from openai_server import Fault, OpenAIServer
+from playwright.sync_api import Browser, Page
 from visits import QUESTION, written
 
 from rag_nodes.apps.page import build_app
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    import gradio as gr
-    from openai_server import OpenAIServer
-    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 

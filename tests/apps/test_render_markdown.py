@@ -1,10 +1,8 @@
 """What becomes of the Markdown of an answer: all of it reads well, none of it does anything."""
 
-from __future__ import annotations
-
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,9 +13,6 @@ from hypothesis import strategies as st
 from rag_nodes.apps.markup import drawn
 from rag_nodes.apps.tabs.compare.text import answer_text, growing_text
 from rag_nodes.query.citations import marks_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ANSWER = """\
 ## Steps

@@ -1,10 +1,7 @@
 """What people read in a reply and in the status panel."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from html import unescape
-from typing import TYPE_CHECKING
 
 import pytest
 from replies import make_column, make_report
@@ -13,11 +10,9 @@ from rag_nodes.apps.header import status
 from rag_nodes.apps.markup import in_a_line
 from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.turns import Asking, Growing, SimilarityScale, Turn, scale_for
+from rag_nodes.compare import ComparisonReport
 from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
-
-if TYPE_CHECKING:
-    from rag_nodes.compare import ComparisonReport
-    from rag_nodes.settings import Settings
+from rag_nodes.settings import Settings
 
 SCALE = SimilarityScale(0.85, 0.75, relative=False, model="text-embedding-ada-002")
 

@@ -1,10 +1,9 @@
 """The file that is shared: it opens anywhere, says what was found, and can do nothing."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from crawls import page
@@ -14,10 +13,6 @@ from visits import VISITOR, visiting
 from rag_nodes.apps.tabs.report import report_of
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 KEY = "sk-canary-0123456789abcdef"
 

@@ -1,12 +1,11 @@
 """Questions of one's own: drafted, taken from files, reviewed, and what is decided by them."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 import pytest
@@ -16,17 +15,13 @@ from visits import DIARY, VISITOR, Click, Request, visiting, written
 from rag_nodes.apps.tabs.document import DocumentEvents
 from rag_nodes.apps.tabs.review import ReviewEvents
 from rag_nodes.apps.visitors.choice import Choice
+from rag_nodes.apps.visitors.session import PageSession
+from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.settings import Settings
 from rag_nodes.text.spans import Span
 from rag_nodes.workspace.limits import MOST_BYTES, MOST_YAML
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rag_nodes.apps.visitors.session import PageSession
-    from rag_nodes.apps.visitors.sessions import PageSessions
-    from rag_nodes.settings import Settings
 
 REQUEST: Any = Request()
 GUIDE = "\n\n".join(

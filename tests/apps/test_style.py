@@ -1,7 +1,5 @@
 """Colours that can be read: contrasts of the style sheet after WCAG 2.2, 1.4.3."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 

@@ -1,31 +1,24 @@
 """Ten visitors at once: each in their own documents, none behind another, none left over."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import weakref
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from gradio_client import Client, handle_file
-from openai_server import Fault
+from gradio_client.client import Job
+from openai_server import Fault, OpenAIServer
 
 from rag_nodes.apps import page as app_page
+from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.server.serve import launch_options
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from gradio_client.client import Job
-    from openai_server import OpenAIServer
-
-    from rag_nodes.apps.visitors.session import PageSession
-    from rag_nodes.settings import Settings
+from rag_nodes.settings import Settings
 
 PATIENCE = 180
 """Seconds after which an answer counts as stuck."""

@@ -1,26 +1,20 @@
 """What one visitor's scripts cannot do to the server and to other visitors."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 from app_server import listening
 from gradio import processing_utils
-from openai_server import Fault
+from openai_server import Fault, OpenAIServer
 from script_visitor import Script
 
 from rag_nodes.apps.inside_gradio import DOES_NOT_FIT, MOST_WAITING
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.server.serve import make_server
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from openai_server import OpenAIServer
 
 QUESTION = "How long does the battery keep the controller alive?"
 CANARY = "sent by a script"

@@ -1,14 +1,9 @@
 """A crawl, and where its chunks go."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from crawls import write_crawl
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

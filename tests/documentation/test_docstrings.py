@@ -1,7 +1,5 @@
 """Every example in a docstring can be copied: it has its imports, and prints what it shows."""
 
-from __future__ import annotations
-
 import ast
 import io
 from doctest import ELLIPSIS, DocTest, DocTestParser, DocTestRunner

@@ -1,21 +1,17 @@
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from crawls import GUIDE, SITE
 from llama_index.core import Document
+from llama_index.core.schema import TextNode
 
 from rag_nodes.documentation import FORMATS
 from rag_nodes.documentation.writer import as_json, replacing
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import get_parser
 from rag_nodes.transforms import SectionSummary
-
-if TYPE_CHECKING:
-    from llama_index.core.schema import TextNode
 
 
 def nodes_of(text: str, parser: str = "heading", **options: Any) -> list[TextNode]:

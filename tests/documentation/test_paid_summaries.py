@@ -1,12 +1,11 @@
 """Summaries that an LLM writes are paid for once, also where a run fails or is killed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from openai_server import FAILING, Fault, OpenAIServer
@@ -18,10 +17,6 @@ from rag_nodes.errors import (
 )
 from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import get_parser
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 SMALL = {"parser": get_parser("heading", chunk_size=200, min_chunk_size=20)}
 

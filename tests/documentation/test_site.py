@@ -1,7 +1,5 @@
 """The site: every page is listed, and the API reference knows what pydantic makes."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

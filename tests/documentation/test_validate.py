@@ -1,20 +1,15 @@
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from crawls import GUIDE, LONG, WORDS
 from hypothesis import given
 from llama_index.core import Document
+from llama_index.core.schema import TextNode
 from strategies import MARKDOWN
 
 from rag_nodes.documentation import PageCheck, check_page
 from rag_nodes.parsers import get_parser
 from rag_nodes.text.tokens import count_tokens
-
-if TYPE_CHECKING:
-    from llama_index.core.schema import TextNode
 
 PARSER = get_parser("heading", chunk_size=200, min_chunk_size=20)
 

@@ -1,7 +1,5 @@
 """What users read says things in the field's words; docs/reference/troubleshooting.md has them."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,9 +1,8 @@
-from __future__ import annotations
-
 import json
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from crawls import GUIDE, LONG, PAGES, SHORT, SITE, page, write_crawl
@@ -16,10 +15,6 @@ from rag_nodes.executors import Inline, LostUnit
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import PRESETS, get_parser, load_parser
 from rag_nodes.text.tokens import count_tokens
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 SMALL = {"parser": get_parser("heading", chunk_size=200, min_chunk_size=20)}
 TINY = get_parser("heading", chunk_size=64, min_chunk_size=60)

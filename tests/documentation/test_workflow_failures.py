@@ -1,9 +1,8 @@
 """What cannot be read, cut or written of a crawl is said, and stops nothing that can be."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from crawls import LONG, SHORT, SITE, page, write_crawl
@@ -21,9 +20,6 @@ from rag_nodes.errors import (
 )
 from rag_nodes.readers import Limits, files
 from rag_nodes.readers.isolation import ReaderPool
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_bad_page_is_reported_and_stops_nothing(tmp_path: Path, output: Path) -> None:

@@ -1,7 +1,5 @@
 """What `docs/security.md` promises has a test each, and a few of them are here."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,13 +1,13 @@
 """Settings in, models out: names, keys, options, and any class of LlamaIndex by its import path."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import openai
 import openai_server as faults
 import pytest
+from openai_server import OpenAIServer
 from own_models import LettersEmbedding, ParrotLLM
 from pydantic import SecretStr
 
@@ -24,11 +24,6 @@ from rag_nodes.errors import (
 from rag_nodes.models import check_models, choose_models, failure_of, get_embedding
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from openai_server import OpenAIServer
 
 KEY = "sk-canary-77aa"
 EMBEDDING, LLM = "own_models:LettersEmbedding", "own_models:ParrotLLM"

@@ -1,8 +1,7 @@
 """Any embedding model and LLM of LlamaIndex, handed over as objects or set in its `Settings`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_index.core import MockEmbedding, Settings
@@ -29,9 +28,6 @@ from rag_nodes.errors import ConfigurationError, ModelConnectionError, ModelErro
 from rag_nodes.models import check_models
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.settings import Settings as OurSettings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DOCUMENT = Document(text="The tank holds nine litres. The pump runs at night.", id_="manual")
 PARSERS = {"fixed": get_parser("fixed")}

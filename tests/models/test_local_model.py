@@ -1,11 +1,9 @@
 """Neural embeddings in this process: the loading code is real, the model is four words large."""
 
-from __future__ import annotations
-
 import copy
 import sys
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from in_worker import TINY as NAME
@@ -15,9 +13,6 @@ from rag_nodes.errors import ConfigurationError, MissingExtraError, ModelConnect
 from rag_nodes.models import Models, check_models, choose_models, get_embedding
 from rag_nodes.parsers import get_parser
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytest_plugins = ["fixtures_openai"]
 pytestmark = pytest.mark.usefixtures("no_configuration")

@@ -1,7 +1,5 @@
 """LlamaIndex's OpenAI classes with what they lack, held against a server that records and fails."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import json
@@ -10,8 +8,9 @@ import pickle
 import socket
 import time
 import traceback
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import openai_server as faults
 import pytest
@@ -19,6 +18,7 @@ from fake_time import FakeTime
 from llama_index.core.llms import ChatMessage
 from llama_index.core.tools import FunctionTool
 from openai import _base_client
+from openai_server import Fault, OpenAIServer
 from pydantic import BaseModel, SecretStr
 
 from rag_nodes.errors import (
@@ -39,12 +39,8 @@ from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.settings import OPENAI_API_BASE, Settings
 from rag_nodes.text.tokens import count_tokens
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Ask = Callable[[OpenAIServerEmbedding, OpenAIServerLLM], object]
 
-    from openai_server import Fault, OpenAIServer
-
-    Ask = Callable[[OpenAIServerEmbedding, OpenAIServerLLM], object]
 
 KEY = "canary-key-93b1"
 GATE = "gate-pass-7c2e"

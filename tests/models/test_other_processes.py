@@ -1,12 +1,12 @@
 """Whatever an ingest is made of arrives whole in another process, keys included."""
 
-from __future__ import annotations
-
 import pickle
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from importlib.util import find_spec
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import httpx
 import in_worker
@@ -21,6 +21,7 @@ from llama_index.core.rate_limiter import TokenBucketRateLimiter
 from llama_index.core.schema import TextNode
 from llama_index.embeddings.openai import OpenAIEmbedding
 from llama_index.llms.openai import OpenAI
+from openai_server import OpenAIServer
 from own_models import LettersEmbedding, ParrotLLM
 from splitters import WindowSplitter
 from tiny_onnx import write_model
@@ -45,12 +46,6 @@ from rag_nodes.transforms import (
     UserTransformations,
     identity_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from openai_server import OpenAIServer
 
 pytest_plugins = ["fixtures_openai"]
 pytestmark = pytest.mark.usefixtures("no_configuration")

@@ -1,11 +1,9 @@
 """No minute has more requests than allowed, and what fails is repeated until its time is up."""
 
-from __future__ import annotations
-
 import asyncio
 import pickle
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import pytest
@@ -16,9 +14,6 @@ from hypothesis import strategies as st
 from rag_nodes.models import pacing
 from rag_nodes.models.pacing import LONGEST_WAIT, RequestWindow, retried
 from rag_nodes.models.pickling import Sharing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MINUTE = 60.0
 GAPS = st.lists(st.tuples(st.floats(0, 30), st.integers(0, 150)), min_size=1, max_size=150)

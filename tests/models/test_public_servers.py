@@ -1,13 +1,13 @@
 """Addresses typed in by strangers: names that change their mind, redirects, certificates."""
 
-from __future__ import annotations
-
 import http.server
 import socket
 import ssl
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -26,10 +26,6 @@ from rag_nodes.models.public_servers import (
     public_client,
 )
 from rag_nodes.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
 PUBLIC, SECOND = "93.184.216.34", "8.8.8.8"
 BEHIND = (

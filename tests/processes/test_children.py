@@ -1,16 +1,11 @@
 """Child processes end when what they are for has ended, however it did."""
 
-from __future__ import annotations
-
 import signal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from rag_nodes.processes import Child
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LEFT = """
 from threading import Event, Thread

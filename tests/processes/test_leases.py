@@ -1,21 +1,16 @@
 """A few at once: who waits can be ended, and a fork waits for nobody."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 
 from rag_nodes.errors import CancelledError
 from rag_nodes.processes import Interrupt, Leases, interruptible, pause
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 class Telling(Interrupt):

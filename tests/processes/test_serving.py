@@ -1,19 +1,15 @@
 """What a child does between two messages: clocks and limits set and taken back, its own end."""
 
-from __future__ import annotations
-
 import io
+from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from rag_nodes.errors import ParseError, RagNodesError
 from rag_nodes.processes import serve, serving
 from rag_nodes.processes.children import receive, send
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MEGABYTE = 1024 * 1024
 

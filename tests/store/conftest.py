@@ -1,28 +1,18 @@
 """Small nodes and open stores for the store's tests."""
 
-from __future__ import annotations
-
 import os
 import uuid
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from certificates import certificate_in
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 from store import qdrant_server as _server
+from store.qdrant_server import QdrantDouble
 
-from rag_nodes.store import collection_name, open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from store.qdrant_server import QdrantDouble
-
-    from rag_nodes.store import Store
-
+from rag_nodes.store import Store, collection_name, open_store
 
 # Taken away because our own settings would take it for a mistyped one of theirs.
 REAL_SERVER = os.environ.pop("RAG_NODES_QDRANT_URL", "")

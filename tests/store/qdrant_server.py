@@ -5,8 +5,6 @@ sent, that they are valid, and that their answers are understood. Like Qdrant Cl
 refuses to filter by a payload key without an index of the right kind.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -14,17 +12,15 @@ import socket
 import ssl
 import struct
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, TypeAdapter
 from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 Fault = Literal["500", "503", "429", "reset", "lost", "cut", "garbled", "late"]
 """What happens to a request: an error of the server; a connection that is reset before anything is

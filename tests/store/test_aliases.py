@@ -1,23 +1,17 @@
 """Another name for a collection, so that a new one takes its place from one moment to the next."""
 
-from __future__ import annotations
-
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from llama_index.core.vector_stores.types import VectorStoreQuery
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
+from stored_nodes import MakeNode
 
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreDamagedError
 from rag_nodes.store import Filter, Query, Store, open_store
 from rag_nodes.store.engine import DENSE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from stored_nodes import MakeNode
 
 X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
 ALIAS = "docs-of-tests"

@@ -1,6 +1,4 @@
 # ruff: noqa: RUF001 -- letters of other alphabets are meant
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from rag_nodes.store.catalogue import collection_name, described, parser_collection

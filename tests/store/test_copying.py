@@ -1,11 +1,12 @@
 """A collection from one store to another: point for point, gone on with, and looked at again."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_index.core.schema import TextNode
+from stored_nodes import MakeNode
 
 from rag_nodes.errors import (
     CollectionMissingError,
@@ -16,18 +17,10 @@ from rag_nodes.errors import (
 )
 from rag_nodes.metadata import SOURCE_HASH
 from rag_nodes.store import Query, Store, copying, open_store
-from rag_nodes.store.copying import copy_collection
+from rag_nodes.store.copying import CopyReport, CopyStep, copy_collection
 from rag_nodes.store.edge.collection import Collection
 from rag_nodes.store.engine import Layout, Point
 from rag_nodes.store.server.engine import ServedCollection
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from stored_nodes import MakeNode
-
-    from rag_nodes.store.copying import CopyReport, CopyStep
 
 
 def nodes_of(make_node: MakeNode, count: int, **metadata: Any) -> list[TextNode]:

@@ -1,21 +1,16 @@
 """What filters ask of a Qdrant server: indexes of the right kinds, also where it lacks them."""
 
-from __future__ import annotations
-
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from httpx import Headers
 from qdrant_client import QdrantClient
 from qdrant_client.http.exceptions import UnexpectedResponse
-from stored_nodes import fill, found
+from stored_nodes import MakeNode, fill, found
 
 from rag_nodes.store import open_store
 from rag_nodes.store.filters import INDEXES, Filter
-
-if TYPE_CHECKING:
-    from stored_nodes import MakeNode
 
 
 @pytest.fixture

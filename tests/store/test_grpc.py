@@ -3,11 +3,10 @@
 Calls go to the double of the REST interface, translated by qdrant-client's own conversions.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, ExitStack, closing
+from typing import Any
 
 import grpc as wire
 import pytest
@@ -17,16 +16,11 @@ from qdrant_client.context_headers import headers
 from qdrant_client.conversions.conversion import GrpcToRest, RestToGrpc
 from qdrant_client.http.exceptions import UnexpectedResponse
 from qdrant_client.qdrant_remote import QdrantRemote
+from store.qdrant_server import Fault, QdrantDouble
+from stored_nodes import MakeNode
 
 from rag_nodes.errors import CollectionMissingError, StoreError, StoreUnreachableError
 from rag_nodes.store import Filter, Query, ServerOptions, open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from store.qdrant_server import Fault, QdrantDouble
-    from stored_nodes import MakeNode
 
 X = [1.0, 0.0, 0.0]
 CODES = {401: "UNAUTHENTICATED", 404: "NOT_FOUND", 500: "INTERNAL", 503: "UNAVAILABLE"}

@@ -1,36 +1,29 @@
 """Collections of a folder of qdrant-client's local mode in a folder of ours."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import sqlite3
 import tomllib
+from collections.abc import Callable
 from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 import pytest
 from packaging.requirements import Requirement
 from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
+from stored_nodes import MakeNode
 
 from rag_nodes.errors import ConfigurationError, StoreDamagedError, StoreError
-from rag_nodes.store import Query, importing, open_store
+from rag_nodes.store import Query, Store, importing, open_store
 from rag_nodes.store.bm25 import document_vectors
 from rag_nodes.store.copying import CopyFailure, CopyStep
 from rag_nodes.store.engine import DENSE, SPARSE, Layout
 from rag_nodes.store.importing import ImportReport, import_collections
 from rag_nodes.store.payload import payload_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stored_nodes import MakeNode
-
-    from rag_nodes.store import Store
 
 TWO = rest.VectorParams(size=2, distance=rest.Distance.COSINE)
 

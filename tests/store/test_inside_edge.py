@@ -4,14 +4,13 @@ Each test fails with what breaks for our users where the assumption no longer ho
 care of ours has become needless.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import tomllib
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -20,9 +19,6 @@ from packaging.requirements import Requirement
 
 from rag_nodes.store.edge import shards
 from rag_nodes.store.engine import DENSE, SPARSE, Layout
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 

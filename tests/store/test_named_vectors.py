@@ -1,22 +1,14 @@
 """Chunks embedded in further ways: named vectors of one collection, asked one at a time."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from llama_index.core.schema import TextNode
+from stored_nodes import MakeNode
 
 from rag_nodes.errors import ConfigurationError, DimensionError
 from rag_nodes.metadata import NAMED_VECTORS
-from rag_nodes.store import Query, open_store
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from llama_index.core.schema import TextNode
-    from stored_nodes import MakeNode
-
-    from rag_nodes.store import Store
+from rag_nodes.store import Query, Store, open_store
 
 X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
 

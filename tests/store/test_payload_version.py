@@ -1,23 +1,15 @@
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 from llama_index.core.schema import Document
+from stored_nodes import MakeNode
 
 from rag_nodes import get_parser
 from rag_nodes.errors import StoreError
 from rag_nodes.pipeline import ingest_documents
-from rag_nodes.store import Query
+from rag_nodes.store import Query, Store
 from rag_nodes.store import payload as payload_module
 from rag_nodes.store.payload import PAYLOAD_VERSION, VERSION, node_in, payload_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stored_nodes import MakeNode
-
-    from rag_nodes.store import Store
 
 X = [1.0, 0.0, 0.0]
 

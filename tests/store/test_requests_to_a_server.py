@@ -1,23 +1,15 @@
 """How often a server is asked, and that nobody is told what is no longer true."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
+from stored_nodes import MakeNode
 
 from rag_nodes.errors import CollectionMissingError, DimensionError
-from rag_nodes.store import Filter, Query, open_store
+from rag_nodes.store import Filter, Query, SearchMode, Store, open_store
 from rag_nodes.store.engine import DENSE, Layout
 from rag_nodes.store.server import engine
 from rag_nodes.store.server.models import searches
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stored_nodes import MakeNode
-
-    from rag_nodes.store import SearchMode, Store
 
 X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
 

@@ -1,22 +1,16 @@
 """A hybrid question ranks alike in every engine and process, also where it is not complete."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from llama_index.core.schema import TextNode
+from stored_nodes import MakeNode
 
 from rag_nodes.store import Filter, Query, fusion, open_store, terms
 from rag_nodes.store.edge import collection as embedded
 from rag_nodes.store.edge import memory
 from rag_nodes.store.server import engine, models
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from llama_index.core.schema import TextNode
-    from stored_nodes import MakeNode
 
 
 @pytest.fixture

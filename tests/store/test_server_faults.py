@@ -1,24 +1,17 @@
 """A server on a bad day: what passes is waited for, what does not is told, nothing is lost."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from llama_index.core.vector_stores.types import VectorStoreQuery
+from store.qdrant_server import Fault, QdrantDouble
+from stored_nodes import MakeNode
 
 from rag_nodes.errors import CancelledError, StoreError, StoreUnreachableError
 from rag_nodes.processes import Interrupt, interruptible
-from rag_nodes.store import Filter, Query, ServerOptions, open_store
+from rag_nodes.store import Filter, Query, ServerOptions, Store, open_store
 from rag_nodes.store.server import connection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from store.qdrant_server import Fault, QdrantDouble
-    from stored_nodes import MakeNode
-
-    from rag_nodes.store import Store
 
 X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
 PASSING: tuple[Fault, ...] = ("500", "503", "429", "reset", "lost", "cut")

@@ -1,23 +1,18 @@
 """How a server is reached, with which key and certificate, and how it keeps collections."""
 
-from __future__ import annotations
-
 import socket
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
+from store.qdrant_server import QdrantDouble
+from stored_nodes import MakeNode
 
 from rag_nodes.errors import ConfigurationError, StoreError, StoreUnreachableError
 from rag_nodes.store import Query, ServerOptions, open_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from store.qdrant_server import QdrantDouble
-    from stored_nodes import MakeNode
 
 CLIENT = "qdrant-client"
 KEY = "canary-of-the-store"

@@ -1,20 +1,13 @@
-from __future__ import annotations
-
 import asyncio
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from stored_nodes import MakeNode
 
-from rag_nodes.store import Query, open_store, queries
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stored_nodes import MakeNode
-
-    from rag_nodes.store import Store
+from rag_nodes.store import Query, Store, open_store, queries
 
 
 @pytest.fixture

@@ -1,13 +1,13 @@
-from __future__ import annotations
-
 import re
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from stored_nodes import MakeNode
 
 from rag_nodes.errors import (
     ConfigurationError,
@@ -20,12 +20,6 @@ from rag_nodes.errors import (
 from rag_nodes.store import Query, open_store
 from rag_nodes.store.catalogue import shown
 from rag_nodes.store.edge import shards
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from stored_nodes import MakeNode
 
 HOLD = """
 import sys

@@ -1,17 +1,12 @@
 """Texts that were paid for outlive a crash and each other's processes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from kept_texts import texts_in
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.transforms import PromptKey, TextJournal
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_journal_finds_what_it_was_told_before_and_nothing_else(tmp_path: Path) -> None:

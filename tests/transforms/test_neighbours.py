@@ -1,7 +1,5 @@
 """The ends of a chunk's neighbours in its embedding text."""
 
-from __future__ import annotations
-
 import pytest
 from llama_index.core import Document
 from llama_index.core.schema import MetadataMode

@@ -1,10 +1,9 @@
 """What a model writes about a chunk: asked side by side, paid once, and read by nobody."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_index.core import Document
@@ -22,13 +21,9 @@ from rag_nodes.models import prices
 from rag_nodes.models.asking import GIVE_UP_AFTER
 from rag_nodes.models.names import priced_name
 from rag_nodes.models.openai import OpenAIServerLLM
+from rag_nodes.models.prices import Spent
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.transforms import TextJournal
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rag_nodes.models.prices import Spent
 
 TEXT = "The tank holds nine litres. Fill it before the first cup. Never use sand."
 SAID = "It is about the tank of the red machine."

@@ -1,19 +1,13 @@
 """What tests of a workspace start from: nothing configured, one visitor, two documents."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from visits import written
 
 from rag_nodes.apps.visitors.session import PageSession
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rag_nodes.settings import Settings
+from rag_nodes.settings import Settings
 
 
 @pytest.fixture(autouse=True)

@@ -1,31 +1,24 @@
 """Sessions on disk: a server that starts again goes on where the one before ended."""
 
-from __future__ import annotations
-
 import os
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+from openai_server import OpenAIServer
 from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
 
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.kept import Kept
+from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.errors import BusyError, ConfigurationError
 from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.settings import Settings
 from rag_nodes.text.spans import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from openai_server import OpenAIServer
-
-    from rag_nodes.apps.visitors.session import PageSession
-    from rag_nodes.settings import Settings
 
 TOKEN, OTHER = "ab" * 24, "cd" * 24
 CHOICE = Choice(("fixed", "parent-child"), options={"fixed": {"chunk_size": 500}})

@@ -1,18 +1,18 @@
 """Loading that is cancelled: at once, at any stage, with nothing left behind and nothing lost."""
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 import pytest
 from hostile_parsers import HangingNodeParser, wait_for, wait_until_gone
-from openai_server import Fault
+from llama_index.core.schema import BaseNode, Document
+from openai_server import Fault, OpenAIServer
 from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
 
@@ -23,21 +23,13 @@ from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.errors import CancelledError, ConfigurationError, ParseTimeoutError, StoreError
-from rag_nodes.parsers import get_parser
+from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.parsers.isolation import cutting
+from rag_nodes.pipeline import Progress
 from rag_nodes.processes import Interrupt
+from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
 from rag_nodes.workspace.limits import CUT_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from llama_index.core.schema import BaseNode, Document
-    from openai_server import OpenAIServer
-
-    from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline import Progress
-    from rag_nodes.settings import Settings
 
 CORPUS = Path(__file__).parents[3] / "examples" / "corpus"
 TWO = Choice(("fixed", "heading"))

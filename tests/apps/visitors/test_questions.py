@@ -1,9 +1,7 @@
 """One visitor's labelled questions: added, changed and removed, and gone with their documents."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from llama_index.core.schema import Document
@@ -11,16 +9,12 @@ from visits import ignore
 
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.questions import Questions, suggested_questions
+from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
 from rag_nodes.workspace.limits import MOST_QUESTIONS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rag_nodes.apps.visitors.session import PageSession
 
 DOCUMENT = Document(id_="one", text="The ferry leaves at nine.")
 

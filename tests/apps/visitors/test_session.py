@@ -1,13 +1,11 @@
 """One visitor's work: loading, asking, starting over, and leaving nothing behind."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-from openai_server import UNAUTHORIZED, Fault
+from openai_server import UNAUTHORIZED, Fault, OpenAIServer
 from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
 
@@ -18,14 +16,8 @@ from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.apps.visitors.turns import MOST_TURNS
 from rag_nodes.errors import ConfigurationError, CredentialsError, SessionEndedError
 from rag_nodes.operations.scripts import script_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from openai_server import OpenAIServer
-
-    from rag_nodes.pipeline import Progress
-    from rag_nodes.settings import Settings
+from rag_nodes.pipeline import Progress
+from rag_nodes.settings import Settings
 
 TWO = Choice(("fixed", "heading"))
 

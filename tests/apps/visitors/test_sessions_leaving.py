@@ -1,17 +1,12 @@
 """Sessions that end: whoever comes next neither waits for them nor hears of their troubles."""
 
-from __future__ import annotations
-
 import threading
-from typing import TYPE_CHECKING
 
 import pytest
 
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.errors import StoreError
-
-if TYPE_CHECKING:
-    from rag_nodes.settings import Settings
+from rag_nodes.settings import Settings
 
 PATIENCE = 60
 """Seconds after which something counts as stuck."""

@@ -1,8 +1,7 @@
 """Whose session a page gets: that of its browser tab, known by a token, and nobody else's."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from visits import ignore
@@ -10,12 +9,7 @@ from visits import ignore
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rag_nodes.settings import Settings
+from rag_nodes.settings import Settings
 
 TOKEN, OTHER = "ab" * 24, "cd" * 24
 CHOICE = Choice(("fixed",))

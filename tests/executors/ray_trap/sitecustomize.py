@@ -4,8 +4,6 @@
 they are removed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,24 +1,18 @@
 """Every store there is: what the rest of the package counts on has to hold for each."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from dict_engine import DictEngine
+from llama_index.core.vector_stores.types import BasePydanticVectorStore
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
 
 from rag_nodes.store import Store, open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.store.vector_store import RagNodesVectorStore
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
 
 @pytest.fixture(params=["memory", "folder", "server", "dictionary"])

@@ -1,21 +1,12 @@
 """Filters by file, pages, headings and documents, on every kind of store."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from llama_index.core.schema import TextNode
-from stored_nodes import fill, found
+from stored_nodes import MakeNode, fill, found
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.store import Query
+from rag_nodes.store import Query, Store
 from rag_nodes.store.filters import HEADING_LEVELS, Filter
-
-if TYPE_CHECKING:
-    from stored_nodes import MakeNode
-
-    from rag_nodes.store import Store
 
 
 @pytest.fixture

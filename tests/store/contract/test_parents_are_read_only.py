@@ -1,19 +1,10 @@
 """Parents are stored beside their children, to be read, and no search ranks them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
-from stored_nodes import X, family
+from stored_nodes import MakeNode, X, family
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.store import Query, is_complete
-
-if TYPE_CHECKING:
-    from stored_nodes import MakeNode
-
-    from rag_nodes.store import SearchMode, Store
+from rag_nodes.store import Query, SearchMode, Store, is_complete
 
 
 @pytest.mark.parametrize("embedding", [None, X])

@@ -1,11 +1,10 @@
 """Arguments of LlamaIndex's queries mean the same in every vector store of ours."""
 
-from __future__ import annotations
-
 import json
 import random
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_index.core import VectorStoreIndex
@@ -26,9 +25,6 @@ from qdrant_client import QdrantClient
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, DimensionError
 from rag_nodes.store import open_store
 from rag_nodes.store.vector_store import RagNodesVectorStore
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OURS = pytest.mark.parametrize("vectors", ["memory", "folder", "server"], indirect=True)
 MODE = VectorStoreQueryMode

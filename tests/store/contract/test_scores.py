@@ -1,9 +1,8 @@
 """Scores of every store are those that Qdrant's own client gives: the oracle."""
 
-from __future__ import annotations
-
 import tempfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -12,18 +11,12 @@ from hypothesis import strategies as st
 from llama_index.core.schema import TextNode
 from memory_clients import memory_client
 from qdrant_client.http import models as rest
+from stored_nodes import MakeNode
 
 from rag_nodes.metadata import FILE_NAME
-from rag_nodes.store import Query, Store, open_store
+from rag_nodes.store import Query, SearchMode, Store, open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.store.engine import DENSE, SPARSE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stored_nodes import MakeNode
-
-    from rag_nodes.store import SearchMode, Store
 
 TEXTS = ("the red fox runs", "a red house", "the fox, the fox and the hound", "nothing of it", "—")
 QUESTION = "which red fox"

@@ -1,7 +1,5 @@
 """What LlamaIndex counts on of a vector store: ours in every kind of store, and its own."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

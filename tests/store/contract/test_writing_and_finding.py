@@ -1,22 +1,15 @@
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from llama_index.core.schema import NodeRelationship
+from llama_index.core.schema import NodeRelationship, TextNode
+from stored_nodes import MakeNode
 
 from rag_nodes.errors import (
     CollectionMissingError,
     ConfigurationError,
     DimensionError,
 )
-from rag_nodes.store import Query, is_complete
-
-if TYPE_CHECKING:
-    from llama_index.core.schema import TextNode
-    from stored_nodes import MakeNode
-
-    from rag_nodes.store import Store
+from rag_nodes.store import Query, Store, is_complete
 
 X, Y, Z = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]
 

@@ -1,15 +1,13 @@
 """Every file of a closed store, damaged one by one: found before it is opened, or harmless."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 import pytest
@@ -19,9 +17,6 @@ from rag_nodes.store import open_store
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import folder, shards
 from rag_nodes.store.engine import Layout, Point
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NUMBERS = 16
 POINTS = 40

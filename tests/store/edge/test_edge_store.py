@@ -1,7 +1,5 @@
 """Embedded Qdrant: what its users count on beyond the contract of every store."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -9,21 +7,18 @@ import subprocess
 import sys
 import tempfile
 from collections import namedtuple
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from stored_nodes import MakeNode
 
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreError, StoreFullError
 from rag_nodes.store import Query, open_store
 from rag_nodes.store.edge import shards
 from rag_nodes.store.engine import Point
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stored_nodes import MakeNode
 
 X = [1.0, 0.0, 0.0]
 Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 -- as shutil's

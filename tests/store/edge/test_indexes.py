@@ -1,10 +1,9 @@
 """A large collection has an index of each key that a filter has named, and of few others."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from llama_index.core.schema import TextNode
 from llama_index.core.vector_stores.types import (
     FilterCondition,
     FilterOperator,
@@ -12,23 +11,16 @@ from llama_index.core.vector_stores.types import (
     MetadataFilters,
     VectorStoreQuery,
 )
+from stored_nodes import MakeNode
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError, StoreFullError
-from rag_nodes.store import Filter, Query, open_store
+from rag_nodes.store import Filter, Query, Store, open_store
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import shards
 from rag_nodes.store.edge.collection import USUAL
 from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, keys_of
 from rag_nodes.store.vector_store import RagNodesVectorStore
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from llama_index.core.schema import TextNode
-    from stored_nodes import MakeNode
-
-    from rag_nodes.store import Store
 
 X = [1.0, 0.0, 0.0]
 PAGES = Filter(pages=(1, 2))

@@ -1,25 +1,19 @@
 """Whose a folder is: no store is opened where another program or person keeps something."""
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
+from stored_nodes import MakeNode
 
 from rag_nodes.errors import StoreForeignError
 from rag_nodes.store import open_store
 from rag_nodes.store.edge.folder import contents_of
 from rag_nodes.store.vector_store import RagNodesVectorStore
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from stored_nodes import MakeNode
 
 OPENING = [open_store, RagNodesVectorStore, contents_of]
 WAYS = ["open_store", "RagNodesVectorStore", "a look from outside"]

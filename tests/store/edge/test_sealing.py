@@ -1,33 +1,26 @@
 """A collection is sealed part by part, and nobody who asks or writes can tell."""
 
-from __future__ import annotations
-
 import json
 import random
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from itertools import cycle, islice, product
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
+from llama_index.core.schema import TextNode
+from stored_nodes import MakeNode
 
 from rag_nodes import metadata as keys
-from rag_nodes.store import Filter, Query, open_store
+from rag_nodes.store import Filter, Query, Store, open_store
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import memory, shards
 from rag_nodes.store.edge.memory import SharedCollection
 from rag_nodes.store.engine import SPARSE, Point
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from llama_index.core.schema import TextNode
-    from stored_nodes import MakeNode
-
-    from rag_nodes.store import Store
-    from rag_nodes.store.queries import SearchMode
+from rag_nodes.store.queries import SearchMode
 
 NUMBERS = 64
 """Of an embedding."""
