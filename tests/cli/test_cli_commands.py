@@ -56,6 +56,7 @@ def test_some_bad_files_are_a_partial_result_and_none_but_bad_ones_a_failure(
     statuses = {Path(file["path"]).name: file["status"] for file in ended.json["files"]}
     assert statuses == {"corrupt.pdf": "failed", "manual.md": "read"}
     assert "Failed: 1 of 2 files" in ended.stderr
+    assert "corrupt.pdf: the file is damaged" in ended.stderr, "stdout is for programs"
     bad = command("ingest", corrupt, tmp_path / "missing.md", *stored)
     assert bad.code == ExitCode.FAILURE
     assert "corrupt.pdf: the file is damaged" in bad.stdout

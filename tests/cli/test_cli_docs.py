@@ -86,6 +86,10 @@ def test_a_crossed_threshold_gives_code_4_also_where_pages_failed(
     crossed = command("docs", crawl, output, "--fail-on", "coverage,failed-pages=0")
     assert crossed.code == ExitCode.GATE == 4
     assert "threshold crossed: failed-pages: 1, over 0" in crossed.stdout
+    said = command("docs", crawl, output, "--fail-on", "failed-pages", "--json", "--quiet").stderr
+    page_of, gate = said.splitlines()
+    assert "data[1].markdown: no text" in page_of
+    assert gate.startswith("failed-pages: 1, over 0")
     assert output.exists()
 
 

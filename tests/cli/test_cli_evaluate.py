@@ -97,6 +97,7 @@ def test_a_drop_that_the_questions_cannot_exclude_exits_with_5_and_one_that_is_s
     assert command(*asked, "--baseline", run, "--tolerance", "1").code == 0
     both = command(*asked, "--baseline", run, "--fail-under", "precision@40=0.99", "--json")
     assert both.code == 4
+    assert ["cannot tell" in said for said in both.stderr.splitlines()[-2:]] == [True, False]
     assert [(one["row"], one["outcome"]) for one in both.json["gates"]] == [
         ("heading", "cannot tell"),
         ("heading", "fell"),
@@ -138,9 +139,13 @@ def test_what_cannot_be_placed_or_read_is_named_and_the_rest_is_measured(
     ],
 )
 def test_what_cannot_work_is_said_in_a_sentence_before_anything_is_measured(
-    command: Command, manual: Path, sheet: Path, monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...], message: str,
-) -> None:  # fmt: skip
+    command: Command,
+    manual: Path,
+    sheet: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
     monkeypatch.chdir(manual.parent)
     asked = ("evaluate", manual, "--questions", sheet, *QUICK[:-1])
     command(*asked, "-p", "heading", "-o", "run.json")
@@ -151,6 +156,8 @@ def test_what_cannot_work_is_said_in_a_sentence_before_anything_is_measured(
     assert ended.code in (1, 2)
     assert message in " ".join(ended.stderr.split())
     assert "indexing" not in ended.stderr
+    is_of_the_run = "other questions" in message or "no column" in message  # these are to be read
+    assert is_of_the_run or "Reading" not in ended.stderr
     assert not Path("now.json").exists()
 
 

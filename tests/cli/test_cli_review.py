@@ -105,12 +105,18 @@ def test_after_ten_answers_it_is_said_what_they_can_decide(
         ("q.json", '[{"question": "How long?", "gold": "Nobody said anything of the sort"}]'),
     ],
 )
-def test_a_file_that_would_lose_something_is_not_written_over(
-    command: Command, tmp_path: Path, name: str, content: str
+def test_a_file_that_would_lose_something_is_written_to_another_though_nothing_is_decided(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str
 ) -> None:
     (tmp_path / name).write_text(content, "utf-8")
     (tmp_path / "users.md").write_text(TEXT, "utf-8")
-    ended = command("questions", "review", tmp_path / name, tmp_path / "users.md")
+    asked = ("questions", "review", tmp_path / name, tmp_path / "users.md")
+    ended = command(*asked)
     assert ended.code == 2
     assert "--output" in ended.stderr
+    monkeypatch.setattr("sys.stdin", io.StringIO("x\n"))
+    assert command(*asked, "--output", tmp_path / "ours.json").code == 0
+    kept = tmp_path / "ours.json"
+    assert not kept.exists() or json.loads(kept.read_text("utf-8"))["questions"]
+    assert kept.exists() == (name == "q.csv"), "an answer without a place has none in our JSON"
     assert (tmp_path / name).read_text("utf-8") == content

@@ -108,6 +108,27 @@ def _dropped(_: Path, store: Path) -> None:
             opened.drop(one.name)
 
 
+def test_files_are_counted_once_whether_some_are_due_or_none(
+    ingest: Ingest, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest()
+    read: list[tuple[int, int]] = []
+    emit = Run.emit
+
+    def noted(run: Run, event: Any) -> None:
+        if getattr(event, "stage", "") == "read":
+            read.append((event.done, event.total))
+        emit(run, event)
+
+    monkeypatch.setattr(Run, "emit", noted)
+    ingest()
+    assert read == [(2, 2)]
+    read.clear()
+    _added(folder, folder)
+    ingest()
+    assert read == [(1, 3), (2, 3), (3, 3)]
+
+
 @pytest.mark.parametrize("change", [_changed, _added, _dropped])
 def test_what_is_due_is_stored_all_the_same(
     ingest: Ingest, folder: Path, tmp_path: Path, change: Callable[[Path, Path], None]

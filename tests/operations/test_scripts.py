@@ -193,10 +193,13 @@ def test_nothing_typed_in_becomes_code(script: Callable[..., str]) -> None:
 
 
 def test_options_of_the_answers_are_those_of_the_session(script: Callable[..., str]) -> None:
-    options = QueryOptions(budget=None, top_k=7, mode="sparse")
+    options = QueryOptions(budget=None, top_k=7, mode="sparse", retrieval_only=True)
     # A comparison reads as much for every question.
-    expected = "QueryOptions(budget=None, top_k=7, mode='sparse', step_factor=1.0)"
-    assert expected in script(options=options)
+    said = "budget=None, top_k=7, mode='sparse', step_factor=1.0, retrieval_only=True"
+    assert said in " ".join(script(options=options).replace("\n", " ").split())
+    whole = script(options=QueryOptions(similarity_cutoff=1, cache_ttl_hours=0))
+    assert "similarity_cutoff=1" in whole
+    assert "cache_ttl_hours=0" in whole
 
 
 def test_an_unknown_parser_is_refused(store: Store, settings: Settings) -> None:

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rag_nodes.cli.views import NAMES_COMMANDS, VIEWS
-from rag_nodes.cli.views.text import plain
+from rag_nodes.cli.views.text import one_line, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -105,6 +105,8 @@ class Invocation:
         shown: Any
         if self.as_json:
             shown = result.as_dict()
+            for words in result.reasons():
+                self.complain(one_line(words))
         else:
             module, _, name = VIEWS[operation.name].partition(":")
             view = getattr(import_module(f"rag_nodes.cli.views.{module}"), name)

@@ -6,7 +6,7 @@ it gives back from those of the reply. Nothing here knows any of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
@@ -62,6 +62,10 @@ class Result:
         names = [one.name for one in fields(self) if one.name != "outcome"]
         plain: dict[str, Any] = as_plain({name: getattr(self, name) for name in names})
         return plain
+
+    def reasons(self) -> Sequence[str]:
+        """Why it did not end well, where its view shows that on stdout."""
+        return ()
 
     def brief(self) -> dict[str, Any]:
         """What agents get of it; all of it, where it is short."""

@@ -19,7 +19,7 @@ from rag_nodes.operations.fields import (
     Searching,
     Vectors,
 )
-from rag_nodes.operations.places import check_there, concluded
+from rag_nodes.operations.places import check_there, concluded, reasons_of
 from rag_nodes.operations.run import Doing, Run
 from rag_nodes.parsers.presets import LEAST_CHUNK
 from rag_nodes.workspace.limits import LARGEST, MEMORY
@@ -72,6 +72,10 @@ class Compared(Result):
         if self.report:
             return self.report.as_dict()
         return {"files": [asdict(one) for one in self.files], "columns": []}
+
+    def reasons(self) -> Sequence[str]:
+        """What is wrong with files that could not be read."""
+        return reasons_of(self.files)
 
 
 def compare(request: CompareRequest, run: Run) -> Compared:

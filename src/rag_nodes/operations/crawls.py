@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -79,6 +80,10 @@ class Documented(Result):
     def as_dict(self) -> dict[str, Any]:
         """Plain data for programs."""
         return self.report.as_dict()
+
+    def reasons(self) -> Sequence[str]:
+        """Pages that failed, and thresholds that were crossed."""
+        return [*self.report.failed_pages, *self.report.crossed]
 
 
 def docs(request: DocsRequest, run: Run) -> Documented:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +18,14 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.fields import Parser, ParserSpec, as_parsers, described_parsers
-from rag_nodes.operations.places import check_there, concluded, exists, ledger_of, opened
+from rag_nodes.operations.places import (
+    check_there,
+    concluded,
+    exists,
+    ledger_of,
+    opened,
+    reasons_of,
+)
 from rag_nodes.operations.run import Doing, Run
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 from rag_nodes.workspace.limits import MEMORY
@@ -111,6 +119,11 @@ class Ingested(Result):
     def as_dict(self) -> dict[str, Any]:
         """Plain data for programs."""
         return self.report.as_dict()
+
+    def reasons(self) -> Sequence[str]:
+        """What is wrong with files that failed, and with parsers."""
+        of_parsers = [f"{one.parser}: {one.error}" for one in self.report.columns if one.error]
+        return [*reasons_of(self.report.files), *of_parsers]
 
 
 def ingest(request: IngestRequest, run: Run) -> Ingested:
@@ -210,20 +223,30 @@ def _unchanged(
     place = ledger_of(run, store.location)
     if place is None or not place.is_file():
         return None
+    last: deque[Progress] = deque(maxlen=1)
+
+    def noted(step: Progress) -> None:
+        run.check()
+        last.append(step)
+
+    run.emit(Doing("Looking for what is due"))
     with Ledger(place) as ledger:
-        return unchanged(
+        report = unchanged(
             identity,
             request.paths,
             store,
             ledger,
             corpus=settings.corpus,
             limits=run.limits(),
-            progress=run.emit,
+            progress=noted,
             prices=settings.answering().get("prices", {}),
             vectors=request.vector,
             shard=shard,
             prune=request.prune,
         )
+    for step in last if report else ():  # else an ingest counts the same files again
+        run.emit(step)
+    return report
 
 
 def _rehearsed(emit: Callable[[object], None]) -> Callable[[Progress], None]:

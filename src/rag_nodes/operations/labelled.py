@@ -69,16 +69,7 @@ class Reviewing(NamedTuple):
     keep: Callable[[Dataset], None]
 
 
-class ByModel(Writing):
-    """How an LLM drafts."""
-
-    panel: ClassVar[str] = "With --llm"
-
-    answers: Literal["sentence", "paragraph", "page"] = "sentence"
-    """How long the answers are that people look for."""
-
-
-class DraftRequest(ByModel):
+class DraftRequest(Writing):
     """Draft questions about documents that have none, each with the exact place of its answer.
 
     Instructions and references give 30 to 150, reports 1 to 10, speech none; kinds take turns, and
@@ -103,6 +94,8 @@ class DraftRequest(ByModel):
     """File for the drafts, as JSON."""
     count: Annotated[int, Field(ge=1)] = 40
     """Questions at most; short documents give fewer."""
+    answers: Literal["sentence", "paragraph", "page"] = "sentence"
+    """How long the answers are that people look for."""
     kinds: Annotated[str, Flag(metavar="KIND[,KIND...]")] = (
         "asked, howto, definition, number, table"
     )
@@ -163,6 +156,8 @@ def review(request: ReviewRequest, run: Run) -> Checked:
         _write(now, kept)
 
     run.emit(Reviewing(decided, keep))
+    if request.output and decided.questions and not kept.exists():
+        keep(decided)  # in our JSON, also where nothing was decided
     found = check_dataset(decided)
     accepted = found.questions - found.drafts
     run.note(f"{counted(accepted)} accepted, {found.drafts} drafts left in {kept}")

@@ -142,6 +142,10 @@ class Evaluated(Result):
         """Plain data for programs, the same for the same run."""
         return {**self.report.as_dict(), "gates": [one.as_dict() for one in self.gates]}
 
+    def reasons(self) -> Sequence[str]:
+        """What gates say that do not hold."""
+        return [one.words for one in self.gates if one.outcome != "holds"]
+
     def brief(self) -> dict[str, Any]:
         """The same in few words."""
         from rag_nodes.operations.replies import summary_of

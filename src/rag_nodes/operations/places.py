@@ -108,6 +108,11 @@ def concluded(
     return ExitCode.FAILURE if nothing_left else ExitCode.PARTIAL
 
 
+def reasons_of(files: Iterable[FileOutcome]) -> list[str]:
+    """Why files could not be read, each with its name."""
+    return [file.error or file.path for file in files if file.status == "failed"]
+
+
 def _share(failed: int, total: int, thing: str) -> str:
     return f"{failed} of {total} {thing}{'' if total == 1 else 's'}" if failed else ""
 

@@ -287,7 +287,7 @@ def _answer_options(options: QueryOptions) -> dict[str, Any]:
         name: value
         for name, value in values.items()
         if name in {"budget", "top_k"}
-        or (isinstance(value, str | bool | float) and value != getattr(usual, name))
+        or (isinstance(value, str | int | float) and value != getattr(usual, name))
     }
 
 
