@@ -22,7 +22,7 @@ ANSWER = """\
    - then look
 
 | part | bar |
-|------|----:|
+|:-----|----:|
 | valve | 2.4 | [Source 2]
 
 ```sh
@@ -39,7 +39,8 @@ PARTS = (
     '<li dir="auto">Open the <strong>valve</strong>',
     "<code>pump</code>, <em>slowly</em>",
     '<li dir="auto">then look</li>',
-    '<th dir="auto" class="rn-right">bar</th>',
+    '<th dir="auto" class="rn-at-left">part</th>',  # `rn-left` is a badge
+    '<th dir="auto" class="rn-at-right">bar</th>',
     "<code>run --now &lt;all&gt;\n</code></pre>",
     "<blockquote>\n<p",
     'href="https://manuals.example/pump" target="_blank" rel="noopener noreferrer nofollow"',

@@ -220,14 +220,13 @@ def _sessions(served: ServedOperations) -> APIRouter:
 
         Each file ends as read or failed; a bad one does not stop the rest.
         """
-        key, limits = served.key_of(x_session), served.limits
-        async with request.form(max_files=_MOST_PARTS, max_fields=_MOST_PARTS) as form:
-            files = _files_of(form, limits.upload_files)
-            with (
-                served.sessions.holding(key) as session,
-                workers.place(address_of(request), x_session),
-            ):
-                rows = await workers.thread(_read, session, files, limits.documents)
+        limits, parts = served.limits, _MOST_PARTS
+        with served.held(x_session) as hold:
+            async with request.form(max_files=parts, max_fields=parts) as form:
+                files = _files_of(form, limits.upload_files)
+                key, session = hold()
+                with workers.place(address_of(request), x_session):
+                    rows = await workers.thread(_read, session, files, limits.documents)
         return Uploaded(session=key, files=rows)
 
     @router.post(
@@ -239,17 +238,15 @@ def _sessions(served: ServedOperations) -> APIRouter:
         They take the place of those that were there. Texts that come with them become the
         documents of a session that has none.
         """
-        key = served.key_of(x_session)
-        async with request.form(max_files=2, max_fields=2) as form, ended_by_leaving(request):
-            file = form.get("questions")
-            if not isinstance(file, UploadFile):
-                raise ConfigurationError("no file in the field 'questions'; send one")
-            with (
-                served.sessions.holding(key) as session,
-                workers.place(address_of(request), x_session),
-            ):
-                most = served.limits.documents
-                labels = await workers.thread(_brought, session, file, most)
+        with served.held(x_session) as hold:
+            async with request.form(max_files=2, max_fields=2) as form, ended_by_leaving(request):
+                file = form.get("questions")
+                if not isinstance(file, UploadFile):
+                    raise ConfigurationError("no file in the field 'questions'; send one")
+                key, session = hold()
+                with workers.place(address_of(request), x_session):
+                    most = served.limits.documents
+                    labels = await workers.thread(_brought, session, file, most)
                 held = len(session.documents)
         number = len(labels.questions)
         return Brought(session=key, format=labels.form, questions=number, documents=held)
@@ -319,5 +316,6 @@ def _brought(session: Session, file: UploadFile, most: int) -> Labels:
     check_labels(labels, (), path.name)
     if labels.texts and not session.documents:
         session.take(documents_of(labels), most=most)
-    session.labels = labels
+    with session.turn():
+        session.labels = labels
     return labels

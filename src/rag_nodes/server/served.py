@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from rag_nodes.workspace.session import Session
 from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from rag_nodes.operations import Operation
     from rag_nodes.operations.base import Reply, Request, Surface
@@ -114,9 +114,23 @@ class ServedOperations:
             )
         return key
 
-    def key_of(self, key: str | None) -> str:
-        """The same, or the id of a new session where none is named."""
-        return secrets.token_urlsafe(24) if key is None else self.known(key)
+    @contextmanager
+    def held(self, key: str | None) -> Iterator[Callable[[], tuple[str, Session]]]:
+        """Gives id and session once a body has arrived; a new one where none is named.
+
+        A named one is held from the beginning, so that it neither makes room meanwhile nor comes
+        back once it was cleared. A new one is made only then, for who sends no body needs none.
+
+        Raises:
+            SessionEndedError: see `known`.
+        """
+        with ExitStack() as stack:
+
+            def hold(name: str) -> tuple[str, Session]:
+                return name, stack.enter_context(self.sessions.holding(name))
+
+            named = None if key is None else hold(self.known(key))
+            yield lambda: named or hold(secrets.token_urlsafe(24))
 
 
 def request_of(operation: Operation, surface: Surface, given: Mapping[str, Any]) -> Request:

@@ -63,7 +63,7 @@ def render_markdown(
         if token.type in _SIDED:
             token.attrSet("dir", "auto")
         if side := token.attrs.pop("style", ""):
-            token.attrSet("class", f"rn-{str(side).rpartition(':')[2]}")
+            token.attrSet("class", f"rn-at-{str(side).rpartition(':')[2]}")
         if token.type.startswith("heading_"):
             deepest = level + (token.nesting > 0)
             level = min(int(token.tag[1:]) + above, deepest, _DEEPEST)
