@@ -48,6 +48,8 @@ WORKERS = {"single": None, "workers": "rag_nodes.executors.pool", "ray": "ray::d
 CHANCES = {"single": 0, "workers": 1, "ray": 4}
 """By engine, of a worker to be killed, where that of the process that was started is 1."""
 
+GIVEN_UP = "workers die before they begin"
+"""What a run says that ends since too many of its workers were killed while they started."""
 SEALING = 0.3
 """Seconds within which a run is killed that seals."""
 
@@ -208,6 +210,8 @@ class Trial:
     def _end(self, run: relatives.Process) -> frozenset[str]:
         """Wait for the end; of which files not all is stored."""
         code = forks.exit_code(run)
+        if code and GIVEN_UP in self._log.read_text():
+            return frozenset({GIVEN_UP})  # of no file more is known; another run is started
         if code not in (0, 3):  # some files may be bad
             raise SystemExit(f"ended with {code}:\n{self._log.read_text()[-2000:]}")
         report = self._report.read_text()
