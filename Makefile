@@ -84,7 +84,7 @@ quick: .venv/installed-dev ## run the laws on a few examples, and the unit tests
 	$(BIN)/pytest --quick -n 2 --dist loadfile tests
 
 test: .venv/installed-dev ## run all tests
-	$(BIN)/pytest -n 3 --dist loadfile
+	$(BIN)/pytest -n 4 --dist loadfile
 
 check: .venv/installed-dev ## lint, format, types, architecture
 	$(BIN)/ruff check .

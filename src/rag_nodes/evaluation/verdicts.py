@@ -191,8 +191,8 @@ def likely(
     words = (
         f"For answers of {length}, {best.name} looks best{same}. Tested by keywords of {passages} "
         "passages of that length, not by questions. On seven labelled collections a choice made "
-        "like this was 5 points behind the best on average, 12 at worst; by twenty labelled questions "
-        "it was 3."
+        "like this was 5 points behind the best on average, 12 at worst; by twenty labelled "
+        "questions it was 3."
     )
     return _taking(best, "likely", words, preset)
 
