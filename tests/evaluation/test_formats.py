@@ -420,6 +420,7 @@ def test_what_cannot_be_placed_is_listed_with_the_reason(tmp_path: Path, what: s
         ("q.yaml", "questions: 3", "no known format"),
         ("q.yaml", "a: [", r"q\.yaml: invalid YAML in its line 1; mend it"),
         ("q.yaml", "when: 2024-99-99", "invalid YAML"),
+        ("q.yaml", "when: !!timestamp soon", "invalid YAML"),
         ("q.yaml", "a: &a [x]\nquestions:\n- {query: How, gold_snippets: *a}\n", "aliases"),
         ("q.yaml", "[" * 1_200, "brackets nest too deeply"),
         ("q.xlsx", "x", "save the sheet as CSV"),

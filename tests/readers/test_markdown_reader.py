@@ -91,6 +91,11 @@ def test_plain_values_of_the_front_matter_become_metadata_that_models_do_not_see
         ("a: " + "[" * 2000, "nest too deeply"),
         ("a: " + "x" * 20_000, "characters"),
         ("when: 2024-99-99", "invalid YAML"),
+        ("when: !!timestamp soon", "invalid YAML"),
+        ("draft: !!bool maybe", "invalid YAML"),
+        ('n: !!int ""', "invalid YAML"),
+        ("n: 1" + ":59" * 900 + ".0", "invalid YAML"),
+        pytest.param("n: 0x" + "f" * 6_000, "invalid YAML", id="an integer nobody can write"),
     ],
 )
 def test_front_matter_that_cannot_be_taken_over_is_a_warning_and_not_an_error(
@@ -99,6 +104,12 @@ def test_front_matter_that_cannot_be_taken_over_is_a_warning_and_not_an_error(
     values, (warning,) = front_matter(tmp_path, yaml)
     assert values is None
     assert why in warning
+
+
+def test_any_number_of_lists_may_stand_side_by_side(tmp_path: Path) -> None:
+    lists = {f"key{number}": [number] for number in range(25)}
+    yaml = "\n".join(f"{key}: {value}" for key, value in lists.items())
+    assert front_matter(tmp_path, yaml) == (lists, [])
 
 
 def test_a_rule_at_the_top_is_no_front_matter(tmp_path: Path) -> None:

@@ -24,7 +24,16 @@ def plain_yaml(text: str) -> tuple[Any, str]:
                 return None, "it holds YAML aliases"
             if deep > DEEPEST:
                 return None, "its brackets nest too deeply"
-        return yaml.safe_load(text), ""
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        data = yaml.safe_load(text)
+        repr(data)  # raises for an integer of more digits than Python writes, as JSON would
+    except (
+        yaml.YAMLError,
+        ValueError,
+        LookupError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:  # PyYAML lets through what goes wrong where a tag does not fit its value
         mark = getattr(error, "problem_mark", None)
         return None, f"invalid YAML in its line {mark.line + 1}" if mark else "invalid YAML"
+    return data, ""
