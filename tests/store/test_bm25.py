@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag_nodes.store import bm25
 from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.text.languages import content_words, stemmed
 from rag_nodes.text.words import stem_id, term_id, words
@@ -35,6 +36,18 @@ def test_indices_ascend_without_repeats_as_qdrant_wants_them() -> None:
     indices, values = document_vectors(["the cat saw the dog and the bird"])
     assert indices[0] == sorted(set(indices[0]))
     assert len(indices[0]) == len(values[0])
+
+
+def test_a_question_of_any_language_does_not_make_an_ingest_stem_its_words_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "the sluices of the weirs are opened and the meadows are flooded"
+    document_vectors([text])
+    query_vectors(["sluices weirs"])
+    stemmed_again: list[str] = []
+    monkeypatch.setattr(bm25, "stem_of", lambda word, _: stemmed_again.append(word))
+    document_vectors([text])
+    assert stemmed_again == []
 
 
 def test_a_query_asks_with_one_for_each_different_word_and_its_stem() -> None:

@@ -69,10 +69,10 @@ def query_vectors(texts: Iterable[str]) -> SparseVectors:
 
 
 def _asked(text: str) -> Iterator[int]:
-    stems = list(map(_stems_in, question_languages(text)))
+    languages = question_languages(text)  # perhaps all of them, too many for `_stems_in`
     for word in content_words(text):
         yield term_id(word)
-        yield from (stem for one in stems if (stem := one(word)) != _NO_STEM)
+        yield from (stem_id(stem) for one in languages if (stem := stem_of(word, one)) is not None)
 
 
 def _weighed(
