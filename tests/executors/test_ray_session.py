@@ -181,6 +181,7 @@ def test_a_start_that_is_interrupted_ends_in_order(monkeypatch: pytest.MonkeyPat
 
     def init(**_: object) -> None:
         signal.pthread_kill(waiting, signal.SIGINT)
+        threading.Event().wait(0.3)  # the interrupt comes while it starts
 
     ends = stand_in(monkeypatch, init)
     with pytest.raises(KeyboardInterrupt):

@@ -2,10 +2,11 @@
 
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from rag_nodes.processes import Child
+from rag_nodes.processes import Child, children
 
 LEFT = """
 from threading import Event, Thread
@@ -28,3 +29,32 @@ def test_a_thread_that_waits_for_ever_does_not_keep_a_child_whose_work_is_over(
     child.requests.close()
     assert child.answers.read() == b""
     assert child.ending() == "SIGALRM"
+
+
+SLOW = """
+from threading import Event
+from rag_nodes.processes.serving import serve
+def work(request):
+    for number in range(3):
+        yield number
+        Event().wait(0.2)
+def main():
+    serve(work)
+"""
+
+
+def test_the_time_limit_is_that_of_each_result_and_stands_while_the_caller_works_on_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slow_child.py").write_text(SLOW)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(children, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    child, given = Child("slow_child"), []
+    try:
+        for result in child.results({"seconds": 60}, 60, lambda: None):
+            given.append(result)
+            clock.now += 100
+    finally:
+        child.end()
+    assert given == [0, 1, 2]
