@@ -5,8 +5,9 @@ import runpy
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from rag_nodes.evaluation.plan import BUDGETS, SIZES
-from rag_nodes.parsers import COMPARED
+from rag_nodes.evaluation.page.plots import size_curve
+from rag_nodes.evaluation.plan import BUDGETS, SIZES, EvaluationPlan
+from rag_nodes.parsers import COMPARED, get_parser
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = runpy.run_path(str(ROOT / "scripts" / "docs" / "make_size_curve.py"))
@@ -30,6 +31,15 @@ def test_the_picture_has_a_curve_of_every_parser_and_its_point_at_each_size() ->
         points = curve.findall("{*}circle[@class='dot']")
         assert len(points) == len(SIZES) + 2, "its own size and the equal one as well"
     assert f"recall@{BUDGETS[1]}" in str(root.get("aria-label"))
+
+
+def test_the_picture_shows_what_is_measured_of_a_parser_at_its_own_size_and_two_others() -> None:
+    plan = EvaluationPlan(sizes=(min(SIZES), max(SIZES)), target=None)
+    drawn = size_curve(SCRIPT["measured"](plan, {"heading": get_parser("heading")}))
+    points = re.findall(r"heading[^<]* tokens a chunk", drawn)
+    assert len(points) == 3
+    picture = SCRIPT["PICTURE"].read_text(encoding="utf-8")
+    assert all(f">{one}<" in picture for one in points), "run scripts/docs/make_size_curve.py"
 
 
 def test_the_picture_is_one_file_that_is_light_or_dark_like_the_page_around_it() -> None:

@@ -290,6 +290,8 @@ def test_a_folder_that_is_ingested_without_a_parser_is_cut_and_asked_by_retrieva
     answer = command("ask", "What does the machine draw from the tank?", *kept, "--json").json
     assert answer["parser"] == "retrieval"
     assert answer["hits"]
+    pages = command("ingest", crawl, *kept, "-p", "auto", "--json").json["files"]
+    assert all("page of a website" in one["columns"]["auto"]["choice"] for one in pages)
 
 
 def test_a_corpus_of_one_other_preset_is_asked_by_that_where_no_parser_is_named(

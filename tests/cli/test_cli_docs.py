@@ -101,7 +101,10 @@ def test_a_crossed_threshold_gives_code_4_also_where_pages_failed(
         (("--max-tokens", 50, "--min-tokens", 60), "chunk_size"),
         (("--parser", "pages"), "unknown parser 'pages'"),
         (("--parser", "fixed", "--max-tokens", 300), "--max-tokens: fixed counts characters"),
-        (("--parser", "sentence", "--max-tokens", 300), "sentence counts sentences"),
+        (
+            ("--parser", "sentence:chunk_overlap=1", "--max-tokens", 9),
+            "if you mean them, write --parser sentence:chunk_overlap=1,chunk_size=9",
+        ),
         (("--parser", "page", "--overlap", 3), "--overlap: page has no option chunk_overlap"),
         (("--parser", "parent-child", "--min-tokens", 3), "has no option min_chunk_size"),
         (("--overlap", 2000), "chunk_overlap"),

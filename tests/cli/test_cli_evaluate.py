@@ -75,6 +75,9 @@ def test_a_run_against_its_own_baseline_passes_and_a_limit_not_reached_exits_wit
     missed = command(*asked, "--fail-under", "precision@40=0.99")
     assert missed.code == 4
     assert "is under precision@40" in missed.stdout
+    ways = [command(*asked, "--granularity", one, "--json") for one in ("sentences", "chunks")]
+    sentences, chunks = (one.json["rows"][0]["means"]["recall@20"] for one in ways)
+    assert sentences > chunks, "a chunk is larger than 20 tokens"
 
 
 def test_a_drop_that_the_questions_cannot_exclude_exits_with_5_and_one_that_is_sure_with_4(

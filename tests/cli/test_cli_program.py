@@ -44,7 +44,8 @@ def test_help_names_every_command_and_the_exit_codes(command: Command) -> None:
     assert all(name in ended.stdout for name in COMMANDS)
     assert "Exit codes" in ended.stdout
     assert command().stdout.strip() == ended.stdout.strip()
-    assert "rag-nodes chunk" in command("chunk", "--help").stdout.split("Examples")[1]
+    for name in COMMANDS:
+        assert f"rag-nodes {name}" in command(name, "--help").stdout.split("Examples")[1]
 
 
 def test_shell_completion_is_offered_and_help_does_not_list_it(

@@ -2,6 +2,7 @@
 
 import ast
 import runpy
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -74,10 +75,18 @@ def test_an_exported_script_answers_from_what_can_be_read_and_can_be_run_again(
     assert "2.4 bar" in first.out
     assert "handbook.pdf, page 2" in first.out
     assert (tmp_path / "rag_nodes_export").is_dir()
-    _run_here(tmp_path, monkeypatch, *arguments)
-    second = capsys.readouterr()
-    assert second.out == first.out
-    assert first.err.splitlines()[-1] == second.err.splitlines()[-1]
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    arguments += ["--store", str(tmp_path / "rag_nodes_export")]
+    second = subprocess.run(
+        [sys.executable, "-I", str(tmp_path / "exported.py"), *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=elsewhere,
+    )
+    assert second.stdout == first.out
+    assert first.err.splitlines()[-1] == second.stderr.splitlines()[-1]
 
 
 def test_a_script_for_parents_and_children_finds_children_and_reads_parents(

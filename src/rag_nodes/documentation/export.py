@@ -117,13 +117,35 @@ FORMATS: dict[str, ChunkFormat] = {
 """The shapes by name."""
 
 _COUNTED = (keys.TOKEN_COUNT, keys.SUMMARY)
-_KEPT = (keys.BASE_URL, keys.TIMESTAMP, keys.LOCALES, keys.OVERSIZED, keys.BLOCKS, keys.ALSO_AT,
-         keys.SUMMARY_KIND, keys.SUMMARY_ERROR)  # fmt: skip
+_KEPT = (
+    keys.BASE_URL,
+    keys.TIMESTAMP,
+    keys.LOCALES,
+    keys.OVERSIZED,
+    keys.BLOCKS,
+    keys.ALSO_AT,
+    keys.SUMMARY_KIND,
+    keys.SUMMARY_ERROR,
+)
 """Where a chunk has them."""
 _LISTS = (keys.ALSO_AT, keys.LOCALES, keys.HEADING_PATH, keys.BLOCKS)
-_FLAT = (keys.SOURCE_HASH, keys.TITLE, keys.DESCRIPTION, keys.LANGUAGE, keys.STATUS_CODE,
-         keys.BASE_URL, keys.TIMESTAMP, keys.HEADING, keys.CHUNK_INDEX, keys.TOTAL_CHUNKS,
-         keys.PART, keys.PARTS, *_COUNTED, keys.SUMMARY_KIND, keys.SUMMARY_ERROR)  # fmt: skip
+_FLAT = (
+    keys.SOURCE_HASH,
+    keys.TITLE,
+    keys.DESCRIPTION,
+    keys.LANGUAGE,
+    keys.STATUS_CODE,
+    keys.BASE_URL,
+    keys.TIMESTAMP,
+    keys.HEADING,
+    keys.CHUNK_INDEX,
+    keys.TOTAL_CHUNKS,
+    keys.PART,
+    keys.PARTS,
+    *_COUNTED,
+    keys.SUMMARY_KIND,
+    keys.SUMMARY_ERROR,
+)
 
 
 def _as_named(found: Mapping[str, Any], wanted: Iterable[str]) -> dict[str, Any]:

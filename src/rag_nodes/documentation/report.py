@@ -33,12 +33,19 @@ class DocsStep:
 class DocsOptions:
     """How a crawl becomes chunks.
 
-    `parser` is any of ours or a splitter of another package (see `as_parser`), None for one that
-    cuts at headings. `knowledge_base` says in the prompt of summaries what the documentation is
-    about; `concurrency` are requests under way at a time; `resume` uses the summaries that an
-    interrupted run left beside the output. `format` is a key of `FORMATS`. `workers` are processes
-    that cut, None for one, or all cores where the crawl is large and the parser asks no model.
-    `keep_duplicates` cuts a page again where its text is found under a second URL.
+    Attributes:
+        parser: cuts the pages: any of ours, or a splitter of another package (see `as_parser`);
+            None for one that cuts at headings.
+        summaries: whether chunks get a summary.
+        summary_tokens: tokens of a summary.
+        knowledge_base: what the documentation is about, for the prompt.
+        concurrency: requests for summaries under way at the same time.
+        resume: use the summaries that an interrupted run left beside the output.
+        format: key of `FORMATS`.
+        workers: processes that cut; None for one, or all cores where the crawl is large and the
+            parser asks no model.
+        fail_on: thresholds whose crossing is reported.
+        keep_duplicates: cut a page again where its text is found under a second URL.
 
     Raises:
         ConfigurationError: a value is out of range or unknown.

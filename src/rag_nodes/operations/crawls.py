@@ -139,9 +139,10 @@ def _sized(request: DocsRequest) -> ParserSpec:
                 "each parser takes"
             )
         if name.endswith("tokens") and unit != "tokens":
+            meant = spec.model_copy(update={"options": {**spec.options, option: size}})
             raise ConfigurationError(
                 f"{flag}: {spec.label} counts {unit}; if you mean them, write "
-                f"--parser {spec.name}:{option}={size}"
+                f"--parser {meant.label}"
             )
         if option in options:
             raise ConfigurationError(f"{flag}: {option} is given twice; leave one out")
