@@ -33,6 +33,13 @@ def test_the_api_offers_loading_asking_and_clearing_and_nothing_else(app: gr.Blo
     assert set(endpoints) == {"/process", "/process_example", "/ask", "/clear"}
 
 
+def test_blocks_that_are_launched_alone_tell_the_browser_to_stay_with_this_server(
+    app: gr.Blocks,
+) -> None:
+    with urllib.request.urlopen(str(app.local_url)) as reply:  # noqa: S310 - our own address
+        assert "frame-ancestors 'none'" in reply.headers["content-security-policy"]
+
+
 def test_no_event_of_the_page_is_public_as_gradio_keeps_a_history_of_those_in_the_browser(
     app: gr.Blocks,
 ) -> None:

@@ -7,7 +7,7 @@ import pytest
 from replies import make_column, make_report
 
 from rag_nodes.apps.header import status
-from rag_nodes.apps.markup import in_a_line
+from rag_nodes.apps.markup import in_a_line, left
 from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.turns import Asking, Growing, SimilarityScale, Turn, scale_for
 from rag_nodes.compare import ComparisonReport
@@ -180,6 +180,14 @@ def test_while_a_file_is_read_a_bar_says_how_much_of_all_files_is_and_how_long_i
 )
 def test_a_passage_in_a_line_shows_its_words_and_no_marks(text: str, shown: str) -> None:
     assert in_a_line(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(59.2, ", about 60 s left"), (61, ", about 2 min left"), (120, ", about 2 min left")],
+)
+def test_what_is_left_is_whole_and_rounded_up(value: float, shown: str) -> None:
+    assert left(value) == shown
 
 
 def test_scores_of_each_model_have_their_own_thresholds(settings: Settings) -> None:

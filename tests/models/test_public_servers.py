@@ -240,6 +240,27 @@ def test_both_models_of_an_address_that_a_visitor_types_in_are_careful(
     assert openai_server.requests
 
 
+@pytest.mark.parametrize("local", [False, True])
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "http://host:port/",
+        "http://xn--/v1",
+        "http://\uff11\uff12\uff17.0.0.1/v1",
+        "http://:80/v1",
+    ],
+)
+def test_what_is_no_address_is_said_to_be_none_and_no_server_is_blamed(
+    typed: str, local: bool
+) -> None:
+    choice = Choice(("fixed",), api_base=typed, api_key=SecretStr(KEY))
+    with (
+        closing(PageSession(Settings(), local_models=local)) as session,
+        pytest.raises(ConfigurationError, match=r"api_base: .* is not an address; write it like"),
+    ):
+        session.models_of(choice, check=False)
+
+
 @pytest.mark.parametrize(
     ("address", "configured", "local", "wanted"),
     [

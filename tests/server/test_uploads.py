@@ -158,6 +158,14 @@ def test_too_many_files_or_documents_are_refused(client: httpx.Client) -> None:
     assert len(documents) == 3
 
 
+def test_too_many_parts_are_refused_as_too_much() -> None:
+    fields = {f"field {number}": (None, "") for number in range(1001)}
+    with Api(offline_settings()).opened() as client:
+        reply = client.post("/upload", files=fields)
+    assert reply.status_code == 413
+    assert "Too many" in reply.json()["error"]
+
+
 def test_a_file_that_is_not_what_it_says_is_a_row_with_its_reason(
     client: httpx.Client, folder: Path
 ) -> None:

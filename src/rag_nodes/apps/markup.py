@@ -71,7 +71,7 @@ def seconds(value: float) -> str:
 def left(value: float) -> str:
     """An estimate of what is left of a duration: whole seconds or minutes, rounded up."""
     rest = ceil(value)
-    return f", about {f'{rest // 60 + 1} min' if rest > 60 else f'{rest} s'} left"  # noqa: PLR2004
+    return f", about {f'{ceil(rest / 60)} min' if rest > 60 else f'{rest} s'} left"  # noqa: PLR2004
 
 
 def percent(share: float | None) -> str:

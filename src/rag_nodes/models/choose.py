@@ -284,9 +284,12 @@ def _server(settings: Settings, http_client: HttpClient | None) -> dict[str, Any
     """Where and how OpenAI or a compatible server is asked.
 
     Raises:
+        ConfigurationError: the address is none.
         CredentialsError: the key cannot work, which is found before any request; compatible
             servers choose their own.
     """
+    if settings.api_base:
+        _check_address(settings.api_base)
     key = settings.api_key.get_secret_value() if settings.api_key else ""
     if settings.uses_openai_itself and not key:
         raise CredentialsError(
@@ -309,6 +312,19 @@ def _server(settings: Settings, http_client: HttpClient | None) -> dict[str, Any
         "retry_seconds": settings.retry_seconds,
         "http_client": http_client and http_client(),
     }
+
+
+def _check_address(api_base: str) -> None:
+    import httpx
+
+    try:
+        host = httpx.URL(api_base).host
+    except (httpx.InvalidURL, ValueError):  # what IDNA refuses is a ValueError
+        host = ""
+    if not host:
+        raise ConfigurationError(
+            f"api_base: {api_base!r} is not an address; write it like http://localhost:11434/v1"
+        )
 
 
 def _try(request: Callable[[], object], model: BaseEmbedding | LLM, name: str) -> None:

@@ -319,4 +319,4 @@ class Session:
 
     def _check_open(self) -> None:
         if self._over:
-            raise SessionEndedError("this session has ended; send your documents to a new one")
+            raise SessionEndedError("this session has ended; bring your documents again")

@@ -14,7 +14,7 @@ from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.kept import Kept
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
-from rag_nodes.errors import BusyError, ConfigurationError
+from rag_nodes.errors import BusyError, ConfigurationError, StoreError
 from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.settings import Settings
@@ -169,6 +169,15 @@ def test_work_that_cannot_be_read_is_listed_as_that_and_left_alone(
     assert path.read_text() == damage
 
 
+@pytest.mark.parametrize("rest", ["", "null", "[1]", '{"turns": ['])
+def test_work_that_was_torn_behind_its_name_is_refused_with_a_remedy(data: Path, rest: str) -> None:
+    Kept(data).write({"name": "Machines"})
+    path = data / "workspace.json"
+    path.write_text(path.read_text().partition("\n")[0] + f"\n{rest}")
+    with pytest.raises(StoreError, match=r"workspace\.json cannot be read .*; delete its folder"):
+        Kept(data).read()
+
+
 def test_half_a_character_is_kept_like_any_other(data: Path) -> None:
     work = {"name": "caf\ud800", "choice": {"prompt": "Größe \udc00"}}
 
@@ -203,6 +212,21 @@ def test_what_is_being_loaded_is_neither_opened_elsewhere_nor_deleted(
         with pytest.raises(BusyError, match="wait"):
             sessions.reopen("other", session.kept.folder.name)
     assert sessions.of("page") is session
+
+
+def test_a_tab_that_opens_other_work_leaves_its_own_to_be_opened(
+    serve: Callable[[], PageSessions], upload: Callable[[str], Path]
+) -> None:
+    sessions = serve()
+    for token, colour in ((TOKEN, "red"), (OTHER, "blue")):
+        sessions.attach(token, token).load([upload(colour)], CHOICE, ignore)
+    sessions = serve()
+    (blue,) = [one for one in sessions.kept() if one.name == "blue.md"]
+    _loaded(sessions.attach("page", TOKEN))
+    sessions.reopen("page", blue.key)
+    assert sorted(one.name for one in sessions.kept()) == ["blue.md", "red.md"]
+    sessions = serve()
+    assert not sessions.attach("page of the other tab", OTHER).uploads
 
 
 def _loaded(session: PageSession) -> None:

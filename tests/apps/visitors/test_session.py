@@ -14,10 +14,12 @@ from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.apps.visitors.turns import MOST_TURNS
-from rag_nodes.errors import ConfigurationError, CredentialsError, SessionEndedError
+from rag_nodes.errors import ConfigurationError, CredentialsError, SessionEndedError, StoreError
 from rag_nodes.operations.scripts import script_of
 from rag_nodes.pipeline import Progress
 from rag_nodes.settings import Settings
+from rag_nodes.store import Store, open_store
+from rag_nodes.workspace.limits import MEMORY
 
 TWO = Choice(("fixed", "heading"))
 
@@ -249,6 +251,20 @@ def test_a_visitor_is_forgotten_even_when_nobody_else_comes(settings: Settings) 
     now[0] = 1.0
     assert ended.wait(30)
     assert len(sessions) == 0
+
+
+def test_what_is_loaded_for_a_session_that_has_ended_is_not_held(
+    session: PageSession, red: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Store] = []
+    monkeypatch.setattr(session, "_opened", lambda: opened.append(open_store(MEMORY)) or opened[-1])
+    session.close()
+    with pytest.raises(SessionEndedError, match="bring your documents again"):
+        session.start_loading([red], TWO).result()
+    assert (session.documents, session.comparison, session.paths) == ((), None, ())
+    (store,) = opened
+    with pytest.raises(StoreError):
+        store.collections()
 
 
 def test_nothing_waits_for_visitors_who_have_left(settings: Settings) -> None:

@@ -37,14 +37,11 @@ _OPEN_DRAWER = """() => {
   toggle.click();
   toggle.focus();
 }"""
-_CLOSE_DRAWER = (
-    """element.closest('#rn-drawer').addEventListener('keydown', (event) => {
+_CLOSE_DRAWER = """element.closest('#rn-drawer').addEventListener('keydown', (event) => {
   if (event.key !== 'Escape' || !document.querySelector('#rn-drawer.open')) return;
   document.querySelector('#rn-drawer .toggle-button').click();
   document.querySelector('#rn-open-drawer').focus();
 });"""
-    ""
-)
 _MORE = """() => {
   const open = document.querySelector('#rn-header').classList.toggle('rn-open');
   document.querySelector('#rn-more').setAttribute('aria-expanded', open);

@@ -89,6 +89,7 @@ class Kept:
                 head = json.loads(opened.readline())
                 version = head["format"]
                 plain = json.loads(opened.readline()) if whole and version == FORMAT else {}
+                found = {**plain, **head}
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise StoreError(f"{path} cannot be read ({error}); delete its folder") from error
         if version != FORMAT:
@@ -96,7 +97,7 @@ class Kept:
                 f"{path} has format {version}, and this version of rag_nodes reads {FORMAT}; "
                 "open it with the version that wrote it, or delete its folder"
             )
-        return {**plain, **head}
+        return found
 
     def file(self, path: Path) -> Path:
         """A copy of a file that stays here, under a name its content gives it."""
