@@ -146,7 +146,9 @@ def test_a_parser_that_fails_is_a_column_with_its_error(
         return answer(engine, *arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(RagNodesQueryEngine, "answer", broken)
-    ended = command("compare", manual, "-a", QUESTION, "-p", "fixed", "-p", "heading")
+    asked = ("compare", manual, "-a", QUESTION, "-p", "fixed", "-p", "heading")
+    assert "\nfixed: the stream was cut\n" in command(*asked, "--json").stderr
+    ended = command(*asked)
     assert ended.code == ExitCode.PARTIAL
     assert "Failed: the stream was cut" in ended.stdout
     assert "nine litres" in ended.stdout

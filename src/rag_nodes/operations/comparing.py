@@ -74,8 +74,13 @@ class Compared(Result):
         return {"files": [asdict(one) for one in self.files], "columns": []}
 
     def reasons(self) -> Sequence[str]:
-        """What is wrong with files that could not be read."""
-        return reasons_of(self.files)
+        """What is wrong with files that could not be read, and with columns."""
+        errors = _errors(self.report).items() if self.report else ()
+        return [*reasons_of(self.files), *(f"{name}: {error}" for name, error in errors if error)]
+
+
+def _errors(report: ComparisonReport) -> dict[str, str | None]:
+    return {column.name: column.statistics.error or column.error for column in report.columns}
 
 
 def compare(request: CompareRequest, run: Run) -> Compared:
@@ -125,9 +130,8 @@ def compare(request: CompareRequest, run: Run) -> Compared:
         # A store that is kept may hold other documents of the corpus.
         comparison.within = None if settings.store == MEMORY else own
         report = _answers(run, comparison, request.question)
-    errors = {column.name: column.statistics.error or column.error for column in report.columns}
     return Compared(
-        outcome=concluded(run, report.files, errors),
+        outcome=concluded(run, report.files, _errors(report)),
         files=report.files,
         report=report,
         options=options,
