@@ -77,6 +77,17 @@ def test_of_a_crawl_a_few_pages_are_named_and_what_is_cited_is_shown_without_mar
     assert "](" not in "".join(quotes)
 
 
+def test_a_quote_of_plain_text_keeps_what_looks_like_a_mark(
+    settings: Settings, tmp_path: Path
+) -> None:
+    quote = "The red pump calls f[0](x) in C:\\_dir"
+    with visiting(settings, tmp_path / "pump.txt", f"{quote}.", Choice(("fixed",))) as sessions:
+        session = sessions.of(VISITOR)
+        session.ask("What does the red pump call?")
+        quotes = re.findall(r"<blockquote[^>]*>(.*?)</blockquote>", report_of(session))
+    assert [one for one in quotes if quote in one]
+
+
 def test_hostile_text_in_name_question_and_document_is_shown_and_becomes_no_element(
     settings: Settings, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from importlib.metadata import version
 from importlib.resources import files
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gradio as gr
@@ -17,9 +18,11 @@ from rag_nodes.apps.visitors.choice import headline_of
 from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.evaluation.run import standing
-from rag_nodes.metadata import SOURCE, display_name
+from rag_nodes.metadata import FILE_NAME, SOURCE, display_name
 from rag_nodes.readers.isolation import pool
+from rag_nodes.readers.kinds import SUFFIXES
 from rag_nodes.readers.pdf.picture import LIMITS
+from rag_nodes.readers.plain import read_plain
 from rag_nodes.text.spans import PageMap, Span
 from rag_nodes.view.page import PdfSurface
 
@@ -130,8 +133,11 @@ def _page(
     title = f"{name}, page {page}" if page else name
     surface = _surface(document, path, page)
     quotes = dict.fromkeys(" ".join(one.quote.split()) for one in citations)
+    # Readers write Markdown; but what looks like it in plain text, such as `f[0](x)`, is cited.
+    suffix = PurePath(str(document.metadata.get(FILE_NAME, ""))).suffix.lower()
+    shown = str if SUFFIXES.get(suffix) is read_plain else in_a_line
     if surface is None:
-        return PageView(title, "", Markup(), (), tuple(map(in_a_line, quotes)))
+        return PageView(title, "", Markup(), (), tuple(map(shown, quotes)))
     marks: dict[tuple[str, ...], None] = {}
     for one in citations:
         span = Span(one.start or 0, one.end or 0)
@@ -141,7 +147,7 @@ def _page(
             marks[tuple(f"{edge:.1f}" for edge in edges)] = None
     picture = surface.picture
     box = f"0 0 {picture.width:.0f} {picture.height:.0f}"
-    return PageView(title, box, surface.image(), tuple(marks), tuple(map(in_a_line, quotes)))
+    return PageView(title, box, surface.image(), tuple(marks), tuple(map(shown, quotes)))
 
 
 def _surface(document: Document, path: Path | None, page: int) -> PdfSurface | None:
