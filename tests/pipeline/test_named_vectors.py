@@ -7,12 +7,12 @@ import pytest
 from llama_index.core import Document
 from llama_index.core.llms import MockLLM
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import ConfigurationError, VectorMissingError
 from rag_nodes.metadata import NAMED_VECTORS
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
-from rag_nodes.store import Store, open_store
+from rag_nodes.store import Query, Store, open_store
 from rag_nodes.transforms import NamedVectors, vector_steps
 
 PARSERS = {"heading": get_parser("heading", min_chunk_size=0)}
@@ -143,12 +143,15 @@ def test_vectors_that_are_not_to_be_kept_are_gone_and_stay_away(
     store: Store, models: Models, embedding: Any
 ) -> None:
     taken(store, models, TEXT, "plain", "summary")
+    question = embedding.get_query_embedding("tea")
     before = len(embedding.texts)
     made = [Document(text=TEXT, id_="tea.md")]
     steps = [NamedVectors("summary", keep=False)]
     report = ingest_documents(made, PARSERS, store, models=models, transformations=steps)
     collection = report.columns[0].collection
     assert (report.kept_vectors, known(store, report, "plain")) == ((), [])
+    with pytest.raises(VectorMissingError, match="'plain'; it has: heading, summary"):
+        store.search(collection, Query(vector=question, text="", limit=1, using="plain"))
     assert store.vector_names(collection) == ("heading", "summary")
     steps = [NamedVectors(keep=False)]
     ingest_documents(made, PARSERS, store, models=models, transformations=steps)

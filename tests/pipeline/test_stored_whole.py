@@ -1,5 +1,6 @@
 """What was stored stays until what replaces it is stored whole, and the rows say what is there."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -213,3 +214,27 @@ def test_long_chunks_are_stored_request_by_request_as_well(
     first = openai_server.asked("embeddings")[0]["input"]
     assert 1 < len(first) < 100
     assert report.columns[0].written >= len(first)
+
+
+def test_nothing_is_deleted_where_store_and_ledger_could_not_be_told_of_it_first(
+    store: Store, models: Models, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(*_: object) -> None:
+        raise StoreError("disk full")
+
+    def run(version: str, failing: str | None = None) -> tuple[IngestReport, FileColumn]:
+        made, place = [Document(text=text(version), id_="one")], tmp_path / "ledger.sqlite"
+        with monkeypatch.context() as away:
+            if failing:
+                away.setattr(Store, failing, refuse)
+            report = ingest_documents(made, {"fixed": WORDS}, store, models=models, ledger=place)
+        return report, report.files[0].columns["fixed"]
+
+    run("former")
+    _, before = run("latter", failing="delete")
+    report, row = run("latter", failing="mark")
+    assert (report.columns[0].deleted, row.status, row.error) == (0, "incomplete", "disk full")
+    assert row.superseded == before.superseded > 0
+    assert versions(store, report, "one") == {"former", "latter"}
+    report, row = run("latter")
+    assert (row.status, versions(store, report, "one")) == ("stored", {"latter"})

@@ -73,6 +73,18 @@ def test_a_changed_document_leaves_no_parent_of_its_former_version(
     assert store.fetch(column.collection, former) == {}
 
 
+def test_a_server_is_sent_as_many_texts_as_it_takes_at_once(
+    store: Store, models: Models, embedding: BaseEmbedding
+) -> None:
+    requests: list[int] = []
+    embedding.embed_batch_size = 3
+    embedding.fail(lambda texts: requests.append(len(texts)))
+    run(store, replace(models, offline=False), document(9))
+    _, children = levels(document(9))
+    assert sum(requests) == len(children)
+    assert set(requests[:-1]) == {3}
+
+
 def test_each_parent_comes_right_before_its_first_child() -> None:
     ordered = parents_first(PARSER([document()]))
     assert sorted(node.node_id for node in ordered) == sorted(

@@ -80,7 +80,8 @@ def test_a_file_that_was_moved_or_is_cut_by_another_parser_is_not_written_about_
     with open_store(tmp_path / "store") as store:
         ingest([file], PARSERS, store, **options)
         file = file.rename(tmp_path / "coffee.md")
-        ingest([file], PARSERS, store, **options, prune=True)
+        moved = ingest([file], PARSERS, store, models=paid, prune=True)
+        assert len(known_of(store, moved, "context")) == 3
         smaller = {"heading": get_parser("heading", min_chunk_size=0, chunk_size=400)}
         report = ingest([file], smaller, store, **options)
         assert len(known_of(store, report, "context")) == 3

@@ -6,6 +6,7 @@ Calls go to the double of the REST interface, translated by qdrant-client's own 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing
+from pathlib import Path
 from typing import Any
 
 import grpc as wire
@@ -75,11 +76,11 @@ ANSWERS: dict[type, Callable[[Any, QdrantRemote], Any]] = {
 
 
 @pytest.fixture
-def listen() -> Iterator[Callable[[str], int]]:
-    """Listens in front of the double at a URL, and gives the port."""
+def listen() -> Iterator[Callable[..., int]]:
+    """Listens in front of the double at a URL, encrypted by a certificate, and gives the port."""
     with ExitStack() as ends:
 
-        def started(url: str) -> int:
+        def started(url: str, certificate: Path | None = None) -> int:
             to = ends.enter_context(closing(QdrantRemote(url, check_compatibility=False)))
 
             def answer(asked: Any, context: Any) -> Any:
@@ -97,7 +98,14 @@ def listen() -> Iterator[Callable[[str], int]]:
             grpc.add_CollectionsServicer_to_server(calls, server)
             grpc.add_PointsServicer_to_server(calls, server)
             ends.callback(lambda: server.stop(None).wait())
-            port = server.add_insecure_port("127.0.0.1:0")
+            if certificate:
+                key, end, signed = certificate.read_bytes().partition(
+                    b"-----END PRIVATE KEY-----\n"
+                )
+                secret = wire.ssl_server_credentials([(key + end, signed)])
+                port = server.add_secure_port("127.0.0.1:0", secret)
+            else:
+                port = server.add_insecure_port("127.0.0.1:0")
             server.start()
             return int(port)
 
@@ -107,7 +115,7 @@ def listen() -> Iterator[Callable[[str], int]]:
 @pytest.mark.parametrize("fault", [None, "500", "503", "429"])
 def test_a_store_reads_what_it_wrote_also_where_a_fault_passes(
     double: QdrantDouble,
-    listen: Callable[[str], int],
+    listen: Callable[..., int],
     collection: str,
     make_node: MakeNode,
     fault: Fault | None,
@@ -129,7 +137,7 @@ def test_a_store_reads_what_it_wrote_also_where_a_fault_passes(
 
 
 def test_what_fails_is_told_as_by_http(
-    serve: Callable[..., AbstractContextManager[QdrantDouble]], listen: Callable[[str], int]
+    serve: Callable[..., AbstractContextManager[QdrantDouble]], listen: Callable[..., int]
 ) -> None:
     with serve(api_key="right") as double:
         port = listen(double.url)
@@ -148,7 +156,25 @@ def test_what_fails_is_told_as_by_http(
         nobody = options.model_copy(update={"grpc_port": 9})
         with pytest.raises(StoreUnreachableError, match=r"not answer by gRPC .* grpc_port, or do"):
             open_store(double.url, "right", nobody)
+
+
+def test_calls_are_encrypted_for_a_certificate_of_an_own_authority_and_nobody_else(
+    serve: Callable[..., AbstractContextManager[QdrantDouble]],
+    listen: Callable[..., int],
+    certificate: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = certificate("own")
+    # gRPC reads it once in a process, and no other test of ours encrypts.
+    monkeypatch.setenv("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", str(own))
+    with serve(api_key="right") as double:
+        url = double.url.replace("http:", "https:")
+        options = ServerOptions(grpc=True, grpc_port=listen(double.url, own), retries=0)
+        with open_store(url, "right", options) as store:
+            assert list(store.collections()) == []
         asked = len(double.requests)
-        with pytest.raises(StoreUnreachableError):  # who is asked in secret has to speak so
-            open_store(double.url.replace("http:", "https:"), "right", options)
+        for other in (certificate("other"), None):
+            theirs = options.model_copy(update={"grpc_port": listen(double.url, other)})
+            with pytest.raises(StoreUnreachableError):
+                open_store(url, "right", theirs)
         assert len(double.requests) == asked

@@ -34,7 +34,8 @@ class Progress:
     `name` is the file ("read") or the parser (all other stages); `done` counts files read, or
     chunks that passed the stage, of `total` as far as known. A server has embedded `tokens` for the
     parser so far, for `cost` US dollars, None when the price is unknown. `seconds_left` is an
-    estimate for all files ("read"); `share` of the file that is being read was read so far.
+    estimate for all files ("read"); `share` of the file that is being read was read so far, always
+    0 in an ingest.
     """
 
     stage: Stage
