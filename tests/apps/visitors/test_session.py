@@ -319,7 +319,7 @@ def test_a_session_ends_while_a_model_completes_a_question(
     next(answering)
     openai_server.wait_for("chat/completions", asked + 1)
     session.close()  # while the server holds the request
-    with pytest.raises(SessionEndedError, match="to a new one"):
+    with pytest.raises(SessionEndedError, match="bring your documents"):
         list(answering)
 
 
