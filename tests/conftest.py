@@ -31,6 +31,10 @@ if _IN_MEMORY.is_dir() and shutil.disk_usage(_IN_MEMORY).free > 4 << 30:
     # Stores wait for the disk each time they are made, flushed and removed: longer than they work.
     tempfile.tempdir = os.environ.setdefault("TMPDIR", str(_IN_MEMORY))
 
+# Gradio takes the first port that is free, and fails where another process takes it meanwhile.
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+os.environ["GRADIO_SERVER_PORT"] = str(7860 + 100 * _WORKER)
+
 for _signal, _handler in (
     (signal.SIGINT, signal.default_int_handler),
     (getattr(signal, "SIGHUP", signal.SIGINT), signal.SIG_DFL),

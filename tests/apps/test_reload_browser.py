@@ -14,6 +14,7 @@ from openai_server import Fault, OpenAIServer
 from playwright.sync_api import Browser, Page
 from visits import QUESTION, written
 
+from rag_nodes.apps.inside_gradio import _LISTEN
 from rag_nodes.apps.page import build_app
 
 pytestmark = pytest.mark.browser
@@ -118,6 +119,27 @@ def test_a_question_is_answered_that_arrives_before_the_page_knows_that_a_stream
     taken.value.finished()
     network.catch_up()
     page.wait_for_selector(".rn-turn")
+    page.close()
+
+
+def test_such_an_answer_is_asked_for_where_a_busy_browser_tells_both_ends_at_once(
+    browser: Browser,
+) -> None:
+    page = browser.new_page()
+    page.set_content("<button id=rn-listen onclick='window.asked = true'></button>")
+    page.evaluate(
+        """() => {
+          window.PerformanceObserver = function (hear) {
+            this.observe = ({buffered}) => buffered && hear({getEntries: () => [
+              {name: '/queue/join?', startTime: 1, responseEnd: 2},
+              {name: '/queue/data?', startTime: 3, responseEnd: 9},
+              {name: '/queue/join?', startTime: 4, responseEnd: 5},
+            ]});
+          };
+        }"""
+    )
+    page.evaluate(_LISTEN)
+    page.wait_for_function("window.asked")
     page.close()
 
 

@@ -61,17 +61,18 @@ _LONGEST = 200
 _LISTEN = """() => {
   let joined = 0, due;
   new PerformanceObserver((list) => {
-    for (const {name, startTime, responseEnd} of list.getEntries()) {
+    const ended = list.getEntries();
+    for (const {name, responseEnd} of ended)
       if (name.includes('/queue/join')) joined = Math.max(joined, responseEnd);
-      if (!name.includes('/queue/data') || joined < startTime) continue;
-      clearTimeout(due);
-      due = setTimeout(() => document.querySelector('#rn-listen')?.click(), 1000);
-    }
-  }).observe({type: 'resource'});
+    if (!ended.some((one) => one.name.includes('/queue/data') && one.startTime <= joined)) return;
+    clearTimeout(due);
+    due = setTimeout(() => document.querySelector('#rn-listen')?.click(), 1000);
+  }).observe({type: 'resource', buffered: true});
 }"""
 """Where an event was taken in while a stream was read that has ended since, another event opens a
 stream, and answers that nobody asked for come with it. It comes before its own stream, so that no
-third one follows."""
+third one follows. A busy browser tells several ends at once, in the order in which they began, and
+the first before anybody listens."""
 
 _DISK = frozenset({errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EMFILE, errno.EIO})
 """What a full, locked or broken disk answers."""
