@@ -79,6 +79,27 @@ def test_a_source_before_a_full_stop_or_comma_leaves_no_gap() -> None:
     assert [*_said(found)] == ["It rained.", "Snow fell, they say."]
 
 
+def test_a_block_of_code_is_said_once_and_shown_as_code_and_its_fence_is_no_sentence() -> None:
+    code = "pip install pump\n  pump --start"
+    texts = [f"Run this [Source 1]:\n\n```{one}\n{code}\n```\n{RAIN}" for one in ("bash", "sh")]
+    texts.append(f"- Run it:\n  ~~~\n  {code}")
+    columns = [
+        make_column(name=name, text=text, kind="generated")
+        for name, text in zip(("fixed", "heading", "semantic"), texts, strict=True)
+    ]
+    found = difference({one.name: one.answer for one in columns if one.answer}, {})
+    assert _said(found) == {
+        f"```bash\n{code}\n```": ["fixed", "heading", "semantic"],
+        "Run this:": ["fixed", "heading"],
+        RAIN: ["fixed", "heading"],
+        "Run it:": ["semantic"],
+    }
+    html = history([Turn(1, "Why?", make_report(*columns), None, None)], ready=True)
+    shown = html[html.index("rn-statements") : html.index("</ul>")]
+    assert f"<code>{code}" in shown
+    assert "bash" not in shown
+
+
 def test_a_quotation_that_breaks_off_counts_as_its_whole_sentence() -> None:
     [one] = compared(("It rained all d",), (RAIN,)).sentences
     assert (one.text, one.broken) == (RAIN, ["fixed"])

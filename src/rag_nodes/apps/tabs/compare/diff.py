@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.apps.markup import count, title_of
@@ -22,6 +23,7 @@ _FEWEST_LETTERS = 12
 """Of the beginning or end of a sentence that counts as that sentence, broken off."""
 _BEFORE_TEXT = re.compile(r"(?:[-*+•>#]|\d+[.)])\s+")
 """The mark of a list item, heading or quotation."""
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _CLOSED = re.compile(r"[.!?。！？…:][\"'”’»)\]*_]*\s*\Z")  # noqa: RUF001 - full stops of many scripts
 _POINTS = frozenset(".,;:!?…")
 """What a source is named before, often: there it leaves no gap."""
@@ -99,7 +101,7 @@ def difference(answers: Mapping[str, Answer], edges: Mapping[str, Edges]) -> Dif
 
 
 def sentences_of(answer: Answer, edges: Mapping[str, Edges]) -> list[AnswerSentence]:
-    """What an answer says, one by one: what it quotes, or the sentences of its lines."""
+    """What an answer says, one by one: what it quotes, or sentences and blocks of code."""
     plain = list(answer.text)
     for mark in answer.marks:
         plain[mark.start : mark.end] = " " * (mark.end - mark.start)
@@ -113,9 +115,11 @@ def sentences_of(answer: Answer, edges: Mapping[str, Edges]) -> list[AnswerSente
         for mark in reversed(marks):
             if said[mark.end - start : mark.end - start + 1] in _POINTS:
                 said = said[: mark.start - start].rstrip() + said[mark.end - start :]
-        said = " ".join(said.split())
+        is_code = not quoted and _FENCE.match(said)
+        said = dedent(said).strip() if is_code else " ".join(said.split())
         numbers = tuple(dict.fromkeys(one for mark in marks for one in mark.numbers))
-        if key := " ".join(words(said)):
+        # The same code is the same, whatever language its fence names.
+        if key := " ".join(words(said.partition("\n")[2] if is_code else said)):
             broken = _broken(answer, number, edges) if quoted else ""
             found.append(AnswerSentence(said, key, numbers, broken))
     return found
@@ -129,12 +133,21 @@ def _parts(text: str) -> Iterable[tuple[int, int]]:
 
 
 def _sentences(text: str) -> Iterable[tuple[int, int]]:
-    start = 0
+    end, fence, block = 0, "", 0
     for line in text.splitlines(keepends=True):
-        mark = _BEFORE_TEXT.match(line.lstrip())
-        begin = start + len(line) - len(line.lstrip()) + (mark.end() if mark else 0)
-        start += len(line)
-        yield from zip(*sentence_bounds(text, begin, start), strict=True)
+        start, end = end, end + len(line)
+        if fence:
+            if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+                yield block, end
+        elif opens := _FENCE.match(line):
+            fence, block = opens[1], start
+        else:
+            mark = _BEFORE_TEXT.match(line.lstrip())
+            begin = start + len(line) - len(line.lstrip()) + (mark.end() if mark else 0)
+            yield from zip(*sentence_bounds(text, begin, end), strict=True)
+    if fence:
+        yield block, end
 
 
 def _broken(answer: Answer, number: int, edges: Mapping[str, Edges]) -> str:

@@ -67,8 +67,9 @@ def growing_text(text: str, *, quoted: bool) -> Markup:
 
 
 def quote_text(text: str) -> Markup:
-    """One sentence of an answer, without the marks of sources."""
-    return _quote(text.translate(_NO_MARK), partial(_written, marks=(), links={}))
+    """One sentence of an answer, or its lines of fenced code, without the marks of sources."""
+    plain, write = text.translate(_NO_MARK), partial(_written, marks=(), links={})
+    return render_markdown(plain, write).html if "\n" in plain else _quote(plain, write)
 
 
 def _quote(text: str, write: Callable[[str], Markup]) -> Markup:
