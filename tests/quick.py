@@ -18,7 +18,7 @@ SLOW = (
     "evaluation/test_evaluate.py",
     "evaluation/test_page.py",
     "executors/test_executors.py",
-    "llamaindex/test_ingestion.py",
+    "llamaindex/test_built_pipelines.py",
     "models/test_lexical.py",
     "models/test_openai_models.py",
     "parsers/test_cache_keys.py",

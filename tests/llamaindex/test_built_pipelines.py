@@ -12,7 +12,7 @@ from llama_index.core.schema import BaseNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from memory_clients import memory_client
-from stock_callers import EMBEDDING, EVERY_KIND, documents, plain, small
+from stock_callers import EMBEDDING, EVERY_KIND, EveryPreset, documents, plain, small
 
 from rag_nodes import build_pipeline, leaf_nodes
 from rag_nodes.errors import ConfigurationError
@@ -59,11 +59,18 @@ def test_a_preset_is_named_and_a_model_too() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # how core starts them
-@pytest.mark.parametrize("name", ["heading", "parent-child"])
-async def test_two_worker_processes_give_the_same(name: str) -> None:
-    expected = plain(built(name).run(documents=documents()))
-    nodes = await built(name).arun(documents=documents(), num_workers=2)
+async def test_two_worker_processes_give_the_same() -> None:
+    expected = plain(built("parent-child").run(documents=documents()))
+    nodes = await built("parent-child").arun(documents=documents(), num_workers=2)
     assert sorted(map(str, plain(nodes))) == sorted(map(str, expected))
+
+
+def test_worker_processes_give_what_each_parser_gives_here() -> None:
+    every = EveryPreset(parsers=[small(name) for name in PRESETS])
+    pipeline = IngestionPipeline(transformations=[every])
+    given = documents()
+    expected = plain([node for document in given for node in every([document])])
+    assert plain(pipeline.run(documents=given, num_workers=2)) == expected
 
 
 @EVERY_KIND
@@ -88,17 +95,25 @@ def test_a_saved_cache_and_docstore_are_loaded_and_do_their_work(
 
 
 @EVERY_KIND
-def test_a_stock_qdrant_store_holds_what_is_found_and_follows_changes(name: str) -> None:
+def test_a_stock_qdrant_store_holds_what_the_documents_are_now(name: str) -> None:
     store = QdrantVectorStore(name, client=memory_client(), index_doc_id=False)
-    pipeline = built(name, vector_store=store, docstore=SimpleDocumentStore())
+    pipeline = built(
+        name,
+        vector_store=store,
+        docstore=SimpleDocumentStore(),
+        docstore_strategy=DocstoreStrategy.UPSERTS_AND_DELETE,
+    )
     manual, notes = documents()
     pipeline.run(documents=[manual, notes])
+    assert pipeline.run(documents=[manual, notes]) == []
     changed = manual.model_copy()
     changed.set_content(manual.text.replace("monthly", "every week"))
-    pipeline.run(documents=[changed, notes])
-    expected = leaf_nodes(small(name)([changed, notes]))
+    pipeline.run(documents=[changed])
+    expected = leaf_nodes(small(name)([changed]))
     held = store.get_nodes(limit=1000)
-    assert {node.node_id for node in held} == {node.node_id for node in expected}
+    assert {node.node_id: node.get_content() for node in held} == {
+        node.node_id: node.get_content() for node in expected
+    }
     assert all(node.metadata["length"] for node in held)
 
 

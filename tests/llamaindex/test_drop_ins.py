@@ -21,7 +21,6 @@ from rag_nodes import (
     read,
 )
 from rag_nodes.errors import ConfigurationError, EmptyFileError
-from rag_nodes.parsers import PRESETS
 from rag_nodes.store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -103,13 +102,3 @@ async def test_everything_that_ingests_has_an_async_twin_that_leaves_the_loop_fr
     assert first.columns[0].written > 0
     assert [one.columns[0].written for one in (again, files, documents)] == [0, 0, 0]
     assert report.columns[0].error is None
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_every_parser_splits_bare_texts_as_llama_indexs_splitters_do(name: str) -> None:
-    parser = get_parser(name)
-    one = parser.split_text(MANUAL)
-    assert one
-    assert parser.split_texts([MANUAL, MANUAL]) == one * 2
-    assert parser.split_text_metadata_aware(MANUAL, "Heading: Power") == one
-    assert parser.split_texts_metadata_aware([MANUAL, MANUAL], ["a", "b"]) == one * 2

@@ -3,7 +3,6 @@
 One test per row of the table in docs/guides/migrate.md, named after the threads.
 """
 
-import asyncio
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -147,13 +146,6 @@ def test_12270_behind_a_stock_parser_a_node_has_the_right_offset_or_none() -> No
     for node in text_nodes(small("token-overlap")(sections)):
         place = (node.start_char_idx, node.end_char_idx)
         assert place == (None, None) or document.text[slice(*place)] == node.text
-
-
-def test_sync_and_async_runs_of_a_hierarchy_give_the_same_nodes() -> None:
-    pipeline = IngestionPipeline(transformations=[small("parent-child")], disable_cache=True)
-    nodes = pipeline.run(documents=documents())
-    awaited = asyncio.run(pipeline.arun(documents=documents()))
-    assert [node.node_id for node in awaited] == [node.node_id for node in nodes]
 
 
 class Failing(MockEmbedding):

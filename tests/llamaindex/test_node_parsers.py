@@ -47,20 +47,6 @@ def test_every_way_of_calling_a_parser_gives_the_same_nodes(name: str) -> None:
 
 
 @EVERY
-def test_nodes_name_their_document_and_their_place_in_it(name: str) -> None:
-    texts = {document.id_: document.text for document in documents()}
-    nodes = text_nodes(small(name)(documents()))
-    for node in nodes:
-        assert node.source_node is not None
-        assert node.source_node.node_id == node.ref_doc_id
-        assert texts[str(node.ref_doc_id)][node.start_char_idx : node.end_char_idx] == node.text
-        assert node.get_node_info() == {"start": node.start_char_idx, "end": node.end_char_idx}
-        assert str(uuid.UUID(node.node_id)) == node.node_id
-    assert len({node.node_id for node in nodes}) == len(nodes)
-    assert {node.ref_doc_id for node in nodes} == set(texts)
-
-
-@EVERY
 def test_neighbours_name_each_other_within_one_document_only(name: str) -> None:
     leaves = leaf_nodes(small(name)(documents()))
     for left, right in pairwise(leaves):

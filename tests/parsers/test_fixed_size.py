@@ -33,12 +33,8 @@ def test_blank_windows_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"chunk_size": 100, "chunk_overlap": 100}, "must be smaller than chunk_size"),
-        ({"chunk_size": 0}, "greater than or equal to 1"),
-        ({"chunk_sise": 100}, "unknown option 'chunk_sise'; FixedSizeNodeParser takes: chunk_over"),
         ({"unit": "words"}, "'characters' or 'tokens'"),
         ({"unit": "tokens", "chunk_size": 4, "chunk_overlap": 0}, "at least 8 tokens"),
-        ({"tokenizer": "nope"}, "unknown tokenizer"),
         ({"id_func": lambda i, _doc: str(i)}, "ids are derived"),
     ],
 )

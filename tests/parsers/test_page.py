@@ -74,15 +74,6 @@ def test_behind_another_parser_a_node_is_cut_at_the_pages_inside_it() -> None:
         assert node.metadata[keys.PAGE_START] == node.metadata[keys.PAGE_END]
 
 
-def test_a_table_cut_between_rows_takes_its_header_along() -> None:
-    rows = "\n".join(f"| item {n} | some value for row {n} |" for n in range(40))
-    nodes = parse(PageNodeParser(chunk_size=100), "| name | value |\n| --- | --- |\n" + rows)
-    assert len(nodes) > 3
-    assert {node.metadata.get(keys.TABLE_HEADER) for node in nodes[1:]} == {
-        "| name | value |\n| --- | --- |"
-    }
-
-
 def test_the_indentation_of_code_at_the_top_of_a_page_is_kept() -> None:
     text = "One.\n\n    code()\n    more()"
     nodes = parse(PageNodeParser(), text, page_starts=[0, 5])

@@ -1,24 +1,17 @@
 """ParentChildNodeParser: parents, their children, and what LlamaIndex makes of them (S2-23)."""
 
-import asyncio
 import uuid
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
-from llama_index.core import StorageContext, VectorStoreIndex
-from llama_index.core.ingestion import IngestionPipeline
-from llama_index.core.ingestion.pipeline import get_transformation_hash
 from llama_index.core.node_parser import get_leaf_nodes, get_root_nodes
-from llama_index.core.retrievers import AutoMergingRetriever
 from llama_index.core.schema import Document, TextNode
-from llama_index.core.storage.docstore import SimpleDocumentStore
 from parser_laws import assert_slices_in_order_that_cover, parse
 from strategies import TEXTS
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.models import get_embedding
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.parent_child import ParentChildNodeParser, leaf_nodes
 
@@ -130,51 +123,7 @@ def test_each_level_is_numbered_and_linked_through_the_whole_document(text: str)
         assert not level or (level[0].prev_node is None and level[-1].next_node is None)
 
 
-def test_neighbours_are_left_out_where_they_are_not_wanted() -> None:
-    for node in parse(small_family(include_prev_next_rel=False), TEXT):
-        assert node.prev_node is node.next_node is None
-
-
-def test_a_stock_pipeline_run_or_awaited_gives_both_levels() -> None:
-    documents = [Document(text=TEXT, id_="one"), Document(text=TEXT, id_="two")]
-    expected = [node.to_dict() for node in small_family()(documents)]
-    pipeline = IngestionPipeline(transformations=[small_family()], disable_cache=True)
-    assert [node.to_dict() for node in pipeline.run(documents=documents)] == expected
-    assert [node.to_dict() for node in asyncio.run(pipeline.arun(documents=documents))] == expected
-    assert len({node["id_"] for node in expected}) == len(expected)
-
-
-def test_behind_another_parser_offsets_are_those_of_the_document() -> None:
-    document = Document(text=TEXT, id_="doc")
-    first = get_parser("token-overlap", chunk_size=100, chunk_overlap=0, whole_document_below=0)
-    nodes = small_family()(first([document]))
-    for node in nodes:
-        assert TEXT[node.start_char_idx : node.end_char_idx] == node.get_content()
-        assert node.ref_doc_id == "doc"
-
-
-@pytest.fixture
-def retriever() -> AutoMergingRetriever:
-    nodes = parse(small_family(), TEXT)
-    docstore = SimpleDocumentStore()
-    docstore.add_documents(nodes)
-    storage = StorageContext.from_defaults(docstore=docstore)
-    index = VectorStoreIndex(
-        leaf_nodes(nodes), storage_context=storage, embed_model=get_embedding("lexical")
-    )
-    return AutoMergingRetriever(index.as_retriever(similarity_top_k=3), storage)
-
-
-def test_llama_index_s_auto_merging_retriever_replaces_children_by_their_parent(
-    retriever: AutoMergingRetriever,
-) -> None:
-    found = retriever.retrieve("Which parts does the roof have in it?")
-    assert [hit.node.get_content() for hit in found] == [
-        "## The roof\n\n" + " ".join(f"The roof has part {n} in it." for n in range(12))
-    ]
-
-
-def test_whatever_changes_a_level_changes_the_ids_and_the_cache_key() -> None:
+def test_whatever_changes_a_level_changes_the_ids_of_both() -> None:
     options = {"chunk_size": 31, "chunk_overlap": 0, "whole_document_below": 0}
     parsers = [
         small_family(),
@@ -185,23 +134,11 @@ def test_whatever_changes_a_level_changes_the_ids_and_the_cache_key() -> None:
     ]
     ids = [node.node_id for parser in parsers for node in parse(parser, TEXT)]
     assert len(set(ids)) == len(ids)
-    keys_of = {get_transformation_hash([Document(text=TEXT)], parser) for parser in parsers}
-    assert len(keys_of) == len({parser.fingerprint for parser in parsers}) == len(parsers)
 
 
 def test_a_tokenizer_set_once_holds_for_both_levels() -> None:
     parser = small_family(tokenizer="o200k_base")
     assert {level.tokenizer for level in (parser._parents, parser._children)} == {"o200k_base"}
-
-
-def test_empty_and_blank_texts_give_no_node() -> None:
-    assert parse(small_family(), "") == parse(small_family(), " \n\n ") == []
-
-
-def test_a_bare_text_is_cut_into_the_leaves() -> None:
-    assert small_family().split_text(TEXT) == [
-        n.text for n in leaf_nodes(parse(small_family(), TEXT))
-    ]
 
 
 @pytest.mark.parametrize(

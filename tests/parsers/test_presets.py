@@ -97,17 +97,6 @@ def test_an_unknown_preset_names_the_known_ones() -> None:
         get_parser("nope")
 
 
-@EVERY
-def test_a_parser_comes_back_from_its_own_data(name: str) -> None:
-    parser = get_parser(name)
-    again = type(parser).from_dict(parser.to_dict())
-    assert again == parser
-    assert again.fingerprint == parser.fingerprint
-    assert [n.node_id for n in again([Document(text=TEXT, id_="d")])] == [
-        n.node_id for n in parser([Document(text=TEXT, id_="d")])
-    ]
-
-
 def test_data_of_a_version_that_cut_differently_is_refused() -> None:
     data = {**get_parser("fixed").to_dict(), "output_version": 99}
     with pytest.raises(ConfigurationError, match="ingest again"):

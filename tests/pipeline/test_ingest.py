@@ -155,15 +155,3 @@ def test_one_failing_parser_never_stops_the_others(
     assert heading.error is None
     assert [file.status for file in report.files] == ["incomplete", "read"]
     assert report.files[0].columns["fixed"].lack == "nothing stored"
-
-
-def test_an_embedding_that_raises_its_own_errors_ends_as_one_of_ours(
-    manual: Path, store: Store, models: Models, embedding: Any
-) -> None:
-    def fail(_texts: list[str]) -> None:
-        raise ConnectionError("provider's own words")
-
-    embedding.fail(fail)
-    [column] = ingest([manual], {"fixed": get_parser("fixed")}, store, models=models).columns
-    assert "CountingEmbedding failed: ConnectionError: provider's own words" in (column.error or "")
-    assert column.written == 0

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from counting_models import served_by
 from llama_index.core import Document
-from openai_server import FAILING, UNKNOWN_MODEL, Fault, OpenAIServer
+from openai_server import FAILING, Fault, OpenAIServer
 
 from rag_nodes.errors import ModelRequestError, StoreError, UnknownModelError
 from rag_nodes.models import Models
@@ -175,19 +175,6 @@ def test_former_chunks_left_by_a_broken_run_go_although_the_model_refuses_other_
 
 
 # --- behind a server ----------------------------------------------------------------------------
-
-
-def test_what_would_refuse_every_request_ends_the_parser_after_one(
-    store: Store, served: Models, openai_server: OpenAIServer
-) -> None:
-    long = text("former", 400)
-    openai_server.fail(UNKNOWN_MODEL, times=999)
-    report, rows = taken(store, served, {"one": long, "two": long + "!", "three": long + "?"})
-    assert len(openai_server.asked("embeddings")) == 1
-    assert report.columns[0].written == 0
-    assert [row.status for row in rows] == ["incomplete"] * 3
-    assert len({row.error for row in rows}) == 1
-    assert rows[0].error in (report.columns[0].error or "")
 
 
 def test_vectors_of_another_length_than_the_stored_ones_end_the_parser_after_one_request(

@@ -7,15 +7,12 @@ from llama_index.core import Document
 from plant import scripted_models
 
 from rag_nodes.errors import (
-    CollectionMissingError,
     ConfigurationError,
-    DimensionError,
 )
 from rag_nodes.models import Models
 from rag_nodes.query import (
     QueryOptions,
     RagNodesQueryEngine,
-    RagNodesRetriever,
     ask,
 )
 from rag_nodes.query.prompts import fill
@@ -167,33 +164,6 @@ def test_an_offline_answer_admits_that_nothing_answers(
     assert answer.kind == "nothing"
     assert answer.citations == ()
     assert answer.hits, "what was retrieved is still shown"
-
-
-def test_mistakes_are_named(store: Store, collection: str, offline: Models) -> None:
-    with pytest.raises(ConfigurationError, match="question is empty"):
-        engine(store, collection, offline).answer(" \n")
-    with pytest.raises(ConfigurationError, match="budget must be at least 1"):
-        engine(store, collection, offline, budget=0)
-    with pytest.raises(CollectionMissingError, match="ingest documents first"):
-        engine(store, "a.b.c.000000000000", offline).answer(QUESTION)
-    hybrid = engine(store, collection, offline, mode="hybrid")
-    with pytest.raises(DimensionError):
-        hybrid.answer(QUESTION, question_vector=[1.0, 2.0])
-
-
-async def test_the_retriever_is_llama_indexs(
-    store: Store, collection: str, offline: Models
-) -> None:
-    for mode in ("hybrid", "dense", "sparse"):
-        options = QueryOptions(top_k=2, mode=mode)
-        retriever = RagNodesRetriever(
-            store=store, collection=collection, models=offline, options=options
-        )
-        found = retriever.retrieve(QUESTION)
-        assert "generator" in found[0].node.get_content()
-        assert len(found) == 2
-        later = await retriever.aretrieve(QUESTION)
-        assert [n.node.node_id for n in later] == [n.node.node_id for n in found]
 
 
 def test_ask_is_the_engine_in_one_call(store: Store, collection: str, offline: Models) -> None:

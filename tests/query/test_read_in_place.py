@@ -4,14 +4,12 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from llama_index.core import Document, VectorStoreIndex
-from llama_index.core.postprocessor import MetadataReplacementPostProcessor
+from llama_index.core import Document
 from llama_index.core.schema import TextNode
 from plant import scripted_models
 
 from rag_nodes.metadata import (
     END_CHAR,
-    ORIGINAL_TEXT,
     PAGE_END,
     PAGE_START,
     START_CHAR,
@@ -170,29 +168,6 @@ async def test_the_retriever_gives_llama_index_what_is_to_be_read_each_text_once
         assert TEXT[one.node.start_char_idx : one.node.end_char_idx] == one.node.text
     later = await retriever.aretrieve(QUESTION)
     assert [one.node.text for one in later] == [one.node.text for one in found]
-
-
-def test_a_response_has_what_was_read_as_its_nodes(
-    store: Store, collection: str, offline: Models
-) -> None:
-    whole = QueryOptions(granularity="chunks")
-    engine = RagNodesQueryEngine(store=store, collection=collection, models=offline, options=whole)
-    response = engine.query(QUESTION)
-    assert SENTENCES[4] in response.source_nodes[0].node.get_content()
-
-
-def test_stock_window_replacement_works_on_what_our_parser_stored(
-    store: Store, offline: Models, valves: Document
-) -> None:
-    parser = get_parser("sentence-window")
-    [column] = ingest_documents([valves], {"w": parser}, store, models=offline).columns
-    index = VectorStoreIndex.from_vector_store(
-        store.vector_store(column.collection), embed_model=offline.embedding
-    )
-    [hit] = index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
-    [read] = MetadataReplacementPostProcessor("window").postprocess_nodes([hit])
-    assert FOUND in read.node.get_content() != FOUND
-    assert read.node.metadata[ORIGINAL_TEXT] == FOUND
 
 
 def test_a_window_that_does_not_stand_where_it_says_is_read_without_a_place() -> None:

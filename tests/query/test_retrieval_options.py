@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from llama_index.core import Document
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
@@ -12,9 +11,7 @@ from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle
 from plant import scripted_models
 
 from rag_nodes.models import Models
-from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import ingest_documents
-from rag_nodes.query import Filter, Hit, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
+from rag_nodes.query import Hit, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
 from rag_nodes.store import Store
 
 QUESTION = "What starts the generator?"
@@ -29,18 +26,6 @@ def retriever(store: Store, collection: str, models: Models, **options: Any) -> 
 def hits(store: Store, collection: str, models: Models, **options: Any) -> list[Hit]:
     one = retriever(store, collection, models, **options)
     return one.hits(QUESTION, one.question_vector(QUESTION).vector)
-
-
-def test_a_filter_holds_for_the_whole_answer(
-    store: Store, collection: str, offline: Models
-) -> None:
-    options = QueryOptions(filter=Filter(file_name="plant.pdf", pages=(1, 1)))
-    engine = RagNodesQueryEngine(
-        store=store, collection=collection, models=offline, options=options
-    )
-    answer = engine.answer("What about the generator and the pump?")
-    assert answer.hits
-    assert {hit.node.metadata["page_start"] for hit in answer.hits} == {1}
 
 
 def test_a_reranker_decides_the_order_and_sees_more_than_is_shown(
@@ -107,28 +92,6 @@ def test_a_neighbour_that_was_found_itself_is_there_once_as_found(
     ids = [hit.node.node_id for hit in widened]
     assert len(ids) == len(set(ids)) == store.count(collection)
     assert {hit.origin for hit in widened} == {"search"}
-
-
-@pytest.fixture
-def family(store: Store, offline: Models, document: Document) -> str:
-    """Children of about a sentence, parents of a section."""
-    parser = get_parser(
-        "parent-child",
-        parent_options={"chunk_size": 60, "min_chunk_size": 0},
-        child_options={"chunk_size": 14, "chunk_overlap": 0, "whole_document_below": 0},
-    )
-    return ingest_documents([document], {"f": parser}, store, models=offline).columns[0].collection
-
-
-def test_a_parent_is_read_in_the_place_of_its_children(
-    store: Store, family: str, offline: Models
-) -> None:
-    plain = hits(store, family, offline, top_k=5, expand="none")
-    parents = hits(store, family, offline, top_k=5)
-    assert all(NodeRelationship.PARENT in hit.node.relationships for hit in plain)
-    assert all(NodeRelationship.CHILD in hit.read.relationships for hit in parents)
-    assert "battery starts the generator" in parents[0].read.text
-    assert [hit.node.node_id for hit in parents] == [hit.node.node_id for hit in plain]
 
 
 def test_retrieval_only_shows_what_would_be_read(store: Store, collection: str) -> None:

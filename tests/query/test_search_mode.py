@@ -8,7 +8,6 @@ from llama_index.core.schema import TextNode
 from plant import QUESTION, offline_models
 from store import qdrant_server
 
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import Models
 from rag_nodes.query import QueryOptions, RagNodesRetriever, ask
 from rag_nodes.store import Store, open_store
@@ -49,11 +48,6 @@ def test_an_answer_says_how_was_searched_and_embeds_nothing_without_need(
     answer = ask(QUESTION, store=store, collection=collection, models=offline)
     assert answer.as_dict()["mode"] == answer.mode == "sparse"
     assert answer.hits[0].similarity is None
-
-
-def test_an_unknown_mode_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="choose hybrid, dense or sparse"):
-        QueryOptions(mode="auto")  # type: ignore[arg-type]
 
 
 def test_whether_words_are_indexed_takes_a_server_one_request() -> None:

@@ -124,24 +124,6 @@ def test_what_is_read_of_a_chunk_says_where_it_stands_itself(
     assert first.found is first.read
 
 
-def test_what_is_read_across_a_page_says_where_the_page_is_turned(
-    store: Store, offline: Models
-) -> None:
-    text = "# Tank\n\nThe tank holds nine litres. The tank is red.\n\n# Lid\n\nThe tank has a lid."
-    turned = text.index("# Lid")
-    document = Document(text=text, id_="tank", metadata={"page_starts": [0, turned]})
-    collection = stored(store, offline, document, "fixed", chunk_size=30, chunk_overlap=0)
-    retriever = engine(store, collection, offline, budget=500).retriever
-    [first, *_] = retriever.hits("tank", retriever.question_vector("tank").vector)
-    whole = first.read
-    assert text[whole.start_char_idx : whole.end_char_idx] == whole.text
-    assert whole.start_char_idx is not None
-    if whole.end_char_idx is not None and whole.end_char_idx > turned:
-        assert whole.metadata["page_breaks"] == [turned]
-        assert whole.metadata["page_end"] == 2
-        assert [turned, ["Lid"]] in whole.metadata["headings_inside"]
-
-
 def test_where_no_sentence_has_a_word_of_the_question_chunks_follow_as_they_were_found(
     store: Store, offline: Models, valves: Document
 ) -> None:
@@ -262,16 +244,6 @@ def test_a_small_window_of_a_model_leaves_out_the_worst_passages(
     assert FOUND in tight.citations[0].quote
 
 
-def test_passages_with_only_blank_space_between_them_are_read_without_a_gap(
-    store: Store, offline: Models
-) -> None:
-    text = "The tank holds nine litres.\n\n\nThe tank is red.\n\n\nThe tank has a lid."
-    document = Document(text=text, id_="tank")
-    collection = stored(store, offline, document, "sentence", chunk_size=1, chunk_overlap=0)
-    answer = engine(store, collection, offline, budget=100).answer("Which tank?")
-    assert read(answer) == "The tank holds nine litres.\nThe tank is red.\nThe tank has a lid."
-
-
 def test_passages_of_one_chunk_are_cited_each_at_its_own_place(
     store: Store, offline: Models
 ) -> None:
@@ -371,16 +343,17 @@ def test_where_chunks_are_tiny_more_of_them_are_searched_until_there_is_enough_t
 
 
 def test_a_slice_across_chunks_that_end_with_the_page_says_where_it_is_turned() -> None:
-    text = "The tank is red.\nThe lid is blue.\n"
-    turned = text.index("The lid")
+    text = "The tank is red.\n# Lid\n\nIt is blue.\n"
+    turned = text.index("# Lid")
     document = Document(text=text, id_="t", metadata={"page_starts": [0, turned]})
     nodes = get_parser("fixed", chunk_size=turned, chunk_overlap=0)([document])
-    first, second = (node for node in nodes if isinstance(node, TextNode))
+    first, second, *_ = (node for node in nodes if isinstance(node, TextNode))
     glued = first.model_copy(update={"text": text[:turned], "end_char_idx": turned})
-    whole = slice_of([glued, second], Span(4, len(text) - 1))
-    assert whole.text == text[4:-1]
+    whole = slice_of([glued, second], Span(4, second.end_char_idx or 0))
+    assert whole.text == text[4 : second.end_char_idx]
     about = whole.metadata
     assert (about["page_start"], about["page_end"], about["page_breaks"]) == (1, 2, [turned])
+    assert about["headings_inside"] == [[turned, ["Lid"]]]
 
 
 def hit_of(text: str, document: str, similarity: float | None, rank: int) -> Hit:

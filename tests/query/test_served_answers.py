@@ -15,7 +15,6 @@ from plant import served_models
 
 from rag_nodes.errors import (
     CredentialsError,
-    DimensionError,
     ModelResponseError,
     RagNodesError,
     RateLimitedError,
@@ -117,24 +116,6 @@ def test_a_server_that_asks_for_a_moment_gets_it(
     openai_server.fail(Fault(429, headers={"retry-after": "0.05"}))
     assert isinstance(list(engine.stream(QUESTION))[-1], Finished)
     assert len(openai_server.asked("chat/completions")) == 2
-
-
-def test_a_question_embedded_in_another_length_is_refused(
-    engine: RagNodesQueryEngine, openai_server: OpenAIServer
-) -> None:
-    openai_server.dimension = 32
-    with pytest.raises(DimensionError):
-        list(engine.stream("Another question?"))
-
-
-def test_leaving_a_stream_early_leaves_the_engine_working(
-    engine: RagNodesQueryEngine, openai_server: OpenAIServer
-) -> None:
-    events = engine.stream(QUESTION)
-    assert isinstance(next(events), Retrieved)
-    assert isinstance(next(events), Delta)
-    events.close()
-    assert engine.answer(QUESTION).text == openai_server.answer
 
 
 def test_what_the_server_bills_is_believed(

@@ -140,10 +140,9 @@ async def test_what_fails_before_the_model_is_asked_is_raised(
     store: Store, offline: Models
 ) -> None:
     engine = RagNodesQueryEngine(store=store, collection="a.b.c.000000000000", models=offline)
-    with pytest.raises(ConfigurationError, match="question is empty"):
-        engine.stream(" ")
-    with pytest.raises(ConfigurationError, match="question is empty"):
-        engine.astream(" ")
+    for ask in (engine.answer, engine.stream, engine.astream):
+        with pytest.raises(ConfigurationError, match="question is empty"):
+            ask(" \n")
     with pytest.raises(CollectionMissingError):
         next(engine.stream(QUESTION))
     with pytest.raises(CollectionMissingError):

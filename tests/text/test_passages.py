@@ -16,7 +16,6 @@ from rag_nodes.text.passages import PassageRanker, Read, TextRun, joined_runs
 from rag_nodes.text.passages.scorer import MultiWidthScorer
 from rag_nodes.text.passages.units import Units, units_of
 from rag_nodes.text.spans import Span
-from rag_nodes.text.tokens import count_tokens
 
 FERRY = (
     "The ferry leaves at nine. Dogs travel free on the car deck. Bicycles cost four euros each. "
@@ -90,23 +89,6 @@ def test_a_sentence_nearly_as_good_as_the_best_is_read_with_it() -> None:
     text = "Dogs bark. A bicycle costs four euros. A bicycle costs five euros. Cats sleep."
     best, *_ = read("What does a bicycle cost in euros?", {"ferry": text}, 60)
     assert best == "A bicycle costs four euros. A bicycle costs five euros."
-
-
-def test_places_count_from_the_start_of_the_document_and_not_of_the_run() -> None:
-    best, *_ = passages_of("What do bicycles cost?", [TextRun("ferry", 1_000, FERRY)], 10)
-    assert best.span.start == 1_000 + FERRY.index("Bicycles")
-
-
-def test_passages_are_disjoint_and_together_fill_the_budget() -> None:
-    passages = passages_of("when does the boat leave?", [TextRun("ferry", 0, FERRY * 20)], 200)
-    spans = sorted(one.span for one in passages)
-    assert all(a.end <= b.start for a, b in pairwise(spans))
-    assert sum(count_tokens((FERRY * 20)[a:b]) for a, b in spans) >= 195
-
-
-def test_no_passage_reaches_from_one_run_into_another() -> None:
-    best, *_ = read("soup", {"a": "Soup is hot.", "b": "Soup is hot."}, 50)
-    assert best == "Soup is hot."
 
 
 @pytest.mark.parametrize("question", ["", " ", "?!", "zzz", "\ud800"])
@@ -276,21 +258,6 @@ def test_a_short_sentence_with_the_word_is_read_before_a_long_one_that_has_it_tw
 def test_overlapping_and_touching_pieces_of_a_document_become_one_run() -> None:
     pieces = [TextRun("a", 6, "world"), TextRun("b", 0, "other"), TextRun("a", 0, "hello worl")]
     assert joined_runs(pieces) == [TextRun("a", 0, "hello world"), TextRun("b", 0, "other")]
-
-
-def test_pieces_with_something_between_them_stay_apart() -> None:
-    apart = [TextRun("a", 0, "one"), TextRun("a", 4, "two")]
-    assert joined_runs(apart) == apart
-
-
-def test_a_piece_inside_of_another_adds_nothing() -> None:
-    assert joined_runs([TextRun("a", 2, "llo"), TextRun("a", 0, "hello world")]) == [
-        TextRun("a", 0, "hello world")
-    ]
-
-
-def test_nothing_retrieved_is_no_run() -> None:
-    assert joined_runs([]) == []
 
 
 TEXT = "The ferry leaves at nine. Dogs travel free on the car deck."

@@ -59,21 +59,6 @@ def test_p10_of_a_long_span_only_the_ends_are_encoded_again(
     assert sum(encoded) < 100
 
 
-def test_special_tokens_in_a_text_are_plain_text() -> None:
-    text = "<|endoftext|> and <|fim_prefix|>"
-    assert TokenIndex(text).count() > 4
-    assert count_tokens("<|endoftext|>") > 1
-
-
-def test_lone_surrogates_do_not_crash() -> None:
-    assert TokenIndex("a\ud800b").count(1, 2) == count_tokens("\ufffd")
-
-
-def test_an_unknown_tokenizer_names_the_known_ones() -> None:
-    with pytest.raises(ConfigurationError, match="cl100k_base"):
-        load_encoding("no-such-encoding")
-
-
 def test_a_missing_vocabulary_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     import tiktoken
 
