@@ -1,8 +1,10 @@
 """A page that is loaded again, by its visitor or after a cut of the network, loses nothing."""
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import gradio as gr
 import pytest
@@ -11,10 +13,16 @@ from browser_page import open_drawer, to_compare, unfold_parsers
 from cut_network import CutNetwork
 from fixtures_app import offline_settings
 from openai_server import Fault, OpenAIServer
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import APIResponse, Browser, Page, Route
 from visits import QUESTION, written
 
-from rag_nodes.apps.inside_gradio import _LISTEN
+from rag_nodes.apps.inside_gradio import (
+    Drawn,
+    GuardedBlocks,
+    hear_every_answer,
+    newest_wins,
+    now,
+)
 from rag_nodes.apps.page import build_app
 
 pytestmark = pytest.mark.browser
@@ -122,25 +130,49 @@ def test_a_question_is_answered_that_arrives_before_the_page_knows_that_a_stream
     page.close()
 
 
-def test_such_an_answer_is_asked_for_where_a_busy_browser_tells_both_ends_at_once(
-    browser: Browser,
+def test_answers_are_shown_in_the_order_in_which_they_are_sent(
+    browser: Browser, leaks_collected: Callable[[], AbstractContextManager[None]]
 ) -> None:
+    """As on a busy machine: the page learns late that its first event was taken in."""
+    began, overtaken = threading.Event(), threading.Event()
+
+    def slow() -> Iterator[Drawn]:
+        read = now()
+        yield Drawn(read, ("working", "first"))
+        began.set()
+        assert overtaken.wait(PATIENCE / 1000)
+        yield Drawn(read, ("older", "last"))
+
+    def quick() -> Iterator[Drawn]:
+        assert began.wait(PATIENCE / 1000)
+        yield Drawn(now(), ("ready", gr.skip()))
+        overtaken.set()  # it has left
+
+    with leaks_collected(), GuardedBlocks() as app:
+        hear_every_answer(app)
+        outputs = [gr.HTML(elem_id="state"), gr.HTML(elem_id="slow")]
+        common: dict[str, Any] = {"outputs": outputs, "api_visibility": "private"}
+        gr.Button("Slow").click(slow, **common)
+        gr.Button("Quick").click(quick, **common)
+        newest_wins(app)
+        app.queue()
+        _, address, _ = app.launch(prevent_thread_lock=True, quiet=True)
+    held: list[tuple[Route, APIResponse]] = []
     page = browser.new_page()
-    page.set_content("<button id=rn-listen onclick='window.asked = true'></button>")
-    page.evaluate(
-        """() => {
-          window.PerformanceObserver = function (hear) {
-            this.observe = ({buffered}) => buffered && hear({getEntries: () => [
-              {name: '/queue/join?', startTime: 1, responseEnd: 2},
-              {name: '/queue/data?', startTime: 3, responseEnd: 9},
-              {name: '/queue/join?', startTime: 4, responseEnd: 5},
-            ]});
-          };
-        }"""
-    )
-    page.evaluate(_LISTEN)
-    page.wait_for_function("window.asked")
+    page.set_default_timeout(PATIENCE)
+    page.goto(address)
+    page.get_by_role("button", name="Slow").wait_for()
+    page.route("**/queue/join*", lambda route: held.append((route, route.fetch())), times=1)
+    page.get_by_role("button", name="Slow").click()
+    page.get_by_role("button", name="Quick").click()
+    assert overtaken.wait(PATIENCE / 1000)
+    ((late, answer),) = held
+    late.fulfill(response=answer)
+    page.locator("#slow", has_text="last").wait_for()
+    assert page.inner_text("#state").strip() == "ready"
     page.close()
+    with leaks_collected():
+        app.close()
 
 
 @pytest.mark.usefixtures("_gradio")

@@ -15,9 +15,10 @@ a test for each assumption, named after it:
 - the browser keeps what public events of the page took and gave (`for_scripts`);
 - answers pass `Blocks.postprocess_data`, and the browser gets them in the order in which they left
   it; those of a generator that has ended pass `Blocks.handle_streaming_diffs` (`newest_wins`);
-- the browser asks for no answers of an event that the server took in after it had ended the stream
-  of answers, and before the browser knew (`hear_every_answer`; its test needs a browser, and is in
-  `test_reload_browser.py`).
+- the browser shows the answers of an event once it knows that the server took the event in, after
+  those of others that were sent later; and it asks for no answers of an event that the server took
+  in after it had ended the stream of answers, and before the browser knew (`hear_every_answer`; its
+  tests need a browser, and are in `test_reload_browser.py`).
 """
 
 from __future__ import annotations
@@ -58,21 +59,45 @@ _NEVER = 60.0
 _LONGEST = 200
 """Characters of a refusal; Gradio repeats what was sent."""
 
-_LISTEN = """() => {
+_IN_ORDER = """() => {
+  const ask = window.fetch, joining = new Set();
   let joined = 0, due;
-  new PerformanceObserver((list) => {
-    const ended = list.getEntries();
-    for (const {name, responseEnd} of ended)
-      if (name.includes('/queue/join')) joined = Math.max(joined, responseEnd);
-    if (!ended.some((one) => one.name.includes('/queue/data') && one.startTime <= joined)) return;
-    clearTimeout(due);
-    due = setTimeout(() => document.querySelector('#rn-listen')?.click(), 1000);
-  }).observe({type: 'resource', buffered: true});
+  if (window.rnInOrder) return;
+  window.rnInOrder = true;
+  const join = (...sent) => {
+    const answered = ask(...sent).then(async (one) => new Response(await one.blob(), one));
+    const known = answered.catch(() => {}).then(() => {
+      joined = performance.now();
+      return new Promise((done) => setTimeout(done, 20));
+    }).finally(() => joining.delete(known));
+    joining.add(known);
+    return answered;
+  };
+  const read = async (...sent) => {
+    const began = performance.now(), answer = await ask(...sent);
+    const inTurn = new TransformStream({
+      async transform(chunk, after) {
+        await Promise.all(joining);
+        after.enqueue(chunk);
+      },
+    });
+    answer.body.pipeTo(inTurn.writable).catch(() => {}).finally(() => {
+      if (joined < began) return;
+      clearTimeout(due);
+      due = setTimeout(() => document.querySelector('#rn-listen')?.click(), 1000);
+    });
+    return new Response(inTurn.readable, answer);
+  };
+  window.fetch = (...sent) => {
+    const url = String(sent[0]?.url ?? sent[0]);
+    if (url.includes('/queue/join')) return join(...sent);
+    return url.includes('/queue/data') ? read(...sent) : ask(...sent);
+  };
 }"""
-"""Where an event was taken in while a stream was read that has ended since, another event opens a
-stream, and answers that nobody asked for come with it. It comes before its own stream, so that no
-third one follows. A busy browser tells several ends at once, in the order in which they began, and
-the first before anybody listens."""
+"""Answers wait while an event is being taken in: those of an event that the page does not know yet
+would be shown after those that were sent later. And where an event was taken in while a stream was
+read that has ended since, another event opens a stream, and answers that nobody asked for come with
+it. It comes before its own stream, so that no third one follows."""
 
 _DISK = frozenset({errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EMFILE, errno.EIO})
 """What a full, locked or broken disk answers."""
@@ -244,10 +269,13 @@ def for_scripts(
 
 
 def hear_every_answer(app: gr.Blocks) -> None:
-    """Let the page ask for answers that it would wait for until its visitor's next click."""
+    """Let the page show answers in the order in which they are sent, and none too late.
+
+    It would wait for some until its visitor's next click. To be called before any event is made.
+    """
     listen = gr.Button("Listen", visible="hidden", elem_id="rn-listen")
     listen.click(lambda: None, trigger_mode="multiple", api_visibility="private")
-    app.load(None, js=_LISTEN, api_visibility="private")
+    app.load(None, js=_IN_ORDER, api_visibility="private")
 
 
 def _is_of_the_server(error: Exception) -> bool:

@@ -143,11 +143,11 @@ def build_app(  # noqa: PLR0913 - options of one page, all with defaults
     with app:
         root = outermost(app)
         add_style()
+        hear_every_answer(app)
         header = build_header(
             settings, example_document(), sessions.offer, list(columns), sessions, answering
         )
         _build_page(app, sessions, paths, header)
-        hear_every_answer(app)
         app.load(None, js=_FOLDS, api_visibility="private")
 
         def leave(request: gr.Request) -> None:
