@@ -123,6 +123,20 @@ def test_a_release_is_built_from_what_passed_the_same_command_as_every_change() 
     assert flow["jobs"]["publish"]["needs"] == "build"
 
 
+def test_every_python_that_the_package_index_is_told_of_is_tried_before_a_change_lands() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    prefix = "Programming Language :: Python :: 3."
+    told = [one.rpartition(" ")[2] for one in project["classifiers"] if one.startswith(prefix)]
+    jobs = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))["jobs"]
+    assert jobs["test"]["strategy"]["matrix"]["python"] == told
+    assert project["requires-python"] == f">={told[0]}"
+
+
+def test_an_audit_that_could_look_nothing_up_does_not_pass() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))["jobs"]
+    assert "pip-audit --strict " in jobs["audit"]["steps"][-1]["run"]
+
+
 def test_every_placeholder_of_the_owner_is_named_where_a_release_is_explained() -> None:
     said = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Release")[2]
     files = [*ROOT.glob("*.*"), *(ROOT / ".github").rglob("*.yml"), *(ROOT / "parsers").glob("*.*")]
