@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
@@ -105,13 +106,20 @@ class Read(HTMLParser):
         self.dangers.append(data)
 
 
+@cache
+def values_of(name: str) -> frozenset[str]:
+    """Names of the values that a template shows."""
+    source = Path(str(TEMPLATES.get_template(f"{name}.html").filename)).read_text("utf-8")
+    wanted = meta.find_undeclared_variables(TEMPLATES.parse(source))
+    return frozenset(wanted - set(TEMPLATES.globals))
+
+
 def rendered(name: str, text: str, *, true: bool) -> str:
     """A template and its macros with one text in the place of all values."""
     hostile = Hostile(text, true=true)
-    source = Path(str(TEMPLATES.get_template(f"{name}.html").filename)).read_text("utf-8")
-    wanted = meta.find_undeclared_variables(TEMPLATES.parse(source)) - set(TEMPLATES.globals)
-    pieces = [render(name, **dict.fromkeys(wanted, hostile))]
-    module = TEMPLATES.get_template(f"{name}.html").make_module(dict.fromkeys(wanted, hostile))
+    wanted = dict.fromkeys(values_of(name), hostile)
+    pieces = [render(name, **wanted)]
+    module = TEMPLATES.get_template(f"{name}.html").make_module(wanted)
     for macro in (one for one in vars(module).values() if isinstance(one, Macro)):
         calls = {"caller": lambda *_: hostile} if macro.caller else {}
         pieces.append(macro(*[hostile] * len(macro.arguments), **calls))

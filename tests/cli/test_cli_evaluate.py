@@ -151,7 +151,8 @@ def test_what_cannot_work_is_said_in_a_sentence_before_anything_is_measured(
 ) -> None:
     monkeypatch.chdir(manual.parent)
     asked = ("evaluate", manual, "--questions", sheet, *QUICK[:-1])
-    command(*asked, "-p", "heading", "-o", "run.json")
+    if "run.json" in arguments:
+        assert command(*asked, "-p", "heading", "-o", "run.json").code == 0
     if "other questions" in message:
         sheet.write_text(sheet.read_text().replace("When", "How often").replace("much", "little"))
     parser = () if "-p" in arguments else ("-p", "heading")

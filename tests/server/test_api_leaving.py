@@ -138,7 +138,6 @@ def test_an_agent_that_left_has_nobody_wait_for_the_model(
     [
         ("/chunk", {"text": "Hello."}, "application/json"),
         ("/compare", QUESTION, "application/json"),
-        ("/evaluate", LABELLED, "application/json"),
         ("/evaluate", LABELLED, MEDIA_TYPE),
     ],
 )
