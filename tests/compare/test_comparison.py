@@ -119,18 +119,6 @@ def test_a_later_session_asks_what_an_earlier_one_ingested(
     assert second.files == ()
 
 
-def test_every_parser_gets_the_same_budget(manual: Path, store: Store, models: Models) -> None:
-    parsers = {
-        "small": get_parser("fixed", chunk_size=60, chunk_overlap=0),
-        "large": get_parser("fixed", chunk_size=5000, chunk_overlap=0),
-    }
-    options = QueryOptions(budget=30)
-    report = compared(manual, store, models, parsers, options)
-    for column in report.columns:
-        assert column.answer is not None
-        assert 0 < column.answer.context_tokens <= 30
-
-
 def test_a_comparison_without_parsers_or_question_is_refused(store: Store, models: Models) -> None:
     with pytest.raises(ConfigurationError, match="at least one column"):
         Comparison(store=store, models=models, columns={})

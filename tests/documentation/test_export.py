@@ -106,19 +106,6 @@ def test_web_has_the_fields_of_s3_09() -> None:
     assert found[-1]["hierarchy"] == ["Tea machine", "Cleaning"]
 
 
-def test_web_knows_which_neighbours_overlap() -> None:
-    nodes = nodes_of(
-        GUIDE, "token-overlap", chunk_size=80, chunk_overlap=40, whole_document_below=0
-    )
-    found = rows("web", nodes)
-    assert not found[0]["overlap_with_prev"]
-    assert not found[-1]["overlap_with_next"]
-    assert any(row["overlap_with_next"] for row in found)
-    assert [row["overlap_with_next"] for row in found[:-1]] == [
-        row["overlap_with_prev"] for row in found[1:]
-    ]
-
-
 def test_flat_rows_have_the_same_columns_of_the_same_type_everywhere() -> None:
     found = rows("jsonl", [*nodes_of(GUIDE), *nodes_of("# Hello\n\nShort.")])
     assert len({tuple(row) for row in found}) == 1

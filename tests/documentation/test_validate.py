@@ -60,16 +60,6 @@ def test_a_heading_or_code_block_cut_in_two_is_lost() -> None:
     assert result.figures.coverage == 100
 
 
-def test_overlap_is_counted_once() -> None:
-    document = Document(text=WORDS * 20, metadata={"source": "https://tea.test"})
-    nodes = get_parser("token-overlap", chunk_size=60, chunk_overlap=20, whole_document_below=0)(
-        [document]
-    )
-    result = check(document, nodes)  # type: ignore[arg-type]
-    assert result.figures.tokens > result.figures.page_tokens + 20
-    assert "wrong-tokens" not in kinds(result)
-
-
 def test_a_chunk_that_is_not_the_text_at_its_offsets_covers_nothing() -> None:
     document, nodes = cut(GUIDE)
     nodes[0].text = nodes[0].text.replace("water", "sugar")

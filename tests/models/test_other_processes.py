@@ -191,7 +191,7 @@ def test_the_users_own_state_and_the_key_of_their_llm_go_along(
     assert {one.authorization for one in openai_server.requests} == {f"Bearer {KEY}"}
 
 
-def test_parsers_give_the_same_nodes_there() -> None:
+def test_parsers_give_the_same_nodes_there_and_download_nothing() -> None:
     text = f"# Tank\n\n{TEXT}\n\n## Pump\n\n" + TEXT * 9
     parsers = [
         get_parser("fixed"),
@@ -199,6 +199,7 @@ def test_parsers_give_the_same_nodes_there() -> None:
         ForeignNodeParser(splitter=WindowSplitter(60, 5)),
         ForeignNodeParser(splitter=str.splitlines),
         ForeignNodeParser(path="splitters:LineChunker(shift=0)"),
+        ForeignNodeParser(splitter=SentenceSplitter(chunk_size=32, chunk_overlap=4)),
     ]
     here = [(node.node_id, node.text) for one in parsers for node in one([_document(text)])]
     assert len(here) > 10
@@ -207,13 +208,6 @@ def test_parsers_give_the_same_nodes_there() -> None:
 
 def _document(text: str) -> Document:
     return Document(text=text, id_="d")
-
-
-def test_a_splitter_of_llama_index_needs_no_download_there() -> None:
-    parser = ForeignNodeParser(splitter=SentenceSplitter(chunk_size=32, chunk_overlap=4))
-    here = [(node.node_id, node.text) for node in parser([_document(TEXT * 9)])]
-    assert len(here) > 3
-    assert in_worker.parse(pickled([parser]), TEXT * 9) == here
 
 
 def test_what_is_pickled_stays_as_it_was_and_what_is_shared_shared(access: dict[str, Any]) -> None:
