@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from llama_index.core import MockEmbedding, Settings
 from llama_index.core import settings as llama_settings
-from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata, MockLLM
+from llama_index.core.llms import CompletionResponse, MockLLM
 from llama_index.core.schema import Document
+from own_models import LettersEmbedding, ParrotLLM
 from pydantic import Field, SecretStr
 
 from rag_nodes import (
@@ -33,39 +33,12 @@ DOCUMENT = Document(text="The tank holds nine litres. The pump runs at night.", 
 PARSERS = {"fixed": get_parser("fixed")}
 
 
-class CountingEmbedding(BaseEmbedding):
-    """A model of the user's own: counts letters, as a local model would be loaded and asked."""
+class CountingEmbedding(LettersEmbedding):
+    """A model of the user's own with options of every kind."""
 
-    letters: str = "aeiou"
     instruction: str = ""
-    api_key: str = ""
     timeout: float = 60.0
     options: dict[str, Any] = Field(default_factory=dict)
-
-    def _get_text_embedding(self, text: str) -> list[float]:
-        return [1.0 + text.count(letter) for letter in self.letters]
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        return self._get_text_embedding(query)
-
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return self._get_text_embedding(query)
-
-
-class EchoLLM(CustomLLM):
-    """An LLM of the user's own."""
-
-    name: str = "echo-1"
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return LLMMetadata(model_name=self.name)
-
-    def complete(self, prompt: str, **_: Any) -> CompletionResponse:
-        return CompletionResponse(text=f"Nine litres [Source 1]. {len(prompt) > 0}")
-
-    def stream_complete(self, prompt: str, **_: Any) -> Any:
-        raise NotImplementedError(prompt)
 
 
 @pytest.fixture(autouse=True)
@@ -81,11 +54,11 @@ def nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_models_take_any_objects_of_llama_index_and_name_them() -> None:
-    embed_model, llm = CountingEmbedding(model_name="vowels"), EchoLLM()
+    embed_model, llm = CountingEmbedding(model_name="vowels"), ParrotLLM()
     models = Models.of(embed_model=embed_model, llm=llm)
     assert (models.embedding, models.llm) == (embed_model, llm)
     assert models.describe() == (
-        "embedding: vowels@CountingEmbedding (CountingEmbedding) · answers: echo-1 (EchoLLM)"
+        "embedding: vowels@CountingEmbedding (CountingEmbedding) · answers: parrot (ParrotLLM)"
     )
     assert not models.offline
     assert Models.of(embed_model=embed_model, offline=True).offline
@@ -106,7 +79,7 @@ def test_without_anything_given_or_set_everything_is_offline_and_llama_index_cho
 def test_what_is_set_in_the_settings_of_llama_index_is_used_and_what_is_given_wins(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    embed_model, llm = CountingEmbedding(), EchoLLM()
+    embed_model, llm = CountingEmbedding(), ParrotLLM()
     monkeypatch.setattr(Settings, "_embed_model", embed_model)
     half = Models.of()
     assert (half.embedding, half.llm) == (embed_model, None)
@@ -122,7 +95,7 @@ def test_setting_a_model_of_llama_index_sets_what_is_read(monkeypatch: pytest.Mo
     monkeypatch.undo()
     before = vars(Settings).copy()
     try:
-        Settings.embed_model, Settings.llm = CountingEmbedding(), EchoLLM()
+        Settings.embed_model, Settings.llm = CountingEmbedding(), ParrotLLM()
         models = Models.of()
         assert (models.embedding, models.llm) == (Settings.embed_model, Settings.llm)
     finally:
@@ -187,7 +160,7 @@ def test_what_is_no_model_is_refused_with_what_is_one(
 
 
 def test_an_engine_reads_with_the_models_what_was_ingested_with_them(tmp_path: Path) -> None:
-    embed_model, llm = CountingEmbedding(), EchoLLM()
+    embed_model, llm = CountingEmbedding(), ParrotLLM()
     file = tmp_path / "manual.txt"
     file.write_text(DOCUMENT.text, encoding="utf-8")
     with open_store() as store:
@@ -196,7 +169,7 @@ def test_an_engine_reads_with_the_models_what_was_ingested_with_them(tmp_path: P
         engine = RagNodesQueryEngine(**places, embed_model=embed_model, llm=llm)
         assert "Nine litres" in str(engine.query("How much does the tank hold?"))
         answer = ask("How much does the tank hold?", **places, embed_model=embed_model, llm=llm)
-        assert answer.answer_model == "echo-1"
+        assert answer.answer_model == "parrot"
         found = RagNodesRetriever(**places, embed_model=embed_model).retrieve("the tank")
         assert found[0].node.get_content() == DOCUMENT.text
 
@@ -227,7 +200,7 @@ class BrokenEmbedding(CountingEmbedding):
         raise self.fails
 
 
-class BrokenLLM(EchoLLM):
+class BrokenLLM(ParrotLLM):
     """An LLM of the user's own with a mistake."""
 
     def complete(self, prompt: str, **_: Any) -> CompletionResponse:

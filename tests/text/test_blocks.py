@@ -11,44 +11,6 @@ def seen(text: str) -> list[tuple[str, str]]:
     return [(block.kind.value, text[block.start : block.end]) for block in scan_blocks(text)]
 
 
-def headings(text: str) -> list[tuple[int, str]]:
-    return [(b.level, b.title.of(text)) for b in scan_blocks(text) if b.kind is Kind.HEADING]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("# One", [(1, "One")]),
-        ("###### Six ##", [(6, "Six")]),
-        ("####### Seven", []),
-        ("#hashtag", []),
-        ("   ## Indented by three", [(2, "Indented by three")]),
-        ("    # Indented by four is code", []),
-        ("#", [(1, "")]),
-        ("# C# and F#", [(1, "C# and F#")]),
-        ("# Title\r\ntext", [(1, "Title")]),
-        ("Title\n===", [(1, "Title")]),
-        ("Two\nlines\n---", [(2, "Two\nlines")]),
-        ("text\n\n---", []),
-        ("```\n# no\n```\n# yes", [(1, "yes")]),
-        ("~~~\n# no\n```\n# no\n~~~\n# yes", [(1, "yes")]),
-        ("````\n```\n# no\n````\n# yes", [(1, "yes")]),
-        ("```\n# never closed", []),
-        ("```code``` inline\n# yes", [(1, "yes")]),
-        ("<!--\n# no\n\n# no\n-->\n# yes", [(1, "yes")]),
-        ("<div>\n# no\n\n# yes", [(1, "yes")]),
-        ("- item\n  # nested\n# yes", [(1, "yes")]),
-        ("- item\n  ```\n  # no\n# yes", [(1, "yes")]),
-        ("> # quoted\n# yes", [(1, "yes")]),
-        ("---\ntitle: x\n# no\n---\n# yes", [(1, "yes")]),
-        ("para\n# interrupts", [(1, "interrupts")]),
-        ("`\n_10\n# no\n`\n# yes", [(1, "yes")]),
-    ],
-)
-def test_headings_of(text: str, expected: list[tuple[int, str]]) -> None:
-    assert headings(text) == expected
-
-
 def test_each_kind_of_block_is_told_apart() -> None:
     text = (
         "---\ntitle: x\n---\n\n# H\n\npara one\nstill one\n\n- a\n  more a\n\n  of a\n- b\n\n"
@@ -79,22 +41,10 @@ def test_an_escaped_backtick_opens_no_code_span() -> None:
     assert [block.kind for block in scan_blocks("a: \\`\nb: \\`")] == [Kind.PARAGRAPH]
 
 
-def test_a_lone_backtick_that_is_never_closed_is_text() -> None:
-    assert [kind for kind, _ in seen("`\nnot code\n\n# H\n\nend")] == [
-        "paragraph",
-        "heading",
-        "paragraph",
-    ]
-
-
 def test_a_table_knows_where_its_header_ends() -> None:
     text = "| a | b |\n|---|:-:|\n| 1 | 2 |"
     (table,) = scan_blocks(text)
     assert text[: table.header_end] == "| a | b |\n|---|:-:|"
-
-
-def test_fenced_code_knows_its_language() -> None:
-    assert next(scan_blocks("``` python title=x\n1\n```")).info == "python title=x"
 
 
 @pytest.mark.parametrize(
