@@ -159,9 +159,9 @@ class LedgerDatabase:
         rows = self._read("SELECT facts FROM requests WHERE request = ?", request)
         return json.loads(rows[0][0]) if rows else None
 
-    def _read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+    def _read(self, query: str, *values: Any, **named: Any) -> list[tuple[Any, ...]]:
         with self._lock, translated(self.path):
-            return self._connection.execute(query, values).fetchall()
+            return self._connection.execute(query, named or values).fetchall()
 
     def _read_of(
         self, query: str, scope: str, column: str, values: Sequence[str] | None, order: str = "1"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from rag_nodes.ledger.database import FILE_NAME, LedgerDatabase, ledger_path, translated
 from rag_nodes.ledger.rows import (
@@ -21,18 +22,15 @@ from rag_nodes.ledger.rows import (
     unpacked,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
 _FILES = "SELECT * FROM files WHERE corpus = ?"
 _DOCUMENTS = "SELECT * FROM documents WHERE corpus = ?"
 _FILE = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _DOCUMENT = "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _FORGET_DOCUMENTS = "DELETE FROM documents WHERE corpus = ? AND path = ?"
 _NAME_FILE = """
-UPDATE stored SET path = ?2 WHERE path <> ?2
-AND collection IN (SELECT name FROM collections WHERE corpus = ?1)
-AND document_id IN (SELECT id FROM documents WHERE corpus = ?1 AND path = ?2)
+UPDATE stored SET path = :path WHERE path <> :path
+AND collection IN (SELECT name FROM collections WHERE corpus = :corpus)
+AND document_id IN (SELECT id FROM documents WHERE corpus = :corpus AND path = :path)
 """
 _TWINS = """
 SELECT d.id FROM files AS f CROSS JOIN documents AS d ON d.corpus = f.corpus AND d.path = f.path
@@ -40,22 +38,22 @@ WHERE f.corpus = ? AND f.content_hash = ? LIMIT 10
 """
 """A cross join has the files looked up first: few have these bytes."""
 _COPIES = """
-SELECT path, content_hash FROM files WHERE corpus = ?1 AND state IN ('read', 'partial')
-AND content_hash IN (SELECT content_hash FROM files WHERE corpus = ?1 AND content_hash > ''
+SELECT path, content_hash FROM files WHERE corpus = :corpus AND state IN ('read', 'partial')
+AND content_hash IN (SELECT content_hash FROM files WHERE corpus = :corpus AND content_hash > ''
     GROUP BY content_hash HAVING count(*) > 1) ORDER BY path
 """
 _FORGET_EMPTIED = """
-DELETE FROM files WHERE corpus = ?1 AND documents > 0
-AND path NOT IN (SELECT path FROM documents WHERE corpus = ?1)
+DELETE FROM files WHERE corpus = :corpus AND documents > 0
+AND path NOT IN (SELECT path FROM documents WHERE corpus = :corpus)
 """
 _UNHELD = """
-WITH lost AS (SELECT value AS path FROM json_each(?2))
-SELECT id, path, source FROM documents WHERE corpus = ?1 AND path IN lost
-    AND id NOT IN (SELECT id FROM documents WHERE corpus = ?1 AND path NOT IN lost)
+WITH lost AS (SELECT value AS path FROM json_each(:lost))
+SELECT id, path, source FROM documents WHERE corpus = :corpus AND path IN lost
+    AND id NOT IN (SELECT id FROM documents WHERE corpus = :corpus AND path NOT IN lost)
 UNION
 SELECT s.document_id, s.path, NULL FROM stored AS s JOIN collections AS c ON c.name = s.collection
-WHERE c.corpus = ?1 AND s.path > ''
-    AND s.document_id NOT IN (SELECT id FROM documents WHERE corpus = ?1) ORDER BY 2, 1
+WHERE c.corpus = :corpus AND s.path > ''
+    AND s.document_id NOT IN (SELECT id FROM documents WHERE corpus = :corpus) ORDER BY 2, 1
 """
 _COLLECTIONS = """
 SELECT c.name, c.corpus, c.parser, c.fingerprint, c.options, c.model, c.dimension, c.first_used,
@@ -65,7 +63,7 @@ WHERE ? IN (c.corpus, '') GROUP BY c.name ORDER BY c.last_used DESC, c.name
 """
 _USE = """
 INSERT INTO collections (name, corpus, parser, fingerprint, options, model, dimension, first_used,
-    last_used) VALUES (?, ?, ?, ?, ?, ?, ?, ?8, ?8)
+    last_used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET
     options = excluded.options, last_used = excluded.last_used,
     dimension = coalesce(excluded.dimension, dimension)
@@ -82,12 +80,12 @@ FROM stored WHERE collection = ?
 """
 _SETTLE = """
 INSERT INTO stored
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', coalesce(?12, 0), coalesce(?13, x''))
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', coalesce(?, 0), coalesce(?, x''))
 ON CONFLICT (collection, document_id) DO UPDATE SET
     version = excluded.version, chunks = excluded.chunks, parents = excluded.parents,
     tokens = excluded.tokens, largest = excluded.largest, unplaced = excluded.unplaced,
     error = excluded.error, stored_at = excluded.stored_at, failed_at = excluded.failed_at,
-    points = coalesce(?12, points), ids = coalesce(?13, ids)
+    points = coalesce(?, points), ids = coalesce(?, ids)
 """
 _INTEND = """
 INSERT INTO stored VALUES (?, ?, '', 0, 0, 0, 0, 0, NULL, NULL, NULL, ?, ?, ?)
@@ -180,7 +178,7 @@ class Ledger(LedgerDatabase):
         Returns:
             Id, path of the file that had it last, and source where that is known.
         """
-        rows = self._read(_UNHELD, corpus, json.dumps(lost))
+        rows = self._read(_UNHELD, corpus=corpus, lost=json.dumps(lost))
         return [(one, path, source) for one, path, source in rows]
 
     def twins(self, corpus: str, content_hash: str) -> list[str]:
@@ -189,7 +187,7 @@ class Ledger(LedgerDatabase):
 
     def copies(self, corpus: str) -> list[tuple[str, str]]:
         """The files that were read and have the bytes of another one: path and content hash."""
-        return [(path, content) for path, content in self._read(_COPIES, corpus)]
+        return [(path, content) for path, content in self._read(_COPIES, corpus=corpus)]
 
     def record(self, file: FileRow, documents: Sequence[DocumentRow]) -> None:
         """Write down a file that was opened, with the documents that it has.
@@ -205,7 +203,7 @@ class Ledger(LedgerDatabase):
                 file = file._replace(failed_at=self.clock() if since is None else since)
             connection.execute(_FILE, file)
             if file.state != "failed":
-                connection.execute(_NAME_FILE, place)
+                connection.execute(_NAME_FILE, {"corpus": file.corpus, "path": file.path})
                 connection.execute(_FORGET_DOCUMENTS, place)
             connection.executemany(_DOCUMENT, documents)
 
@@ -214,7 +212,7 @@ class Ledger(LedgerDatabase):
         delete = "DELETE FROM documents WHERE corpus = ? AND id = ?"
         with self.transaction("NORMAL") as connection:
             connection.executemany(delete, [(corpus, one) for one in document_ids])
-            connection.execute(_FORGET_EMPTIED, (corpus,))
+            connection.execute(_FORGET_EMPTIED, {"corpus": corpus})
 
     def forget_files(self, corpus: str, paths: Iterable[str]) -> None:
         """Delete files with their documents, but nothing of what collections hold of them."""
@@ -231,7 +229,8 @@ class Ledger(LedgerDatabase):
 
     def use(self, row: CollectionRow) -> None:
         """Note that a collection is in use now."""
-        self._write(_USE, [(*row[:7], self.clock())])
+        now = self.clock()
+        self._write(_USE, [(*row[:7], now, now)])
 
     def forget_collection(self, name: str) -> None:
         """Delete a collection and all that it held."""
@@ -318,7 +317,8 @@ class Ledger(LedgerDatabase):
             for row in rows:
                 stamped = row._replace(stored_at=now) if row.stored_at is None else row
                 of = [*listed[row.document_id]] if row.document_id in listed else None
-                yield (*stamped, *((None, None) if of is None else (len(of), packed(of))))
+                points = (None, None) if of is None else (len(of), packed(of))
+                yield (*stamped, *points, *points)  # of a row that is new, and of one that is there
 
         self._write(_SETTLE, values())
 
