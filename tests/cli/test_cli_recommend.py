@@ -5,8 +5,10 @@ import runpy
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import typer
 from tests.cli.conftest import Command, invoked
 
 from rag_nodes.parsers import get_parser, load_preset, preset_for, save_preset
@@ -70,6 +72,20 @@ def test_what_cannot_be_done_is_refused_before_a_document_is_read(
     ended = command("recommend", *asked)
     assert (ended.code, why in ended.stderr) == (2, True)
     assert "Reading" not in ended.stderr
+
+
+def test_documents_that_nobody_typed_are_none_also_where_an_older_click_says_they_were(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = typer.Context.__base__  # of click, which recent versions of typer bring themselves
+    said, typed = context.get_parameter_source, SimpleNamespace(name="COMMANDLINE")
+
+    def older(self: typer.Context, name: str) -> object:
+        return typed if name == "paths" else said(self, name)
+
+    monkeypatch.setattr(context, "get_parameter_source", older)
+    ended = command("recommend")
+    assert (ended.code, "name documents" in ended.stderr) == (2, True)
 
 
 def test_what_was_chosen_is_saved_as_a_preset_that_ingest_and_ask_take(

@@ -58,6 +58,7 @@ def command_of(operation: Operation) -> Callable[..., None]:
             name: value
             for name, value in values.items()
             if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+            and value is not None  # click before 8.3 says so of arguments that nobody typed
         }
         flags = {name: typed.pop(name) for name in operation.settings if name in typed}
         cli.configure_logging()
