@@ -261,13 +261,13 @@ def test_a_folder_without_readable_files_is_a_row_and_not_silence(tmp_path: Path
     assert isinstance(result.error, errors.UnsupportedFileError)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
 def test_a_crawl_alone_in_a_folder_is_to_be_named(tmp_path: Path) -> None:
     (tmp_path / "crawl.json").write_text("{}", encoding="utf-8")
     [row] = read_all([tmp_path])
     assert str(row.error).endswith(".xhtml; name a crawl (.json, .jsonl) by itself")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
 def test_links_that_lead_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:
     secret = write(tmp_path / "secret.txt", b"secret")
     folder = tmp_path / "folder"
