@@ -69,10 +69,6 @@ def test_thresholds_of_the_server_survive_a_typed_model(settings: Settings) -> N
     assert "high_similarity" not in effective.model_fields_set
 
 
-def test_every_preset_has_sliders() -> None:
-    assert all(ranges_of(preset) for preset in PRESETS.values())
-
-
 @pytest.mark.parametrize(
     ("way", "granularity"),
     [(BY_BUDGET, "chunks"), (BY_SENTENCE, "sentences"), (BY_COUNT, "chunks")],

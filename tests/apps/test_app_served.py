@@ -2,22 +2,14 @@
 
 import gc
 import json
-import os
 import re
-import urllib.error
 import urllib.request
 import warnings
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
 import pytest
-from app_server import listening
-from fastapi import FastAPI
 from gradio_client import Client, handle_file
-from visits import written
 
 from rag_nodes import apps
 from rag_nodes.errors import ConfigurationError, FileMissingError
@@ -63,22 +55,6 @@ def test_a_script_uploads_asks_and_gets_a_column_per_parser_with_citations(app: 
     assert history.count("<article") == 0
 
 
-def test_a_mounted_app_shows_no_key_and_takes_no_path_on_the_server_for_an_upload(
-    build: Callable[..., gr.Blocks],
-    leaks_collected: Callable[[], AbstractContextManager[None]],
-    tmp_path: Path,
-) -> None:
-    key, outside = "sk-canary-9d1f", written(tmp_path / "canary.txt", "it sings at midnight")
-    app = build(Settings(api_key=key))
-    with leaks_collected():
-        mounted = gr.mount_gradio_app(FastAPI(), app, path="/")
-    with listening(mounted) as found:
-        address = f"{found}/"
-        _assert_refused(address, outside)
-        for page in ("", "config", "gradio_api/info"):
-            assert key not in _get(f"{address}{page}")
-
-
 def test_a_typed_key_comes_back_in_no_answer(app: gr.Blocks) -> None:
     client = _client(app)
     key = {_parameter(client, "API key"): "canary-no-key-51"}
@@ -113,34 +89,3 @@ def _parameter(client: Client, label: str) -> str:
     described = client.view_api(print_info=False, return_format="dict")["named_endpoints"]
     parameters = described["/process"]["parameters"]
     return next(str(one["parameter_name"]) for one in parameters if one["label"] == label)
-
-
-def _assert_refused(address: str, canary: Path) -> None:
-    """Offer a path of the server as an upload to every event, and look for a copy of it."""
-    file = {"path": str(canary), "meta": {"_type": "gradio.FileData"}}
-    dependencies = json.loads(_get(f"{address}config"))["dependencies"]
-    for index, dependency in enumerate(dependencies):
-        data: list[Any] = [[file]] + [None] * (len(dependency["inputs"]) - 1)
-        if not dependency["inputs"] or not dependency["backend_fn"]:
-            continue
-        body = {"data": data, "fn_index": index, "session_hash": f"probe{index}"}
-        _post(f"{address}gradio_api/queue/join", json.dumps(body).encode(), "application/json")
-        messages = _get(f"{address}gradio_api/queue/data?session_hash=probe{index}")
-        assert "midnight" not in messages
-    uploads = Path(os.environ["GRADIO_TEMP_DIR"])
-    assert not [path for path in uploads.rglob("*") if path.name == canary.name]
-
-
-def _get(address: str) -> str:
-    with urllib.request.urlopen(address) as response:  # noqa: S310 - our own address
-        return str(response.read().decode())
-
-
-def _post(address: str, body: bytes, kind: str) -> tuple[int, str]:
-    request = urllib.request.Request(address, body, {"Content-Type": kind})  # noqa: S310 - our own
-    try:
-        with urllib.request.urlopen(request) as response:  # noqa: S310 - our own address
-            return response.status, response.read().decode()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode()
