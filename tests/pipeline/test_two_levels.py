@@ -64,6 +64,17 @@ def test_a_lost_parent_comes_back_with_the_next_run(store: Store, models: Models
     assert lost.node_id in store.fetch(column.collection, [lost.node_id])
 
 
+def test_a_document_of_which_only_parents_are_stored_is_completed(
+    store: Store, models: Models
+) -> None:
+    [column] = run(store, models, document()).columns
+    before = store.stored(column.collection, "manual")
+    _, children = levels(document())
+    store.delete(column.collection, [child.node_id for child in children])
+    run(store, models, document())
+    assert store.stored(column.collection, "manual") == before
+
+
 def test_a_changed_document_leaves_no_parent_of_its_former_version(
     store: Store, models: Models
 ) -> None:

@@ -13,6 +13,7 @@ from rag_nodes.store.catalogue import (
     is_complete,
     is_embedded_by,
     is_of,
+    lack_of,
     missing,
     parser_collection,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "is_complete",
     "is_embedded_by",
     "is_of",
+    "lack_of",
     "missing",
     "open_store",
     "parser_collection",

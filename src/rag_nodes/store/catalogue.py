@@ -131,15 +131,28 @@ class StoredNode(NamedTuple):
         )
 
 
+def lack_of(stored: Mapping[str, StoredNode]) -> str:
+    """In words what is not whole about the stored nodes of a document; "" where nothing is."""
+    if len(versions := {node.source_hash for node in stored.values()}) > 1:
+        return f"chunks of {len(versions)} versions of it are mixed"
+    parents = {one for one, node in stored.items() if node.is_parent}
+    named = {node.parent for node in stored.values() if node.parent}
+    if lost := named - stored.keys():
+        return f"{len(lost)} parents are missing, and their children are there"
+    if childless := parents - named:
+        return f"{len(childless)} parents have none of their children"
+    levels = Counter(node.is_parent for node in stored.values())
+    if any(node.total_chunks != levels[node.is_parent] for node in stored.values()):
+        told = (node.total_chunks for node in stored.values() if not node.is_parent)
+        wanted = max(told, default=0)  # of what others wrote there may be parents alone
+        return f"{levels[False]} of {wanted} chunks are there"
+    return ""
+
+
 def is_complete(stored: Mapping[str, StoredNode], source_hash: str) -> bool:
     """Whether all chunks of this very text are stored, and nothing else of the document."""
-    levels = Counter(node.is_parent for node in stored.values())
-    return bool(stored) and all(
-        node.source_hash == source_hash
-        and node.total_chunks == levels[node.is_parent]
-        and (not node.parent or node.parent in stored)
-        for node in stored.values()
-    )
+    is_of_it = any(node.source_hash == source_hash for node in stored.values())
+    return is_of_it and not lack_of(stored)
 
 
 def missing(location: str, collection: str) -> CollectionMissingError:

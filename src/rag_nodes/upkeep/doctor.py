@@ -7,7 +7,6 @@ is not whole goes, so that the next ingest makes it anew.
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,7 +26,7 @@ from rag_nodes.errors import (
 )
 from rag_nodes.ledger import Ledger
 from rag_nodes.pipeline.columns import stored_row
-from rag_nodes.store import is_complete
+from rag_nodes.store import lack_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -199,7 +198,7 @@ def _torn(
         # there, which may have been paid for.
         is_judged = any(node.source_hash for node in nodes.values())
         has_failed = document in rows and rows[document].error is not None
-        if is_judged and not has_failed and (what := _what_is_torn(nodes)):
+        if is_judged and not has_failed and (what := lack_of(nodes)):
             yield Trouble(
                 "torn",
                 f"{name}: document {document}",
@@ -209,22 +208,6 @@ def _torn(
                 repair=partial(_mend, store, ledger, name, document, nodes),
             )
             stored[document] = store.stored(name, document)
-
-
-def _what_is_torn(nodes: Mapping[str, StoredNode]) -> str:
-    """What is not whole about the stored nodes of a document; "" where all of it is."""
-    hashes = Counter(node.source_hash for node in nodes.values())
-    if len(hashes) > 1:
-        return f"chunks of {len(hashes)} versions of it are mixed"
-    if lost := {one.parent for one in nodes.values() if one.parent} - nodes.keys():
-        return f"{len(lost)} parents are missing, and their children are there"
-    parents = {one for one, node in nodes.items() if node.is_parent}
-    if childless := parents - {node.parent for node in nodes.values()}:
-        return f"{len(childless)} parents have none of their children"
-    if not is_complete(nodes, next(iter(hashes))):
-        chunks = [node for node in nodes.values() if not node.is_parent]
-        return f"{len(chunks)} of {max(one.total_chunks for one in chunks)} chunks are there"
-    return ""
 
 
 def _different(ledger: Ledger, name: str, stored: StoredDocuments) -> list[str]:
@@ -251,7 +234,7 @@ def _mend(
     versions: StoredDocuments = {}
     for one, node in nodes.items():
         versions.setdefault(node.source_hash, {})[one] = node
-    whole = [found for found in versions.values() if not _what_is_torn(found)]
+    whole = [found for found in versions.values() if not lack_of(found)]
     kept = max(whole, key=len, default={})
     if ledger:
         ledger.intend(name, {document: nodes})
