@@ -67,5 +67,11 @@ def known(store: Store, ledger: Ledger) -> Inventory:
 
 
 @pytest.fixture
-def unknown(store: Store) -> Inventory:
-    return Inventory(store)
+def blank() -> Iterator[Ledger]:
+    with Ledger(":memory:") as made:
+        yield made
+
+
+@pytest.fixture
+def unknown(store: Store, blank: Ledger) -> Inventory:
+    return Inventory(store, blank)

@@ -9,33 +9,34 @@ from kept_store import FIXED, HEADING, nodes_of
 
 from rag_nodes.errors import LedgerError, StoreDamagedError, StoreUnreachableError
 from rag_nodes.ledger import Ledger
-from rag_nodes.store import Store, open_store
+from rag_nodes.store import open_store
 from rag_nodes.store.copying import CopyFailure, CopyReport
 from rag_nodes.store.edge.collection import Collection
 from rag_nodes.upkeep import Inventory, copied, removed
 
 
 @pytest.fixture
-def target(tmp_path: Path) -> Iterator[Store]:
+def target(tmp_path: Path, blank: Ledger) -> Iterator[Inventory]:
     with open_store(tmp_path / "target") as store:
-        yield store
+        yield Inventory(store, blank)
 
 
-def copy_all(source: Inventory, target: Store, *, prune: bool = False) -> None:
+def copy_all(source: Inventory, target: Inventory, *, prune: bool = False) -> None:
     list(copied(source.store, target, source.collections("tests"), prune=prune))
 
 
-def documents_of(store: Store) -> list[str]:
-    there = Inventory(store)
+def documents_of(there: Inventory) -> list[str]:
     return [one.name for one in there.documents("tests", there.collections("tests"))]
 
 
-def test_what_only_the_target_has_stays_until_it_is_pruned(known: Inventory, target: Store) -> None:
-    target.add(HEADING, nodes_of("only-there.md", 1))
+def test_what_only_the_target_has_stays_until_it_is_pruned(
+    known: Inventory, target: Inventory
+) -> None:
+    target.store.add(HEADING, nodes_of("only-there.md", 1))
     for _ in range(2):
         copy_all(known, target)
         assert documents_of(target) == ["a.md", "b.md", "only-there.md"]
-    assert target.count(FIXED) == 5
+    assert target.store.count(FIXED) == 5
     chosen = [one for one in known.documents("tests", known.collections()) if one.name == "a.md"]
     removed(known, "tests", chosen, known.collections())
     copy_all(known, target, prune=True)
@@ -43,16 +44,16 @@ def test_what_only_the_target_has_stays_until_it_is_pruned(known: Inventory, tar
 
 
 def test_a_ledger_of_the_target_forgets_what_is_about_to_be_written(
-    known: Inventory, ledger: Ledger, target: Store
+    known: Inventory, target: Inventory
 ) -> None:
     (fixed, heading) = known.collections("tests")
     copy_all(known, target)
-    list(copied(target, known.store, [fixed], ledger=ledger))
-    assert [one.name for one in ledger.collections()] == [heading.info.name]
+    list(copied(target.store, known, [fixed]))
+    assert [one.name for one in known.ledger.collections()] == [heading.info.name]
 
 
 def test_a_collection_that_is_damaged_keeps_no_other_from_being_copied(
-    known: Inventory, target: Store, monkeypatch: pytest.MonkeyPatch
+    known: Inventory, target: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Collection, "select", failing(StoreDamagedError("torn")))
     failure, report = copied(known.store, target, known.collections("tests"))
@@ -63,24 +64,24 @@ def test_a_collection_that_is_damaged_keeps_no_other_from_being_copied(
 
 
 def test_a_store_that_does_not_answer_is_not_asked_for_the_next_collection(
-    known: Inventory, target: Store, monkeypatch: pytest.MonkeyPatch
+    known: Inventory, target: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Collection, "select", failing(StoreUnreachableError("gone")))
     with pytest.raises(StoreUnreachableError, match="gone"):
         copy_all(known, target)
-    assert target.count(HEADING) == 0
+    assert target.store.count(HEADING) == 0
 
 
 def test_a_ledger_that_fails_ends_the_copy(
-    known: Inventory, ledger: Ledger, target: Store, monkeypatch: pytest.MonkeyPatch
+    known: Inventory, target: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(name: str) -> None:
         raise LedgerError(f"{name} cannot be forgotten")
 
-    monkeypatch.setattr(ledger, "forget_collection", fail)
+    monkeypatch.setattr(target.ledger, "forget_collection", fail)
     with pytest.raises(LedgerError, match=FIXED):
-        list(copied(known.store, target, known.collections("tests"), ledger=ledger))
-    assert target.engine.names() == []
+        copy_all(known, target)
+    assert target.store.engine.names() == []
 
 
 def failing(error: Exception) -> Callable[..., Any]:

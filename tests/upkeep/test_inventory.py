@@ -92,7 +92,7 @@ def test_corpora_are_kept_apart(known: Inventory) -> None:
     assert "z.md" not in listed(known)
 
 
-def test_parents_are_counted_apart(tmp_path: Path) -> None:
+def test_parents_are_counted_apart(tmp_path: Path, blank: Ledger) -> None:
     from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 
     child, parent = nodes_of("p.md", 2, total=1)
@@ -101,7 +101,7 @@ def test_parents_are_counted_apart(tmp_path: Path) -> None:
     parent.embedding = None
     with open_store(tmp_path / "family") as store:
         store.add(HEADING, [child, parent])
-        inventory = Inventory(store)
+        inventory = Inventory(store, blank)
         (status,) = map(inventory.status, inventory.collections())
         assert (status.chunks, status.parents, status.incomplete) == (1, 1, 0)
 

@@ -164,9 +164,7 @@ def _copied(request: _Copy, run: Run, source: str, target: str) -> Copied:
     here = inventory(run, source)
     chosen = _chosen(here, request.collections, None if request.all else run.settings.corpus)
     there = inventory(run, target)  # after what may refuse, as a folder is made by opening it
-    copies = copied(
-        here.store, there.store, chosen, run.emit, prune=request.prune, ledger=there.ledger
-    )
+    copies = copied(here.store, there, chosen, run.emit, prune=request.prune)
     return _concluded(run, "copied", here.store.location, there.store.location, list(copies))
 
 

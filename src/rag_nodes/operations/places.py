@@ -177,7 +177,7 @@ def ledger_of(run: Run, location: str, *, is_theirs: bool = True) -> Path | None
 
 
 def inventory(run: Run, location: str | None = None, *, must_know: bool = False) -> Inventory:
-    """What a store holds, with its ledger where it has one.
+    """What a store holds, with its ledger, which is blank where it has none.
 
     Args:
         run: whose settings have key and options of a server, and the ledger of their own store.
@@ -196,15 +196,14 @@ def inventory(run: Run, location: str | None = None, *, must_know: bool = False)
         must_exist(own)
     store = opened(run, location)
     path = ledger_of(run, store.location, is_theirs=location in {None, own})
-    if path is None or not path.is_file():
-        return Inventory(store)
     try:
-        return Inventory(store, run.cleanup.enter_context(Ledger(path)))
+        ledger = Ledger(path if path and path.is_file() else ":memory:")
     except LedgerDamagedError as error:
         if must_know:
             raise
         run.warn(f"{error}; until then paths and times are not known")
-        return Inventory(store)
+        ledger = Ledger(":memory:")
+    return Inventory(store, run.cleanup.enter_context(ledger))
 
 
 def of_parser(held: Sequence[HeldCollection], parser: str) -> list[HeldCollection]:

@@ -162,7 +162,7 @@ def _moved(ledger: Ledger, corpus: str, paths: Iterable[Path]) -> tuple[str, ...
 
 def taken_out(
     store: Store,
-    ledger: Ledger | None,
+    ledger: Ledger,
     corpus: str,
     document_ids: Sequence[str],
     collections: Iterable[str],
@@ -177,7 +177,7 @@ def taken_out(
     """
     chosen = list(collections)
     # One that is damaged is known to the ledger alone; it may be mended, and then has them still.
-    known = [one.name for one in ledger.collections(corpus)] if ledger else []
+    known = [one.name for one in ledger.collections(corpus)]
     holdings = {
         name: {one: nodes for one in document_ids if (nodes := list(store.stored(name, one)))}
         for name in dict.fromkeys([*chosen, *known])
@@ -185,17 +185,14 @@ def taken_out(
     gone: list[Removed] = []
     for name, there in holdings.items():
         every = [node for nodes in there.values() for node in nodes]
-        if ledger and every:
-            ledger.intend(name, there)
         if every:
+            ledger.intend(name, there)
             store.delete(name, every)
             store.flush(name)  # what came back after a power cut would be listed nowhere
-        if ledger:
-            ledger.forget_stored(name, document_ids)
+        ledger.forget_stored(name, document_ids)
         if every or name in chosen:
             gone.append(Removed(name, len(there), len(every)))
-    if ledger:
-        ledger.forget_documents(corpus, document_ids)
+    ledger.forget_documents(corpus, document_ids)
     return gone
 
 

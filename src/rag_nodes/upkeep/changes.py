@@ -19,7 +19,6 @@ from rag_nodes.store.copying import copy_collection, one_by_one
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from rag_nodes.ledger import Ledger
     from rag_nodes.store import Store
     from rag_nodes.store.copying import CopyFailure, CopyReport, CopyStep
     from rag_nodes.upkeep.inventory import HeldCollection, Inventory, ListedDocument
@@ -64,8 +63,7 @@ def removed(
     ids = [one.id for one in chosen if one.id]
     names = [held.info.name for held in collections]
     gone = taken_out(inventory.store, ledger, corpus, ids, names)
-    if ledger:
-        ledger.forget_files(corpus, [one.path for one in chosen if not one.id and one.path])
+    ledger.forget_files(corpus, [one.path for one in chosen if not one.id and one.path])
     return gone
 
 
@@ -82,11 +80,10 @@ def cleared(inventory: Inventory, collections: Iterable[HeldCollection]) -> list
     names = dict.fromkeys(held.info.name for held in chosen)
     for corpus in {held.corpus for held in chosen}:
         is_all = all(held.info.name in names for held in inventory.collections(corpus))
-        if ledger and is_all:
+        if is_all:
             ledger.forget_files(corpus, ledger.paths(corpus))
     for name in names:
-        if ledger:
-            ledger.forget_collection(name)
+        ledger.forget_collection(name)
         with suppress(CollectionMissingError):  # the ledger alone knew it
             inventory.store.drop(name)
     return gone
@@ -94,25 +91,23 @@ def cleared(inventory: Inventory, collections: Iterable[HeldCollection]) -> list
 
 def copied(
     source: Store,
-    target: Store,
+    target: Inventory,
     collections: Iterable[HeldCollection],
     progress: Callable[[CopyStep], None] | None = None,
     *,
     prune: bool = False,
-    ledger: Ledger | None = None,
 ) -> Iterator[CopyReport | CopyFailure]:
     """Copy collections one after another; see `rag_nodes.store.copying.copy_collection`.
 
-    The `ledger` of the target forgets each before it is written: the next ingest asks the store.
+    The ledger of the target forgets each before it is written: the next ingest asks the store.
 
     Raises:
         StoreError: see `rag_nodes.store.copying.one_by_one`, as for `CredentialsError`.
     """
 
     def copy(name: str) -> CopyReport:
-        if ledger:
-            ledger.forget_collection(name)
-        return copy_collection(name, source, target, progress, prune=prune)
+        target.ledger.forget_collection(name)
+        return copy_collection(name, source, target.store, progress, prune=prune)
 
     return one_by_one((held.info.name for held in collections), copy)
 

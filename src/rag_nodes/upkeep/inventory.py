@@ -106,23 +106,24 @@ class ListedDocument:
 
 
 class Inventory:
-    """What a store holds, and its ledger says of it, if it has one; `clock` tells the time now."""
+    """What a store holds, and its ledger says of it, a blank one where there is none.
+
+    `clock` tells the time now.
+    """
 
     def __init__(
-        self, store: Store, ledger: Ledger | None = None, clock: Callable[[], float] = time.time
+        self, store: Store, ledger: Ledger, clock: Callable[[], float] = time.time
     ) -> None:
         self.store, self.ledger, self.clock = store, ledger, clock
 
     def collections(self, corpus: str | None = None) -> list[HeldCollection]:
         """The collections of a corpus, or of all of them, by name."""
-        rows = {one.name: one for one in self.ledger.collections()} if self.ledger else {}
+        rows = {one.name: one for one in self.ledger.collections()}
         held = (HeldCollection(info, rows.get(info.name)) for info in self.store.collections())
         return [one for one in held if corpus is None or one.is_of(corpus)]
 
     def never_stored(self, corpus: str | None = None) -> list[HeldCollection]:
         """Collections that are not there, as all documents failed that were to be in them."""
-        if not self.ledger:
-            return []
         there = {info.name for info in self.store.collections()}
         return [
             HeldCollection(info, row)
@@ -139,10 +140,10 @@ class Inventory:
         collection cannot be opened; else the store is read.
         """
         name, count = held.info.name, held.info.points
-        known = self.ledger.stored(name) if self.ledger else {}
+        known = self.ledger.stored(name)
         if held.info.trouble:
             return known
-        if self.ledger and self.ledger.covers(name, self.store.marks(name), count):
+        if self.ledger.covers(name, self.store.marks(name), count):
             whole = {one: row for one, row in known.items() if row.version}
             others = {one: row for one, row in known.items() if not row.version}
             asked = self.ledger.listed_ids(name, list(others))  # of any other nothing is stored
@@ -160,13 +161,13 @@ class Inventory:
 
     def unread(self, corpus: str | None = None) -> list[FileRow]:
         """The files that could not be read, or a document in them; None for all corpora."""
-        return self.ledger.unread(corpus or "") if self.ledger else []
+        return self.ledger.unread(corpus or "")
 
     def status(self, held: HeldCollection) -> CollectionStatus:
         """What is in a collection."""
         name, row, trouble = held.info.name, held.row, held.info.trouble
         stored = list(self.stored(held).values())
-        known = self._known(held.corpus)
+        known = self.ledger.documents(held.corpus)
         lacking = [one for one in stored if not _is_whole(one, known.get(one.document_id, ()))]
         failed = [one for one in lacking if one.error is not None]
         with self.store.engine.step(name):
@@ -201,7 +202,7 @@ class Inventory:
 
         With all of its collections, those too that were read and of which nothing is stored.
         """
-        chosen, known = list(collections), self._known(corpus)
+        chosen, known = list(collections), self.ledger.documents(corpus)
         found: dict[str, dict[str, StoredDocument]] = {}
         is_all = {*chosen} >= {*self.collections(corpus)}
         for held in [*chosen, *self.never_stored(corpus)] if is_all else chosen:
@@ -224,9 +225,6 @@ class Inventory:
         paths = {one.path for one in listed}
         others = (one for one in unread.values() if one.documents or one.path not in paths)
         return [*listed, *map(_failed, others)]
-
-    def _known(self, corpus: str) -> dict[str, list[DocumentRow]]:
-        return self.ledger.documents(corpus) if self.ledger else {}
 
     def _is_expired(self, rows: Sequence[DocumentRow]) -> bool:
         at = rows[-1].expires_at if rows else None
