@@ -20,8 +20,8 @@ _SHORT = re.compile(r"(?<=<!-- some parsers -->\n).*?(?=\n<!-- /some parsers -->
 
 
 def parsers_table() -> str:
-    """A row for each preset: name, class, how it cuts, and what is worth trying."""
-    rows = ["| preset | class | how it cuts | worth trying |", "|---|---|---|---|"]
+    """A row for each preset: name, class, how it splits, and what is worth trying."""
+    rows = ["| preset | class | how it splits | worth trying |", "|---|---|---|---|"]
     for name, preset in PRESETS.items():
         fields = ", ".join(f"`{option.field}`" for option in ranges_of(preset))
         class_name = preset.path.rpartition(":")[2]
@@ -30,7 +30,7 @@ def parsers_table() -> str:
 
 
 def short_table() -> str:
-    """A row for each of `SOME`: name, and how it cuts."""
+    """A row for each of `SOME`: name, and how it splits."""
     rows = [f"| `{name}` | {PRESETS[name].summary} |" for name in SOME]
     return "\n".join(["| preset | how it splits |", "|---|---|", *rows])
 

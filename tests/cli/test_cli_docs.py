@@ -58,7 +58,7 @@ def test_any_parser_cuts_with_any_overlap(command: Command, crawl: Path, output:
 
 
 def test_progress_goes_to_stderr_unless_quiet(command: Command, crawl: Path, output: Path) -> None:
-    assert "cut " in command("docs", crawl, output).stderr
+    assert "split " in command("docs", crawl, output).stderr
     assert command("docs", crawl, output, "--quiet").stderr == ""
 
 

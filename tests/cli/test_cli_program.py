@@ -48,6 +48,17 @@ def test_help_names_every_command_and_the_exit_codes(command: Command) -> None:
         assert f"rag-nodes {name}" in command(name, "--help").stdout.split("Examples")[1]
 
 
+def test_help_names_no_type_of_python(command: Command) -> None:
+    for name in ("", *COMMANDS, "store alias"):
+        said = command(*name.split(), "--help").stdout
+        assert not [one for one in ("<bool>", "list[", "<str>", "<path>") if one in said], name
+
+
+def test_a_command_that_is_typed_wrong_is_answered_with_one_like_it(command: Command) -> None:
+    assert "Did you mean 'ingest'" in command("ingset").stderr
+    assert "Did you mean 'pull'" in command("store", "pulll").stderr
+
+
 def test_shell_completion_is_offered_and_help_does_not_list_it(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +187,23 @@ def test_a_wrong_option_is_a_usage_error_without_traceback(command: Command, man
     assert ended.stdout == ""
     assert "chunk_size" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (("ask", ""), "QUESTION: there is nothing in it"),
+        (("ask", "Who?", "--filter", "foo=1"), "Error: --filter foo=1: write file=NAME"),
+        (("ingest", "MANUAL", "-p", "fixed:chunk_size=5,chunk_overlap=9"),
+         "Error: --parser fixed:chunk_size=5,chunk_overlap=9: chunk_overlap (9) must be smaller"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_named_once_and_as_it_was_typed(
+    typed: tuple[str, ...], said: str, command: Command, manual: Path
+) -> None:
+    ended = command(*(manual if one == "MANUAL" else one for one in typed))
+    assert ended.code == ExitCode.USAGE
+    assert said in ended.stderr
 
 
 def test_a_bug_is_one_line_and_a_traceback_only_when_asked_for(

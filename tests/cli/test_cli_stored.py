@@ -212,3 +212,30 @@ def test_a_ledger_elsewhere_is_looked_at_where_it_is_named(
     assert command("doctor", *where[:2], "--json").json["findings"] == []
     (found,) = command("doctor", *where, "--json").json["findings"]
     assert (found["kind"], found["is_wrong"]) == ("ledger", True)
+
+
+def test_of_many_parsers_a_row_has_one_number_and_room_for_the_name(
+    command: Command, manual: Path, tmp_path: Path
+) -> None:
+    named = [
+        word for size in (200, 300, 400, 500, 600) for word in ("-p", f"heading:chunk_size={size}")
+    ]
+    done = command("ingest", manual, "--store", tmp_path / "many", *named)
+    listed = command("list", "--store", tmp_path / "many")
+    numbers = [
+        one["chunks"]
+        for one in command("status", "--store", tmp_path / "many", "--json").json["collections"]
+    ]
+    [row] = [line for line in done.stdout.splitlines() if line.strip().startswith("manual.md")]
+    assert row.split()[-1] == str(sum(numbers))
+    assert f" {sum(numbers)} " in listed.stdout
+    assert "Chunks: in 5 collections together" in listed.stdout
+
+
+def test_status_tells_collections_of_a_class_apart_by_their_options(
+    command: Command, manual: Path, tmp_path: Path
+) -> None:
+    command("ingest", manual, "--store", tmp_path / "two", "-p", "retrieval", "-p", "recursive")
+    said = command("status", "--store", tmp_path / "two").stdout
+    assert "chunk_size 200 · chunk_overlap 0 · unit tokens" in said
+    assert "chunk_size 1000 · chunk_overlap 200 · unit characters" in said

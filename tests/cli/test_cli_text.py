@@ -139,7 +139,7 @@ def test_all_progress_is_told_by_one_rule() -> None:
         Measuring("ask", "heading", 30, 90, 61.0),
     )]  # fmt: skip
     assert said == [
-        ("pages", "cut https://docs.example/a (3)"),
+        ("pages", "split https://docs.example/a (3)"),
         ("summaries", "summarised by a-model (2/7)"),
         ("manuals.fixed", "copying, 500/800 points"),
         ("questions", "asking heading (30/90 questions, about 1 min 1 s left)"),

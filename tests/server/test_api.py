@@ -186,6 +186,16 @@ def test_an_uploaded_document_is_cut_by_its_id(
     assert unknown.status_code == 404
 
 
+def test_a_refusal_says_that_a_text_is_blank_and_how_a_document_is_named(
+    client: httpx.Client, manual: dict[str, str]
+) -> None:
+    blank = client.post("/chunk", json={"text": " \n"})
+    assert (blank.status_code, blank.json()["error"]) == (422, "text: there is nothing in it")
+    lost = client.post("/chunk", json={"document": "report.pdf"}, headers=manual)
+    assert lost.status_code == 404
+    assert lost.json()["remedy"] == "name one by the `document` that its upload answered"
+
+
 @pytest.mark.parametrize(
     ("parser", "words"),
     [

@@ -54,6 +54,22 @@ def command() -> Any:
     return command
 
 
+class Command(TyperCommand):
+    """A command whose help names no types of Python."""
+
+    def get_params(self, context: Any) -> list[Any]:
+        """Its options and arguments."""
+        return _without_types(super().get_params(context))
+
+
+def _without_types(parameters: list[Any]) -> list[Any]:
+    """Have help say nothing of the type of a flag, which has none, and of what has a name."""
+    for one in parameters:
+        if getattr(one, "is_flag", False) or one.param_type_name == "argument":
+            one.display_type = lambda _context: ""
+    return parameters
+
+
 class Commands(TyperGroup):
     """Commands that are imported when one of them is used; a help text lists words alone.
 
@@ -62,6 +78,10 @@ class Commands(TyperGroup):
     """
 
     group = ""
+
+    def get_params(self, context: Any) -> list[Any]:
+        """Their options."""
+        return _without_types(super().get_params(context))
 
     def list_commands(self, _context: Any) -> list[str]:
         """Their names, in order."""
@@ -74,6 +94,7 @@ class Commands(TyperGroup):
 
     def resolve_command(self, context: Any, arguments: list[str]) -> Any:
         """The command that is used, whole."""
+        self.commands = {one: TyperCommand(one) for one in self.list_commands(context)}
         name, command, others = super().resolve_command(context, arguments)
         return name, command and _imported(f"{self._prefix}{name}"), others
 
@@ -103,7 +124,8 @@ def _imported(name: str) -> Any:
 
     found = COMMANDS[name]
     examples = [f"{PROGRAM} {one}" for one in found.examples]
-    program.command(name.rpartition(" ")[2], epilog=_epilog(examples))(command_of(found))
+    name = name.rpartition(" ")[2]
+    program.command(name, cls=Command, epilog=_epilog(examples))(command_of(found))
     return typer.main.get_command(program)
 
 

@@ -20,7 +20,7 @@ from rich.markup import escape
 from rag_nodes.cli.invocation import OUTPUT, Invocation
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations import ANSWERS, MODELS
-from rag_nodes.operations.base import Flag, flag_of, has, panel_of
+from rag_nodes.operations.base import Flag, flag_of, has, misfit, panel_of
 from rag_nodes.operations.fields import ASSIGNMENT
 from rag_nodes.settings import OPTION_TABLES, Settings, refuse_secrets, typed_option
 
@@ -83,12 +83,12 @@ def described(error: ValidationError, request: type[BaseModel]) -> str:
     """What is wrong with a request, each with the option that it was typed as."""
     said = []
     for one in error.errors(include_input=False, include_url=False):
-        words = one["msg"].removeprefix("Value error, ")
+        words = misfit(one)
         name, *inside = map(str, one["loc"] or [""])
         if field := request.model_fields.get(name):
             parts = (part for part in inside if not part.isdecimal())
             where = " ".join([_typed_name(name, flag_of(field)), *parts])
-            words = f"{where}: {words}"
+            words = words if words.startswith(where) else f"{where}: {words}"
         said.append(words)
     return "; ".join(dict.fromkeys(said))
 
@@ -218,6 +218,8 @@ def _parameter(
 
 
 def _typed_name(name: str, flag: Flag) -> str:
+    if flag.argument:
+        return flag.metavar or name.upper()
     return flag.name or f"--{name.replace('_', '-')}"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.operations.base import OWNER, Flag, Only
+from rag_nodes.operations.base import NOT_BLANK, OWNER, Flag, Only
 from rag_nodes.operations.fields import MOST_QUESTION, OfText
 from rag_nodes.operations.places import check_there
 from rag_nodes.operations.run import Doing, Run
@@ -23,7 +23,7 @@ _SHOWN = 12
 _NAMED = 5
 """Questions without a place that are named."""
 
-Name = Annotated[str, Field(max_length=200, pattern=r"\S")]
+Name = Annotated[str, Field(max_length=200, pattern=NOT_BLANK)]
 Place = Annotated[int, Field(ge=0, le=2**31)]
 
 
@@ -37,7 +37,7 @@ class LabelledPassage(BaseModel):
         json_schema_extra={"anyOf": [{"required": ["text"]}, {"required": ["start", "end"]}]},
     )
 
-    text: Annotated[str, Field(max_length=5_000, pattern=r"\S")] | None = None
+    text: Annotated[str, Field(max_length=5_000, pattern=NOT_BLANK)] | None = None
     """The words as they stand there; null with offsets alone."""
     start: Place | None = None
     """First character."""
@@ -63,7 +63,7 @@ class LabelledQuestion(BaseModel):
 
     id: Name | None = None
     """Null for its number in the list."""
-    question: Annotated[str, Field(max_length=MOST_QUESTION, pattern=r"\S")]
+    question: Annotated[str, Field(max_length=MOST_QUESTION, pattern=NOT_BLANK)]
     """In the words of somebody who has not read the answer."""
     document: Name | None = None
     """Document of its passages."""

@@ -208,18 +208,19 @@ def _stored_preset(store: Store, corpus: str, embedding_name: str) -> str:
 
     With several, only the user knows which is meant.
     """
+    present = {info.name for info in store.collections() if info.points or info.trouble}
+    found = (name for name, of in _of_presets(corpus, embedding_name) if of in present)
+    first = next(found, DEFAULT_PARSER)
+    return DEFAULT_PARSER if first == DEFAULT_PARSER or any(found) else first
+
+
+def _of_presets(corpus: str, embedding_name: str) -> Iterator[tuple[str, str]]:
+    """Each preset with the name of its collection; the default first, as it is mostly that."""
     from rag_nodes.parsers import PRESETS, get_parser
     from rag_nodes.store import parser_collection
 
-    present = {info.name for info in store.collections() if info.points or info.trouble}
-
-    def is_present(name: str) -> bool:
-        return parser_collection(corpus, get_parser(name), embedding_name) in present
-
-    if is_present(DEFAULT_PARSER):
-        return DEFAULT_PARSER
-    stored = [name for name in PRESETS if is_present(name)]
-    return stored[0] if len(stored) == 1 else DEFAULT_PARSER
+    for name in dict.fromkeys([DEFAULT_PARSER, *PRESETS]):
+        yield name, parser_collection(corpus, get_parser(name), embedding_name)
 
 
 @contextmanager
@@ -232,8 +233,10 @@ def _contents_named(run: Run, store: Store) -> Iterator[None]:
             raise
         found = store.collections()
         for one in found:
+            presets = _of_presets(one.corpus, one.embedding)
+            by = next((f"--parser {name}" for name, of in presets if of == one.name), one.parser)
             run.warn(
-                f"stored: corpus {one.corpus}, {one.parser}, embedded by {one.embedding}, "
+                f"stored: --corpus {one.corpus} {by}, embedded by {one.embedding}, "
                 f"{one.points:,} node{'' if one.points == 1 else 's'}"
             )
         if found:

@@ -17,6 +17,8 @@ from pydantic.fields import FieldInfo
 from rag_nodes.ledger import utc_time
 from rag_nodes.operations import ExitCode
 
+NOT_BLANK = r"\S"
+"""Pattern of texts that say something."""
 Surface = Literal["cli", "rest", "mcp"]
 """Where an operation can be asked for; all but the command line are open to strangers."""
 
@@ -70,6 +72,18 @@ class Result:
     def brief(self) -> dict[str, Any]:
         """What agents get of it; all of it, where it is short."""
         return self.as_dict()
+
+
+def misfit(error: Mapping[str, Any]) -> str:
+    """Why a value does not fit, in words for whoever sent it.
+
+    Args:
+        error: one of those that pydantic found.
+    """
+    is_blank = error["type"] == "string_pattern_mismatch" and error["ctx"]["pattern"] == NOT_BLANK
+    if is_blank or (error["type"] == "string_too_short" and error["ctx"]["min_length"] == 1):
+        return "there is nothing in it"
+    return str(error["msg"]).removeprefix("Value error, ")
 
 
 def as_plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.operations.base import OWNER, Flag, Result, visitors
+from rag_nodes.operations.base import NOT_BLANK, OWNER, Flag, Result, visitors
 from rag_nodes.operations.evaluating import Columns, check_names, finders
 from rag_nodes.operations.fields import (
     MOST_QUESTION,
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from rag_nodes.query import QueryOptions
 
 NO_DOCUMENT = "no document yet; upload one first, or send a text"
-Question = Annotated[str, Field(min_length=1), visitors(max_length=MOST_QUESTION, pattern=r"\S")]
+Question = Annotated[
+    str, Field(min_length=1), visitors(max_length=MOST_QUESTION, pattern=NOT_BLANK)
+]
 
 
 class CompareRequest(Searching, Columns, OfText):

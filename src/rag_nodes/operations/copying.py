@@ -14,7 +14,7 @@ from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.places import foreign_words, inventory, must_exist, of_parser, opened
 from rag_nodes.operations.run import Doing, Run
-from rag_nodes.operations.stored import OfParser
+from rag_nodes.operations.stored import OF_PARSER
 
 if TYPE_CHECKING:
     from rag_nodes.store import Store
@@ -68,7 +68,7 @@ class ImportRequest(Request):
     """As the program gives it: QdrantClient(path=...)."""
 
 
-class AliasRequest(OfParser):
+class AliasRequest(Request):
     """Give a collection another name, or show the names there are.
 
     Programs that ask by the alias, as `ask --alias` does, need not know which parser and model are
@@ -76,6 +76,8 @@ class AliasRequest(OfParser):
     the new parser or model, look at it, then have the alias mean it.
     """
 
+    parser: Annotated[str, OF_PARSER] = ""
+    """The collection of this parser: a preset with its options, or a class."""
     name: Annotated[str | None, Flag(argument=True)] = None
     """Of the alias; all are shown without one."""
     collection: Annotated[str | None, Flag(argument=True)] = None

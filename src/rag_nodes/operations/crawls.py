@@ -66,7 +66,7 @@ class DocsRequest(Summarised):
     fail_on: Annotated[str, Flag(metavar="NAME[=NUMBER],...")] = ""
     """Exit with 4 where a finding is over NUMBER (0), such as lost-headings, or coverage=99.9."""
     keep_duplicates: bool = False
-    """Cut the same text again under another URL."""
+    """Split the same text again under another URL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

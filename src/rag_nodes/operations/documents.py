@@ -264,7 +264,7 @@ def _document(request: ChunkRequest, run: Run) -> Document:
             return text_document(request.text)
         return run.document(request.document or "")
     check_there([request.file])
-    run.emit(Doing(f"Cutting {request.file.name}"))
+    run.emit(Doing(f"Splitting {request.file.name}"))
     from rag_nodes.readers import read
 
     return read(request.file, limits=run.limits())

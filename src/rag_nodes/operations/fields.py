@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import is_path, label_of
-from rag_nodes.operations.base import Flag, Only, Request, Typed, visitors
+from rag_nodes.operations.base import NOT_BLANK, Flag, Only, Request, Typed, visitors
 from rag_nodes.parsers.presets import PRESETS, is_preset_file, parser_names
 from rag_nodes.workspace.limits import LARGEST
 
@@ -157,15 +157,15 @@ class SearchFilter(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    file_name: Annotated[str, Field(max_length=200, pattern=r"\S")] | None = None
+    file_name: Annotated[str, Field(max_length=200, pattern=NOT_BLANK)] | None = None
     """Name of its file, whole."""
     first_page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """It touches this page or a later one."""
     last_page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """It touches this page or an earlier one."""
-    heading: Annotated[str, Field(max_length=200, pattern=r"\S")] | None = None
+    heading: Annotated[str, Field(max_length=200, pattern=NOT_BLANK)] | None = None
     """Words in the headings above it."""
-    source: Annotated[str, Field(max_length=2000, pattern=r"\S")] | None = None
+    source: Annotated[str, Field(max_length=2000, pattern=NOT_BLANK)] | None = None
     """URL of its page of a crawl, whole."""
 
     def check_no_path(self) -> None:
@@ -318,6 +318,6 @@ class OfText(Request):
     """A text in the place of documents, for those who have no files here."""
 
     text: Annotated[
-        str | None, Only(("rest", "mcp")), visitors(max_length=MOST_TEXT, pattern=r"\S")
+        str | None, Only(("rest", "mcp")), visitors(max_length=MOST_TEXT, pattern=NOT_BLANK)
     ] = None
     """Plain text or Markdown, in the place of documents that were sent before."""

@@ -73,7 +73,10 @@ def make_parsers(specs: Sequence[ParserSpec], embedding: Embedding) -> dict[str,
                 f"{', '.join(sorted(known))}"
             )
         own = spec.options
-        made[label] = preset.make(**{**_embedding(preset, own, embedding), **own})
+        try:
+            made[label] = preset.make(**{**_embedding(preset, own, embedding), **own})
+        except ConfigurationError as error:
+            raise ConfigurationError(f"--parser {label}: {error}") from error
     return made
 
 

@@ -307,7 +307,10 @@ class Run:
         """
         found = next((one for one in self.documents if one.id_ == document_id), None)
         if found is None:
-            raise DocumentMissingError("this session has no such document; upload it first")
+            raise DocumentMissingError(
+                "this session has no such document; name one by the `document` that its upload "
+                "answered"
+            )
         return found
 
 

@@ -26,10 +26,14 @@ _DOCUMENTS_NAMED = 5
 """Documents up to which all are named."""
 
 
+OF_PARSER = Flag("--parser", short="-p", metavar=PARSER_WORDS)
+"""How a parser is typed of which something is stored."""
+
+
 class OfParser(Request):
     """What one parser cut."""
 
-    parser: Annotated[str, Flag("--parser", short="-p", metavar=PARSER_WORDS)] = ""
+    parser: Annotated[str, OF_PARSER] = ""
     """Only this parser's chunks: a preset with its options, a class, or a collection."""
 
 

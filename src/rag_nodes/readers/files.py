@@ -110,7 +110,7 @@ def read(
         raise UnsupportedFileError(
             path,
             "this kind of file holds many documents, not one",
-            "cut them with `rag-nodes docs` or look at them with `rag-nodes read`; in Python, "
+            "split them with `rag-nodes docs` or look at them with `rag-nodes read`; in Python, "
             "read them with read_all",
         )
     outcome = next(readings(path, limits=limits, isolate=isolate, layout=layout))

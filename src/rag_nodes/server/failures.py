@@ -27,6 +27,7 @@ from rag_nodes.errors import (
     SessionEndedError,
     StoreError,
 )
+from rag_nodes.operations.base import misfit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -137,8 +138,7 @@ def misfits(errors: Iterable[Mapping[str, Any]]) -> str:
         errors: what pydantic found.
     """
     return "; ".join(
-        f"{'.'.join(str(part) for part in one['loc'] if part != 'body') or 'body'}: "
-        f"{one['msg'].removeprefix('Value error, ')}"
+        f"{'.'.join(str(part) for part in one['loc'] if part != 'body') or 'body'}: {misfit(one)}"
         for one in errors
     )
 

@@ -66,7 +66,7 @@ def make_mcp(served: ServedOperations) -> Tools:
     server: Server[Any, Any] = Server(
         "rag_nodes",
         version=version("rag-nodes"),
-        instructions=f"{IDENTITY} The tools cut texts, answer questions from them with "
+        instructions=f"{IDENTITY} The tools split texts, answer questions from them with "
         "citations, and evaluate parsers on labelled questions.",
     )
 

@@ -165,8 +165,8 @@ def _summary(found: Chunks, edges: Sequence[Edges]) -> Iterator[tuple[str, str]]
     lost = sum(node.start_char_idx is None for node in nodes)
     yield "Places", recovery_in_words(lost, len(nodes)) or ""
     sides = Counter(side for one in edges for side in dict.fromkeys(one) if side)
-    cut = (f"{number:,} begin or end inside a {side}" for side, number in sides.most_common())
-    yield "Cut", " · ".join(cut)
+    split = (f"{number:,} begin or end inside a {side}" for side, number in sides.most_common())
+    yield "Split", " · ".join(split)
     yield from (("Warning", str(warning)) for warning in metadata.get(READ_WARNINGS) or ())
 
 
@@ -199,7 +199,11 @@ def parsers_view(found: Parsers, _: ParsersRequest, __: Invocation) -> Iterator[
     """Each parser with its options."""
     for preset in found.parsers:
         options = ", ".join(f"{name}={value}" for name, value in preset["options"].items())
-        rows = [("  Cuts", preset["summary"]), ("  Class", preset["class"]), ("  Options", options)]
+        rows = [
+            ("  Splits", preset["summary"]),
+            ("  Class", preset["class"]),
+            ("  Options", options),
+        ]
         if preset["sizes"]:
             rows.append(("  Worth a try", "chunk_size from {} to {}".format(*preset["sizes"])))
         yield plain(preset["name"], "bold")

@@ -7,7 +7,7 @@ from collections import Counter
 from math import floor
 from typing import TYPE_CHECKING
 
-from rag_nodes.cli.views.text import counted, one_line, plain, seconds, table
+from rag_nodes.cli.views.text import by_parser, counted, one_line, plain, seconds, table
 from rag_nodes.errors import command
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
@@ -127,8 +127,8 @@ def _rehearsed(report: IngestReport) -> Iterator[RenderableType]:
 def _concluded(report: IngestReport) -> Iterator[RenderableType]:
     for name in report.estimated:
         yield plain(
-            f"{name}: an estimate, as its model would decide where to cut; words were compared in "
-            "its place",
+            f"{name}: an estimate, as its model would decide where to split; words were compared "
+            "in its place",
             "yellow",
         )
     tokens, cost = counted(report.embedding_tokens, "token"), dollars(report.embedding_cost)
@@ -158,7 +158,7 @@ def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[Ren
     """A row per file, of many some that need attention; then what is to be said of them.
 
     "Stored" counts the chunks of the file in the collection of each parser, in the order of the
-    parsers, and says of how many where some are missing.
+    parsers, of many parsers together, and says of how many where some are missing.
 
     Args:
         files: how each ended.
@@ -176,7 +176,7 @@ def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[Ren
             "Pages": "pages",
             "Characters": lambda one: one.characters or None,
             "Time": "seconds",
-            "Stored": _stored,
+            "Stored": lambda one: by_parser((of.stored, of.chunks) for of in one.columns.values()),
         },
         right=("Stored",),
     )
@@ -190,14 +190,6 @@ def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[Ren
         said = Counter(file.status for file in to_tell[MOST_FILES:])
         states = ", ".join(f"{number:,} {status}" for status, number in said.items())
         yield plain(f"and {more:,} more to be told of ({states}): --json has all", "yellow")
-
-
-def _stored(file: FileOutcome) -> str | None:
-    stored = (
-        f"{one.stored:,} of {one.chunks:,}" if one.stored < one.chunks else f"{one.stored:,}"
-        for one in file.columns.values()
-    )
-    return " · ".join(stored) or None
 
 
 def _said_lines(file: FileOutcome) -> Iterator[RenderableType]:

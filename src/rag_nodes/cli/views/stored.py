@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from rag_nodes.cli.views.text import (
+    MOST_PARSERS,
     Column,
+    by_parser,
+    configuration,
     counted,
     facts,
     moment,
@@ -63,6 +67,7 @@ def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
     yield "Trouble", one_line(one.trouble or "")
     yield "Aliases", ", ".join(map(one_line, one.aliases))
     numbers = f", {one.dimension} numbers" if one.dimension else ""
+    yield "Options", configuration(json.loads(one.options or "{}"))
     yield "Model", f"{one_line(one.model)}{numbers}"
     yield "Vectors", "" if one.vectors in {(), (USUAL,)} else ", ".join(one.vectors)
     parents = f" and {counted(one.parents, 'parent')}" if one.parents else ""
@@ -87,10 +92,9 @@ def listed_view(found: Listed, _: Request, __: Invocation) -> Iterator[Renderabl
     """A row per document, and what is wrong with those that something is wrong with."""
     shown, collections = found.documents, found.collections
 
-    def chunks(one: ListedDocument) -> str:
+    def chunks(one: ListedDocument) -> str | None:
         there = [one.chunks.get(name, 0) for name in collections]
-        each = (f"{number:,}" if number else "-" for number in there)
-        return " · ".join(each) if any(there) else "-"
+        return by_parser(zip(there, there, strict=True)) if any(there) else None
 
     if shown:
         columns: dict[str, Column] = {
@@ -104,7 +108,9 @@ def listed_view(found: Listed, _: Request, __: Invocation) -> Iterator[Renderabl
             "State": lambda one: plain(one.state, _STYLES[one.state]),
         }
         yield table(shown, columns, right=("Pages", "Chunks"))
-    if shown and len(collections) > 1:
+    if shown and len(collections) > MOST_PARSERS:
+        yield plain(f"Chunks: in {len(collections)} collections together", "dim")
+    elif shown and len(collections) > 1:
         several = Counter(collections.values())
         told = (name if several[parser] > 1 else parser for name, parser in collections.items())
         yield plain(f"Chunks: {' · '.join(told)}", "dim")

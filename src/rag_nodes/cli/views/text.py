@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Column: TypeAlias = str | Callable[[Any], object]
 """What stands in a column of a table."""
 _KILO = 1000
+MOST_PARSERS = 4
+"""Parsers up to which a cell has a number of each."""
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 """One per parser, in the order they are shown; titles carry the meaning, colour only helps."""
 
@@ -156,6 +158,17 @@ def _cell(what: Column, value: Any) -> Text:
     return Text(f"{value:,}") if type(value) is int else plain(one_line(str(value)))
 
 
+def by_parser(numbers: Iterable[tuple[int, int]]) -> str | None:
+    """How many of how many, of each parser; of more than `MOST_PARSERS` the sums."""
+    pairs = [*numbers]
+    if len(pairs) > MOST_PARSERS:  # a long cell leaves no place for the names beside it
+        pairs = [(sum(there), sum(due)) for there, due in [zip(*pairs, strict=True)]]
+    each = (
+        f"{one:,} of {due:,}" if one < due else f"{one:,}" if one else "-" for one, due in pairs
+    )
+    return " · ".join(each) or None
+
+
 def near(place: str) -> str:
     """A path below the folder where one is, as one would type it; everything else as it is."""
     with suppress(ValueError, OSError):
@@ -187,7 +200,7 @@ def size_of(size: float | None) -> str:
 
 
 def configuration(options: dict[str, Any]) -> str:
-    """A parser's options that decide where it cuts, as `chunk_size 500 · unit tokens`."""
+    """A parser's options that decide where it splits, as `chunk_size 500 · unit tokens`."""
     hidden = {
         "class",
         "fingerprint",
@@ -198,9 +211,14 @@ def configuration(options: dict[str, Any]) -> str:
         "include_metadata",
         "include_prev_next_rel",
         "window",
+        "class_name",
+        "output_version",
+        "candidate_versions",
     }
     return " · ".join(
-        f"{name} {_option(value)}" for name, value in options.items() if name not in hidden
+        f"{name} {_option(value)}"
+        for name, value in options.items()
+        if not (name in hidden or value is None)
     )
 
 
