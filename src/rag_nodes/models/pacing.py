@@ -16,12 +16,13 @@ from rag_nodes.models.pickling import Sharing
 from rag_nodes.processes import pause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
 _log = logging.getLogger(__name__)
 Response = TypeVar("Response")
+Thing = TypeVar("Thing")
 
 BATCH_TEXTS = 100
 """Texts that are embedded with one request at most."""
@@ -105,9 +106,29 @@ class RequestWindow(BaseRateLimiter):
         self.acquire(sum(map(count_tokens, texts)) + answer if limited else 0)
 
 
-def request_bytes(model: BaseEmbedding) -> int:
-    """UTF-8 bytes that a model is sent with one request at most: never more than its minute has."""
-    return min(BATCH_BYTES, _share(getattr(model, "tokens_per_minute", None)) or BATCH_BYTES)
+def requests_of(
+    things: Iterable[Thing], text: Callable[[Thing], str], model: BaseEmbedding, most: int
+) -> Iterator[list[Thing]]:
+    """Runs of what is embedded that a model is sent with one request each, in their order.
+
+    Args:
+        things: what is embedded; one whose text is longer than a request may be goes alone.
+        text: of one of them.
+        model: is sent no more bytes with a request than its minute has tokens.
+        most: texts of a request.
+    """
+    limit = min(BATCH_BYTES, _share(getattr(model, "tokens_per_minute", None)) or BATCH_BYTES)
+    run: list[Thing] = []
+    size = 0
+    for one in things:
+        length = len(text(one).encode("utf-8", "surrogatepass"))
+        if run and (len(run) == most or size + length > limit):
+            yield run
+            run, size = [], 0
+        run.append(one)
+        size += length
+    if run:
+        yield run
 
 
 def _share(tokens: int | None) -> int | None:

@@ -150,20 +150,14 @@ def _requests(waiting: Waiting, models: Models) -> Iterator[Waiting]:
         if due:
             yield due
         return
-    from rag_nodes.models.pacing import request_bytes
+    from rag_nodes.models.pacing import requests_of
 
-    most = request_bytes(models.embedding)
-    part: Waiting = []
-    size = 0
-    for node, document in due:
-        length = len(node.get_content(MetadataMode.EMBED).encode("utf-8", "replace"))
-        if part and (len(part) == models.embedding.embed_batch_size or size + length > most):
-            yield part
-            part, size = [], 0
-        part.append((node, document))
-        size += length
-    if part:
-        yield part
+    model = models.embedding
+    yield from requests_of(due, _text_of, model, model.embed_batch_size)
+
+
+def _text_of(one: tuple[BaseNode, DocumentResult]) -> str:
+    return one[0].get_content(MetadataMode.EMBED)
 
 
 def _embed(part: Waiting, step: LeafEmbedding, model: str) -> Embedded:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from llama_index.embeddings.openai import OpenAIEmbedding
@@ -11,10 +11,7 @@ from pydantic import Field, PrivateAttr
 
 from rag_nodes.errors import DimensionError, ModelResponseError
 from rag_nodes.models.openai.client import ServerModel
-from rag_nodes.models.pacing import BATCH_TEXTS, request_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from rag_nodes.models.pacing import BATCH_TEXTS, requests_of
 
 _BLANK = "(blank)"
 """Sent instead of blank text, which servers refuse; its vector has the right length."""
@@ -64,7 +61,8 @@ class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = []
-        for batch in _batches([text if text.strip() else _BLANK for text in texts], self):
+        sent = (text if text.strip() else _BLANK for text in texts)
+        for batch in requests_of(sent, str, self, BATCH_TEXTS):
             if self._window:
                 self._window.acquire_for(batch)
             with self._asking():
@@ -121,18 +119,3 @@ class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
                 f"{self._here}: a vector that nothing can be compared with (NaN, infinite, "
                 "beyond a store, or all zeros); restart the server or choose another model"
             )
-
-
-def _batches(texts: Sequence[str], model: OpenAIServerEmbedding) -> Iterator[list[str]]:
-    """Runs of texts that one request may hold; a text over the size limit goes alone."""
-    batch: list[str] = []
-    size, most = 0, request_bytes(model)
-    for text in texts:
-        length = len(text.encode("utf-8", "surrogatepass"))
-        if batch and (len(batch) == BATCH_TEXTS or size + length > most):
-            yield batch
-            batch, size = [], 0
-        batch.append(text)
-        size += length
-    if batch:
-        yield batch
