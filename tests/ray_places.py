@@ -33,6 +33,7 @@ class Place(NamedTuple):
         return {
             **kept,
             **watched,
+            "RAY_worker_niceness": "0",  # of its own accord 15: beside other tests they starve
             "HOME": f"{here}/home",
             "TMPDIR": f"{here}/t",
             "OPENAI_API_KEY": KEY,
