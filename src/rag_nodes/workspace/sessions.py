@@ -75,8 +75,6 @@ class Sessions(Generic[Mine]):
             ConfigurationError: the request has no id, so its answers could reach others.
             BusyError: every other session is working, so that none can make room.
         """
-        if not key:
-            raise ConfigurationError("the request names no session: reload the page")
         with self._lock:
             return self._used(key)
 
@@ -98,8 +96,10 @@ class Sessions(Generic[Mine]):
                 if key in self._sessions:
                     self._used(key)  # it has been in use up to now
 
-    def _used(self, key: str) -> Mine:
+    def _used(self, key: str | None) -> Mine:
         """The session, which has just been used; under the lock."""
+        if not key:
+            raise ConfigurationError("the request names no session: reload the page")
         now = self._clock()
         session = self._sessions.pop(key, (now, None))[1] or self._make()
         self._sessions[key] = (now, session)

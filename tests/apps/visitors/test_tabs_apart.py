@@ -52,6 +52,27 @@ def test_what_was_done_before_the_token_was_known_is_kept(
     assert len(sessions) == 1
 
 
+def test_an_event_beside_the_one_that_tells_the_token_gets_the_session_of_the_tab(
+    sessions: PageSessions,
+) -> None:
+    lock = sessions._lock
+
+    class TakenMeanwhile:
+        """The lock of an event that waits while the token is told."""
+
+        def __enter__(self) -> None:
+            sessions._lock = lock
+            sessions.attach("page", TOKEN)
+            lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            lock.release()
+
+    sessions._lock = TakenMeanwhile()
+    assert sessions.of("page") is sessions.attach("page", TOKEN)
+    assert len(sessions) == 1
+
+
 def test_a_script_that_leaves_is_forgotten_and_a_tab_is_not(sessions: PageSessions) -> None:
     sessions.of("script")
     tab = sessions.attach("page", TOKEN)

@@ -101,8 +101,9 @@ class PageSessions(Sessions[PageSession]):
         """
         if page and page.startswith(_TAB):
             raise ConfigurationError("this id is that of a tab: reload the page")
-        key = self._tabs.get(page or "", page)
-        session = super().of(key)
+        with self._lock:
+            key = self._tabs.get(page or "", page)
+            session = self._used(key)
         if self._keeper and key and key.startswith(_TAB):
             self._keeper.open(key.removeprefix(_TAB), session)
         return session
