@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from playwright.sync_api import Browser, Page
+from playwright.sync_api import TimeoutError as Stuck
 
 WIDE = {"width": 1280, "height": 900}
 PATIENCE = 60_000
@@ -83,7 +84,11 @@ def redrawn(page: Page, what: str) -> Iterator[None]:
     """
     page.evaluate("all => document.querySelectorAll(all).forEach(o => o.dataset.old = 1)", what)
     yield
-    page.locator(f"{what}:not([data-old])").first.wait_for()
+    try:
+        page.locator(f"{what}:not([data-old])").first.wait_for()
+    except Stuck as error:
+        error.add_note("The page says: " + " / ".join(page.inner_text("#rn-status").split("\n")))
+        raise
 
 
 def to_compare(page: Page) -> None:
