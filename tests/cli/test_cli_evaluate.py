@@ -1,5 +1,6 @@
 """`rag-nodes evaluate` and `rag-nodes questions`, as they are typed."""
 
+import errno
 import json
 import re
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.evaluation.scripted_judge import good, kind_of
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation import run as evaluation
+from rag_nodes.operations import ExitCode
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 FERRY, QUESTIONS = CORPUS / "ferry.pdf", CORPUS / "ferry_questions.csv"
@@ -125,6 +127,24 @@ def test_what_cannot_be_placed_or_read_is_named_and_the_rest_is_measured(
     assert "2 questions about one document" in " ".join(ended.stdout.split())
     checked = command("questions", "check", sheet, manual)
     assert (checked.code, "not placed" in checked.stdout) == (4, True)
+
+
+def test_a_disk_that_is_full_at_the_end_costs_neither_the_result_nor_the_file_that_was_there(
+    command: Command, manual: Path, sheet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    kept = tmp_path / "run.json"
+    kept.write_text("before", encoding="utf-8")
+    monkeypatch.setattr("rag_nodes.documentation.writer.os.fsync", full)
+    ended = command(
+        *("evaluate", manual, "--questions", sheet, "-p", "fixed", "--sizes", "0", "-o", kept)
+    )
+    assert ended.code == ExitCode.PARTIAL
+    assert f"{kept}: cannot be written (No space left on device); check" in ended.stderr
+    assert "at equal size" in ended.stdout
+    assert kept.read_text(encoding="utf-8") == "before"
 
 
 @pytest.mark.parametrize(

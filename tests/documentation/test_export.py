@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -169,3 +170,17 @@ def test_a_disk_that_is_full_at_the_end_is_told_too(
     with pytest.raises(ConfigurationError, match="No space left"), replacing(path) as write:
         write("text")
     assert not path.exists()
+
+
+def test_a_link_stays_a_link_and_a_device_is_written_to(tmp_path: Path) -> None:
+    file, link = tmp_path / "rows.json", tmp_path / "latest.json"
+    link.symlink_to(file)
+    reading, terminal = os.openpty()
+    for path in (link, Path(os.ttyname(terminal))):
+        with replacing(path) as write:
+            write("text")
+    assert (link.is_symlink(), file.read_text(encoding="utf-8")) == (True, "text")
+    assert sorted(tmp_path.iterdir()) == [link, file]
+    assert os.read(reading, 9) == b"text"
+    os.close(terminal)
+    os.close(reading)

@@ -280,22 +280,29 @@ def _told(
     gates: Sequence[GateResult] = (),
 ) -> Evaluated:
     """The result, written to the files that were named."""
-    for said in written_files(request, report, models):
-        run.note(said)
+    unwritten = False
+    try:
+        for said in written_files(request, report, models):
+            run.note(said)
+    except ConfigurationError as refused:  # what may have taken hours is shown all the same
+        run.warn(str(refused))
+        unwritten = True
     failed = [row for row in report.rows if row.error]
     for error, name in {row.error: row.name for row in reversed(failed)}.items():
         run.warn(f"{name}: {error}")
     if report.judgement and report.judgement.error:
         run.warn(report.judgement.error)
     return Evaluated(
-        outcome=_outcome(run, report, gates),
+        outcome=_outcome(run, report, gates, unwritten=unwritten),
         report=report,
         gates=gates,
         is_written=bool(request.save or request.export),
     )
 
 
-def _outcome(run: Run, report: EvaluationReport, gates: Sequence[GateResult]) -> ExitCode:
+def _outcome(
+    run: Run, report: EvaluationReport, gates: Sequence[GateResult], *, unwritten: bool
+) -> ExitCode:
     outcomes = {one.outcome for one in gates}
     if "fell" in outcomes:
         return ExitCode.GATE
@@ -305,5 +312,5 @@ def _outcome(run: Run, report: EvaluationReport, gates: Sequence[GateResult]) ->
     if failed:
         return ExitCode.FAILURE if failed == len(report.rows) else ExitCode.PARTIAL
     not_judged = report.judgement.error if report.judgement else None
-    partly = report.dataset.unplaced or not_judged or run.unread
+    partly = report.dataset.unplaced or not_judged or run.unread or unwritten
     return ExitCode.PARTIAL if partly else ExitCode.DONE

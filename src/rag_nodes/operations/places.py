@@ -47,21 +47,23 @@ def check_writable(path: Path) -> None:
     Raises:
         ConfigurationError: nothing can be written there.
     """
-    known = path if path.exists() else path.parent
-    if path.is_dir() or not path.parent.is_dir() or not os.access(known, os.W_OK):
+    needed = [path] if path.exists() else []
+    if path.is_file() or not needed:  # written beside it, and put in its place
+        needed.append(Path(os.path.realpath(path)).parent)
+    if path.is_dir() or not all(os.access(one, os.W_OK) for one in needed):
         raise unwritable(path)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that was asked for.
+    """Write a file that was asked for; where that fails, one that was there stays as it was.
 
     Raises:
         ConfigurationError: it cannot be written.
     """
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise unwritable(path, error) from error
+    from rag_nodes.documentation.writer import replacing
+
+    with replacing(path) as write:
+        write(text)
 
 
 def text_document(text: str) -> Document:
