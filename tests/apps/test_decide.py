@@ -21,6 +21,7 @@ from openai_server import OpenAIServer
 from splitters import WindowSplitter
 from visits import QUESTION, VISITOR, Click, Request, ignore, visiting, written
 
+from rag_nodes.apps.tabs import decide
 from rag_nodes.apps.tabs.decide import DecideEvents
 from rag_nodes.apps.tabs.document import DocumentEvents
 from rag_nodes.apps.visitors import deciding
@@ -38,6 +39,7 @@ from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import standing
 from rag_nodes.models import get_embedding
 from rag_nodes.parsers.preset_files import preset_in
+from rag_nodes.processes import Leases
 from rag_nodes.settings import Settings
 from rag_nodes.workspace.limits import MOST_CHARACTERS
 
@@ -78,6 +80,10 @@ def session(sessions: PageSessions) -> PageSession:
 
 @pytest.fixture
 def events(sessions: PageSessions) -> DecideEvents:
+    return _events(sessions)
+
+
+def _events(sessions: PageSessions) -> DecideEvents:
     tab = SimpleNamespace(events=DocumentEvents(sessions))
     return DecideEvents(sessions, tab)  # type: ignore[arg-type]
 
@@ -200,6 +206,29 @@ def test_a_sweep_rests_while_a_question_is_answered_and_goes_on_after_it(
         session.asking = None
         _ended(session)
         assert session.decider.verdict is not None
+
+
+def test_a_page_says_that_settings_are_tried_for_others_first_and_looks_less_often(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, turn = threading.Event(), Leases(1)
+
+    def take(what: str) -> Any:
+        asked.set()
+        return turn.take(what)
+
+    monkeypatch.setattr(deciding, "_AT_ONCE", SimpleNamespace(take=take))
+    with closing(PageSessions(settings)) as opened:
+        session = opened.of(VISITOR)
+        with turn.take("the sweep of another visitor"):
+            session.load([written(tmp_path / "days.md", TEXT)], ONE, ignore)
+            assert asked.wait(60)
+            page = _page(_events(opened))
+        _ended(session)
+        assert session.decider.verdict is not None
+    assert "Waits while settings are tried on other documents" in _text(page["said"])
+    assert page["timer"].active
+    assert page["timer"].value > decide._TICK
 
 
 def test_a_sweep_goes_on_with_the_search_it_began_with_when_other_settings_are_applied(

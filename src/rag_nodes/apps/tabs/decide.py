@@ -62,6 +62,8 @@ _TO_ROW = """element.addEventListener('click', (event) => {
 _SAVE = "() => document.querySelector('#rn-save-report')?.click()"
 _TICK = 1.5
 """Seconds between two looks at a sweep."""
+_WAITING_TICK = 6.0
+"""The same of one that waits for those of others: pages that wait cost the server most."""
 
 
 class DecideEvents:
@@ -269,7 +271,7 @@ def _state(session: PageSession) -> tuple[Any, ...]:
         gr.Button("Try again" if decider.error else "Try the settings", visible=again),
         questions,
         gr.Button(visible=running),
-        gr.Timer(active=running),
+        gr.Timer(_WAITING_TICK if decider.waiting else _TICK, active=running),
     )
 
 
@@ -277,6 +279,8 @@ def _progress(decider: Decider) -> tuple[str, float]:
     step = decider.step
     if decider.resting:
         return "Rests while a question is answered or documents are loaded", 0.0
+    if decider.waiting:
+        return "Waits while settings are tried on other documents", 0.0
     if step is None or not step.total:
         return "Settings are going to be tried on your documents", 0.0
     rest = left(step.seconds_left) if step.seconds_left else ""

@@ -56,10 +56,11 @@ _CHARACTERS_OF_A_TOKEN = 4
 
 @dataclass(slots=True)
 class _Sweep:
-    """One run: what it is about, how it is ended, and how far it is."""
+    """One run: what it is about, how it is ended, whether others go first, how far it is."""
 
     about: About
     interrupt: Interrupt = field(default_factory=Interrupt)
+    waits: bool = False
     step: Step | None = None
 
 
@@ -104,6 +105,12 @@ class Decider:
         """How far the sweep is; None before it has begun."""
         sweep = self._sweep
         return sweep.step if sweep else None
+
+    @property
+    def waiting(self) -> bool:
+        """True while settings are tried on the documents of others first."""
+        sweep = self._sweep
+        return sweep is not None and sweep.waits
 
     @property
     def resting(self) -> bool:
@@ -211,7 +218,9 @@ class Decider:
         try:
             with interruptible(sweep.interrupt):
                 pause(QUIET)
+                sweep.waits = True
                 with _AT_ONCE.take("the sweep"):
+                    sweep.waits = False
                     self._rest()
                     dataset = asked() if callable(asked) else asked
                     verdict = _as_kept(self._measured(dataset, comparison, sweep))
