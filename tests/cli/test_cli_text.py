@@ -5,10 +5,20 @@ import json
 
 import pytest
 from rich.console import Console
+from terminals import shown, terminal
 
 from rag_nodes.cli.invocation import Invocation, to_json
 from rag_nodes.cli.progress import Watch, words_of
-from rag_nodes.cli.views.text import clean, ending, one_line, pages, plain, seconds, shortened
+from rag_nodes.cli.views.text import (
+    clean,
+    ending,
+    one_line,
+    pages,
+    plain,
+    seconds,
+    shortened,
+    table,
+)
 from rag_nodes.documentation import DocsStep
 from rag_nodes.errors import command
 from rag_nodes.evaluation.plan import Step as Measuring
@@ -201,3 +211,20 @@ def test_commands_in_what_is_shown_act_on_the_store_that_was_typed() -> None:
         "wrong": 1,
     }
     assert cli.completed(plain(said)).plain == told
+
+
+def test_a_table_that_is_too_wide_for_its_terminal_loses_no_name_and_no_digit() -> None:
+    rows = [("token-overlap at equal size", 1000, "66-89"), ("fixed", 980, "70-91")]
+    columns = {
+        "Column": lambda row: row[0],
+        "read": lambda row: row[1],
+        "95 %": lambda row: row[2],
+    }
+    wide, narrow = (terminal(width) for width in (60, 24))
+    for console in (wide, narrow):
+        console.print(table(rows, columns, right=["95 %"]))
+    assert len(shown(wide).strip().splitlines()) == 4
+    words = shown(narrow).split()
+    assert " ".join(words[:9]) == "token-overlap at equal size read 1,000 95 % 66-89"
+    assert words[-6:] == ["fixed", "read", "980", "95", "%", "70-91"]
+    assert max(map(len, shown(narrow).splitlines())) <= 24

@@ -7,20 +7,24 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from rich import box
+from rich.cells import cell_len
+from rich.table import Column as TableColumn
 from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 Column: TypeAlias = str | Callable[[Any], object]
 """What stands in a column of a table."""
 _KILO = 1000
+_LEAST_NAME = 12
+"""Characters in which a part of a name can be read."""
 MOST_PARSERS = 4
 """Parsers up to which a cell has a number of each."""
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
@@ -101,6 +105,30 @@ def facts(rows: Iterable[tuple[str, RenderableType]]) -> Table:
     return grid
 
 
+class FittingTable(Table):
+    """A table that is a block for each row where its columns do not fit beside each other.
+
+    Rich would drop names and cut numbers, which then say something else.
+    """
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The table, or the blocks."""
+        if sum(map(_least, self.columns)) + 3 * len(self.columns) - 1 <= options.max_width:
+            yield from super().__rich_console__(console, options)
+            return
+        names = [" ".join(str(one.header).split()) for one in self.columns]
+        for first, *others in zip(*(one.cells for one in self.columns), strict=True):
+            yield Text.assemble("\n", cast("Text", first), style="bold")
+            yield facts((f"  {name}", one) for name, one in zip(names[1:], others, strict=True))
+
+
+def _least(column: TableColumn) -> int:
+    """Characters below which a column says too little, or the wrong thing."""
+    lines = "\n".join([str(column.header), *map(str, column.cells)]).splitlines()
+    longest = max(map(cell_len, lines))
+    return longest if column.no_wrap else max(column.min_width or 0, min(longest, _LEAST_NAME))
+
+
 def table(
     rows: Iterable[object],
     columns: Mapping[str, Column] | Sequence[tuple[str, Column]],
@@ -119,7 +147,9 @@ def table(
     """
     pairs = [*(columns.items() if isinstance(columns, Mapping) else columns)]
     found = [[_value(row, what) for _, what in pairs] for row in rows]
-    made = Table(box=box.SIMPLE_HEAD, header_style="bold", border_style="dim", pad_edge=False)
+    made = FittingTable(
+        box=box.SIMPLE_HEAD, header_style="bold", border_style="dim", pad_edge=False
+    )
     for place, (name, what) in enumerate(pairs):
         numeric = name in right or (
             not _is_moment(what)
