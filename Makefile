@@ -34,7 +34,7 @@ RUNTIME := pdf,docx,html,firecrawl,qdrant,openai,evaluate,fast
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo app quick test test-deep test-compat test-newest harden bench check format lock wheel readme docs clean
+.PHONY: help demo app quick test test-deep test-compat test-lowest test-newest harden bench check format lock wheel readme docs clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -131,6 +131,15 @@ test-newest: .venv/installed-dev ## the same on the newest core, where it is new
 	newest=$$($(call with_core,highest)/python $(CORE_VERSION)); \
 	echo "llama-index-core: $$installed pinned, $$newest the newest that is supported"; \
 	if [ "$$installed" != "$$newest" ]; then $(call test_core,highest); fi
+
+LOWEST := artefacts/lowest/bin/python
+test-lowest: $(BIN)/uv ## command line and server with the lowest versions that pyproject.toml allows, on Python 3.11
+	$(BIN)/uv venv --quiet --clear --python 3.11 artefacts/lowest
+	$(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct -r pyproject.toml \
+		--extra app "pytest>=9.0" "pytest-asyncio>=1.3" "hypothesis>=6.150" "sybil>=9.2"
+	$(BIN)/uv pip install --quiet --python $(LOWEST) --no-deps --reinstall .
+	$(LOWEST) -m pytest -q -W ignore::DeprecationWarning tests/cli/test_cli_recommend.py \
+		tests/server/test_app_server.py
 
 format: .venv/installed-dev ## format and fix what can be fixed
 	$(BIN)/ruff check --fix .

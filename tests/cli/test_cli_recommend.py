@@ -4,8 +4,8 @@ import json
 import runpy
 import shutil
 import sys
+from enum import Enum
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import typer
@@ -78,10 +78,11 @@ def test_documents_that_nobody_typed_are_none_also_where_an_older_click_says_the
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context = typer.Context.__base__  # of click, which recent versions of typer bring themselves
-    said, typed = context.get_parameter_source, SimpleNamespace(name="COMMANDLINE")
+    said = context.get_parameter_source
 
-    def older(self: typer.Context, name: str) -> object:
-        return typed if name == "paths" else said(self, name)
+    def older(self: typer.Context, name: str) -> Enum | None:
+        source = said(self, name)
+        return type(source).COMMANDLINE if name == "paths" and source is not None else source
 
     monkeypatch.setattr(context, "get_parameter_source", older)
     ended = command("recommend")
