@@ -69,7 +69,7 @@ PALE = """() => {
   while (texts.nextNode()) {
     const one = texts.currentNode.parentElement;
     const text = texts.currentNode.data.trim().slice(0, 30);
-    if (!text || !one.checkVisibility({visibilityProperty: true})) continue;
+    if (!text || !one.checkVisibility({visibilityProperty: true, opacityProperty: true})) continue;
     if (one.closest('style, script, .rn-letters, .rn-said')) continue;
     const ground = behind(one), style = getComputedStyle(one), line = one.closest('.cm-line');
     const ink = rgba(one.closest('svg') ? style.fill : style.color,
@@ -83,7 +83,8 @@ PALE = """() => {
   }
   return [...found];
 }"""
-"""Text on a ground of less than 4.5 times its light, or darkness."""
+"""Text on a ground of less than 4.5 times its light, or darkness. What has no opacity nobody sees,
+as what Gradio writes of every event that runs: Decide has one every other second."""
 UNSEEN = """() => [...document.querySelectorAll('button, input, textarea, summary, [tabindex="0"]')]
   .filter((one) => one.checkVisibility({visibilityProperty: true}) && !one.disabled)
   .filter((one) => !one.closest('#rn-question') && !one.matches('[type=file]'))
