@@ -106,6 +106,8 @@ def test_the_extent_of_an_answer_is_set_and_the_next_passage_lies_far_away(
         events, session = _events(opened), opened.of(VISITOR)
         _, current, note, card, *_ = events.draft(REQUEST)
         assert "Only 3 places can be asked about" in _text(note)
+        assert "LLM" not in _text(note)  # the page offers none that drafts
+        assert "Another passage (W)" in _text(note)
 
         def answer() -> str:
             dataset = session.questions.dataset
@@ -154,7 +156,8 @@ def test_where_nothing_can_be_drafted_a_passage_waits_for_its_question(
     [made] = session.questions.dataset.questions  # type: ignore[union-attr]
     assert (made.id, made.kind, made.draft) == (current, "passage", True)
     assert text.value == ""
-    assert "could be asked about without a model" in _text(note)
+    assert "can be asked about without a model" in _text(note)
+    assert "LLM" not in _text(note)
 
 
 def test_questions_of_a_file_are_added_and_those_left_out_are_counted_by_reason(

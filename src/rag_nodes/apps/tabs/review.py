@@ -54,6 +54,11 @@ _LEAST = 4
 """Words of a passage that is asked about: of a list item of one word nobody asks anything."""
 _GOAL = 20
 """Questions after which no further passage is asked about by itself."""
+_FEW = "after these, Another passage (W) marks one whose question you type"
+_NONE = (
+    "Nothing here can be asked about without a model, as few headings say what is done and few "
+    "sentences define something: type the question that the marked passage answers"
+)
 _SURE = """(_, current) =>
   [confirm('Remove all questions? What was not downloaded is lost.'), current]"""
 _SAVE = "() => document.querySelector('#rn-save-questions')?.click()"
@@ -80,14 +85,14 @@ class ReviewEvents:
         known = {one.id for one in _all(session)}
         try:
             drafts = draft_questions(session.documents, count=COUNT)
-        except DatasetError as error:
-            return self._elsewhere(session, str(error))
+        except DatasetError:
+            return self._elsewhere(session, _NONE)
         new = [one for one in drafts.questions if one.id not in known]
         if not new:
             return self._elsewhere(session, "There are no further drafts.")
         new = [_as_answers_are(session, one) for one in new]
         _add(session, new)
-        return _drawn(session, new[0].id, taken(fewer(drafts, COUNT)))
+        return _drawn(session, new[0].id, taken(fewer(drafts, COUNT, remedy=_FEW)))
 
     def accept(self, current: str, text: str, request: gr.Request) -> tuple[Any, ...]:
         """Keep a question in these words, and go to the next draft."""

@@ -106,13 +106,15 @@ def draft_questions(
     return Dataset("drafts", tuple(documents), tuple(one for one in questions if one in chosen))
 
 
-def fewer(drafts: Dataset, count: int, kinds: Iterable[DraftKind] = QUESTIONS) -> str:
+def fewer(
+    drafts: Dataset, count: int, kinds: Iterable[DraftKind] = QUESTIONS, *, remedy: str = _REMEDY
+) -> str:
     """Why there are fewer drafts than asked for, and what to do; "" where there are as many."""
     found = len(drafts.questions)
     if found >= count:
         return ""
     places = f"{found} place{'' if found == 1 else 's'}"
-    return f"Only {places} can be asked about without a model, {_as_few(kinds)}: {_REMEDY}"
+    return f"Only {places} can be asked about without a model, {_as_few(kinds)}: {remedy}"
 
 
 def _as_few(kinds: Iterable[DraftKind]) -> str:
