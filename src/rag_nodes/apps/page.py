@@ -75,6 +75,14 @@ _FOLDS = """() => {
 }"""
 """Gradio's accordions do not say whether they are open, and have their arrow read out; one of its
 buttons has the name of a translation for a name."""
+_LEAD = """(leads) => {
+  const box = document.querySelector('#rn-question textarea');
+  const asks = box?.value || box === document.activeElement || window.rnSent !== undefined;
+  const goes = leads && !asks && box?.checkVisibility();
+  return {__type__: 'update', ...(goes ? {selected: 'decide'} : {})};
+}"""
+"""An upload ends in Decide, but for whoever asks already, or has turned to another tab. Only the
+browser knows at once."""
 
 
 def build_app(  # noqa: PLR0913 - options of one page, all with defaults
@@ -182,7 +190,7 @@ def _build_page(
 
     The header knows no tab, and only the comparison knows the header.
     """
-    example = example_document()
+    example, leads = example_document(), gr.Checkbox(visible=False)
     with gr.Tabs(elem_id="rn-tabs") as tabs:
         with gr.Tab("Compare", id="compare") as comparing:
             compare = build_compare_tab(sessions)
@@ -198,9 +206,8 @@ def _build_page(
     views = [(comparing, compare.view), (deciding, decide), (showing, document.view)]
     turned_to = _follow(sessions, loads, comparing, views)
 
-    def lead(request: gr.Request) -> Any:
-        is_new = ends_in_decide(session_of(sessions, request))
-        return gr.Tabs(selected=deciding.id) if is_new else gr.skip()
+    def lead(request: gr.Request) -> bool:
+        return ends_in_decide(session_of(sessions, request))
 
     def back(turned_to: Any, request: gr.Request) -> Any:
         """The tab that was left, unless the visitor has turned to another one meanwhile."""
@@ -210,7 +217,8 @@ def _build_page(
 
     loads[-1].then(back, turned_to, tabs, show_progress="hidden", api_visibility="private")
     for upload in loads[:-1]:  # the last one is a page that was only loaded again
-        upload.then(lead, None, tabs, show_progress="hidden", api_visibility="private")
+        led = upload.then(lead, None, leads, show_progress="hidden", api_visibility="private")
+        led.then(None, leads, tabs, js=_LEAD, show_progress="hidden", api_visibility="private")
 
 
 def ends_in_decide(session: PageSession) -> bool:

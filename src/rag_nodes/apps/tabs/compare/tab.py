@@ -85,11 +85,11 @@ class CompareTab:
         for_scripts("clear", clear, None, answered, show_progress="hidden")
         private: dict[str, Any] = {"api_visibility": "private"}
         for event, source in typed + clicked:
+            event(None, source, js=_SENT, **private)
             # Loading itself is limited by the sessions; whoever waits for it holds up nobody else.
             applied = event(loading.apply, loading.inputs, loading.outputs, **looking, **private)
             asking = applied.success(ask, source, answered, **common, **private)
             asking.success(None, self.question, self.question, js=_EMPTIED, **private)
-            event(None, source, js=_SENT, **private)
         loading.arrived.then(self.events.watch, outputs=answered, **looking, **private)
         self.stop.click(self.events.stop, show_progress="hidden", queue=False, **private)
         self.clear.click(clear, outputs=answered, show_progress="hidden", **private)
