@@ -1,13 +1,14 @@
 """What to take, in a real Chromium: from an upload to the decision, its passages and its files."""
 
 import json
+import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import gradio as gr
 import pytest
-from browser_page import loading, redrawn, watched
+from browser_page import ask, loading, redrawn, watched
 from hostile_views import PAYLOADS
 from playwright.sync_api import Browser, Page
 
@@ -83,10 +84,27 @@ def test_an_upload_ends_in_a_decision_whose_points_and_lines_lead_to_what_it_res
     with redrawn(page, ".rn-drawing"):
         page.locator("#rn-matrix [data-testid='cell-0-1']").click()
     page.locator(".rn-sheet .rn-gold").first.wait_for()
+    page.locator("#rn-tabs[aria-busy=false]").wait_for()  # it said meanwhile that it draws
     page.get_by_role("tab", name="Decide").click()
     for width in (390, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_function(NARROW)
+
+
+def test_whoever_asks_as_soon_as_the_documents_are_there_is_not_led_away(
+    browser: Browser, app: gr.Blocks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = threading.Event()
+    monkeypatch.setattr(page_of_app, "ends_in_decide", lambda _: asked.wait(PATIENCE / 1000))
+    guide = tmp_path / "guide.md"
+    guide.write_text(GUIDE, encoding="utf-8")
+    with watched(browser, str(app.local_url), PATIENCE) as page:
+        with loading(page):
+            page.set_input_files("#rn-files input[type=file]", str(guide))
+        page.locator("#rn-question textarea:enabled").fill("How often is the pump cleaned?")
+        page.keyboard.press("Enter")
+        asked.set()
+        ask(page, "How long does the filter dry?")  # by then the page would have turned
 
 
 def test_drafts_are_reviewed_with_the_keyboard_alone_and_decide_when_they_are_accepted(

@@ -1,5 +1,6 @@
 """The Document tab in a real Chromium: a printed page, and how one moves about and marks on it."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,8 @@ import gradio as gr
 import pytest
 from browser_page import loading, redrawn, watched
 from playwright.sync_api import Browser, Page
+
+from rag_nodes.apps.tabs import document
 
 pytestmark = pytest.mark.browser
 
@@ -24,6 +27,11 @@ OVER = """() => [...document.querySelectorAll('.rn-page path[data-k]')].map((one
   return [one.dataset.k, box.x + box.width / 2, box.y + 4];
 })[0]"""
 
+SAYS_BUSY = """() => {
+  const said = getComputedStyle(document.querySelector('#rn-tabs[aria-busy=true]'), '::after');
+  return said.content.includes('Drawing') && said.visibility === 'visible';
+}"""
+
 
 @pytest.fixture
 def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
@@ -36,7 +44,9 @@ def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
         yield opened
 
 
-def test_a_printed_page_is_turned_pointed_at_searched_and_marked(page: Page) -> None:
+def test_a_printed_page_is_turned_pointed_at_searched_and_marked(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert (
         page.locator(".rn-strip svg").count() == page.locator("#rn-document-strategy input").count()
     )
@@ -66,6 +76,14 @@ def test_a_printed_page_is_turned_pointed_at_searched_and_marked(page: Page) -> 
         page.locator(".rn-mark-here:visible").click()
     assert " ".join(said.split()) == page.inner_text("#rn-marked .rn-gold")
     page.locator('.rn-gold-box[d^="M"]').wait_for(state="attached")
+
+    waiting, draw = threading.Event(), document.page_html
+    monkeypatch.setattr(document, "page_html", lambda *of: waiting.wait(120) and draw(*of))
+    page.get_by_role("button", name="Next").click()
+    page.wait_for_function(SAYS_BUSY)
+    with redrawn(page, ".rn-sheet"):
+        waiting.set()
+    page.locator("#rn-tabs[aria-busy=false]").wait_for()
 
     search = page.get_by_label("Search")
     search.fill("the")

@@ -32,6 +32,11 @@ _TO_CHOSEN = """() => {
     ?.scrollIntoView({block: 'center'});
 }"""
 """What was opened comes into view as it is drawn."""
+_BUSY, _DRAWN = (
+    f"() => {{ document.querySelector('#rn-tabs').ariaBusy = {is_busy}; }}"
+    for is_busy in ("true", "false")
+)
+"""Said in words, by the style sheet, of what is not there at once, as while a reader starts."""
 _ZOOM = """() => {
   const drawing = document.querySelector('#rn-document-drawing');
   const scales = ['1', '1.5', '2', '3'];
@@ -72,6 +77,7 @@ class DocumentTab:
             group: events that share this limit.
             inputs: components whose values it gets.
         """
+        say = _say_busy([event])
         opened = event(
             work,
             list(inputs),
@@ -82,6 +88,7 @@ class DocumentTab:
             api_visibility="private",
         )
         opened.then(None, js=_TO_CHOSEN, api_visibility="private")
+        say([opened])
 
 
 def build_document_tab(sessions: PageSessions, tabs: gr.Tabs) -> DocumentTab:
@@ -123,15 +130,22 @@ def build_document_tab(sessions: PageSessions, tabs: gr.Tabs) -> DocumentTab:
         "api_visibility": "private",
     }
     here = [strategy, document, page]
-    document.input(events.choose_document, [strategy, document], **common)
-    gr.on([strategy.input, page.input], events.jump, here, **common)
-    chunk.submit(events.to_chunk, [strategy, document, chunk], **common)
-    back.click(events.turn(-1), here, **{**common, "trigger_mode": "multiple"})
-    forth.click(events.turn(1), here, **{**common, "trigger_mode": "multiple"})
-    gr.on([whole.click, drawing.click], events.to_place, here, **common)
+    jumps, places = [strategy.input, page.input], [whole.click, drawing.click]
+    clicks = [chunk.submit, back.click, forth.click, words.submit]
+    say = _say_busy([document.input, *jumps, *places, *clicks])
+    every_click = {**common, "trigger_mode": "multiple"}
+    drawn = [
+        document.input(events.choose_document, [strategy, document], **common),
+        gr.on(jumps, events.jump, here, **common),
+        chunk.submit(events.to_chunk, [strategy, document, chunk], **common),
+        back.click(events.turn(-1), here, **every_click),
+        forth.click(events.turn(1), here, **every_click),
+        gr.on(places, events.to_place, here, **common),
+    ]
     asked_for = {**common, "outputs": [found, words, *outputs]}
     sought = words.submit(events.search, [words, found, strategy, document], **asked_for)
     sought.then(None, js=_TO_CHOSEN, api_visibility="private")
+    say([*drawn, sought])
     labels = LabelEvents(sessions, events)
     changed = {**common, "outputs": [label, marked, drawing], "trigger_mode": "multiple"}
     drawing.select(labels.mark, [strategy, page], **changed)
@@ -139,6 +153,23 @@ def build_document_tab(sessions: PageSessions, tabs: gr.Tabs) -> DocumentTab:
     changed["outputs"] = [asked, *changed["outputs"]]
     asked.submit(labels.add, [asked, *here], **changed)
     return DocumentTab(events, TabView(events.refresh, [shown, *here], outputs), tabs)
+
+
+def _say_busy(events: list[Any]) -> Callable[[Sequence[Dependency]], None]:
+    """Let the page say from these events on that it is busy; called before they are wired.
+
+    Gradio does what an event asks for in the order in which it was wired, one after the other.
+
+    Returns:
+        Takes what the events ask for: once that is drawn the page is not busy any more.
+    """
+    gr.on(events, None, js=_BUSY, api_visibility="private")
+
+    def until(drawn: Sequence[Dependency]) -> None:
+        for one in drawn:
+            one.then(None, js=_DRAWN, api_visibility="private")
+
+    return until
 
 
 def _label_row() -> tuple[gr.Column, gr.HTML, gr.Textbox]:
