@@ -151,7 +151,7 @@ def test_a_disk_that_is_full_at_the_end_costs_neither_the_result_nor_the_file_th
     ("arguments", "message"),
     [
         (("--budget", "many"), "must be numbers with commas"),
-        (("--budget", "0"), "at least 1 item"),
+        (("--budget", "0"), "Error: --budget: name at least 1"),
         (("--fail-under", "recall"), "such as recall@1000"),
         (("--fail-under", "recall@7=0.5"), "recall@7 is not measured"),
         (("--html", "/nowhere/at/all/report.html"), "cannot be written"),

@@ -83,6 +83,8 @@ def misfit(error: Mapping[str, Any]) -> str:
     is_blank = error["type"] == "string_pattern_mismatch" and error["ctx"]["pattern"] == NOT_BLANK
     if is_blank or (error["type"] == "string_too_short" and error["ctx"]["min_length"] == 1):
         return "there is nothing in it"
+    if error["type"] == "too_short":
+        return f"name at least {error['ctx']['min_length']}"
     return str(error["msg"]).removeprefix("Value error, ")
 
 
