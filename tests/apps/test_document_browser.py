@@ -27,6 +27,8 @@ OVER = """() => [...document.querySelectorAll('.rn-page path[data-k]')].map((one
   return [one.dataset.k, box.x + box.width / 2, box.y + 4];
 })[0]"""
 
+IN_A_ROW = """() => new Set([...document.querySelectorAll('#rn-document-pager button')]
+  .map((one) => Math.round(one.getBoundingClientRect().bottom))).size === 1"""
 SAYS_BUSY = """() => {
   const said = getComputedStyle(document.querySelector('#rn-tabs[aria-busy=true]'), '::after');
   return said.content.includes('Drawing') && said.visibility === 'visible';
@@ -84,6 +86,9 @@ def test_a_printed_page_is_turned_pointed_at_searched_and_marked(
     with redrawn(page, ".rn-sheet"):
         waiting.set()
     page.locator("#rn-tabs[aria-busy=false]").wait_for()
+
+    page.set_viewport_size({"width": 820, "height": 1180})
+    page.wait_for_function(IN_A_ROW)
 
     search = page.get_by_label("Search")
     search.fill("the")

@@ -54,7 +54,7 @@ _LEAST = 4
 """Words of a passage that is asked about: of a list item of one word nobody asks anything."""
 _GOAL = 20
 """Questions after which no further passage is asked about by itself."""
-_FEW = "after these, Another passage (W) marks one whose question you type"
+_FEW = "for more, Another passage (W) marks one whose question you type"
 _NONE = (
     "Nothing here can be asked about without a model, as few headings say what is done and few "
     "sentences define something: type the question that the marked passage answers"
