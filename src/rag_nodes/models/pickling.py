@@ -75,10 +75,8 @@ def unpickled(data: bytes, known: Sequence[object] = ()) -> Any:
     Raises:
         ConfigurationError: a class of it cannot be imported here, or refuses its options.
     """
-    unpickler = pickle.Unpickler(io.BytesIO(data))  # noqa: S301 -- of the process that started this
-    unpickler.persistent_load = known.__getitem__  # type: ignore[method-assign]
     try:
-        return unpickler.load()
+        return _Unpickler(data, known).load()
     except RagNodesError:
         raise
     except Exception as error:
@@ -87,6 +85,17 @@ def unpickled(data: bytes, known: Sequence[object] = ()) -> Any:
             f"a worker cannot make what it was given ({type(error).__name__}); install the "
             "packages of this process where workers run, or go without workers"
         ) from error
+
+
+class _Unpickler(pickle.Unpickler):
+    """Python 3.13.0 lets no other than a class say what stands for an object."""
+
+    def __init__(self, data: bytes, known: Sequence[object]) -> None:
+        super().__init__(io.BytesIO(data))
+        self._known = known
+
+    def persistent_load(self, pid: Any) -> object:
+        return self._known[pid]
 
 
 class _Pickler(pickle.Pickler):
