@@ -139,7 +139,7 @@ test-lowest: $(BIN)/uv ## command line and server with the lowest versions that 
 		--extra app "pytest>=9.0" "pytest-asyncio>=1.3" "hypothesis>=6.150" "sybil>=9.2"
 	$(BIN)/uv pip install --quiet --python $(LOWEST) --no-deps --reinstall .
 	$(LOWEST) -m pytest -q -W ignore::DeprecationWarning tests/cli/test_cli_recommend.py \
-		tests/server/test_app_server.py
+		tests/server/test_app_server.py tests/apps/test_render_markdown.py
 
 format: .venv/installed-dev ## format and fix what can be fixed
 	$(BIN)/ruff check --fix .
