@@ -8,6 +8,7 @@ from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.turns import Turn
 from rag_nodes.text.edges import Edges
 
+CODE = "```sh\n  pip install pump"
 RAIN, SNOW, WIND = "It rained all day.", "Snow fell at night.", "The wind was from the east."
 
 
@@ -98,6 +99,24 @@ def test_a_block_of_code_is_said_once_and_shown_as_code_and_its_fence_is_no_sent
     shown = html[html.index("rn-statements") : html.index("</ul>")]
     assert f"<code>{code}" in shown
     assert "bash" not in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        (
+            f"- {CODE}\n  ```\n- {RAIN}",
+            [f"{CODE}\n  ```", RAIN],
+        ),
+        (f"```pump``` is its name.\n{RAIN}", ["```pump``` is its name.", RAIN]),
+    ],
+)
+def test_what_follows_code_in_a_list_or_within_a_sentence_is_a_sentence_of_its_own(
+    text: str, sentences: list[str]
+) -> None:
+    column = make_column(name="fixed", text=text, kind="generated")
+    assert column.answer
+    assert [*_said(difference({"fixed": column.answer}, {}))] == sentences
 
 
 def test_a_quotation_that_breaks_off_counts_as_its_whole_sentence() -> None:

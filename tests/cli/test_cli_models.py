@@ -79,3 +79,13 @@ def test_an_option_that_is_no_assignment_is_refused(command: Command, manual: Pa
     ended = command("compare", manual, *ASKED, "--llm-option", "temperature")
     assert ended.code == ExitCode.USAGE
     assert "is not OPTION=VALUE" in " ".join(ended.stderr.split())
+
+
+def test_a_model_that_cannot_be_asked_is_not_laid_to_the_parser(
+    command: Command, tmp_path: Path
+) -> None:
+    document = tmp_path / "note.md"
+    document.write_text("It rained.", encoding="utf-8")
+    ended = command("chunk", document, "-p", "semantic", "--embedding", "openai")
+    assert "no key is set" in ended.stderr
+    assert "--parser" not in ended.stderr

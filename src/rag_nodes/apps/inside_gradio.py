@@ -77,7 +77,7 @@ _IN_ORDER = """() => {
     const began = performance.now(), answer = await ask(...sent);
     const inTurn = new TransformStream({
       async transform(chunk, after) {
-        await Promise.all(joining);
+        await Promise.race([Promise.all(joining), new Promise((done) => setTimeout(done, 3000))]);
         after.enqueue(chunk);
       },
     });
@@ -95,7 +95,8 @@ _IN_ORDER = """() => {
   };
 }"""
 """Answers wait while an event is being taken in: those of an event that the page does not know yet
-would be shown after those that were sent later. And where an event was taken in while a stream was
+would be shown after those that were sent later. They do not wait for long, as a bad line may keep
+that event. And where an event was taken in while a stream was
 read that has ended since, another event opens a stream, and answers that nobody asked for come with
 it. It comes before its own stream, so that no third one follows."""
 

@@ -73,8 +73,9 @@ def make_parsers(specs: Sequence[ParserSpec], embedding: Embedding) -> dict[str,
                 f"{', '.join(sorted(known))}"
             )
         own = spec.options
+        model = _embedding(preset, own, embedding)  # what is wrong with it is not the parser's
         try:
-            made[label] = preset.make(**{**_embedding(preset, own, embedding), **own})
+            made[label] = preset.make(**{**model, **own})
         except ConfigurationError as error:
             raise ConfigurationError(f"--parser {label}: {error}") from error
     return made

@@ -23,7 +23,8 @@ _FEWEST_LETTERS = 12
 """Of the beginning or end of a sentence that counts as that sentence, broken off."""
 _BEFORE_TEXT = re.compile(r"(?:[-*+•>#]|\d+[.)])\s+")
 """The mark of a list item, heading or quotation."""
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
+"""Of a block of code. What closes again on its line is code within a sentence."""
 _CLOSED = re.compile(r"[.!?。！？…:][\"'”’»)\]*_]*\s*\Z")  # noqa: RUF001 - full stops of many scripts
 _POINTS = frozenset(".,;:!?…")
 """What a source is named before, often: there it leaves no gap."""
@@ -140,11 +141,12 @@ def _sentences(text: str) -> Iterable[tuple[int, int]]:
             if line.strip().startswith(fence) and not line.strip().strip(fence[0]):
                 fence = ""
                 yield block, end
-        elif opens := _FENCE.match(line):
-            fence, block = opens[1], start
+            continue
+        mark = _BEFORE_TEXT.match(line.lstrip())
+        begin = start + len(line) - len(line.lstrip()) + (mark.end() if mark else 0)
+        if opens := _FENCE.match(text, begin, end):
+            fence, block = opens[1], begin if mark else start
         else:
-            mark = _BEFORE_TEXT.match(line.lstrip())
-            begin = start + len(line) - len(line.lstrip()) + (mark.end() if mark else 0)
             yield from zip(*sentence_bounds(text, begin, end), strict=True)
     if fence:
         yield block, end
