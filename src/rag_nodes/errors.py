@@ -325,14 +325,6 @@ class DocumentMissingError(StoreError):
     """No stored document is the one that was named; the message has names that are near."""
 
 
-def unwritable(path: object, why: object = "") -> ConfigurationError:
-    """That a file cannot be written which was asked for, with the reason where one is known."""
-    reason = f" ({why})" if why else ""
-    return ConfigurationError(
-        f"{path} cannot be written{reason}; name a file in a folder that is there"
-    )
-
-
 def command(words: str, corpus: str) -> str:
     """A command of ours for a message, in backticks, as all stand there.
 

@@ -3,6 +3,7 @@
 import errno
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +138,7 @@ def test_a_disk_that_is_full_at_the_end_costs_neither_the_result_nor_the_file_th
 
     kept = tmp_path / "run.json"
     kept.write_text("before", encoding="utf-8")
-    monkeypatch.setattr("rag_nodes.documentation.writer.os.fsync", full)
+    monkeypatch.setattr("rag_nodes.files.os.fsync", full)
     ended = command(
         *("evaluate", manual, "--questions", sheet, "-p", "fixed", "--sizes", "0", "-o", kept)
     )
@@ -145,6 +146,39 @@ def test_a_disk_that_is_full_at_the_end_costs_neither_the_result_nor_the_file_th
     assert f"{kept}: cannot be written (No space left on device); check" in ended.stderr
     assert "at equal size" in ended.stdout
     assert kept.read_text(encoding="utf-8") == "before"
+
+
+@pytest.mark.parametrize(("lost", "is_saved"), [("page.html", True), ("kept.toml", False)])
+def test_a_file_that_cannot_be_written_costs_no_other_and_is_not_taken_for_written(
+    command: Command,
+    manual: Path,
+    sheet: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    lost: str,
+    is_saved: bool,
+) -> None:
+    page, report, preset = (tmp_path / name for name in ("page.html", "run.json", "kept.toml"))
+    monkeypatch.setattr(Path, "replace", _but_to(lost))
+    asked = ("evaluate", manual, "--questions", sheet, "-p", "fixed", "-p", "retrieval")
+    files = ("--html", page, "--output", report, "--save", preset)
+    ended = command(*asked, *files, *QUICK[:-1])
+    assert ended.code == ExitCode.PARTIAL
+    assert ended.stderr.count("cannot be written") == 1
+    assert {one.name for one in (page, report, preset) if not one.exists()} == {lost}
+    assert ("To use it: --save" not in ended.stderr) == is_saved
+
+
+def _but_to(name: str) -> Callable[[Path, Path], Path]:
+    """Replaces every file except one, for which the disk is full."""
+    replace = Path.replace
+
+    def replaced(self: Path, target: Path) -> Path:
+        if target.name == name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return replace(self, target)
+
+    return replaced
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,8 @@ from llama_index.core import Document
 from llama_index.core.schema import TextNode
 
 from rag_nodes.documentation import FORMATS
-from rag_nodes.documentation.writer import as_json, replacing
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.documentation.writer import as_json
+from rag_nodes.files import replacing
 from rag_nodes.parsers import get_parser
 from rag_nodes.transforms import SectionSummary
 
@@ -135,52 +134,3 @@ def test_what_is_written_is_what_json_reads(count: int, tmp_path: Path) -> None:
 def test_every_line_is_one_object_also_for_programs_that_know_more_line_ends() -> None:
     lines = "".join(as_json(ODD, lines=True)).splitlines()
     assert [json.loads(line) for line in lines] == ODD
-
-
-def test_an_interrupted_write_leaves_the_file_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "rows.json"
-    path.write_text("before", encoding="utf-8")
-
-    def interrupted() -> None:
-        with replacing(path) as write:
-            write("after")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert path.read_text(encoding="utf-8") == "before"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_file_that_cannot_be_written_is_named_with_the_reason(tmp_path: Path) -> None:
-    with (
-        pytest.raises(ConfigurationError, match=r"rows\.json: cannot be written \(No such file"),
-        replacing(tmp_path / "nowhere" / "rows.json"),
-    ):
-        pass
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a full disk, as Linux has it")
-def test_a_disk_that_is_full_at_the_end_is_told_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Path, "with_name", lambda *_: tmp_path / "part")
-    (tmp_path / "part").symlink_to("/dev/full")
-    path = tmp_path / "rows.json"
-    with pytest.raises(ConfigurationError, match="No space left"), replacing(path) as write:
-        write("text")
-    assert not path.exists()
-
-
-def test_a_link_stays_a_link_and_a_device_is_written_to(tmp_path: Path) -> None:
-    file, link = tmp_path / "rows.json", tmp_path / "latest.json"
-    link.symlink_to(file)
-    reading, terminal = os.openpty()
-    for path in (link, Path(os.ttyname(terminal))):
-        with replacing(path) as write:
-            write("text")
-    assert (link.is_symlink(), file.read_text(encoding="utf-8")) == (True, "text")
-    assert sorted(tmp_path.iterdir()) == [link, file]
-    assert os.read(reading, 9) == b"text"
-    os.close(terminal)
-    os.close(reading)

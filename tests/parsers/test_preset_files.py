@@ -1,5 +1,6 @@
 """A preset written to a file and read again, and files that nobody should have to trust."""
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +136,18 @@ def test_only_toml_is_written(tmp_path: Path) -> None:
         save_preset(tmp_path / "kept.json", preset)
     with pytest.raises(ConfigurationError, match="cannot be written"):
         save_preset(tmp_path / "nowhere" / "kept.toml", preset)
+
+
+def test_a_disk_that_is_full_costs_no_preset_that_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "kept.toml"
+    save_preset(path, preset_for(get_parser("fixed"), "kept"))
+    before = path.read_bytes()
+    monkeypatch.setattr("rag_nodes.files.os.fsync", full)
+    with pytest.raises(ConfigurationError, match="No space left on device"):
+        save_preset(path, preset_for(get_parser("recursive"), "kept"))
+    assert path.read_bytes() == before

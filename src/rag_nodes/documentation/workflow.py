@@ -19,7 +19,7 @@ from rag_nodes.documentation.export import FORMATS, LINES
 from rag_nodes.documentation.pages import CutPage, PageCutter, cut_pages
 from rag_nodes.documentation.report import DocsOptions, DocsReport, DocsStep, Repeated
 from rag_nodes.documentation.statistics import RunningStatistics
-from rag_nodes.documentation.writer import as_json, replacing
+from rag_nodes.documentation.writer import as_json
 from rag_nodes.errors import (
     ConfigurationError,
     FileMissingError,
@@ -27,6 +27,7 @@ from rag_nodes.errors import (
     ReadError,
     UnsupportedFileError,
 )
+from rag_nodes.files import replacing
 from rag_nodes.parsers import as_parser, get_parser
 from rag_nodes.readers import COLLECTIONS, Limits, readings
 from rag_nodes.transforms import SectionSummary, TextJournal

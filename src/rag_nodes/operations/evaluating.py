@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.files import check_writable, write_text
 from rag_nodes.operations.base import OWNER, Flag, Request, visitors
 from rag_nodes.operations.fields import (
     ASSIGNMENT,
@@ -20,7 +22,7 @@ from rag_nodes.operations.fields import (
     assignments,
     described_parsers,
 )
-from rag_nodes.operations.places import check_there, check_writable, write_text
+from rag_nodes.operations.places import check_there
 from rag_nodes.operations.run import Run
 from rag_nodes.parsers.presets import COMPARED
 
@@ -203,35 +205,64 @@ def check_files(request: Saved) -> None:
         name_of_preset(request.save)
 
 
-def written_files(request: Saved, report: EvaluationReport, models: Models) -> Iterator[str]:
-    """Write each file, and say so, or why there is nothing to take."""
+def written_files(
+    request: Saved, report: EvaluationReport, models: Models, run: Run
+) -> dict[Path, bool]:
+    """Write each file, and say so, or why it could not be written or there is nothing to take.
+
+    Returns:
+        Whether each file was written of which there is something to write.
+    """
+    written: dict[Path, bool] = {}
+    for path, write, use in _files_of(request, report, models, run):
+        written[path] = False
+        try:
+            write(path)
+            written[path] = True
+        except ConfigurationError as refused:  # what may have taken hours is shown all the same
+            run.warn(str(refused))
+        else:
+            run.note(f"Wrote {path}{use}")
+    return written
+
+
+def _files_of(
+    request: Saved, report: EvaluationReport, models: Models, run: Run
+) -> Iterator[tuple[Path, Callable[[Path], None], str]]:
+    """Each file, what writes it, and how to use it."""
     from rag_nodes.evaluation.page import html_of
 
     if request.html:
-        write_text(request.html, html_of(report))
-        yield f"Wrote {request.html}"
+        yield request.html, lambda path: write_text(path, html_of(report)), ""
     if request.output:
-        write_text(request.output, report.to_json())
-        yield f"Wrote {request.output}"
+        yield request.output, lambda path: write_text(path, report.to_json()), ""
     preset = _preset_of(report)
     if isinstance(preset, str):
         for path in filter(None, (request.save, request.export)):
-            yield f"{path} was not written: {preset}"
+            run.note(f"{path} was not written: {preset}")
         return
     if request.save:
-        from rag_nodes.parsers import save_preset
-        from rag_nodes.parsers.preset_files import name_of_preset
-
-        name = name_of_preset(request.save)
-        save_preset(request.save, replace(preset, name=name, title=name))
-        yield f"Wrote {request.save}; use it: rag-nodes ingest DOCUMENTS --parser {request.save}"
+        use = f"; use it: rag-nodes ingest DOCUMENTS --parser {request.save}"
+        yield request.save, partial(_save, preset), use
     if request.export:
-        from rag_nodes.operations.scripts import script_for
-        from rag_nodes.query import QueryOptions
+        use = f"; run it: python {request.export} DOCUMENT --question QUESTION"
+        yield request.export, partial(_export, preset, models), use
 
-        path, options = request.export, QueryOptions(**preset.query)
-        write_text(path, script_for(path.stem, preset.make(), models, options, path.name))
-        yield f"Wrote {path}; run it: python {path} DOCUMENT --question QUESTION"
+
+def _save(preset: Preset, path: Path) -> None:
+    from rag_nodes.parsers import save_preset
+    from rag_nodes.parsers.preset_files import name_of_preset
+
+    name = name_of_preset(path)
+    save_preset(path, replace(preset, name=name, title=name))
+
+
+def _export(preset: Preset, models: Models, path: Path) -> None:
+    from rag_nodes.operations.scripts import script_for
+    from rag_nodes.query import QueryOptions
+
+    options = QueryOptions(**preset.query)
+    write_text(path, script_for(path.stem, preset.make(), models, options, path.name))
 
 
 def _preset_of(report: EvaluationReport) -> Preset | str:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError, DatasetError
+from rag_nodes.files import check_writable, write_text
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.asked import Documents, Questions, counted, dataset_of, sent_dataset
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.fields import OfText, Writing
-from rag_nodes.operations.places import check_writable, write_text
 from rag_nodes.operations.run import Doing, Run
 
 if TYPE_CHECKING:

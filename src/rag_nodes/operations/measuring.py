@@ -130,7 +130,7 @@ class RecommendRequest(Measuring):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated(Result):
-    """A report, a result for each row and gate, and whether what to take was to be written."""
+    """A report, a result for each row and gate, and whether what to take was written."""
 
     reply: ClassVar[str] = "replies:EvaluationReply"
     short: ClassVar[str] = "replies:SummaryReply"
@@ -280,23 +280,17 @@ def _told(
     gates: Sequence[GateResult] = (),
 ) -> Evaluated:
     """The result, written to the files that were named."""
-    unwritten = False
-    try:
-        for said in written_files(request, report, models):
-            run.note(said)
-    except ConfigurationError as refused:  # what may have taken hours is shown all the same
-        run.warn(str(refused))
-        unwritten = True
+    written = written_files(request, report, models, run)
     failed = [row for row in report.rows if row.error]
     for error, name in {row.error: row.name for row in reversed(failed)}.items():
         run.warn(f"{name}: {error}")
     if report.judgement and report.judgement.error:
         run.warn(report.judgement.error)
     return Evaluated(
-        outcome=_outcome(run, report, gates, unwritten=unwritten),
+        outcome=_outcome(run, report, gates, unwritten=not all(written.values())),
         report=report,
         gates=gates,
-        is_written=bool(request.save or request.export),
+        is_written=any(written.get(path) for path in (request.save, request.export) if path),
     )
 
 

@@ -1,14 +1,13 @@
-"""Files and stores that a request names: looked for, opened, written, and what came of them."""
+"""Files and stores that a request names: looked for, opened, and what came of them."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import NAMESPACE_OID, uuid5
 
-from rag_nodes.errors import FileMissingError, LedgerDamagedError, unwritable
+from rag_nodes.errors import FileMissingError, LedgerDamagedError
 from rag_nodes.metadata import FILE_NAME
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.fields import ParserSpec, parser_spec
@@ -39,31 +38,6 @@ def check_there(paths: Iterable[Path]) -> None:
     if named and not any(path.exists() for path in named):
         more = f" (nor the other {len(named) - 1})" if len(named) > 1 else ""
         raise FileMissingError(named[0], f"no such file or folder{more}")
-
-
-def check_writable(path: Path) -> None:
-    """Refuse a name before hours are spent on what should be written there.
-
-    Raises:
-        ConfigurationError: nothing can be written there.
-    """
-    needed = [path] if path.exists() else []
-    if path.is_file() or not needed:  # written beside it, and put in its place
-        needed.append(Path(os.path.realpath(path)).parent)
-    if path.is_dir() or not all(os.access(one, os.W_OK) for one in needed):
-        raise unwritable(path)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file that was asked for; where that fails, one that was there stays as it was.
-
-    Raises:
-        ConfigurationError: it cannot be written.
-    """
-    from rag_nodes.documentation.writer import replacing
-
-    with replacing(path) as write:
-        write(text)
 
 
 def text_document(text: str) -> Document:

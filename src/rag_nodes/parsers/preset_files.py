@@ -30,7 +30,8 @@ from llama_index.core.node_parser import NodeParser
 from llama_index.core.node_parser.loading import load_parser as load_stock_parser
 from llama_index.core.node_parser.node_utils import default_id_func
 
-from rag_nodes.errors import ConfigurationError, unwritable
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.files import write_text
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.plugins import plugin_of
 from rag_nodes.parsers.presets import FILE_SUFFIX, PRESETS, Preset, preset_named
@@ -118,11 +119,7 @@ def save_preset(path: Path | str, preset: Preset) -> None:
     """
     path = Path(path)
     _check_suffix(path)
-    text = preset_text(preset)
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise unwritable(path, error) from error
+    write_text(path, preset_text(preset))
 
 
 def preset_text(preset: Preset) -> str:
