@@ -13,7 +13,7 @@ from browser_page import open_drawer, to_compare, unfold_parsers
 from cut_network import CutNetwork
 from fixtures_app import offline_settings
 from openai_server import Fault, OpenAIServer
-from playwright.sync_api import APIResponse, Browser, Page, Route
+from playwright.sync_api import Browser, Page
 from visits import QUESTION, written
 
 from rag_nodes.apps.inside_gradio import (
@@ -30,6 +30,13 @@ pytestmark = pytest.mark.browser
 PATIENCE = 120_000
 """Milliseconds after which a page counts as stuck."""
 BUSY = "#rn-status [aria-busy=true]"
+_DONE = """async () => {
+  for (let n = 0; n < 4; n += 1) {
+    await (await fetch('/config')).text();
+    await new Promise((done) => requestIdleCallback(done));
+  }
+}"""
+"""Whatever has left the server before has come, and is drawn."""
 
 
 @pytest.fixture
@@ -156,21 +163,23 @@ def test_answers_are_shown_in_the_order_in_which_they_are_sent(
         gr.Button("Quick").click(quick, **common)
         newest_wins(app)
         app.queue()
-        _, address, _ = app.launch(prevent_thread_lock=True, quiet=True)
-    held: list[tuple[Route, APIResponse]] = []
+        app.launch(prevent_thread_lock=True, quiet=True)
     page = browser.new_page()
     page.set_default_timeout(PATIENCE)
-    page.goto(address)
-    page.get_by_role("button", name="Slow").wait_for()
-    page.route("**/queue/join*", lambda route: held.append((route, route.fetch())), times=1)
-    page.get_by_role("button", name="Slow").click()
-    page.get_by_role("button", name="Quick").click()
-    assert overtaken.wait(PATIENCE / 1000)
-    ((late, answer),) = held
-    late.fulfill(response=answer)
-    page.locator("#slow", has_text="last").wait_for()
-    assert page.inner_text("#state").strip() == "ready"
-    page.close()
+    with CutNetwork(app.server_port) as line:
+        page.goto(line.address)
+        page.get_by_role("button", name="Slow").wait_for()
+        page.wait_for_function("window.rnInOrder")
+        line.late = b'"event_id"'  # which tells that the event was taken in
+        page.get_by_role("button", name="Slow").click()
+        assert line.holding.wait(PATIENCE / 1000)
+        page.get_by_role("button", name="Quick").click()
+        assert overtaken.wait(PATIENCE / 1000)
+        page.evaluate(_DONE)
+        line.catch_up()
+        page.locator("#slow", has_text="last").wait_for()
+        assert page.inner_text("#state").strip() == "ready"
+        page.close()
     with leaks_collected():
         app.close()
 

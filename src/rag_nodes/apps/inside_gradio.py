@@ -77,7 +77,7 @@ _IN_ORDER = """() => {
     const began = performance.now(), answer = await ask(...sent);
     const inTurn = new TransformStream({
       async transform(chunk, after) {
-        await Promise.race([Promise.all(joining), new Promise((done) => setTimeout(done, 3000))]);
+        await Promise.race([Promise.all(joining), new Promise((done) => setTimeout(done, 20000))]);
         after.enqueue(chunk);
       },
     });
