@@ -157,6 +157,7 @@ def test_where_nothing_can_be_drafted_a_passage_waits_for_its_question(
     assert (made.id, made.kind, made.draft) == (current, "passage", True)
     assert text.value == ""
     assert "can be asked about without a model" in _text(note)
+    assert "rn-warning" in str(note)
     assert "LLM" not in _text(note)
 
 

@@ -43,8 +43,42 @@ def test_asking_what_was_not_ingested_says_what_is_stored(command: Command, manu
     assert ended.code == ExitCode.FAILURE
     assert ended.stdout == ""
     assert "stored: --corpus default --parser heading, embedded by lexical-1024" in ended.stderr
+    assert "ingest documents first, with the same --parser" in ended.stderr
     memory = command("ask", QUESTION, "--store", ":memory:")
     assert (memory.code, "rag-nodes compare" in memory.stderr) == (ExitCode.USAGE, True)
+
+
+def test_what_is_stored_is_named_as_it_can_be_typed(command: Command, manual: Path) -> None:
+    command("ingest", manual, "-p", "fixed:chunk_size=500", "--store", "kept")
+    ended = command("ask", QUESTION, "--store", "kept")
+    assert "stored: --corpus default --parser fixed:chunk_size=500, embedded by" in ended.stderr
+    command("ingest", manual, "-p", "semantic-optimal", "-p", "fixed", "--store", "kept")
+    ended = command("ask", QUESTION, "--store", "kept", "-p", "page")
+    assert "--parser semantic-optimal, embedded by" in ended.stderr
+
+
+def test_a_corpus_that_compares_sentences_by_a_model_is_searched_by_its_preset(
+    command: Command, manual: Path
+) -> None:
+    model = (
+        *("--embedding", "llama_index.core.embeddings:MockEmbedding"),
+        *("--embedding-option", "embed_dim=8", "--store", "kept"),
+    )
+    command("ingest", manual, "-p", "semantic", *model)
+    assert command("ask", QUESTION, *model, "--json").json["parser"] == "semantic"
+    other = command("ask", QUESTION, "-p", "page", *model)
+    assert "stored: --corpus default --parser semantic, embedded by Mock" in other.stderr
+    ended = command("ask", QUESTION, "--store", "kept")
+    assert "stored: --corpus default --parser semantic, embedded by Mock" in ended.stderr
+
+
+def test_an_option_out_of_range_is_said_in_the_words_that_were_typed(
+    command: Command, manual: Path
+) -> None:
+    ended = command("chunk", manual, "-p", "fixed:chunk_size=0")
+    assert "Error: --parser fixed:chunk_size=0: chunk_size: must be at least 1" in ended.stderr
+    ended = command("list", "--state", "lost")
+    assert "Error: --state: must be 'stored', " in ended.stderr
 
 
 def test_some_bad_files_are_a_partial_result_and_none_but_bad_ones_a_failure(

@@ -56,6 +56,37 @@ def test_another_option_says_what_became_of_the_former_collection(
     assert [one["name"] == former["name"] for one in left] == [False]
 
 
+def test_five_parsers_are_a_table_in_80_columns_and_blocks_name_what_they_count(
+    command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("fixed", "heading", "semantic", "sentence", "token-overlap")
+    parsers = [part for name in names for part in ("-p", name)]
+    monkeypatch.setenv("COLUMNS", "80")
+    said = command("ingest", folder, *parsers, *KEPT[2:]).stdout
+    assert all(re.search(rf"^ {name} +\d", said, re.MULTILINE) for name in names), said
+    assert "Unchanged" not in said
+
+    monkeypatch.setenv("COLUMNS", "50")
+    blocks = command("ingest", folder, *parsers, "--store", "other").stdout
+    assert re.search(r"^  Tokens max  ", blocks, re.MULTILINE), blocks
+    assert "\n\nDone in" in blocks
+    again = command("ingest", folder, *parsers, "--store", "other").stdout
+    assert re.search(r"^  Unchanged   ", again, re.MULTILINE), again
+
+
+def test_a_collection_is_superseded_only_by_one_that_has_its_documents(
+    command: Command, folder: Path
+) -> None:
+    command("ingest", folder, *KEPT)
+    for one in folder.iterdir():
+        one.write_bytes(b"")
+
+    ended = command("ingest", folder, "-p", "fixed:chunk_size=400", *KEPT[2:])
+
+    assert ended.code == ExitCode.FAILURE
+    assert "superseded" not in ended.stdout
+
+
 def test_pruning_names_what_went(command: Command, folder: Path) -> None:
     command("ingest", folder, *KEPT)
     (folder / "green.md").unlink()

@@ -97,4 +97,4 @@ def test_every_column_is_asked_by_each_embedding_that_is_named(
     assert [one["error"] for one in rows] == [None] * len(rows)
     assert {f"{stored} by heading", f"{stored} by plain"} <= {one["name"] for one in rows}
     unknown = command("compare", manual, "--ask", "Water?", *CUT, "--vector", "title")
-    assert "--vector: Input should be 'heading', 'plain'" in unknown.stderr
+    assert "--vector: must be 'heading', 'plain'" in unknown.stderr

@@ -14,7 +14,9 @@ from rag_nodes.cli.program import run
 from rag_nodes.operations import OPERATIONS
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+APP = ROOT / "src" / "rag_nodes" / "apps"
+SHOWN = [*APP.rglob("*.html"), *(APP / "header").glob("*.py")]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(SHOWN)]
 BANNED = {
     r"ways? of cutting": "chunking strategy",
     r"cut (?:in different ways|anywhere)": "split; fixed-size",

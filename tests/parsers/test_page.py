@@ -81,7 +81,7 @@ def test_the_indentation_of_code_at_the_top_of_a_page_is_kept() -> None:
 
 
 def test_a_size_below_what_one_character_can_take_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="greater than or equal to 8"):
+    with pytest.raises(ConfigurationError, match="must be at least 8"):
         PageNodeParser(chunk_size=7)
 
 

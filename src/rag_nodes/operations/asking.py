@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -19,6 +20,7 @@ from rag_nodes.operations.fields import (
     Parser,
     ParserSpec,
     Searching,
+    parser_spec,
 )
 from rag_nodes.operations.places import foreign_words, is_store, ledger_of, must_exist
 from rag_nodes.operations.run import Doing, Run
@@ -26,9 +28,12 @@ from rag_nodes.parsers.presets import DEFAULT_PARSER
 from rag_nodes.workspace.limits import MEMORY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.query import Answer
-    from rag_nodes.store import Store
+    from rag_nodes.store import CollectionInfo, Store
 
 
 class AskRequest(Searching, OfText):
@@ -122,7 +127,7 @@ def ask(request: AskRequest, run: Run) -> Asked:
     models = stored.models()
     store = stored.store
     label, collection = _asked_collection(request, run, store, models)
-    with _contents_named(run, store):
+    with _contents_named(run, store, models):
         engine = RagNodesQueryEngine(
             store=store,
             collection=collection,
@@ -173,7 +178,7 @@ def _asked_collection(
         return _aliased_parser(store, request.alias, models.embedding_name), request.alias
     corpus, spec = run.settings.corpus, request.parser
     if spec is None:
-        spec = ParserSpec(name=_stored_preset(store, corpus, models.embedding_name))
+        spec = ParserSpec(name=_stored_preset(store, corpus, models))
     ((label, made),) = run.parsers([spec], models).items()
     return label, parser_collection(corpus, made, models.embedding_name)
 
@@ -203,28 +208,62 @@ def _aliased_parser(store: Store, alias: str, embedding_name: str) -> str:
     return info.parser if info else alias
 
 
-def _stored_preset(store: Store, corpus: str, embedding_name: str) -> str:
+def _stored_preset(store: Store, corpus: str, models: Models) -> str:
     """The default preset, unless the corpus was cut by exactly one other and not by it.
 
     With several, only the user knows which is meant.
     """
+    from rag_nodes.store import parser_collection
+
     present = {info.name for info in store.collections() if info.points or info.trouble}
-    found = (name for name, of in _of_presets(corpus, embedding_name) if of in present)
+    found = (
+        name
+        for name, made in _presets(models)
+        if parser_collection(corpus, made, models.embedding_name) in present
+    )
     first = next(found, DEFAULT_PARSER)
     return DEFAULT_PARSER if first == DEFAULT_PARSER or any(found) else first
 
 
-def _of_presets(corpus: str, embedding_name: str) -> Iterator[tuple[str, str]]:
-    """Each preset with the name of its collection; the default first, as it is mostly that."""
-    from rag_nodes.parsers import PRESETS, get_parser
-    from rag_nodes.store import parser_collection
+def _presets(models: Models) -> Iterator[tuple[str, SpanNodeParser]]:
+    """Each preset as it is made for these models; the default first, as it is mostly that."""
+    from rag_nodes.operations.parsers import make_parsers
+    from rag_nodes.parsers import PRESETS
 
     for name in dict.fromkeys([DEFAULT_PARSER, *PRESETS]):
-        yield name, parser_collection(corpus, get_parser(name), embedding_name)
+        yield from make_parsers([ParserSpec(name=name)], lambda: models.sentence_model).items()
+
+
+def _as_typed(one: CollectionInfo, options: Mapping[str, Any], models: Models) -> str | None:
+    """What `--parser` makes that collection by; None for what is none of the presets.
+
+    Args:
+        one: the collection.
+        options: of its parser, as the ledger has them; empty where it does not know.
+        models: those of the run.
+    """
+    from rag_nodes.operations.parsers import make_parsers, plain_options
+    from rag_nodes.store import parser_collection
+
+    found: list[ParserSpec] = []
+    for name, preset in _presets(models):
+        if type(preset).__name__ != one.parser:
+            continue
+        usual = plain_options(preset)
+        own = {of: str(options[of]) for of in usual if options.get(of, usual[of]) != usual[of]}
+        with suppress(ConfigurationError, ValueError):  # an option that cannot be typed
+            typed = parser_spec(ParserSpec(name=name, options={**own}).label)
+            spec = ParserSpec.model_validate(typed)
+            (made,) = make_parsers([spec], lambda: models.sentence_model).values()
+            if parser_collection(one.corpus, made, one.embedding) == one.name:
+                if own.get("embedding") == one.embedding:  # which --embedding says
+                    del own["embedding"]
+                found.append(ParserSpec(name=name, options={**own}))
+    return min(found, key=lambda spec: len(spec.options)).label if found else None
 
 
 @contextmanager
-def _contents_named(run: Run, store: Store) -> Iterator[None]:
+def _contents_named(run: Run, store: Store, models: Models) -> Iterator[None]:
     """Where a collection is missing, say its owner which there are: one is probably meant."""
     try:
         yield
@@ -232,9 +271,10 @@ def _contents_named(run: Run, store: Store) -> Iterator[None]:
         if not run.is_trusted:
             raise
         found = store.collections()
+        options = _options_of(run, store.location)
         for one in found:
-            presets = _of_presets(one.corpus, one.embedding)
-            by = next((f"--parser {name}" for name, of in presets if of == one.name), one.parser)
+            typed = _as_typed(one, options.get(one.name, {}), models)
+            by = f"--parser {typed}" if typed else one.parser
             run.warn(
                 f"stored: --corpus {one.corpus} {by}, embedded by {one.embedding}, "
                 f"{one.points:,} node{'' if one.points == 1 else 's'}"
@@ -247,6 +287,19 @@ def _contents_named(run: Run, store: Store) -> Iterator[None]:
                 "with `rag-nodes store alias NAME COLLECTION`, and ask with --alias NAME"
             )
         raise
+
+
+def _options_of(run: Run, location: str) -> dict[str, dict[str, Any]]:
+    """The options of the parsers that made the collections of a store, as its ledger has them."""
+    from rag_nodes.errors import LedgerError
+    from rag_nodes.ledger import Ledger
+
+    path = ledger_of(run, location)
+    if path is None or not path.is_file():
+        return {}
+    with suppress(LedgerError), Ledger(path) as ledger:
+        return {one.name: json.loads(one.options or "{}") for one in ledger.collections()}
+    return {}
 
 
 def _tokens_of(run: Run, location: str, collection: str, answer: Answer) -> int:

@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from rag_nodes.ledger import utc_time
 from rag_nodes.operations import ExitCode
+from rag_nodes.parsers import misfits
 
 NOT_BLANK = r"\S"
 """Pattern of texts that say something."""
@@ -85,7 +86,7 @@ def misfit(error: Mapping[str, Any]) -> str:
         return "there is nothing in it"
     if error["type"] == "too_short":
         return f"name at least {error['ctx']['min_length']}"
-    return str(error["msg"]).removeprefix("Value error, ")
+    return misfits.misfit(error)
 
 
 def as_plain(value: Any) -> Any:

@@ -77,7 +77,8 @@ def make_parsers(specs: Sequence[ParserSpec], embedding: Embedding) -> dict[str,
         try:
             made[label] = preset.make(**{**model, **own})
         except ConfigurationError as error:
-            raise ConfigurationError(f"--parser {label}: {error}") from error
+            said = str(error).removeprefix(f"{preset.parser.__name__}: ")
+            raise ConfigurationError(f"--parser {label}: {said}") from error
     return made
 
 
@@ -113,7 +114,8 @@ def make_offered(
             own = {name: _harmless(preset, name, value) for name, value in spec.options.items()}
             made[spec.label] = preset.make(**{**_embedding(preset, own, embedding), **own})
         except ConfigurationError as error:
-            raise ConfigurationError(f"parser {spec.name!r}: {error}") from error
+            said = str(error).removeprefix(f"{preset.parser.__name__}: ")
+            raise ConfigurationError(f"parser {spec.name!r}: {said}") from error
         check_cost(spec.label, made[spec.label])
     return made
 

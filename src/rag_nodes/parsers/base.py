@@ -23,6 +23,7 @@ from llama_index.core.utils import get_tqdm_iterable
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers.misfits import misfit
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
 from rag_nodes.parsers.sizes import check_sizes
 from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText, origins_of
@@ -323,6 +324,6 @@ def _configuration_error(
         if problem["type"] == "extra_forbidden":
             lines.append(f"unknown option {name!r}; {parser.__name__} takes: {', '.join(known)}")
         else:
-            message = problem["msg"].removeprefix("Value error, ")
+            message = misfit(problem)
             lines.append(f"{name}: {message}" if name else message)
     return ConfigurationError(f"{parser.__name__}: " + "; ".join(lines))

@@ -180,14 +180,20 @@ class IngestRun:
         self._ttl = ttl
         with closing(executor or Inline()) as opened:
             self._run(files, opened)
-        superseded = (one for one in self.ledger.collections(self._corpus) if one.documents)
+        held = [one for one in self.ledger.collections(self._corpus) if one.documents]
+        named = self._names.values()
+        current = [one for one in held if one.name in named]
         return self._tally.report(
             self._models.describe(),
             self._corpus,
             superseded=tuple(
                 one
-                for one in superseded
-                if one.parser in self._new and one.name not in self._names.values()
+                for one in held
+                if one.parser in self._new
+                and one.name not in named
+                and any(
+                    new.parser == one.parser and new.documents >= one.documents for new in current
+                )
             ),
             kept_vectors=self._kept,
             dry_run=self._dry_run,

@@ -158,9 +158,9 @@ def is_complete(stored: Mapping[str, StoredNode], source_hash: str) -> bool:
 def missing(location: str, collection: str) -> CollectionMissingError:
     """The error for a collection that nothing was ingested into."""
     return CollectionMissingError(
-        f"{shown(location)}: there is no collection {collection!r}; ingest documents first, with "
-        "the same corpus, parser settings and embedding model; after an update that changes how "
-        "a parser cuts, ingest them again"
+        f"{shown(location)}: ingest documents first, with the same --parser, --corpus and "
+        f"--embedding: there is no collection {collection!r}; after an update that changes how a "
+        "parser splits, ingest again"
     )
 
 

@@ -1,4 +1,4 @@
-"""The controls: which parsers at which sizes, what is read, who answers; read as a `Choice`."""
+"""The controls: which parsers at which sizes, how much context, who answers; read as a `Choice`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Controls:
         same_size: whether the chunks of all have one mean size.
         groups: per parser, what holds its sliders.
         sliders: parser and field of each slider.
-        answering: what is read and who answers, by the field of `Choice` each stands for, and "way"
+        answering: the context and who answers, by the field of `Choice` each stands for, and "way"
             for what every parser gets.
     """
 
@@ -147,7 +147,7 @@ def build_columns(
     count = gr.HTML(_counted(len(first)), apply_default_css=False, elem_id="rn-columns")
     same_size = gr.Checkbox(
         label="Same size",
-        info=f"All chunks have {EQUAL_SIZE} tokens on average, so that only the way of cutting "
+        info=f"All chunks have {EQUAL_SIZE} tokens on average, so that only the parser "
         "differs. Loading takes longer.",
         elem_id="rn-same-size",
     )
@@ -173,7 +173,7 @@ def build_parameters(
 
 
 def build_answering(settings: Settings, usual: QueryOptions | None = None) -> dict[str, Any]:
-    """Build the controls of what is read and who answers; see `Controls.answering`.
+    """Build the controls of the context and who answers; see `Controls.answering`.
 
     Args:
         settings: where they stand at first.

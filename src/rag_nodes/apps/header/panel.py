@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rag_nodes.settings import Settings
 
 _TITLE = """<div class="rn-title"><h1>rag_nodes</h1>
-<p class="rn-quiet">Cut a document in several ways, ask one question, compare the answers.</p>
+<p class="rn-quiet">Split a document with several parsers, ask a question, compare the answers.</p>
 </div>"""
 _OPEN_DRAWER = """() => {
   const toggle = document.querySelector('#rn-drawer .toggle-button');

@@ -93,8 +93,11 @@ def _within(text: str) -> str:
     return f"{text[:half]} [{_MORE} {left_out:,} characters {_MORE}] {text[-half:]}"
 
 
-def taken(said: str, found: Dataset | None = None) -> Markup | str:
-    """What was added, and how many of a file could not be used, by reason."""
+def taken(said: str, found: Dataset | None = None, kind: str = "info") -> Markup | str:
+    """What was added, and how many of a file could not be used, by reason.
+
+    `kind` is "info", or "warning" where nothing came of what was asked for.
+    """
     if not said:
         return ""
     reasons: Counter[str] = Counter(dict(found.left_out) if found else {})
@@ -106,4 +109,4 @@ def taken(said: str, found: Dataset | None = None) -> Markup | str:
         {"count": f"{number:,}", "reason": reason, "example": examples.get(reason, "")[:_AROUND]}
         for reason, number in reasons.most_common(_REASONS)
     ]
-    return render("taken", said=said, refused=refused)
+    return render("taken", kind=kind, said=said, refused=refused)

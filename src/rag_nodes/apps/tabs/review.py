@@ -194,7 +194,7 @@ class ReviewEvents:
         made = _ask_elsewhere(session)
         if made is None:
             raise gr.Error("Every part of the documents has an answer.", print_exception=False)
-        return _drawn(session, made.id, taken(said))
+        return _drawn(session, made.id, taken(said, kind="warning"))
 
 
 class ReviewPart(NamedTuple):

@@ -166,7 +166,7 @@ def _summary(found: Chunks, edges: Sequence[Edges]) -> Iterator[tuple[str, str]]
     yield "Places", recovery_in_words(lost, len(nodes)) or ""
     sides = Counter(side for one in edges for side in dict.fromkeys(one) if side)
     split = (f"{number:,} begin or end inside a {side}" for side, number in sides.most_common())
-    yield "Split", " · ".join(split)
+    yield "Boundaries", " · ".join(split)
     yield from (("Warning", str(warning)) for warning in metadata.get(READ_WARNINGS) or ())
 
 

@@ -60,16 +60,20 @@ def ingested_view(
 
 def _done(report: IngestReport) -> Iterator[RenderableType]:
     yield from files_view(report.files, report.omitted)
+    changes = {
+        name.capitalize(): name
+        for name in ("unchanged", "deleted")
+        if any(getattr(one, name) for one in report.columns)
+    }
     yield table(
         report.columns,
         {
             "Parser": _name_of,
             "Chunks": "chunks",
-            "Tokens mean": lambda one: round(one.mean_tokens),
-            "max": "max_tokens",
+            "Tokens\nmean": lambda one: round(one.mean_tokens),
+            "Tokens\nmax": "max_tokens",
             "Written": "written",
-            "Unchanged": "unchanged",
-            "Deleted": "deleted",
+            **changes,
             **{stage.capitalize(): f"seconds.{stage}" for stage in ("parse", "embed", "store")},
         },
     )

@@ -120,6 +120,7 @@ class FittingTable(Table):
         for first, *others in zip(*(one.cells for one in self.columns), strict=True):
             yield Text.assemble("\n", cast("Text", first), style="bold")
             yield facts((f"  {name}", one) for name, one in zip(names[1:], others, strict=True))
+        yield Text("")  # as below a table
 
 
 def _least(column: TableColumn) -> int:
