@@ -55,6 +55,10 @@ def test_what_is_stored_is_named_as_it_can_be_typed(command: Command, manual: Pa
     command("ingest", manual, "-p", "semantic-optimal", "-p", "fixed", "--store", "kept")
     ended = command("ask", QUESTION, "--store", "kept", "-p", "page")
     assert "--parser semantic-optimal, embedded by" in ended.stderr
+    splitter = "llama_index.core.node_parser:SentenceSplitter"
+    command("ingest", manual, "-p", splitter, "--store", "other")
+    ended = command("ask", QUESTION, "--store", "other")
+    assert "after `rag-nodes store alias NAME default.ForeignNodeParser." in ended.stderr
 
 
 def test_a_corpus_that_compares_sentences_by_a_model_is_searched_by_its_preset(

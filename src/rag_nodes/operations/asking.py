@@ -274,7 +274,9 @@ def _contents_named(run: Run, store: Store, models: Models) -> Iterator[None]:
         options = _options_of(run, store.location)
         for one in found:
             typed = _as_typed(one, options.get(one.name, {}), models)
-            by = f"--parser {typed}" if typed else one.parser
+            # What no preset makes, such as a splitter of another package, an alias can name.
+            alias = f"--alias NAME after `rag-nodes store alias NAME {one.name}`"
+            by = f"--parser {typed}" if typed else f"{one.parser} ({alias})"
             run.warn(
                 f"stored: --corpus {one.corpus} {by}, embedded by {one.embedding}, "
                 f"{one.points:,} node{'' if one.points == 1 else 's'}"
