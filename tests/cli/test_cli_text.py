@@ -213,6 +213,15 @@ def test_commands_in_what_is_shown_act_on_the_store_that_was_typed() -> None:
     assert cli.completed(plain(said)).plain == told
 
 
+def test_columns_move_together_before_a_table_becomes_blocks() -> None:
+    columns = [(f"at {n}", lambda row: row) for n in range(7)]
+    for width, lines in ((55, 3), (54, 3), (49, 3), (48, 7)):
+        console = terminal(width)
+        console.print(table([1000], columns))
+        assert len(shown(console).strip().splitlines()) == lines
+        assert shown(console).count("1,000") == len(columns)
+
+
 def test_a_table_that_is_too_wide_for_its_terminal_loses_no_name_and_no_digit() -> None:
     rows = [("token-overlap at equal size", 1000, "66-89"), ("fixed", 980, "70-91")]
     columns = {

@@ -113,7 +113,11 @@ class FittingTable(Table):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The table, or the blocks."""
-        if sum(map(_least, self.columns)) + 3 * len(self.columns) - 1 <= options.max_width:
+        room = options.max_width - sum(map(_least, self.columns)) - 2  # at both edges
+        gaps = len(self.columns) - 1
+        if room < 3 * gaps:
+            self.padding = (0, 1, 0, 0)  # closer together
+        if room >= 2 * gaps:
             yield from super().__rich_console__(console, options)
             return
         names = [" ".join(str(one.header).split()) for one in self.columns]
