@@ -49,6 +49,12 @@ def rankings(draw: st.DrawFn) -> tuple[str, list[Ranked]]:
     return text, found
 
 
+def test_parts_stand_in_the_order_of_the_text_though_that_with_the_core_is_read_first() -> None:
+    whole = Span(0, len(TEXT))
+    inner, outer = ranked((2000, 3000))[0], Ranked("a", whole, TEXT, core=Span(4000, 4100))
+    assert fill([inner, outer], None).parts[1] == (Span(0, 2000), Span(3000, len(TEXT)))
+
+
 @given(rankings(), st.integers(1, 400))
 def test_the_budget_is_filled_and_never_exceeded_and_nothing_is_paid_twice(
     made: tuple[str, list[Ranked]], budget: int

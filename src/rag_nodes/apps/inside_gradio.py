@@ -94,11 +94,10 @@ _IN_ORDER = """() => {
     return url.includes('/queue/data') ? read(...sent) : ask(...sent);
   };
 }"""
-"""Answers wait while an event is being taken in: those of an event that the page does not know yet
-would be shown after those that were sent later. They do not wait for long, as a bad line may keep
-that event. And where an event was taken in while a stream was
-read that has ended since, another event opens a stream, and answers that nobody asked for come with
-it. It comes before its own stream, so that no third one follows."""
+"""Answers wait while an event is being taken in, though not for ever: those of an event that the
+page does not know yet would be shown after those that were sent later. And where an event was taken
+in while a stream was read that has ended since, another event opens a stream, and answers that
+nobody asked for come with it. It comes before its own stream, so that no third one follows."""
 
 _DISK = frozenset({errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EMFILE, errno.EIO})
 """What a full, locked or broken disk answers."""
