@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 AT_ONCE = 8
 """Visitors whose questions are answered at the same time."""
 _SENT = """(sent) => { window.rnSent = sent; }"""
-_EMPTIED = """(now) => now === window.rnSent ? '' : now"""
+_EMPTIED = """(now) => {
+  const sent = window.rnSent;
+  window.rnSent = undefined;
+  return now === sent ? '' : now;
+}"""
 """A question that was answered leaves its box, unless another one is being typed there already. Of
 two updates close together the page shows the second only, so the server's alone is not enough."""
 _ON_HISTORY = (files(__package__ or "") / "history.js").read_text(encoding="utf-8")
