@@ -215,6 +215,21 @@ def display_name(metadata: Mapping[str, Any]) -> str:
     return f"{title} ({source})" if title else source
 
 
+def page_name(metadata: Mapping[str, Any]) -> str:
+    """Return the name of a document with its page, if it is a page that another reader made.
+
+    >>> from rag_nodes.metadata import page_name
+    >>> page_name({"file_path": "/manuals/report.pdf", "page_label": "7"})
+    'report.pdf, page 7'
+    >>> page_name({"file_name": "report.pdf", "source": "/manuals/report.pdf"})
+    'report.pdf'
+    """
+    path = str(metadata.get(FILE_PATH) or "").replace("\\", "/")
+    name = display_name(metadata) or path.rstrip("/").rpartition("/")[2]
+    label = str(metadata.get(PAGE_LABEL) or "")
+    return f"{name}, page {label}" if name and label else name
+
+
 def web_address(metadata: Mapping[str, Any]) -> str:
     """Where a document is a page of a website, such as one of a crawl: its URL; "" elsewhere."""
     source = str(metadata.get(SOURCE) or "")

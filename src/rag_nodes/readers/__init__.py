@@ -19,6 +19,7 @@ from rag_nodes.readers.base import (
     build_document,
     document_id,
 )
+from rag_nodes.readers.file_pages import FilePages, blank_page, pages_of_one_file
 from rag_nodes.readers.files import (
     ListedFile,
     ReadResult,
@@ -38,6 +39,7 @@ __all__ = [
     "COLLECTIONS",
     "SUFFIXES",
     "CollectionReader",
+    "FilePages",
     "FileShard",
     "Limits",
     "ListedFile",
@@ -45,9 +47,11 @@ __all__ = [
     "ReadResult",
     "Reader",
     "Reading",
+    "blank_page",
     "build_document",
     "document_id",
     "listed",
+    "pages_of_one_file",
     "read",
     "read_all",
     "read_listed",
