@@ -1,15 +1,33 @@
 """`rag-nodes status`, `list`, `remove` and `clear` as typed."""
 
+import shlex
 import shutil
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 from tests.cli.conftest import Command
 
+from rag_nodes.cli.progress import _STAGES
+from rag_nodes.cli.views import VIEWS
+from rag_nodes.cli.views.evaluation import _COLOURS
+from rag_nodes.documentation.report import DocsStep
 from rag_nodes.errors import CredentialsError
+from rag_nodes.evaluation.diagnosis import REMEDIES, Reason
+from rag_nodes.evaluation.gates import Outcome
+from rag_nodes.evaluation.plan import Step
 from rag_nodes.models.lexical import LexicalEmbedding
-from rag_nodes.operations import ExitCode
+from rag_nodes.operations import OPERATIONS, ExitCode
+from rag_nodes.pipeline.report import Stage
+from rag_nodes.store.copying import CopyStep
 from rag_nodes.store.edge import shards
+from rag_nodes.upkeep import DocumentState, Inventory, ListedDocument
+
+OTHER_PROGRESS = (DocsStep, Step, CopyStep)
+
+
+def stages_of(progress: type) -> tuple[str, ...]:
+    return get_args(get_type_hints(progress)["stage"])
 
 
 @pytest.fixture
@@ -64,6 +82,47 @@ def test_list_narrows_to_a_state_and_refuses_an_unknown_one(
     gone = command("list", "--store", store, "--state", "gone,failed", "--json").json["documents"]
     assert [one["name"] for one in gone] == ["manual.md"]
     assert command("list", "--store", store, "--state", "lost").code == 2
+
+
+def test_list_shows_a_document_whose_file_is_gone_and_names_the_command_that_removes_it(
+    command: Command, store: Path, manual: Path
+) -> None:
+    manual.unlink()
+    shown = command("list", "--store", store, "--state", "gone")
+    assert (shown.code, shown.stderr) == (0, "")
+    assert "corpus default: 1 of 2 documents: 1 gone" in shown.stdout
+    told = " ".join(shown.stdout.split())
+    words = shlex.split(told.partition("`rag-nodes ")[2].partition("`")[0])
+    assert words[:2] == ["remove", str(manual)]
+    assert command(*words).code == 0
+    left = command("list", "--store", store, "--json").json["documents"]
+    assert [one["name"] for one in left] == ["other.md"]
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_list_shows_documents_of_every_state(
+    command: Command, store: Path, monkeypatch: pytest.MonkeyPatch, as_json: bool
+) -> None:
+    states = get_args(DocumentState)
+    documents = [ListedDocument(state, "default", f"{state}.md", state=state) for state in states]
+    monkeypatch.setattr(Inventory, "documents", lambda *_: documents)
+    ended = command("list", "--store", store, *(["--json"] if as_json else []))
+    assert ended.code == 0
+    assert all(f"{state}.md" in ended.stdout for state in states)
+
+
+@pytest.mark.parametrize(
+    ("shown", "known"),
+    [
+        ({*_COLOURS}, {*get_args(Outcome)}),
+        ({*_STAGES} - {"count"}, {*get_args(Stage)}.union(*map(stages_of, OTHER_PROGRESS))),
+        ({*REMEDIES}, {*get_args(Reason)}),
+        ({*VIEWS} - {"app"}, {operation.name for operation in OPERATIONS}),
+    ],
+    ids=["gates", "stages", "reasons", "operations"],
+)
+def test_views_know_every_value_that_they_are_given(shown: set[str], known: set[str]) -> None:
+    assert shown == known
 
 
 def test_remove_says_what_goes_of_every_collection_parents_too(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
+from rag_nodes.errors import command
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Request, Result, Typed
 from rag_nodes.operations.fields import PARSER_WORDS, words
@@ -177,9 +179,7 @@ def list_documents(request: ListRequest, run: Run) -> Listed:
         from rag_nodes.pipeline.pruning import file_loss
 
         is_lost = file_loss()
-        known = [
-            replace(one, state="gone") if one.path and is_lost(one.path) else one for one in known
-        ]
+        known = [_as_gone(one) if one.path and is_lost(one.path) else one for one in known]
     return Listed(
         outcome=_opened(collections),
         corpus=corpus,
@@ -188,6 +188,12 @@ def list_documents(request: ListRequest, run: Run) -> Listed:
         collections={one.info.name: one.parser for one in collections},
         foreign=[] if collections else held.store.foreign(),
     )
+
+
+def _as_gone(document: ListedDocument) -> ListedDocument:
+    """Return a document whose file is gone, with the command that removes what is stored of it."""
+    remedy = command(f"remove {shlex.quote(document.path or document.id)}", document.corpus)
+    return replace(document, state="gone", error=f"the file is gone; remove the rest with {remedy}")
 
 
 def remove(request: RemoveRequest, run: Run) -> Gone:

@@ -9,6 +9,7 @@ from rag_nodes.upkeep.changes import cleared, copied, documents_named, removed
 from rag_nodes.upkeep.doctor import Trouble, examined
 from rag_nodes.upkeep.inventory import (
     CollectionStatus,
+    DocumentState,
     HeldCollection,
     Inventory,
     ListedDocument,
@@ -16,6 +17,7 @@ from rag_nodes.upkeep.inventory import (
 
 __all__ = [
     "CollectionStatus",
+    "DocumentState",
     "HeldCollection",
     "Inventory",
     "ListedDocument",

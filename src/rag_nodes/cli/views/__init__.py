@@ -25,5 +25,5 @@ VIEWS = {
     "store push": "stored:copied_view",
 }
 """By operation, the module of this folder and its function."""
-NAMES_COMMANDS = frozenset({"doctor", "ingest", "status"})
+NAMES_COMMANDS = frozenset({"doctor", "ingest", "list", "status"})
 """Operations whose views name commands, which then act on the store that was typed."""

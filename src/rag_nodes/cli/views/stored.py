@@ -28,7 +28,7 @@ from rag_nodes.metadata import USUAL
 from rag_nodes.operations.places import foreign_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rich.console import RenderableType
 
@@ -36,9 +36,16 @@ if TYPE_CHECKING:
     from rag_nodes.operations.base import Request
     from rag_nodes.operations.copying import Aliases, Copied
     from rag_nodes.operations.stored import Examined, Gone, Listed, Stored
-    from rag_nodes.upkeep import CollectionStatus, ListedDocument
+    from rag_nodes.upkeep import CollectionStatus, DocumentState, ListedDocument
 
-_STYLES = {"stored": "", "incomplete": "red", "failed": "red", "expired": "yellow"}
+_STYLES: Mapping[DocumentState, str] = {
+    "stored": "",
+    "incomplete": "red",
+    "failed": "red",
+    "expired": "yellow",
+    "gone": "yellow",
+}
+"""Colour of each state of a document."""
 _NAME_WIDTH = 60
 
 
