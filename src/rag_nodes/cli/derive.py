@@ -166,7 +166,8 @@ def _options(operation: Operation) -> list[inspect.Parameter]:
         if has(field, "cli")
     }
     for name in operation.settings:
-        field, panel, flag = Settings.model_fields[name], _PANELS.get(name, ""), Flag()
+        field, panel = Settings.model_fields[name], _PANELS.get(name, "")
+        flag = Flag(metavar="PATTERN" if name == "exclude" else "")
         if name in OPTION_TABLES:
             flag = Flag(_table_flag(name), metavar=ASSIGNMENT, many=True)
         made[name] = _parameter(name, field, flag, panel, operation, is_setting=True)

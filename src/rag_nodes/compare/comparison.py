@@ -15,6 +15,7 @@ from rag_nodes.compare.streaming import ComparisonStream
 from rag_nodes.metadata import FILE_NAME, SOURCE, TOTAL_PAGES
 from rag_nodes.pipeline import FileOutcome, IngestReport, ingest, ingest_documents
 from rag_nodes.query.preparing import check_question
+from rag_nodes.readers import Exclusion, Skipped
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ class Comparison(ColumnEngines):
         limits: Limits | None = None,
         progress: Callable[[Progress], None] | None = None,
         ledger: Ledger | str | Path | None = None,
+        exclude: str | Iterable[str] = (),
     ) -> IngestReport:
         """Read, cut, embed and store files with every parser; see `rag_nodes.pipeline.ingest`.
 
@@ -114,11 +116,14 @@ class Comparison(ColumnEngines):
         """
         self._ingested_last = wanted = list(paths)
         results: list[ReadResult] = []
-        run = partial(ingest, wanted, limits=limits, ledger=ledger)
-        report = self._ingested(run, lambda: documents_in(wanted, limits, results), progress)
+        exclusion, skipped = Exclusion(exclude), Skipped()
+        run = partial(ingest, wanted, limits=limits, ledger=ledger, exclude=exclude)
+        report = self._ingested(
+            run, lambda: documents_in(wanted, limits, results, exclusion, skipped), progress
+        )
         if not self.parsers:
             self.files = tuple(map(_row_of, results))
-            report = replace(report, files=self.files)
+            report = replace(report, files=self.files, **skipped.facts())
         return report
 
     def ingest_documents(

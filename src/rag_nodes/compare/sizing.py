@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import ParserOutcome
     from rag_nodes.pipeline.build import Parse
-    from rag_nodes.readers import ReadResult
+    from rag_nodes.readers import Exclusion, ReadResult, Skipped
 
 logger = logging.getLogger(__name__)
 
@@ -36,10 +36,22 @@ FIRST = 300_000
 
 
 def documents_in(
-    paths: Iterable[str | Path], limits: Limits | None, results: list[ReadResult] | None = None
+    paths: Iterable[str | Path],
+    limits: Limits | None,
+    results: list[ReadResult] | None = None,
+    exclude: Exclusion | None = None,
+    skipped: Skipped | None = None,
 ) -> Iterator[Document]:
-    """The documents of files and folders, as far as they can be read; `results` gets what came."""
-    for file in listed(map(Path, paths)):
+    """Read the documents of files and folders.
+
+    Args:
+        paths: files and folders.
+        limits: what one file may cost; None for the defaults.
+        results: gets each result, also of files that cannot be read.
+        exclude: see `listed`.
+        skipped: see `listed`.
+    """
+    for file in listed(map(Path, paths), exclude=exclude, skipped=skipped):
         for one in read_listed(file, limits=limits or Limits()):
             if results is not None:
                 results.append(one)

@@ -71,9 +71,14 @@ class Compared(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for programs."""
-        if self.report:
-            return self.report.as_dict()
-        return {"files": [asdict(one) for one in self.files], "columns": []}
+        files = [asdict(one) for one in self.files]
+        shown = self.report.as_dict() if self.report else {"files": files, "columns": []}
+        left_out = self.ingested
+        return {
+            **shown,
+            "skipped": dict(left_out.skipped) if left_out else {},
+            "blank_pages": list(left_out.blank_pages) if left_out else [],
+        }
 
     def reasons(self) -> Sequence[str]:
         """What is wrong with files that could not be read, and with columns."""
@@ -122,12 +127,19 @@ def compare(request: CompareRequest, run: Run) -> Compared:
     )
     with made as comparison:
         ingested = comparison.ingest(
-            request.paths, limits=run.limits(), progress=run.emit, ledger=settings.ledger
+            request.paths,
+            limits=run.limits(),
+            progress=run.emit,
+            ledger=settings.ledger,
+            exclude=settings.exclude,
         )
+        run.tell_skipped(ingested.skipped, ingested.excluded)
         files = ingested.files
         if parsers and len(ingested.failed) == len(files):
             outcome = concluded(run, files, {})
-            return Compared(outcome=outcome, files=files, report=None, options=options)
+            return Compared(
+                outcome=outcome, files=files, report=None, options=options, ingested=ingested
+            )
         own = [file.document_id for file in files if file.document_id]
         # A store that is kept may hold other documents of the corpus.
         comparison.within = None if settings.store == MEMORY else own

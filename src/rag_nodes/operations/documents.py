@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
@@ -81,26 +81,24 @@ class Understood:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readings(Result):
-    """What was understood of each file."""
+    """What was understood of each file, and how many others were skipped, by suffix."""
 
     documents: Sequence[Understood]
+    skipped: Mapping[str, int]
 
 
 def read(request: ReadRequest, run: Run) -> Readings:
     """Read them all; what could not be read is said."""
     check_there(request.files)
     run.emit(Doing("Reading"))
-    from rag_nodes.readers import read_all
-
-    documents = []
-    for one in read_all(request.files, limits=run.limits(), layout=request.layout):
-        run.check()
-        documents.append(_understood(one, with_text=request.markdown))
+    results = run.results(request.files, layout=request.layout)
+    documents = [_understood(one, with_text=request.markdown) for one in results]
     lost = [one.error for one in documents if one.error is not None]
     for error in lost:
         run.warn(error)
     some = ExitCode.PARTIAL if len(lost) < len(documents) else ExitCode.FAILURE
-    return Readings(outcome=some if lost else ExitCode.DONE, documents=documents)
+    outcome = some if lost else ExitCode.DONE
+    return Readings(outcome=outcome, documents=documents, skipped=run.skipped)
 
 
 def _understood(result: ReadResult, *, with_text: bool) -> Understood:

@@ -33,7 +33,7 @@ from rag_nodes.workspace.limits import MEMORY
 if TYPE_CHECKING:
     from rag_nodes.executors import Pool, Ray
     from rag_nodes.pipeline import IngestReport, Progress
-    from rag_nodes.readers import FileShard
+    from rag_nodes.readers import Exclusion, FileShard
 
 _WRITTEN = {"summary", "context"}
 """Vectors for which a model writes."""
@@ -132,11 +132,12 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         check_there(request.paths)
     if request.dry_run and not exists(run.settings.store):
         run.configure({"store": MEMORY})  # opening a folder makes it
-    from rag_nodes.readers import FileShard
+    from rag_nodes.readers import Exclusion, FileShard
 
+    exclusion = Exclusion(run.settings.exclude)  # refused, if at all, before models are loaded
     shard = FileShard.of(request.shard) if request.shard is not None else None
     executor, identity = executor_of(request), _identity(request, run)
-    report = _unchanged(request, run, identity, shard) if identity else None
+    report = _unchanged(request, run, identity, shard, exclusion) if identity else None
     if report is not None:
         run.note(report.models)
         return _told(request, run, report)
@@ -167,6 +168,7 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         ledger=settings.ledger,
         ttl=request.ttl,
         shard=shard,
+        exclude=settings.exclude,
         prune=request.prune,
         dry_run=request.dry_run,
         executor=executor,
@@ -210,7 +212,11 @@ def _newest() -> int:
 
 
 def _unchanged(
-    request: IngestRequest, run: Run, identity: str, shard: FileShard | None
+    request: IngestRequest,
+    run: Run,
+    identity: str,
+    shard: FileShard | None,
+    exclusion: Exclusion,
 ) -> IngestReport | None:
     """What an ingest gives of which nothing is due, without LlamaIndex; None where it may be."""
     from rag_nodes.ledger import Ledger
@@ -242,6 +248,7 @@ def _unchanged(
             prices=settings.answering().get("prices", {}),
             vectors=request.vector,
             shard=shard,
+            exclude=exclusion,
             prune=request.prune,
         )
     for step in last if report else ():  # else an ingest counts the same files again

@@ -130,17 +130,27 @@ class RecommendRequest(Measuring):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated(Result):
-    """A report, a result for each row and gate, and whether what to take was written."""
+    """A report, a result for each row and gate, and whether what to take was written.
+
+    `unread` says why documents could not be read; `skipped` counts files of other types by suffix.
+    """
 
     reply: ClassVar[str] = "replies:EvaluationReply"
     short: ClassVar[str] = "replies:SummaryReply"
     report: EvaluationReport
     gates: Sequence[GateResult] = field(default=())
     is_written: bool = False
+    unread: Sequence[str] = ()
+    skipped: Mapping[str, int] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for programs, the same for the same run."""
-        return {**self.report.as_dict(), "gates": [one.as_dict() for one in self.gates]}
+        return {
+            **self.report.as_dict(),
+            "gates": [one.as_dict() for one in self.gates],
+            "unread": list(self.unread),
+            "skipped": dict(self.skipped),
+        }
 
     def reasons(self) -> Sequence[str]:
         """What gates say that do not hold."""
@@ -291,6 +301,8 @@ def _told(
         report=report,
         gates=gates,
         is_written=any(written.get(path) for path in (request.save, request.export) if path),
+        unread=run.unread,
+        skipped=run.skipped,
     )
 
 

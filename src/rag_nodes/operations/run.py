@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +21,7 @@ from rag_nodes.processes import current_interrupt, unless_interrupted
 from rag_nodes.workspace.limits import CUT_SECONDS, MEMORY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from llama_index.core.schema import Document, TextNode
 
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from rag_nodes.operations.fields import Finding, ParserSpec
     from rag_nodes.parsers import Preset, SpanNodeParser
     from rag_nodes.query import Answer, QueryOptions, RagNodesQueryEngine
-    from rag_nodes.readers import Limits
+    from rag_nodes.readers import Limits, ReadResult
+    from rag_nodes.readers.pdf import Layout
     from rag_nodes.settings import Settings
     from rag_nodes.workspace.session import Session
 
@@ -96,7 +98,8 @@ class Run:
         self.documents = session.documents if session else ()
         self.offer = offer
         self.reads_store = reads_store
-        self.unread = 0
+        self.unread: list[str] = []
+        self.skipped: dict[str, int] = {}
         self.cleanup = ExitStack()
         self._session = session
 
@@ -278,26 +281,49 @@ class Run:
         return Limits(**self.settings.reading())
 
     def read(self, paths: Sequence[Path]) -> list[Document]:
-        """The documents of files; those that cannot be read are said and counted in `unread`.
+        """The documents of files; errors of the others are said and kept in `unread`.
 
         Raises:
             FileMissingError: there is none of these files.
             DatasetError: none can be read.
         """
-        from rag_nodes.readers import read_all
-
         check_there(paths)
         documents = []
-        for result in read_all(paths, limits=self.limits()) if paths else ():
-            self.check()
+        for result in self.results(paths):
             if result.document is not None:
                 documents.append(result.document)
             if result.error is not None:
-                self.unread += 1
-                self.warn(str(result.error))
+                self.unread.append(str(result.error))
+                self.warn(self.unread[-1])
         if paths and not documents:
             raise DatasetError("none of the documents could be read; see above")
         return documents
+
+    def results(
+        self, paths: Sequence[Path], *, layout: Layout | None = None
+    ) -> Iterator[ReadResult]:
+        """Read files and folders; what is left out is said and added to `skipped`.
+
+        Raises:
+            ConfigurationError: a pattern of `exclude` is wrong.
+            CancelledError: the run was ended.
+        """
+        from rag_nodes.readers import Skipped, read_all
+
+        skipped = Skipped()
+        options: dict[str, Any] = {"layout": layout, "exclude": self.settings.exclude}
+        for result in read_all(paths, limits=self.limits(), skipped=skipped, **options):
+            self.check()
+            yield result
+        self.tell_skipped(skipped.by_type(), skipped.excluded)
+
+    def tell_skipped(self, skipped: Mapping[str, int], excluded: int) -> None:
+        """Say which files were left out, and keep their numbers."""
+        from rag_nodes.readers import Skipped
+
+        self.skipped = dict(skipped)
+        if words := str(Skipped(Counter(skipped), excluded)):
+            self.note(f"{words[0].upper()}{words[1:]}.")
 
     def document(self, document_id: str) -> Document:
         """A document that a stranger has sent.

@@ -24,7 +24,7 @@ from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.pruning import check_prunable, compared
 from rag_nodes.pipeline.tally import Tally
 from rag_nodes.pipeline.units import DocumentResult, DueFile, in_brief
-from rag_nodes.readers import COLLECTIONS, document_id, listed, read_listed
+from rag_nodes.readers import COLLECTIONS, Skipped, document_id, listed, read_listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.report import IngestReport, Progress
     from rag_nodes.pipeline.units import DocumentRead
-    from rag_nodes.readers import FileShard, Limits, ListedFile
+    from rag_nodes.readers import Exclusion, FileShard, Limits, ListedFile
     from rag_nodes.store import Store
 
     Stored = Sequence[Mapping[str, StoredDocument]]
@@ -201,6 +201,7 @@ def unchanged(  # noqa: PLR0913 - what `ingest` is asked, and the memory of it
     prices: Prices,
     vectors: Sequence[str] = (),
     shard: FileShard | None = None,
+    exclude: Exclusion | None = None,
     prune: bool = False,
 ) -> IngestReport | None:
     """What `ingest` gives where nothing is due; None where something may be, or nobody knows.
@@ -214,38 +215,43 @@ def unchanged(  # noqa: PLR0913 - what `ingest` is asked, and the memory of it
         LedgerError: as `ingest`.
         StoreError: the store does not answer.
     """
-    facts = ledger.remembered(request)
-    if facts is None:
+    known = ledger.remembered(request)
+    if known is None:
         return None
     rows = {one.name: one for one in ledger.collections(corpus)}
-    collections: dict[str, str] = facts["collections"]
+    collections: dict[str, str] = known["collections"]
     names = collections.values()
     if not rows.keys() >= {*names}:
         return None
     if {name for one in names for name in store.vector_names(one)} - {USUAL, *vectors}:
         return None  # they are kept up to date, which the transformations of then did not
     if prune:
-        check_prunable(paths, store, ledger, corpus)
-    total = documents_in(paths, shard)
-    tally = Tally(collections, facts["embedding"], prices, progress, total)
+        check_prunable(paths, store, ledger, corpus, exclude)
+    total = documents_in(paths, shard, exclude)
+    tally = Tally(collections, known["embedding"], prices, progress, total)
     columns = [
         IngestColumn(label, rows[of], store, ledger, tally, code="", is_shared=shard is not None)
         for label, of in collections.items()
     ]
-    due = DueFiles(ledger, columns, tally, corpus, limits, facts["identities"])
-    if any(True for _ in due.of(listed(paths, shard))):
+    due = DueFiles(ledger, columns, tally, corpus, limits, known["identities"])
+    skipped = Skipped()
+    if any(True for _ in due.of(listed(paths, shard, exclude=exclude, skipped=skipped))):
         return None
-    report = tally.report(facts["models"], corpus)
+    report = tally.report(known["models"], corpus, **skipped.facts())
     if any(one.error for one in report.columns):
         return None
-    return compared(report, store, ledger, paths, prune=prune, is_shard=shard is not None)
+    return compared(
+        report, store, ledger, paths, prune=prune, is_shard=shard is not None, exclude=exclude
+    )
 
 
-def documents_in(paths: Sequence[Path], shard: FileShard | None) -> int | None:
+def documents_in(
+    paths: Sequence[Path], shard: FileShard | None, exclude: Exclusion | None = None
+) -> int | None:
     """How many documents files and folders hold; None where only reading them tells."""
     if any(path.suffix.lower() in COLLECTIONS for path in paths):
         return None
-    return sum(1 for _ in listed(paths, shard))
+    return sum(1 for _ in listed(paths, shard, exclude=exclude))
 
 
 def _concluded(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from rag_nodes.pipeline.due import documents_in
 from rag_nodes.pipeline.pruning import check_prunable, compared
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.pipeline.units import DueFile
-from rag_nodes.readers import listed
+from rag_nodes.readers import Exclusion, Skipped, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -54,6 +55,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     ledger: Ledger | str | Path | None = None,
     ttl: float = WEB_HOURS,
     shard: FileShard | None = None,
+    exclude: str | Iterable[str] = (),
     prune: bool = False,
     dry_run: bool = False,
     executor: Executor | None = None,
@@ -88,6 +90,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         ttl: hours after which web pages are due again though their file did not change; 0 for
             never.
         shard: ingest only the files of this one; others take the rest, elsewhere or later.
+        exclude: patterns of files and folders to leave out, as in `.gitignore`: `*.tmp`, `drafts`,
+            `drafts/*.md`. What is stored of them counts as gone from `paths`.
         prune: remove what is gone from `paths` from every collection of the corpus, once all else
             is stored: documents of files that were deleted or emptied, and pages that a crawl has
             no more, unless `shard` is given: files of other shards may have them. What was ingested
@@ -114,7 +118,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             document where there were some: nothing is done.
         LedgerError: the ledger cannot be opened or written.
     """
-    wanted = [Path(path) for path in paths]
+    wanted, exclusion, skipped = [Path(path) for path in paths], Exclusion(exclude), Skipped()
     with IngestRun(
         parsers,
         store,
@@ -127,20 +131,29 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         limits=limits,
         dry_run=dry_run,
         shard=shard,
-        total=documents_in(wanted, shard) if progress else None,
+        total=documents_in(wanted, shard, exclusion) if progress else None,
     ) as run:
         if prune:
-            check_prunable(wanted, store, run.ledger if run.keeps_ledger else None, corpus)
-        files = run.due(listed(wanted, shard))
+            kept = run.ledger if run.keeps_ledger else None
+            check_prunable(wanted, store, kept, corpus, exclusion)
+        files = run.due(listed(wanted, shard, exclude=exclusion, skipped=skipped))
         report = run.execute(files, ttl=ttl, executor=None if dry_run else executor)
+        report = replace(report, **skipped.facts())
         for one in report.untold:
             logger.warning("%s, so every ingest makes it anew", one)
         if request:
             run.remember(request)
         if not run.keeps_ledger:
             return report
-        is_shard = shard is not None
-        return compared(report, run.store, run.ledger, wanted, prune=prune, is_shard=is_shard)
+        return compared(
+            report,
+            run.store,
+            run.ledger,
+            wanted,
+            prune=prune,
+            is_shard=shard is not None,
+            exclude=exclusion,
+        )
 
 
 async def aingest(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import ConfigurationError, FileMissingError
 from rag_nodes.pipeline.report import Pruned
-from rag_nodes.readers import COLLECTIONS, listed
+from rag_nodes.readers import COLLECTIONS, Exclusion, listed
 from rag_nodes.store import is_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,13 @@ class Removed(NamedTuple):
     nodes: int
 
 
-def check_prunable(paths: Iterable[Path], store: Store, ledger: Ledger | None, corpus: str) -> None:
+def check_prunable(
+    paths: Iterable[Path],
+    store: Store,
+    ledger: Ledger | None,
+    corpus: str,
+    exclude: Exclusion | None = None,
+) -> None:
     """Refuse to prune a store without ledger, or by paths that may only look as if all was deleted.
 
     Raises:
@@ -58,7 +64,7 @@ def check_prunable(paths: Iterable[Path], store: Store, ledger: Ledger | None, c
                 path.stat()
         except OSError as error:
             raise FileMissingError(path, error.strerror or str(error), _REMEDY) from error
-        is_bare = path.is_dir() and next(listed([path])).path == path
+        is_bare = path.is_dir() and next(listed([path], exclude=exclude)).path == path
         if is_bare and any(map(_is_below_any([path]), ledger.paths(corpus))):
             reason = "there is no document in this folder, and there were some"
             raise FileMissingError(path, reason, _REMEDY)
@@ -72,6 +78,7 @@ def compared(
     *,
     prune: bool,
     is_shard: bool,
+    exclude: Exclusion | None = None,
 ) -> IngestReport:
     """The report with what is gone from files and folders, which is taken out where it is pruned.
 
@@ -84,8 +91,9 @@ def compared(
     if prune and (lacks or any(one.error for one in report.columns)):
         return report  # of what is not stored whole the new place may be that of something gone
     try:
-        check_prunable(paths, store, ledger, corpus)
-        gone, lost = _gone(ledger, corpus, paths, is_shard=is_shard)
+        check_prunable(paths, store, ledger, corpus, exclude)
+        left_out = (exclude or Exclusion()).below(paths)
+        gone, lost = _gone(ledger, corpus, paths, left_out, is_shard=is_shard)
     except FileMissingError as error:
         if prune:
             logger.warning("%s", error)
@@ -114,20 +122,30 @@ def _collections(store: Store, ledger: Ledger, corpus: str) -> list[str]:
 
 
 def _gone(
-    ledger: Ledger, corpus: str, paths: Sequence[Path], *, is_shard: bool
+    ledger: Ledger,
+    corpus: str,
+    paths: Sequence[Path],
+    left_out: Callable[[str], bool],
+    *,
+    is_shard: bool,
 ) -> tuple[dict[str, str], list[str]]:
     """Documents by id that no file has any more, by path or URL, and the files that are gone.
 
-    That is documents of files that are not there any more or that are empty, and of files that are
-    read and have them no more; not what another file has as well, and not what is elsewhere. Of a
-    shard, no pages of crawls: files of other shards may have them, of which its ledger knows none.
+    That is documents of files that are not there any more, that are empty or left out, and of files
+    that are read and have them no more; not what another file has as well, and not what is
+    elsewhere. Of a shard, no pages of crawls: files of other shards may have them, of which its
+    ledger knows none.
     """
     is_below = _is_below_any(paths)
 
     def here(path: str) -> bool:
         return is_below(path) and not (is_shard and Path(path).suffix.lower() in COLLECTIONS)
 
-    is_lost = file_loss()
+    is_missing = file_loss()
+
+    def is_lost(path: str) -> bool:
+        return left_out(path) or is_missing(path)
+
     lost = [path for path in filter(here, ledger.paths(corpus)) if is_lost(path)]
     rows = [row for row in ledger.unheld(corpus, lost) if here(row[1])]
     left = ledger.known(corpus, list({path for _, path, _ in rows}))

@@ -179,10 +179,15 @@ class IngestReport:
     `superseded` are collections whose place new ones took, as the parser's options or the model
     changed; they stay until they are dropped. `pruned` is None where that was not asked for,
     or put off since something was not stored whole; else `gone` counts documents that are stored
-    and of which no file is left, and `moved` are files that are not there any more, and whose bytes
-    were read from elsewhere. `kept_vectors` are embeddings that nobody asked for, kept up to date
-    as the collections have them. `untold` says of which splitters, models and transformations
-    nobody can tell whether their code changed: what they make is made anew by every ingest.
+    and of which no file is left, or only one that is excluded, and `moved` are files that are not
+    there any more, and whose bytes were read from elsewhere. `kept_vectors` are embeddings that
+    nobody asked for, kept up to date as the collections have them. `untold` says of which
+    splitters, models and transformations nobody can tell whether their code changed: what they make
+    is made anew by every ingest.
+
+    `skipped` counts the files of folders that no reader takes, by suffix, most frequent first; and
+    `excluded` files and folders that match a pattern of `exclude`. `blank_pages` names the pages
+    without text of files that were read, such as "report.pdf, page 7": nothing is stored of them.
 
     Of a `dry_run` nothing was done, and what is `pruned` would be: `due` counts by parser the
     documents of which something would be stored, `estimated` are parsers whose embedding model
@@ -205,6 +210,9 @@ class IngestReport:
     estimated: tuple[str, ...] = ()
     omitted: int = 0
     untold: tuple[str, ...] = ()
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    excluded: int = 0
+    blank_pages: tuple[str, ...] = ()
 
     @property
     def documents(self) -> int:
@@ -251,6 +259,7 @@ class IngestReport:
         """Plain data for `--json`, REST and exports."""
         facts = asdict(self).items()
         sums = (
+            "documents",
             "embedding_tokens",
             "embedding_cost",
             "embedding_cache_hit_rate",
@@ -266,6 +275,8 @@ class IngestReport:
                 for one in self.superseded
             ],
             **{name: getattr(self, name) for name in sums},
+            "failed": len(self.failed),
+            "incomplete": sum(one.status == "incomplete" for one in self.files),
         }
 
 

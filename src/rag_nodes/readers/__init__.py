@@ -19,9 +19,9 @@ from rag_nodes.readers.base import (
     build_document,
     document_id,
 )
+from rag_nodes.readers.exclude import Exclusion
 from rag_nodes.readers.file_pages import FilePages, blank_page, pages_of_one_file
 from rag_nodes.readers.files import (
-    ListedFile,
     ReadResult,
     listed,
     read,
@@ -31,6 +31,7 @@ from rag_nodes.readers.files import (
 )
 from rag_nodes.readers.kinds import COLLECTIONS, SUFFIXES
 from rag_nodes.readers.shards import FileShard
+from rag_nodes.readers.walk import ListedFile, Skipped
 
 if TYPE_CHECKING:
     from rag_nodes.readers.llama_index import RagNodesReader
@@ -39,6 +40,7 @@ __all__ = [
     "COLLECTIONS",
     "SUFFIXES",
     "CollectionReader",
+    "Exclusion",
     "FilePages",
     "FileShard",
     "Limits",
@@ -47,6 +49,7 @@ __all__ = [
     "ReadResult",
     "Reader",
     "Reading",
+    "Skipped",
     "blank_page",
     "build_document",
     "document_id",

@@ -6,13 +6,11 @@ import logging
 import os
 import stat
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rag_nodes.errors import (
     EmptyFileError,
@@ -22,6 +20,7 @@ from rag_nodes.errors import (
     UnsupportedFileError,
 )
 from rag_nodes.readers.base import Limits, Reading, build_document
+from rag_nodes.readers.exclude import Exclusion
 from rag_nodes.readers.isolation import pool
 from rag_nodes.readers.kinds import (
     COLLECTIONS,
@@ -31,6 +30,7 @@ from rag_nodes.readers.kinds import (
     read_here,
     typed_errors,
 )
+from rag_nodes.readers.walk import ListedFile, Skipped, files_at, is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -62,22 +62,6 @@ class ReadResult:
     document: Document | None
     error: ReadError | None
     seconds: float
-
-
-class ListedFile(NamedTuple):
-    """A file, as far as it is known without being opened.
-
-    Attributes:
-        path: as found.
-        place: its canonical path.
-        size: in bytes; None where it cannot be asked, or is no regular file.
-        mtime_ns: time of its last change, in nanoseconds since 1970; 0 where that is so.
-    """
-
-    path: Path
-    place: str
-    size: int | None
-    mtime_ns: int
 
 
 def read(
@@ -161,6 +145,8 @@ def read_all(
     limits: Limits = DEFAULT_LIMITS,
     isolate: bool = True,
     layout: Layout | None = None,
+    exclude: str | Iterable[str] = (),
+    skipped: Skipped | None = None,
 ) -> Iterator[ReadResult]:
     """Read files and folders one after another, a row per document.
 
@@ -172,13 +158,19 @@ def read_all(
         limits: how large each file may be.
         isolate: see `read`.
         layout: see `read`.
+        exclude: patterns of files and folders to leave out, as in `.gitignore`: `*.tmp`, `drafts`,
+            `drafts/*.md`.
+        skipped: counts the files that are left out, complete after the last row; None to log them.
 
     Yields:
         One result per file, or per page of a crawl, as soon as it is read; a bad file or page is
         a row with its error. A crawl that breaks off gives its good pages, then the error.
     """
-    for file in listed(paths):
+    left_out = Skipped() if skipped is None else skipped
+    for file in listed(paths, exclude=Exclusion(exclude), skipped=left_out):
         yield from read_listed(file, limits=limits, isolate=isolate, layout=layout)
+    if skipped is None and left_out:
+        _log.warning("%s", left_out)
 
 
 def read_listed(
@@ -205,19 +197,33 @@ def read_listed(
         watch.start()
 
 
-def listed(paths: Iterable[str | Path], shard: FileShard | None = None) -> Iterator[ListedFile]:
-    """The files that `read_all` would read, in the same order, without opening one.
+def listed(
+    paths: Iterable[str | Path],
+    shard: FileShard | None = None,
+    *,
+    exclude: Exclusion | None = None,
+    skipped: Skipped | None = None,
+) -> Iterator[ListedFile]:
+    """List the files that `read_all` would read, in the same order, without opening one.
 
     Args:
         paths: files and folders.
         shard: leave out what is in another one; None for all.
+        exclude: leave out what matches a pattern; None for nothing.
+        skipped: counts the files that are left out, those of other shards apart.
     """
     seen = set[int]()  # hashes, as a million paths would take 120 MB
     for root in map(Path, paths):
-        for file in _files_at(root):
-            if (shard is None or shard.holds(file.path, root)) and hash(file.place) not in seen:
-                seen.add(hash(file.place))
+        for file in files_at(root, exclude or Exclusion()):
+            # What one root leaves out another may hold.
+            key = hash((file.place, file.skipped)) if file.skipped else hash(file.place)
+            if key in seen or not (shard is None or shard.holds(file.path, root)):
+                continue
+            seen.add(key)
+            if not file.skipped:
                 yield file
+            elif skipped is not None:
+                skipped.count(file.skipped)
 
 
 class _Stopwatch:
@@ -238,8 +244,10 @@ def _outcomes(file: ListedFile, read_one: Callable[[Path], Outcomes]) -> Outcome
     """The readings of a file, with the error that ends it as the last one."""
     path = file.path
     try:
-        # Only a folder in which nothing was found gets here.
-        if file.size is None and _is_folder(path):
+        # Only a folder in which nothing was found, or that cannot be listed, gets here.
+        if file.size is None and is_folder(path):
+            with typed_errors(path):
+                os.scandir(path).close()
             raise UnsupportedFileError(
                 path,
                 "no document in this folder",
@@ -268,78 +276,3 @@ def _checked_size(path: Path, limits: Limits) -> int:
         raise EmptyFileError(path)
     limits.check(path, known.st_size, "bytes")
     return known.st_size
-
-
-def _files_at(path: Path) -> Iterator[ListedFile]:
-    """The files of a folder that hold a document, or the path itself.
-
-    In sorted order, without hidden entries and links that lead out of the folder; the folder
-    itself where there is no such file.
-
-    Crawls in folders are not looked for, since hardly any JSON file in a folder is one.
-    """
-    found = False
-    if _is_folder(path):
-        root = _canonical(path)
-        for file in _walk(path, str(root), root):
-            found = True
-            yield file
-    if not found:
-        yield _listed_file(path, str(_canonical(path)), path.stat)
-
-
-def _is_folder(path: Path) -> bool:
-    """Whether this is a folder; a name that the system cannot take is none."""
-    with suppress(OSError, ValueError):
-        return path.is_dir()
-    return False
-
-
-def _canonical(path: Path) -> Path:
-    """The path without links and dots, or as it is where the system cannot take the name."""
-    with suppress(OSError, ValueError):
-        return path.resolve()
-    return path
-
-
-def _walk(folder: Path, place: str, root: Path) -> Iterator[ListedFile]:
-    """The files of a folder and those below it; `place` is its canonical path."""
-    entries: list[os.DirEntry[str]] = []
-    with suppress(OSError), os.scandir(folder) as found:
-        entries = sorted((one for one in found if one.name[0] != "."), key=attrgetter("name"))
-    folders: list[os.DirEntry[str]] = []
-    for entry in entries:
-        if _leads_to_folder(entry):
-            folders.append(entry)
-        elif _suffix(entry.name) in SUFFIXES:
-            path = folder / entry.name
-            if not entry.is_symlink():
-                yield _listed_file(path, f"{place}{os.sep}{entry.name}", entry.stat)
-            elif (target := _canonical(path)).is_relative_to(root):
-                yield _listed_file(path, str(target), entry.stat)
-    for entry in folders:
-        if not entry.is_symlink():
-            yield from _walk(folder / entry.name, f"{place}{os.sep}{entry.name}", root)
-
-
-def _suffix(name: str) -> str:
-    """As of a path, which a million times takes long to make."""
-    stem, dot, rest = name.rpartition(".")
-    return f".{rest.lower()}" if stem and dot and rest else ""
-
-
-def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
-    try:  # of a million entries, `suppress` would be seen
-        return entry.is_dir()
-    except OSError:
-        return False
-
-
-def _listed_file(path: Path, place: str, ask: Callable[[], os.stat_result]) -> ListedFile:
-    try:
-        known = ask()
-    except (OSError, ValueError):
-        return ListedFile(path, place, None, 0)
-    if stat.S_ISREG(known.st_mode):
-        return ListedFile(path, place, known.st_size, known.st_mtime_ns)
-    return ListedFile(path, place, None, 0)

@@ -29,6 +29,7 @@ SUFFIXES: dict[str, Reader] = {
     ".html": read_html,
     ".markdown": read_markdown,
     ".md": read_markdown,
+    ".mdx": read_markdown,
     ".pdf": read_pdf,
     ".rst": read_plain,
     ".text": read_plain,

@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_settings import (
     BaseSettings,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
@@ -83,6 +84,13 @@ def _stripped(value: object) -> object:
     """What is pasted often ends in a line break; what is blank is not set."""
     text = value.get_secret_value() if isinstance(value, SecretStr) else value
     return (text.strip() or None) if isinstance(text, str) else text
+
+
+def _listed(value: object) -> object:
+    """Return the texts of a variable, which stand there with commas between them."""
+    if not isinstance(value, str):
+        return value
+    return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
 _Key = Annotated[SecretStr | None, BeforeValidator(_stripped)]
@@ -157,6 +165,8 @@ class Settings(BaseSettings):
     """Password that goes with `rag-nodes app --auth USER`."""
     corpus: str = Field("default", min_length=1)
     """Name that keeps documents apart from others in the same store; `default` by default."""
+    exclude: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)] = ()
+    """Files and folders to leave out, as in .gitignore: '*.tmp', 'drafts/*'; repeatable."""
     read_seconds: float = Field(120.0, gt=0)
     """Seconds that reading one file may take; large ones get more."""
     read_memory_mb: int = Field(2048, ge=64)

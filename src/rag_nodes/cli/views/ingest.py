@@ -11,6 +11,7 @@ from rag_nodes.cli.views.text import by_parser, counted, one_line, plain, second
 from rag_nodes.errors import command
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
+from rag_nodes.readers import Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,16 +36,20 @@ def ingested_view(
     """What was done, or would be and what it would cost."""
     report, dry = found.report, request.dry_run
     yield from _rehearsed(report) if dry else _done(report)
+    yield from left_out_view(report)
     if report.pruned and report.pruned.documents:
         gone = report.pruned.documents
         names = ", ".join(one_line(_last(path)) for path in gone[:MOST_NAMES])
         more = f" and {len(gone) - MOST_NAMES} more" if len(gone) > MOST_NAMES else ""
-        removed = f"{'Would be removed' if dry else 'Removed'}, as they are gone"
+        why = "gone or excluded" if report.excluded else "gone"
+        removed = f"{'Would be removed' if dry else 'Removed'}, as they are {why}"
         yield plain(f"{removed}: {names}{more} ({counted(report.pruned.nodes, 'chunk')}).")
     if report.gone:
         documents = counted(report.gone, "stored document")
-        has = "has" if report.gone == 1 else "have"
-        yield plain(f"{documents} {has} no file any more; --prune removes them.", "yellow")
+        has, are = ("has", "is") if report.gone == 1 else ("have", "are")
+        excluded = f" or {are} excluded" if report.excluded else ""
+        said = f"{documents} {has} no file any more{excluded}"
+        yield plain(f"{said}; --prune removes them.", "yellow")
     tokens = "{:,} tokens to read and up to {:,} to write" if dry else (
         "{:,} tokens read and {:,} written"
     )  # fmt: skip
@@ -56,6 +61,16 @@ def ingested_view(
         names = f"vectors {', '.join(report.kept_vectors)}; --vector none stops that"
         yield plain(f"Kept up to date, as they are stored: {names}.", "dim")
     yield from _concluded(report) if dry else _spent(report)
+
+
+def left_out_view(report: IngestReport) -> Iterator[RenderableType]:
+    """A line about files that no reader takes or that are excluded, and one about blank pages."""
+    if words := str(Skipped(Counter(report.skipped), report.excluded)):
+        yield plain(f"{words[0].upper()}{words[1:]}.", "dim")
+    if blank := report.blank_pages:
+        names = ", ".join(map(one_line, blank[:MOST_NAMES]))
+        more = f" and {len(blank) - MOST_NAMES:,} more" if len(blank) > MOST_NAMES else ""
+        yield plain(f"{counted(len(blank), 'blank page')} left out: {names}{more}.", "dim")
 
 
 def _done(report: IngestReport) -> Iterator[RenderableType]:
