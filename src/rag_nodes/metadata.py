@@ -64,6 +64,8 @@ TEXT_FORMAT = _hidden("text_format")
 and blank lines do (str). Where a document does not say it, its parser judges and its nodes say."""
 PAGE_STARTS = _own("page_starts")
 """On documents only: character offset at which each page starts (sorted list of int)."""
+BLANK_PAGES = _own("blank_pages")
+"""On documents only: pages without text and images, counted from 1 (sorted list of int)."""
 READ_WARNINGS = _own("read_warnings")
 """On documents only: what the reader could not take over (list of str)."""
 

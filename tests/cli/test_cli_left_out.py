@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pymupdf
 import pytest
 from tests.cli.conftest import MANUAL, Command
 
@@ -100,6 +101,23 @@ def test_patterns_come_from_environment_and_file_and_an_option_replaces_them(
     monkeypatch.setenv("RAG_NODES_EXCLUDE", "drafts, *.adoc")
     assert names() == ["manual.md"]
     assert names("--exclude", "x") == ["manual.md", "new.md"]
+
+
+def test_blank_pages_are_named_and_end_well(
+    command: Command, tmp_path: Path, no_configuration: Path
+) -> None:
+    text = "The quiet hours of the ferry last from ten in the evening until six."
+    with pymupdf.open() as pdf:
+        for words in (text, "", text, ""):
+            pdf.new_page().insert_text((72, 72), words)
+        pdf.save(tmp_path / "ferry.pdf")
+    ended = command("ingest", tmp_path / "ferry.pdf", "--store", no_configuration / "store")
+    assert ended.code == 0
+    assert "2 blank pages left out: ferry.pdf, page 2; ferry.pdf, page 4." in ended.stdout
+    read = " ".join(command("read", tmp_path / "ferry.pdf").stdout.split())
+    assert "Pages 4 Blank pages 2, 4 " in read
+    [shown] = command("read", tmp_path / "ferry.pdf", "--json").json["documents"]
+    assert shown["blank_pages"] == [2, 4]
 
 
 def test_a_pattern_without_a_meaning_ends_with_2(command: Command, docs: Path) -> None:

@@ -15,7 +15,7 @@ from rag_nodes.compare.streaming import ComparisonStream
 from rag_nodes.metadata import FILE_NAME, SOURCE, TOTAL_PAGES
 from rag_nodes.pipeline import FileOutcome, IngestReport, ingest, ingest_documents
 from rag_nodes.query.preparing import check_question
-from rag_nodes.readers import Exclusion, Skipped
+from rag_nodes.readers import Exclusion, Skipped, blank_page
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
@@ -137,7 +137,10 @@ class Comparison(ColumnEngines):
         wanted = list(documents) if self.found or self.sizing else documents
         self._ingested_last = list(wanted) if isinstance(wanted, Collection) else ()
         run = partial(ingest_documents, wanted, parse=parse)
-        return self._ingested(run, lambda: wanted, progress, parse)
+        report = self._ingested(run, lambda: wanted, progress, parse)
+        if self.parsers:
+            return report
+        return replace(report, blank_pages=tuple(filter(None, map(blank_page, wanted))))
 
     def tab(self, documents: Sequence[Document | str | Path] | None = None) -> gr.Blocks:
         """These columns as a page of the app: to launch, to mount, or as a tab of other blocks.

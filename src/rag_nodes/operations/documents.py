@@ -70,6 +70,7 @@ class Understood:
     kind: str = ""
     title: str | None = None
     pages: int | None = None
+    blank_pages: Sequence[int] = ()
     characters: int = 0
     text: str | None = None
     headings: Sequence[OutlineHeading] = ()
@@ -119,6 +120,7 @@ def _understood(result: ReadResult, *, with_text: bool) -> Understood:
         kind=path.suffix.lower().lstrip(".").upper(),
         title=metadata.get(keys.TITLE),
         pages=metadata.get(keys.TOTAL_PAGES),
+        blank_pages=metadata.get(keys.BLANK_PAGES) or (),
         characters=len(text),
         text=text if with_text else None,
         headings=[_heading(one, pages) for one in HeadingTree(text, blocks).headings],

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from llama_index.core.schema import BaseNode, Document, TextNode
 
 from rag_nodes.errors import ParseError, ParserCrashedError, ParseTimeoutError, RagNodesError
-from rag_nodes.metadata import FILE_NAME
+from rag_nodes.metadata import page_name
 from rag_nodes.processes import (
     ChildDiedError,
     ChildExpiredError,
@@ -70,7 +70,7 @@ class IsolatedCutting:
         if not parser.is_plain:
             return parser([document])
         seconds *= max(1.0, len(document.text) / _CHARACTERS)
-        name = str(document.metadata.get(FILE_NAME) or document.id_)
+        name = page_name(document.metadata) or document.id_
         with self._leases.take(f"{name}: cutting it"):
             return self._cut(parser, document, seconds, name)
 

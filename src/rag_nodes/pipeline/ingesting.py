@@ -190,7 +190,9 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
 ) -> IngestReport:
     """Like `ingest`, for documents that are read already; their ids decide what replaces what.
 
-    A document without text is a failed row, and nothing of it stays stored.
+    A document without text is a failed row, and nothing of it stays stored. Pages of a file, as
+    `SimpleDirectoryReader` makes them, are named "report.pdf, page 7"; a blank one is no failure,
+    but is named in `blank_pages` of the report.
 
     `parse` makes the nodes of a document by a parser, such as `IsolatedCutting.cut` does in a
     process that can be ended; None has the parser do it here. All others are those of `ingest`.

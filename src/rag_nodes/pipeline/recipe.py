@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_nodes.code_identity import code_of
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import FILE_NAME, CollectionRow, version_of
-from rag_nodes.metadata import READ_WARNINGS, SOURCE_HASH, USUAL
+from rag_nodes.metadata import BLANK_PAGES, READ_WARNINGS, SOURCE_HASH, USUAL
 from rag_nodes.parsers import ForeignNodeParser
 from rag_nodes.parsers.foreign.configuration import class_path
 from rag_nodes.store import parser_collection
@@ -206,7 +206,7 @@ def hashed(document: Document, steps: Sequence[str]) -> Document:
 
     Text, pages and metadata, and `Origins.steps`.
     """
-    ignored = (SOURCE_HASH, READ_WARNINGS)
+    ignored = (SOURCE_HASH, READ_WARNINGS, BLANK_PAGES)
     facts = sorted((key, value) for key, value in document.metadata.items() if key not in ignored)
     content = json.dumps([document.text, facts, *steps], default=str, skipkeys=True)
     return _with_hash(document, hashlib.sha256(content.encode()).hexdigest())

@@ -314,6 +314,9 @@ class IngestRun:
     def _tell(self, file: DueFile, reads: Sequence[DocumentRead], result: UnitResult) -> None:
         """Report how the documents of a file ended."""
         for one in reads:
+            self._tally.page(file.path, one, is_given=file.document is not None)
+            if one.is_blank_page:
+                continue
             if one.error is not None or one.row is None:
                 self._tally.failed(file.position, file.path, one)
                 continue

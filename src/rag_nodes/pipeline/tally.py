@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from contextlib import contextmanager
 from os.path import basename
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.errors import EmptyFileError
 from rag_nodes.models.prices import cost_of
 from rag_nodes.pipeline.report import (
     FileColumn,
@@ -60,6 +62,8 @@ class Tally:
         self._told = {name: {"tokens": 0, "parse": 0, "embed": 0} for name in collections}
         self._rows: list[tuple[int, int, FileOutcome]] = []
         self._omitted = 0
+        self._blank: list[str] = []
+        self._given: dict[str, Counter[bool]] = {}
         self._counted: dict[int, bool] = {}  # by hashes of what is as long as a path
         self._documents = 0
         self._started = time.perf_counter()
@@ -182,6 +186,12 @@ class Tally:
         facts = read.error, read.seconds, None, read.extra, dict(columns)
         self._add(position, FileOutcome(path, state, None, 0, *facts))
 
+    def page(self, path: str, read: DocumentRead, *, is_given: bool) -> None:
+        """Note the blank pages of a document, or whether one that was given is a blank page."""
+        self._blank += read.blank_pages
+        if is_given:
+            self._given.setdefault(path, Counter())[read.is_blank_page] += 1
+
     def _add(self, position: int, row: FileOutcome) -> None:
         for name, column in row.columns.items():
             self.due[name] += column.status != "unchanged"
@@ -197,6 +207,9 @@ class Tally:
             one.saved_cost = self._cost(one.saved_tokens)
             if one.error and (more := self._errors[name] - 1):
                 one.error += f" (and {more} more, see the log)"
+        for path, pages in self._given.items():
+            if pages[True] and not pages[False]:
+                self._add(self._documents, _without_text(path, pages[True]))
         spent = [pair for pair in zip(self._writers, self._spent, strict=True) if pair[1][0]]
         return IngestReport(
             files=tuple(row for _, _, row in sorted(self._rows, key=lambda one: one[:2])),
@@ -214,11 +227,19 @@ class Tally:
                 for one, of in spent
             ),
             omitted=self._omitted,
+            blank_pages=tuple(self._blank),
             **facts,
         )
 
     def _cost(self, tokens: int) -> float | None:
         return cost_of(tokens, 0, self._model, self._prices)
+
+
+def _without_text(path: str, pages: int) -> FileOutcome:
+    """Return the row of a file of which only blank pages were given."""
+    reason = f"none of its {pages:,} pages has text" if pages > 1 else "its only page has no text"
+    error = EmptyFileError(path, f"{reason}, so nothing of it is stored", "scans need OCR first")
+    return FileOutcome(path, "failed", pages, 0, str(error), 0.0, name=basename(path))  # noqa: PTH119
 
 
 def _outcome(made: DocumentResult) -> FileColumn:

@@ -19,7 +19,16 @@ from rag_nodes.errors import (
 )
 from rag_nodes.keys import without_keys
 from rag_nodes.ledger import DocumentRow, StoredDocument
-from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
+from rag_nodes.metadata import (
+    BLANK_PAGES,
+    FILE_PATH,
+    READ_WARNINGS,
+    SOURCE,
+    SOURCE_HASH,
+    TOTAL_PAGES,
+    page_name,
+)
+from rag_nodes.readers import blank_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -74,8 +83,10 @@ class DueFile(NamedTuple):
         """For people."""
         if self.file is not None:
             return str(self.file.path)
-        facts = self.document.metadata if self.document else {}
-        return str(facts.get(SOURCE) or (self.document.id_ if self.document else ""))
+        if self.document is None:
+            return ""
+        facts = self.document.metadata
+        return str(facts.get(SOURCE) or facts.get(FILE_PATH) or self.document.id_)
 
 
 class FileUnit(NamedTuple):
@@ -107,8 +118,9 @@ class FileUnit(NamedTuple):
 class DocumentRead(NamedTuple):
     """What became of one document of a file, in how many seconds; no row where there is none.
 
-    Of a blank document that was given there are row and error. `extra` is that of rag-nodes which
-    would read it, where that is all that is lacking.
+    Of a blank document that was given there are row and error; a blank page is no error, but is
+    named in `blank_pages`, as are those of a file. `extra` is that of rag-nodes which would read
+    it, where that is all that is lacking.
     """
 
     row: DocumentRow | None
@@ -116,28 +128,39 @@ class DocumentRead(NamedTuple):
     error: str | None = None
     is_empty: bool = False
     extra: str | None = None
+    blank_pages: tuple[str, ...] = ()
+
+    @property
+    def is_blank_page(self) -> bool:
+        """Whether it is a page without text that was given as a document."""
+        return self.is_empty and self.error is None
 
     @classmethod
     def of(
         cls, file: DueFile, document: Document | None, seconds: float, error: Exception | None
     ) -> DocumentRead:
         """What became of a document of a file, which has its hash."""
-        row = None
+        row, page = None, None
+        blank: tuple[str, ...] = ()
         if document is not None:
             facts = document.metadata
+            name, page = page_name(facts), blank_page(document)
+            blank = tuple(f"{name}, page {number}" for number in facts.get(BLANK_PAGES) or ())
             row = DocumentRow(
                 file.row.corpus if file.row else "",
                 file.row.path if file.row else "",
                 document.id_,
                 str(facts[SOURCE_HASH]),
-                display_name(facts),
-                facts.get(SOURCE),
+                name,
+                facts.get(SOURCE) or facts.get(FILE_PATH),
                 facts.get(TOTAL_PAGES),
                 len(document.text),
                 "; ".join(facts.get(READ_WARNINGS) or ()) or None,
             )
+        if page is not None:
+            return cls(row, seconds, is_empty=True, blank_pages=(page,))
         if error is None:
-            return cls(row, seconds)
+            return cls(row, seconds, blank_pages=blank)
         cause = error.__cause__
         extra = cause.extra if isinstance(cause, MissingExtraError) else None
         return cls(row, seconds, str(error), isinstance(error, EmptyFileError), extra)

@@ -22,10 +22,10 @@ from rag_nodes.executors import working_on
 from rag_nodes.ledger import StoredDocument
 from rag_nodes.metadata import (
     DECISION,
-    FILE_NAME,
     SOURCE_HASH,
     START_CHAR,
     USUAL,
+    page_name,
 )
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
 from rag_nodes.pipeline.build import (
@@ -154,7 +154,7 @@ class ColumnWork:
             return
         if former:
             self.waiting = [(node, of) for node, of in self.waiting if of is not former]
-        label = str(document.metadata.get(FILE_NAME) or document.id_)
+        label = page_name(document.metadata) or document.id_
         row = self._unit.documents.get((self._number, document.id_))
         if row and row.version == version:
             self.result.documents[document.id_] = DocumentResult.known(label, row)

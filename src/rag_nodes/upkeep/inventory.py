@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.ledger import DocumentRow, StoredDocument, source_hash_of
-from rag_nodes.metadata import SOURCE, TOTAL_PAGES, display_name
+from rag_nodes.metadata import FILE_PATH, SOURCE, TOTAL_PAGES, page_name
 from rag_nodes.pipeline.columns import stored_row
 from rag_nodes.pipeline.pruning import Removed
 from rag_nodes.store import described, is_of
@@ -271,8 +271,8 @@ class Inventory:
         for start in range(0, len(ids), _PORTION):
             for node, found in self.store.fetch(collection, ids[start : start + _PORTION]).items():
                 facts, one = found.metadata, first[node]
-                source, pages = facts.get(SOURCE), facts.get(TOTAL_PAGES)
-                name = display_name(facts) or one
+                source = facts.get(SOURCE) or facts.get(FILE_PATH)
+                name, pages = page_name(facts) or one, facts.get(TOTAL_PAGES)
                 told[one] = ListedDocument(one, corpus, name, source=source, pages=pages)
         return told
 

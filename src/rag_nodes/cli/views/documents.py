@@ -86,6 +86,7 @@ def _outline(one: Understood) -> Iterator[RenderableType]:
             ("Kind", one.kind),
             ("Title", one_line(one.title or "-")),
             ("Pages", "none" if one.pages is None else f"{one.pages:,}"),
+            ("Blank pages", ", ".join(map(str, one.blank_pages))),
             ("Text", f"{counted(one.characters, 'character')}, read in {seconds(one.seconds)}"),
             ("Headings", f"{len(one.headings):,}"),
             ("Tables", f"{one.tables:,}"),

@@ -68,7 +68,7 @@ def left_out_view(report: IngestReport) -> Iterator[RenderableType]:
     if words := str(Skipped(Counter(report.skipped), report.excluded)):
         yield plain(f"{words[0].upper()}{words[1:]}.", "dim")
     if blank := report.blank_pages:
-        names = ", ".join(map(one_line, blank[:MOST_NAMES]))
+        names = "; ".join(map(one_line, blank[:MOST_NAMES]))
         more = f" and {len(blank) - MOST_NAMES:,} more" if len(blank) > MOST_NAMES else ""
         yield plain(f"{counted(len(blank), 'blank page')} left out: {names}{more}.", "dim")
 

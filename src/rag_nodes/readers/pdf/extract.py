@@ -96,6 +96,7 @@ def _extract(document: Any, path: Path, limits: Limits) -> Extracted:
     pages: list[PdfPage] = []
     failures: dict[int, str] = {}
     silent: list[int] = []
+    blank: list[int] = []
     characters = 0
     for index in range(document.page_count):
         if index % ceil(document.page_count / SHARES) == 0:
@@ -103,8 +104,8 @@ def _extract(document: Any, path: Path, limits: Limits) -> Extracted:
         try:
             page = document[index]
             lines = _with_structure(page, _page_lines(page.get_text("dict", flags=flags)), flags)
-            if not lines and page.get_images():
-                silent.append(index + 1)
+            if not lines:
+                (silent if page.get_images() else blank).append(index + 1)
             pages.append(PdfPage(height=page.rect.height, lines=lines))
         except Exception as error:  # MuPDF raises classes of its own per page
             if is_out_of_memory(error):
@@ -119,6 +120,7 @@ def _extract(document: Any, path: Path, limits: Limits) -> Extracted:
         outline=_outline(document),
         title=str((document.metadata or {}).get("title") or ""),
         warnings=tuple(_warnings(document, pages, failures, silent)),
+        blank=tuple(blank),
     )
 
 

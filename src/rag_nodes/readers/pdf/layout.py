@@ -66,12 +66,16 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracted:
-    """What was taken from a file: all pages, also empty ones and those that failed."""
+    """What was taken from a file: all pages, also empty ones and those that failed.
+
+    `blank` are the numbers of pages without text and images, from 1.
+    """
 
     pages: tuple[PdfPage, ...]
     outline: tuple[Entry, ...] = ()
     title: str = ""
     warnings: tuple[str, ...] = ()
+    blank: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from rag_nodes.errors import (
     MissingExtraError,
     NoTextLayerError,
 )
+from rag_nodes.metadata import BLANK_PAGES
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.pdf.extract import extract, opened
 from rag_nodes.readers.pdf.fonts import font_headings
@@ -85,6 +86,7 @@ def compose(extracted: Extracted) -> Reading:
         title=_title(extracted.title, blocks, pages[0].lines, measures),
         page_starts=starts,
         warnings=extracted.warnings,
+        facts={BLANK_PAGES: list(extracted.blank)} if extracted.blank else {},
     )
 
 
