@@ -61,6 +61,7 @@ SLOW = (
     "test_packaging.py",
     "test_public_names.py",
     "test_results.py",
+    "test_single_values.py",
     "text/test_encodings.py",
     "text/test_tokenizers.py",
     "apps/visitors/test_loading.py",

@@ -9,6 +9,7 @@ import pytest
 from llama_index.core import Document
 
 from rag_nodes.errors import DatasetError
+from rag_nodes.evaluation import importers
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.importers import load_dataset, plain_of, read_labels
 from rag_nodes.evaluation.metrics import Passage
@@ -440,6 +441,20 @@ def test_a_file_that_cannot_be_used_says_why_and_what_to_do(
 ) -> None:
     with pytest.raises(DatasetError, match=message):
         load_dataset(write(tmp_path / name, content), [TEA])
+
+
+@pytest.mark.parametrize("error", [AttributeError, TypeError, KeyError])
+def test_an_error_of_the_program_is_not_said_to_be_one_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def broken(_path: Path) -> object:
+        raise error("of the program")
+
+    monkeypatch.setattr(importers, "read_file", broken)
+    with pytest.raises(error, match="of the program"):
+        load_dataset(write(tmp_path / "q.json", asked("tea")), [TEA])
+    with pytest.raises(TypeError):
+        load_dataset(None, [TEA])  # type: ignore[arg-type] # as a caller may by mistake
 
 
 def test_what_is_missing_beside_the_questions_is_named(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_a_separator_before_a_combining_mark_is_no_place_to_cut() -> None:
         ({"separators": []}, "at least 1 item"),
         ({"separators": ["", " "]}, "must come last"),
         ({"separators": [" ", " "]}, "named once"),
-        ({"separators": "\n"}, "valid tuple"),
+        ({"separators": 5}, "valid tuple"),
         ({"unit": "tokens", "chunk_size": 4, "chunk_overlap": 0}, "at least 8 tokens"),
         ({"seperators": [" "]}, "unknown option 'seperators'"),
     ],

@@ -85,7 +85,7 @@ def test_an_option_of_the_wrong_type_or_range_is_refused_in_words() -> None:
         ({"mode": "psychic"}, "choose hybrid, dense or sparse"),
         ({"mode": ["dense"]}, "choose hybrid, dense or sparse"),
         ({"fusion": "vote"}, "choose score or rank"),
-        ({"step_words": "how"}, "step_words must be a list of texts"),
+        ({"step_words": 5}, "step_words must be a list of texts"),
         ({"step_words": [1]}, "step_words must be a list of texts"),
         ({"prices": {"m": 1}}, "prices of 'm'"),
         ({"prices": {"m": (1, nan)}}, "prices of 'm'"),

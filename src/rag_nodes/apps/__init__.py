@@ -26,8 +26,8 @@ __all__ = ["build_app", "launch", "require_gradio", "tab_of"]
 def build_app(
     settings: Settings | None = None,
     *,
-    columns: Mapping[str, Any] | Sequence[str] = (),
-    documents: Sequence[str | Path | Document] = (),
+    columns: Mapping[str, Any] | str | Sequence[str] = (),
+    documents: str | Path | Document | Sequence[str | Path | Document] = (),
     **options: Any,
 ) -> gr.Blocks:
     """The app as Gradio blocks, safe to launch, to mount, or to be a tab of other blocks.
@@ -67,7 +67,9 @@ def require_gradio() -> None:
     del gr
 
 
-def tab_of(comparison: Comparison, documents: Sequence[str | Path | Document] = ()) -> gr.Blocks:
+def tab_of(
+    comparison: Comparison, documents: str | Path | Document | Sequence[str | Path | Document] = ()
+) -> gr.Blocks:
     """The app over a comparison; see `rag_nodes.Comparison.tab`."""
     from rag_nodes.models.names import EXTRACTIVE
     from rag_nodes.parsers import PRESETS, get_parser

@@ -28,6 +28,7 @@ from rag_nodes.columns import offered_columns
 from rag_nodes.metadata import display_name
 from rag_nodes.parsers.isolation import cutting
 from rag_nodes.settings import Settings
+from rag_nodes.several import several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,8 +89,8 @@ browser knows at once."""
 def build_app(  # noqa: PLR0913 - options of one page, all with defaults
     settings: Settings | None = None,
     *,
-    columns: Mapping[str, Any] | Sequence[str] = (),
-    documents: Sequence[str | Path | Document] = (),
+    columns: Mapping[str, Any] | str | Sequence[str] = (),
+    documents: str | Path | Document | Sequence[str | Path | Document] = (),
     embed_model: BaseEmbedding | None = None,
     llm: LLM | None = None,
     local_models: bool = False,
@@ -129,6 +130,7 @@ def build_app(  # noqa: PLR0913 - options of one page, all with defaults
         `rag_nodes.server.serve.launch_options`.
     """
     settings = settings or Settings()
+    columns, documents = several(columns), several(documents)
     given = {_path_of(n, one): one for n, one in enumerate(documents) if isinstance(one, Document)}
     paths = [
         _path_of(n, one) if isinstance(one, Document) else Path(one)

@@ -25,7 +25,7 @@ _COLLECTED_AFTER = 50_000
 """Objects that are new, after which Python looks for cycles of them that nobody needs."""
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: str | Sequence[str] | None = None) -> None:
     """Run the command line and leave the process with its exit code (see `ExitCode`).
 
     Args:
@@ -36,9 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with _ended_as_by_ctrl_c() as signals:
         try:
             from rag_nodes.cli.program import run
+            from rag_nodes.several import several
 
             with _output_of_our_own():
-                code: int | str = run(arguments)
+                code: int | str = run(several(arguments))
         except OSError as error:  # a full disk, or a reader that has left
             code = f"Error: stdout: {error.strerror}"
         except KeyboardInterrupt:  # while the commands are imported, or a second one at the end

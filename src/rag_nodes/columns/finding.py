@@ -19,6 +19,7 @@ from rag_nodes.columns.placing import Placing, is_placed
 from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.keys import without_keys
 from rag_nodes.query.retriever import in_order, rescored
+from rag_nodes.several import several
 from rag_nodes.store import Engine, Filter, Hit, Store
 
 if TYPE_CHECKING:
@@ -45,9 +46,11 @@ class StoredCollection:
     store: Store
     name: str
 
-    def nodes_of(self, document_ids: Iterable[str]) -> list[TextNode]:
+    def nodes_of(self, document_ids: str | Iterable[str]) -> list[TextNode]:
         """The nodes of some documents; none while the collection does not exist."""
-        ids = [*chain.from_iterable(self.store.stored(self.name, one) for one in document_ids)]
+        ids = [
+            *chain.from_iterable(self.store.stored(self.name, one) for one in several(document_ids))
+        ]
         return list(self.store.fetch(self.name, ids).values())
 
 
@@ -132,7 +135,7 @@ class FoundStore(Store, ABC):
     def _asked(self, query: Query) -> list[Hit]:
         """What it finds, placed."""
 
-    def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:  # noqa: ARG002
+    def fetch(self, collection: str, node_ids: str | Sequence[str]) -> dict[str, TextNode]:  # noqa: ARG002
         """Nothing: it finds chunks by questions alone."""
         return {}
 
@@ -212,7 +215,7 @@ class _Collection(FoundStore):
         """Whether its words are indexed as they are now."""
         return self._given.store.has_words(self._given.name)
 
-    def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:  # noqa: ARG002
+    def fetch(self, collection: str, node_ids: str | Sequence[str]) -> dict[str, TextNode]:  # noqa: ARG002
         """The stored nodes with these ids, placed."""
         found = self._given.store.fetch(self._given.name, node_ids)
         return {name: self._placing.placed(node) for name, node in found.items()}

@@ -9,6 +9,7 @@ from typing import Any
 from rag_nodes.columns.finding import finds
 from rag_nodes.parsers import offered
 from rag_nodes.parsers.presets import Preset, parser_names, preset_named
+from rag_nodes.several import several
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class FoundColumn(Preset):
         return self.given
 
 
-def offered_columns(columns: Mapping[str, Any] | Iterable[str] = ()) -> dict[str, Preset]:
+def offered_columns(columns: Mapping[str, Any] | str | Iterable[str] = ()) -> dict[str, Preset]:
     """All that can be chosen, by name: the columns of a user's own first, then what `offered` has.
 
     Args:
@@ -41,6 +42,7 @@ def offered_columns(columns: Mapping[str, Any] | Iterable[str] = ()) -> dict[str
     Raises:
         ConfigurationError: a parser among them cannot be used, or its name is taken.
     """
+    columns = several(columns)
     if not isinstance(columns, Mapping):
         paths = list(columns)
         offer = offered(paths)

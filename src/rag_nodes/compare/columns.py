@@ -24,6 +24,7 @@ from rag_nodes.models import settled
 from rag_nodes.parsers import PRESETS, as_parser, get_parser
 from rag_nodes.pipeline import ParserOutcome
 from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesQueryEngine
+from rag_nodes.several import several
 from rag_nodes.store import parser_collection
 from rag_nodes.transforms import NamedVectors
 
@@ -72,7 +73,7 @@ class ColumnEngines:
         prompt: str | None = None,
         options: QueryOptions | None = None,
         equal_size: int | None = None,
-        vectors: Sequence[str] = (),
+        vectors: str | Sequence[str] = (),
     ) -> None:
         if not columns:
             raise ConfigurationError("nothing to compare: name at least one column")
@@ -96,7 +97,7 @@ class ColumnEngines:
             step_factor=chosen.step_factor or 1.0,
             granularity=chosen.granularity or "chunks",
         )
-        self.asked_by = tuple(dict.fromkeys(vectors)) or (self.options.vector,)
+        self.asked_by = tuple(dict.fromkeys(several(vectors))) or (self.options.vector,)
         self.transformations = [*transformations, NamedVectors(*self.asked_by)]
         self.vectors = QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
         self.prompt = prompt
@@ -131,7 +132,7 @@ class ColumnEngines:
         return self.vectors.get(self.models, question)
 
     def engine(
-        self, name: str, *, document_ids: Sequence[str] | None = None
+        self, name: str, *, document_ids: str | Sequence[str] | None = None
     ) -> RagNodesQueryEngine | AnsweringEngine:
         """The engine of one column.
 

@@ -16,6 +16,7 @@ from rag_nodes.metadata import FILE_NAME, SOURCE, TOTAL_PAGES
 from rag_nodes.pipeline import FileOutcome, IngestReport, ingest, ingest_documents
 from rag_nodes.query.preparing import check_question
 from rag_nodes.readers import Exclusion, Skipped, blank_page
+from rag_nodes.several import several
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Comparison(ColumnEngines):
         columns: Mapping[str, object],
         *,
         store: Store | None = None,
-        documents: Sequence[Document] = (),
+        documents: Document | Sequence[Document] = (),
         **options: Any,
     ) -> None:
         self._owned = store is None
@@ -102,7 +103,7 @@ class Comparison(ColumnEngines):
 
     def ingest(
         self,
-        paths: Iterable[str | Path],
+        paths: str | Path | Iterable[str | Path],
         *,
         limits: Limits | None = None,
         progress: Callable[[Progress], None] | None = None,
@@ -114,7 +115,7 @@ class Comparison(ColumnEngines):
         For columns that find as they stand the files are read as well, to place in them what is
         found.
         """
-        self._ingested_last = wanted = list(paths)
+        self._ingested_last = wanted = list(several(paths))
         results: list[ReadResult] = []
         exclusion, skipped = Exclusion(exclude), Skipped()
         run = partial(ingest, wanted, limits=limits, ledger=ledger, exclude=exclude)
@@ -128,12 +129,13 @@ class Comparison(ColumnEngines):
 
     def ingest_documents(
         self,
-        documents: Iterable[Document],
+        documents: Document | Iterable[Document],
         *,
         progress: Callable[[Progress], None] | None = None,
         parse: Parse | None = None,
     ) -> IngestReport:
         """Cut, embed and store documents that are already read; see `ingest_documents`."""
+        documents = several(documents)
         wanted = list(documents) if self.found or self.sizing else documents
         self._ingested_last = list(wanted) if isinstance(wanted, Collection) else ()
         run = partial(ingest_documents, wanted, parse=parse)
@@ -142,7 +144,9 @@ class Comparison(ColumnEngines):
             return report
         return replace(report, blank_pages=tuple(filter(None, map(blank_page, wanted))))
 
-    def tab(self, documents: Sequence[Document | str | Path] | None = None) -> gr.Blocks:
+    def tab(
+        self, documents: Document | str | Path | Sequence[Document | str | Path] | None = None
+    ) -> gr.Blocks:
         """These columns as a page of the app: to launch, to mount, or as a tab of other blocks.
 
         Every visitor starts with these columns, models and options, over chunks of their own in
@@ -190,17 +194,21 @@ class Comparison(ColumnEngines):
         self.statistics = {outcome.parser: outcome for outcome in report.columns}
         return report
 
-    async def aingest(self, paths: Iterable[str | Path], **options: Any) -> IngestReport:
+    async def aingest(
+        self, paths: str | Path | Iterable[str | Path], **options: Any
+    ) -> IngestReport:
         """Like `ingest`, on a thread, so that the event loop stays free."""
         return await asyncio.to_thread(self.ingest, paths, **options)
 
     async def aingest_documents(
-        self, documents: Iterable[Document], **options: Any
+        self, documents: Document | Iterable[Document], **options: Any
     ) -> IngestReport:
         """Like `ingest_documents`, on a thread."""
         return await asyncio.to_thread(self.ingest_documents, documents, **options)
 
-    def ask(self, question: str, *, document_ids: Sequence[str] | None = None) -> ComparisonReport:
+    def ask(
+        self, question: str, *, document_ids: str | Sequence[str] | None = None
+    ) -> ComparisonReport:
         """Answer a question with every parser, in parallel.
 
         Args:
@@ -219,13 +227,13 @@ class Comparison(ColumnEngines):
             return stream.wait()
 
     async def aask(
-        self, question: str, *, document_ids: Sequence[str] | None = None
+        self, question: str, *, document_ids: str | Sequence[str] | None = None
     ) -> ComparisonReport:
         """Like `ask`, on a thread."""
         return await asyncio.to_thread(self.ask, question, document_ids=document_ids)
 
     def stream(
-        self, question: str, *, document_ids: Sequence[str] | None = None
+        self, question: str, *, document_ids: str | Sequence[str] | None = None
     ) -> ComparisonStream:
         """Answer a question with every parser, and see all of them grow.
 

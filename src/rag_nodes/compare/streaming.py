@@ -13,6 +13,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.query import RagNodesQueryEngine
 from rag_nodes.query.preparing import QuestionVector
 from rag_nodes.query.types import Cancelled, Delta, Event, Failed, Finished, Last
+from rag_nodes.several import several
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -42,14 +43,14 @@ class ComparisonStream:
         self,
         compared: ColumnEngines,
         question: str,
-        document_ids: Sequence[str] | None,
+        document_ids: str | Sequence[str] | None,
         *,
         whole: bool = False,
     ) -> None:
         self._compared = compared
         self._whole = whole
         self._question = question
-        self._document_ids = document_ids
+        self._document_ids = several(document_ids)
         self._started = time.perf_counter()
         self._queue: SimpleQueue[Named | None] = SimpleQueue()
         self._lock = RLock()

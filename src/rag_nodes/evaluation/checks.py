@@ -105,7 +105,7 @@ def leakage(question: Question, dataset: Dataset) -> float | None:
 
 def _duplicates(questions: Sequence[Question]) -> Iterator[Concern]:
     """Questions in the same words; those after the first are named."""
-    asked: dict[tuple[str, tuple[str, ...] | None], list[str]] = defaultdict(list)
+    asked: dict[tuple[str, object], list[str]] = defaultdict(list)
     for question in questions:
         asked[" ".join(question.text.casefold().split()), question.within].append(question.id)
     for first, *others in asked.values():

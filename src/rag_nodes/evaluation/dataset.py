@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.metadata import display_name
+from rag_nodes.several import several
 from rag_nodes.text.spans import trimmed
 
 if TYPE_CHECKING:
@@ -44,9 +45,13 @@ class Question:
     text: str
     gold: tuple[Answer, ...]
     kind: str = ""
-    within: tuple[str, ...] | None = None
+    within: str | tuple[str, ...] | None = None
     draft: bool = False
     confidence: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Take the id of a single document as one of several."""
+        object.__setattr__(self, "within", several(self.within))
 
     @property
     def document(self) -> str:

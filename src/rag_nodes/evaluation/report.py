@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
@@ -21,10 +23,6 @@ from rag_nodes.evaluation.tables import (
     ReportQuestion,
     ReportSettings,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 SCHEMA = 2
 """Version of the report as JSON; raised when a field changes its meaning or goes."""
@@ -307,7 +305,7 @@ class EvaluationReport:
         Raises:
             DatasetError: it is no report, or one of a later version.
         """
-        if plain.get("schema_version") != SCHEMA:
+        if not isinstance(plain, Mapping) or plain.get("schema_version") != SCHEMA:
             raise DatasetError(
                 f"this is no evaluation of schema version {SCHEMA}; run the evaluation again"
             )
@@ -324,18 +322,17 @@ class EvaluationReport:
         return found
 
     @classmethod
-    def load(cls, path: Path) -> EvaluationReport:
+    def load(cls, path: str | Path) -> EvaluationReport:
         """The report that `to_json` wrote to a file.
 
         Raises:
             DatasetError: the file cannot be read or is no report.
         """
         try:
-            return cls.from_dict(json.loads(path.read_text("utf-8")))
-        except DatasetError:
-            raise
-        except (OSError, ValueError, AttributeError) as error:
+            plain = json.loads(Path(path).read_text("utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
             raise DatasetError(
                 f"{path} cannot be read as an evaluation ({error}); name a file that "
                 "`rag-nodes evaluate --json` wrote"
             ) from error
+        return cls.from_dict(plain)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.columns import finds
@@ -20,10 +21,10 @@ from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser, preset_for
 from rag_nodes.parsers.preset_files import QUERY_KEYS, preset_text
 from rag_nodes.parsers.presets import DEFAULT_PARSER, SWEPT
 from rag_nodes.query import QueryOptions
+from rag_nodes.several import several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
@@ -46,7 +47,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     plan: EvaluationPlan | None = None,
     models: Models | None = None,
     embed_model: BaseEmbedding | str | None = None,
-    cache: Path | None = None,
+    cache: str | Path | None = None,
     progress: Callable[[Step], None] | None = None,
     parse: Parse | None = None,
     judge: Judging | None = None,
@@ -103,11 +104,12 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     if executor == "auto":
         executor = workers_for(dataset, len(variants), chosen)
     vectors = {(one.options or plan.options).vector for one in variants}
+    folder = None if cache is None else Path(cache)
     with ExitStack() as opened:
-        folder, journal = opened.enter_context(kept_in(cache, chosen, executor, vectors))
+        kept, journal = opened.enter_context(kept_in(folder, chosen, executor, vectors))
         if executor:
             opened.callback(executor.close)
-        recipe = Recipe(dataset, plan, chosen, folder, journal, parse=parse)
+        recipe = Recipe(dataset, plan, chosen, kept, journal, parse=parse)
         opened.callback(recipe.close)
         recipe.prepare()
         stage = None
@@ -135,7 +137,7 @@ def recommend(
     parsers: Mapping[str, object] | None = None,
     *,
     plan: EvaluationPlan | None = None,
-    vectors: Sequence[str] = (),
+    vectors: str | Sequence[str] = (),
     **options: Any,
 ) -> EvaluationReport:
     """Find the parser and size to take for some documents, or say that the data cannot tell.
@@ -166,7 +168,7 @@ def recommend(
     given = parsers or {name: get_parser(name) for name in SWEPT}
     sized = {_sized(name, parser, given): _without_overlap(parser)
              for name, parser in given.items()}  # fmt: skip
-    columns = by_vectors(sized, plan.options, vectors)
+    columns = by_vectors(sized, plan.options, several(vectors))
     return evaluate(dataset, {**first, **columns}, plan=plan, **options)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from rag_nodes.errors import LedgerDamagedError, LedgerError
+from rag_nodes.several import several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -164,13 +165,20 @@ class LedgerDatabase:
             return self._connection.execute(query, named or values).fetchall()
 
     def _read_of(
-        self, query: str, scope: str, column: str, values: Sequence[str] | None, order: str = "1"
+        self,
+        query: str,
+        scope: str,
+        column: str,
+        values: str | Sequence[str] | None,
+        order: str = "1",
     ) -> list[tuple[Any, ...]]:
         """What a query finds of some values of a column; of all where none are given."""
         if values is None:
             return self._read(f"{query} ORDER BY {order}", scope)
         given = f"{column} IN (SELECT value FROM json_each(?))"  # noqa: S608 - a name
-        return self._read(f"{query} AND {given} ORDER BY {order}", scope, json.dumps(values))
+        return self._read(
+            f"{query} AND {given} ORDER BY {order}", scope, json.dumps(several(values))
+        )
 
     def _write(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """A statement for each row of values."""

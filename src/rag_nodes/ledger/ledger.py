@@ -21,6 +21,7 @@ from rag_nodes.ledger.rows import (
     packed,
     unpacked,
 )
+from rag_nodes.several import several
 
 _FILES = "SELECT * FROM files WHERE corpus = ?"
 _DOCUMENTS = "SELECT * FROM documents WHERE corpus = ?"
@@ -129,11 +130,12 @@ class Ledger(LedgerDatabase):
 
     @classmethod
     @contextmanager
-    def scratch(cls, path: Path) -> Iterator[Self]:
+    def scratch(cls, path: str | Path) -> Iterator[Self]:
         """A copy in a temporary file, blank where there is none, so that the ledger stays as it is.
 
         In memory it would be a kilobyte for each document.
         """
+        path = Path(path)
         with (
             TemporaryDirectory(prefix="rag_nodes-") as folder,
             cls(Path(folder) / FILE_NAME) as copy,
@@ -145,7 +147,7 @@ class Ledger(LedgerDatabase):
 
     # Files and their documents, by corpus.
 
-    def known(self, corpus: str, paths: Sequence[str] | None = None) -> dict[str, KnownFile]:
+    def known(self, corpus: str, paths: str | Sequence[str] | None = None) -> dict[str, KnownFile]:
         """Some files of a corpus, or all, with their documents, by path; unknown ones left out."""
         files = self._read_of(_FILES, corpus, "path", paths, "path")
         found = {row[1]: KnownFile(FileRow(*row), []) for row in files}
@@ -164,7 +166,7 @@ class Ledger(LedgerDatabase):
         return [FileRow(*row) for row in self._read(query, corpus)]
 
     def documents(
-        self, corpus: str, document_ids: Sequence[str] | None = None
+        self, corpus: str, document_ids: str | Sequence[str] | None = None
     ) -> dict[str, list[DocumentRow]]:
         """Some documents, or all, by id, each as every file has it."""
         found: dict[str, list[DocumentRow]] = defaultdict(list)
@@ -172,13 +174,11 @@ class Ledger(LedgerDatabase):
             found[row[2]].append(DocumentRow(*row))
         return dict(found)
 
-    def unheld(self, corpus: str, lost: Sequence[str] = ()) -> list[tuple[str, str, str | None]]:
-        """Documents of which something may be stored, and that no file has but those that are lost.
-
-        Returns:
-            Id, path of the file that had it last, and source where that is known.
-        """
-        rows = self._read(_UNHELD, corpus=corpus, lost=json.dumps(lost))
+    def unheld(
+        self, corpus: str, lost: str | Sequence[str] = ()
+    ) -> list[tuple[str, str, str | None]]:
+        """Return id, file and source of what may be stored of documents only lost files have."""
+        rows = self._read(_UNHELD, corpus=corpus, lost=json.dumps(several(lost)))
         return [(one, path, source) for one, path, source in rows]
 
     def twins(self, corpus: str, content_hash: str) -> list[str]:
@@ -207,16 +207,16 @@ class Ledger(LedgerDatabase):
                 connection.execute(_FORGET_DOCUMENTS, place)
             connection.executemany(_DOCUMENT, documents)
 
-    def forget_documents(self, corpus: str, document_ids: Iterable[str]) -> None:
+    def forget_documents(self, corpus: str, document_ids: str | Iterable[str]) -> None:
         """Delete documents, and the files that are left without one."""
         delete = "DELETE FROM documents WHERE corpus = ? AND id = ?"
         with self.transaction("NORMAL") as connection:
-            connection.executemany(delete, [(corpus, one) for one in document_ids])
+            connection.executemany(delete, [(corpus, one) for one in several(document_ids)])
             connection.execute(_FORGET_EMPTIED, {"corpus": corpus})
 
-    def forget_files(self, corpus: str, paths: Iterable[str]) -> None:
+    def forget_files(self, corpus: str, paths: str | Iterable[str]) -> None:
         """Delete files with their documents, but nothing of what collections hold of them."""
-        rows = [(corpus, path) for path in paths]
+        rows = [(corpus, path) for path in several(paths)]
         with self.transaction("NORMAL") as connection:
             connection.executemany(_FORGET_DOCUMENTS, rows)
             connection.executemany("DELETE FROM files WHERE corpus = ? AND path = ?", rows)
@@ -271,14 +271,14 @@ class Ledger(LedgerDatabase):
         return bool(known) and known == marks and least <= count <= most
 
     def stored(
-        self, collection: str, document_ids: Sequence[str] | None = None
+        self, collection: str, document_ids: str | Sequence[str] | None = None
     ) -> dict[str, StoredDocument]:
         """What a collection holds of some documents, or of all, by the document's id."""
         rows = self._read_of(_STORED, collection, "document_id", document_ids)
         return {row[1]: StoredDocument(*row) for row in rows}
 
     def listed_ids(
-        self, collection: str, document_ids: Sequence[str]
+        self, collection: str, document_ids: str | Sequence[str]
     ) -> dict[str, tuple[str, ...]]:
         """The ids of all points that may be stored of documents; those of none are left out."""
         found = self._read_of(_LISTED, collection, "document_id", document_ids)
@@ -344,7 +344,7 @@ class Ledger(LedgerDatabase):
         now = self.clock()
         self._write(_FAIL, [(collection, one, said, now) for one, said in errors.items()])
 
-    def forget_stored(self, collection: str, document_ids: Iterable[str]) -> None:
+    def forget_stored(self, collection: str, document_ids: str | Iterable[str]) -> None:
         """Delete the rows of documents of which a collection holds nothing any more."""
         delete = "DELETE FROM stored WHERE collection = ? AND document_id = ?"
-        self._write(delete, [(collection, one) for one in document_ids])
+        self._write(delete, [(collection, one) for one in several(document_ids)])

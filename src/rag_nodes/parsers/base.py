@@ -27,6 +27,7 @@ from rag_nodes.parsers.misfits import misfit
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
 from rag_nodes.parsers.sizes import check_sizes
 from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText, origins_of
+from rag_nodes.several import several
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.sentences import AUTO
 from rag_nodes.text.tokens import DEFAULT_ENCODING, check_tokenizer
@@ -211,16 +212,20 @@ class SpanNodeParser(NodeParser):
         """The chunks of a bare text, for components that ask for a `TextSplitter`."""
         return [text[cut.start : cut.end] for cut in self.spans(self._source(text))]
 
-    def split_texts(self, texts: list[str]) -> list[str]:
+    def split_texts(self, texts: str | list[str]) -> list[str]:
         """The chunks of several texts, one after the other."""
-        return [chunk for text in texts for chunk in self.split_text(text)]
+        return [chunk for text in several(texts) for chunk in self.split_text(text)]
 
     def split_text_metadata_aware(self, text: str, metadata_str: str) -> list[str]:  # noqa: ARG002
         """The chunks of a text: metadata take no room from a chunk here."""
         return self.split_text(text)
 
-    def split_texts_metadata_aware(self, texts: list[str], metadata_strs: list[str]) -> list[str]:  # noqa: ARG002
-        """The chunks of several texts, see `split_text_metadata_aware`."""
+    def split_texts_metadata_aware(
+        self,
+        texts: str | list[str],
+        metadata_strs: str | list[str],  # noqa: ARG002 -- LlamaIndex's signature
+    ) -> list[str]:
+        """Split several texts, see `split_text_metadata_aware`."""
         return self.split_texts(texts)
 
     def _source(self, text: str, **known: Any) -> SourceText:

@@ -22,6 +22,7 @@ from rag_nodes.parsers.presets import (
     parser_names,
     preset_named,
 )
+from rag_nodes.several import several
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -35,7 +36,7 @@ _SHOWN = 4
 _COMMON = frozenset({*SpanNodeParser.model_fields, "output_version"})
 
 
-def offered(foreign: Mapping[str, Any] | Iterable[str] = ()) -> dict[str, Preset]:
+def offered(foreign: Mapping[str, Any] | str | Iterable[str] = ()) -> dict[str, Preset]:
     """All that can be chosen, by name: presets, sound plug-ins, then what is given here.
 
     A plug-in that cannot be used is logged and left out, so that it does not stop the others.
@@ -59,7 +60,7 @@ def offered(foreign: Mapping[str, Any] | Iterable[str] = ()) -> dict[str, Preset
             logger.warning("parser %s is left out: %s: %s", name, type(error).__name__, error)
         else:
             found[name] = preset
-    for name, given in _named(foreign):
+    for name, given in _named(several(foreign)):
         if name in found:
             raise ConfigurationError(f"the name {name!r} is taken by a parser; choose another one")
         found[name] = given if isinstance(given, Preset) else _as_preset(name, given)

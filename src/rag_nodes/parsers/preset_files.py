@@ -251,7 +251,7 @@ def _value(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def load_parser(data: Mapping[str, Any] | NodeParser | Path, **overrides: Any) -> NodeParser:
+def load_parser(data: Mapping[str, Any] | NodeParser | str | Path, **overrides: Any) -> NodeParser:
     """The parser that `to_dict` or a file described: ours, a package's, or LlamaIndex's own.
 
     `llama_index.core.node_parser.loading.load_parser` knows a fixed list of classes, to which
@@ -274,7 +274,7 @@ def load_parser(data: Mapping[str, Any] | NodeParser | Path, **overrides: Any) -
     """
     if isinstance(data, NodeParser):
         return data
-    if isinstance(data, Path):
+    if isinstance(data, str | Path):
         return load_preset(data).make(**overrides)
     name = str(data.get("class_name"))
     built_in = {preset.parser.class_name(): preset.parser for preset in PRESETS.values()}

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Literal
+from typing import Any, Literal
 
 import regex
 from llama_index.core.bridge.pydantic import Field, field_validator
@@ -14,6 +14,7 @@ from llama_index.core.bridge.pydantic import Field, field_validator
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.sizes import scaled, sizer_of, visible_from
 from rag_nodes.parsers.source import ChunkSpan, SourceText
+from rag_nodes.several import several
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.spans import trimmed, with_indentation
 
@@ -60,13 +61,18 @@ class RecursiveNodeParser(SpanNodeParser):
         ['Short.', 'Too long.', 'In all.', 'End.\n\nOver.']
     """
 
-    separators: tuple[str, ...] = Field(
+    separators: str | tuple[str, ...] = Field(
         default=("\n\n", "\n", ". ", " ", ""), min_length=1, max_length=_MOST_SEPARATORS
     )
     chunk_size: int = Field(default=1000, ge=1)
     chunk_overlap: int = Field(default=200, ge=0)
     unit: Literal["characters", "tokens"] = Field(default="characters")
     scale_by_script: bool = Field(default=False)
+
+    @field_validator("separators", mode="before")
+    @classmethod
+    def _single_separator(cls, separators: Any) -> Any:
+        return several(separators)
 
     @field_validator("separators")
     @classmethod

@@ -21,6 +21,7 @@ from rag_nodes.pipeline.pruning import check_prunable, compared
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.pipeline.units import DueFile
 from rag_nodes.readers import Exclusion, Skipped, listed
+from rag_nodes.several import several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 
 def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
-    paths: Iterable[str | Path],
+    paths: str | Path | Iterable[str | Path],
     parsers: Mapping[str, object],
     store: Store,
     *,
@@ -69,7 +70,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     example, is stored anew, and what reads the same to the embedding model keeps its vector.
 
     Args:
-        paths: files, and folders to walk.
+        paths: files, and folders to walk; a single path is one of them.
         parsers: parsers by the name they have in the report: ours, and splitters of LlamaIndex,
             LangChain, chonkie or your own (see `ForeignNodeParser`).
         store: where the chunks go.
@@ -118,7 +119,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             document where there were some: nothing is done.
         LedgerError: the ledger cannot be opened or written.
     """
-    wanted, exclusion, skipped = [Path(path) for path in paths], Exclusion(exclude), Skipped()
+    wanted = [Path(path) for path in several(paths)]
+    exclusion, skipped = Exclusion(exclude), Skipped()
     with IngestRun(
         parsers,
         store,
@@ -157,7 +159,10 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
 
 
 async def aingest(
-    paths: Iterable[str | Path], parsers: Mapping[str, object], store: Store, **options: Any
+    paths: str | Path | Iterable[str | Path],
+    parsers: Mapping[str, object],
+    store: Store,
+    **options: Any,
 ) -> IngestReport:
     """Like `ingest`, on a thread, so that the event loop stays free.
 
@@ -168,14 +173,17 @@ async def aingest(
 
 
 async def aingest_documents(
-    documents: Iterable[Document], parsers: Mapping[str, object], store: Store, **options: Any
+    documents: Document | Iterable[Document],
+    parsers: Mapping[str, object],
+    store: Store,
+    **options: Any,
 ) -> IngestReport:
     """Like `ingest_documents`, on a thread, see `aingest`."""
     return await asyncio.to_thread(ingest_documents, documents, parsers, store, **options)
 
 
 def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with defaults
-    documents: Iterable[Document],
+    documents: Document | Iterable[Document],
     parsers: Mapping[str, object],
     store: Store,
     *,
@@ -202,6 +210,7 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         LedgerError: as `ingest`.
         CancelledError: `parse` was cancelled.
     """
+    given: Iterable[Document] = several(documents)
     with IngestRun(
         parsers,
         store,
@@ -213,4 +222,4 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         progress=progress,
         parse=parse,
     ) as run:
-        return run.execute(DueFile(at, document=one) for at, one in enumerate(documents))
+        return run.execute(DueFile(at, document=one) for at, one in enumerate(given))

@@ -47,7 +47,7 @@ def check_choice(name: str, value: object, choices: Sequence[str | None]) -> Non
 
 
 def check_texts(name: str, value: object) -> None:
-    """Several texts; a single one would be taken for its letters."""
+    """Several texts, in a collection."""
     if not (
         isinstance(value, Collection)
         and not isinstance(value, str | bytes)

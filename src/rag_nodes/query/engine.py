@@ -80,7 +80,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
         embed_model: BaseEmbedding | str | None = None,
         llm: LLM | str | None = None,
         parser_name: str = "",
-        document_ids: Sequence[str] | None = None,
+        document_ids: str | Sequence[str] | None = None,
         prompt: str | None = None,
         options: QueryOptions | None = None,
         vectors: QuestionVectors | None = None,

@@ -24,6 +24,7 @@ from rag_nodes.query.checks import (
     check_whole,
 )
 from rag_nodes.query.reading import EXPANSIONS, Expand
+from rag_nodes.several import several
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.fusion import FUSIONS
 from rag_nodes.store.queries import usual_mode
@@ -99,7 +100,7 @@ _Phrase = tuple[bool, tuple[str, ...]]
 """Whether it begins a sentence, and patterns of words in a row."""
 
 
-def asks_for_steps(question: str, step_words: Iterable[str] = STEP_WORDS) -> bool:
+def asks_for_steps(question: str, step_words: str | Iterable[str] = STEP_WORDS) -> bool:
     """Whether a question holds one of the phrases, in whole words and any case.
 
     Args:
@@ -113,7 +114,7 @@ def asks_for_steps(question: str, step_words: Iterable[str] = STEP_WORDS) -> boo
         (True, False)
     """
     sentences = [words(sentence) for sentence in _SENTENCE.split(question)]
-    phrases = [_taken_apart(text) for text in step_words]
+    phrases = [_taken_apart(text) for text in several(step_words)]
     return any(_holds(sentence, one) for one in phrases for sentence in sentences)
 
 
@@ -213,7 +214,7 @@ class QueryOptions:
     similarity_cutoff: float | None = None
     expand: Expand = "auto"
     rerank: Callable[[str, Sequence[Hit]], Sequence[Hit]] | BaseNodePostprocessor | None = None
-    step_words: tuple[str, ...] = STEP_WORDS
+    step_words: str | tuple[str, ...] = STEP_WORDS
     step_factor: float | None = None
     context_window: int | None = None
     prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -229,6 +230,7 @@ class QueryOptions:
         check_number("cache_ttl_hours", self.cache_ttl_hours, minimum=0)
         for name, choices in _CHOICES.items():
             check_choice(name, getattr(self, name), choices)
+        object.__setattr__(self, "step_words", several(self.step_words))
         check_texts("step_words", self.step_words)
         check_prices(self.prices)
         check_type("filter", self.filter, Filter)

@@ -21,6 +21,7 @@ from rag_nodes.query.reading import expanded, with_neighbours
 from rag_nodes.query.responses import replaced
 from rag_nodes.query.sentences import Sentences
 from rag_nodes.query.tracing import dispatcher, retrieving
+from rag_nodes.several import several
 from rag_nodes.store import parser_collection
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.queries import Query, mode_that_runs
@@ -78,7 +79,7 @@ class RagNodesRetriever(BaseRetriever):
         corpus: str = "default",
         models: Models | None = None,
         embed_model: BaseEmbedding | str | None = None,
-        document_ids: Sequence[str] | None = None,
+        document_ids: str | Sequence[str] | None = None,
         options: QueryOptions | None = None,
         vectors: QuestionVectors | None = None,
     ) -> None:
@@ -91,7 +92,7 @@ class RagNodesRetriever(BaseRetriever):
             parser = get_parser(parser) if isinstance(parser, str) else parser
             collection = parser_collection(corpus, parser, self.models.embedding_name)
         self.collection = str(collection)
-        self.document_ids = document_ids
+        self.document_ids = several(document_ids)
         self.options = options or QueryOptions()
         self.vectors = vectors or QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
 

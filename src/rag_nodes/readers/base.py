@@ -7,6 +7,7 @@ import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from rag_nodes import metadata as keys
@@ -15,7 +16,6 @@ from rag_nodes.text.formats import Format, format_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from llama_index.core.schema import Document
 
@@ -55,12 +55,14 @@ class Limits:
         """Seconds that a file of `size` bytes may take: `seconds`, and one for each 256 KiB."""
         return min(self.seconds + size / SLOWEST, LONGEST)
 
-    def check(self, path: Path, actual: int, unit: Literal["bytes", "pages", "characters"]) -> None:
+    def check(
+        self, path: str | Path, actual: int, unit: Literal["bytes", "pages", "characters"]
+    ) -> None:
         """Refuse a file that holds more of a unit than these allow; raises FileTooLargeError."""
         limits = {"bytes": self.file_bytes, "pages": self.pages, "characters": self.characters}
         if actual > limits[unit]:
             reason = f"{actual:,} {unit}, over the limit of {limits[unit]:,} {unit}"
-            raise FileTooLargeError(path, reason)
+            raise FileTooLargeError(Path(path), reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +140,7 @@ def _is_unsafe(text: str) -> bool:
         return True
 
 
-def build_document(path: Path, reading: Reading) -> Document:
+def build_document(path: str | Path, reading: Reading) -> Document:
     """Make the `Document` of a reading: stable id, text, bookkeeping metadata.
 
     The id depends on the canonical path alone, or on the URL of a web page, so a changed file
@@ -147,7 +149,7 @@ def build_document(path: Path, reading: Reading) -> Document:
     """
     from llama_index.core.schema import Document
 
-    text = safe_text(reading.text)
+    path, text = Path(path), safe_text(reading.text)
     facts = _facts(path, reading, text)
     hidden = list(facts)
     return Document(

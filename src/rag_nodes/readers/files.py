@@ -31,6 +31,7 @@ from rag_nodes.readers.kinds import (
     typed_errors,
 )
 from rag_nodes.readers.walk import ListedFile, Skipped, files_at, is_folder
+from rag_nodes.several import several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -104,7 +105,7 @@ def read(
 
 
 def readings(
-    path: Path,
+    path: str | Path,
     *,
     limits: Limits = DEFAULT_LIMITS,
     isolate: bool = True,
@@ -130,6 +131,7 @@ def readings(
         MissingExtraError: the file needs an optional dependency that is not installed.
     """
     options = ReadOptions(layout, keep_duplicates)
+    path = Path(path)
     with typed_errors(path):
         size = _checked_size(path, limits)
         if not needs_child(path, size) or not isolate:
@@ -140,7 +142,7 @@ def readings(
 
 
 def read_all(
-    paths: Iterable[str | Path],
+    paths: str | Path | Iterable[str | Path],
     *,
     limits: Limits = DEFAULT_LIMITS,
     isolate: bool = True,
@@ -154,7 +156,7 @@ def read_all(
     the folder are skipped. A file reached twice is read once.
 
     Args:
-        paths: files and folders.
+        paths: files and folders; a single path is one of them.
         limits: how large each file may be.
         isolate: see `read`.
         layout: see `read`.
@@ -198,7 +200,7 @@ def read_listed(
 
 
 def listed(
-    paths: Iterable[str | Path],
+    paths: str | Path | Iterable[str | Path],
     shard: FileShard | None = None,
     *,
     exclude: Exclusion | None = None,
@@ -207,13 +209,13 @@ def listed(
     """List the files that `read_all` would read, in the same order, without opening one.
 
     Args:
-        paths: files and folders.
+        paths: files and folders; a single path is one of them.
         shard: leave out what is in another one; None for all.
         exclude: leave out what matches a pattern; None for nothing.
         skipped: counts the files that are left out, those of other shards apart.
     """
     seen = set[int]()  # hashes, as a million paths would take 120 MB
-    for root in map(Path, paths):
+    for root in map(Path, several(paths)):
         for file in files_at(root, exclude or Exclusion()):
             # What one root leaves out another may hold.
             key = hash((file.place, file.skipped)) if file.skipped else hash(file.place)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from typing import Self
 
 from rag_nodes.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _WRITTEN = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,8})", re.ASCII)
 
@@ -44,8 +42,9 @@ class FileShard:
             )
         return cls(int(found[1]), int(found[2]))
 
-    def holds(self, file: Path, root: Path) -> bool:
+    def holds(self, file: str | Path, root: str | Path) -> bool:
         """Whether a file found at or below a path that was named is one of this shard."""
+        file, root = Path(file), Path(root)
         place = file.relative_to(root).as_posix() if file != root else file.name
         digest = hashlib.sha256(place.encode("utf-8", "surrogatepass")).digest()
         return int.from_bytes(digest[:8]) % self.count == self.number - 1

@@ -16,6 +16,7 @@ from rag_nodes.errors import (
     FileMissingError,
 )
 from rag_nodes.models.public_servers import is_loopback
+from rag_nodes.several import several
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -42,7 +43,7 @@ def launch(
     port: int = 7860,
     announce: Callable[[str], None] | None = None,
     access: Access | None = None,
-    data: Path | None = None,
+    data: str | Path | None = None,
     **options: Any,
 ) -> None:
     """Serve the app until it is interrupted.
@@ -66,7 +67,7 @@ def launch(
         raise ConfigurationError(
             f"--data keeps the work of one user, and {host} lets others in; leave one of both out"
         )
-    for document in options.get("documents", ()):
+    for document in several(options.get("documents", ())):
         if not Path(document).exists():
             raise FileMissingError(document)
     from rag_nodes.apps import require_gradio
@@ -97,13 +98,13 @@ def launch(
 def make_server(
     settings: Settings,
     *,
-    documents: Sequence[str | Path] = (),
+    documents: str | Path | Sequence[str | Path] = (),
     access: Access | None = None,
     limits: ServerLimits | None = None,
     mcp: bool = False,
     local_models: bool = False,
-    parsers: Mapping[str, Any] | Sequence[str] = (),
-    data: Path | None = None,
+    parsers: Mapping[str, Any] | str | Sequence[str] = (),
+    data: str | Path | None = None,
 ) -> FastAPI:
     """Page, REST at `/api` and MCP at `/mcp` as one ASGI app.
 

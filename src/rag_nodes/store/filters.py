@@ -17,6 +17,7 @@ from rag_nodes.metadata import (
     PAGE_START,
     SOURCE,
 )
+from rag_nodes.several import several
 from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
@@ -110,8 +111,8 @@ class Filter:
     file_name: str | None = None
     pages: tuple[int, int] | None = None
     heading: str | None = None
-    heading_path: tuple[str, ...] = ()
-    document_ids: Sequence[str] | None = None
+    heading_path: str | tuple[str, ...] = ()
+    document_ids: str | Sequence[str] | None = None
     source: str | None = None
 
     def __post_init__(self) -> None:
@@ -122,7 +123,8 @@ class Filter:
             if text is not None and not text.strip():
                 raise ConfigurationError(f"the filter's {name} is blank; leave it out for all")
         for name in ("heading_path", "document_ids"):
-            texts = getattr(self, name)
+            texts = several(getattr(self, name))
+            object.__setattr__(self, name, texts)
             _check(texts is None or are_texts(texts), name, "a list of texts", texts)
         if len(self.heading_path) > HEADING_LEVELS:
             raise ConfigurationError(
@@ -140,10 +142,11 @@ class Filter:
                 "exceed the last"
             )
 
-    def within(self, document_ids: Sequence[str] | None) -> Filter:
+    def within(self, document_ids: str | Sequence[str] | None) -> Filter:
         """This filter for some documents only; None changes nothing."""
         if document_ids is None:
             return self
+        document_ids = several(document_ids)
         if self.document_ids is not None:
             document_ids = [one for one in document_ids if one in set(self.document_ids)]
         return replace(self, document_ids=document_ids)

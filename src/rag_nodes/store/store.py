@@ -15,6 +15,7 @@ from rag_nodes.errors import (
     VectorMissingError,
 )
 from rag_nodes.metadata import USUAL, VECTORS
+from rag_nodes.several import several
 from rag_nodes.store.catalogue import BOOKKEEPING, Catalogue, StoredNode
 from rag_nodes.store.engine import DENSE, SPARSE, Layout, Point, agreed_length, named
 from rag_nodes.store.filters import DOCUMENT_ID, Filter
@@ -101,13 +102,13 @@ class Store(Catalogue):
             if found:
                 found.flush()
 
-    def delete(self, collection: str, node_ids: Sequence[str]) -> None:
+    def delete(self, collection: str, node_ids: str | Sequence[str]) -> None:
         """Delete nodes by id; ids that are not there are fine.
 
         Raises:
             CollectionMissingError: nothing was ever stored under this name.
         """
-        for page in _pages(node_ids):
+        for page in _pages(several(node_ids)):
             with self.engine.step(collection):
                 self._there(collection).delete(page)
 
@@ -140,7 +141,7 @@ class Store(Catalogue):
         self,
         collection: str,
         where: Where | None,
-        keys: Sequence[str] | None,
+        keys: str | Sequence[str] | None,
         *,
         vectors: bool = False,
     ) -> list[Point]:
@@ -153,9 +154,9 @@ class Store(Catalogue):
             vectors: read embeddings too.
         """
         with self._step(collection) as found:
-            return list(found.select(where, keys, vectors=vectors)) if found else []
+            return list(found.select(where, several(keys), vectors=vectors)) if found else []
 
-    def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
+    def fetch(self, collection: str, node_ids: str | Sequence[str]) -> dict[str, TextNode]:
         """The stored nodes with these ids, without embeddings; unknown ids are left out."""
         from llama_index.core.schema import TextNode
 
@@ -164,13 +165,13 @@ class Store(Catalogue):
         if not node_ids:
             return {}
         with self.engine.step(collection):
-            points = self._there(collection).read(node_ids)
+            points = self._there(collection).read(several(node_ids))
         place = self.engine.place(collection)
         nodes = {one.node_id: node_in(one.payload, one.node_id, place) for one in points}
         return {one: node for one, node in nodes.items() if isinstance(node, TextNode)}
 
     def vectors(
-        self, collection: str, node_ids: Sequence[str], using: str = USUAL
+        self, collection: str, node_ids: str | Sequence[str], using: str = USUAL
     ) -> dict[str, tuple[str, list[float]]]:
         """What the nodes with these ids were embedded as: the text, and its vector.
 
@@ -181,7 +182,7 @@ class Store(Catalogue):
 
         place = self.engine.place(collection)
         found: dict[str, tuple[str, list[float]]] = {}
-        for page in _pages(node_ids):
+        for page in _pages(several(node_ids)):
             with self.engine.step(collection):
                 points = self._there(collection).read(page, vectors=True)
             for point in points:

@@ -18,6 +18,7 @@ from llama_index.core.vector_stores.types import (
 )
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.several import several
 from rag_nodes.store.engine import MEMORY
 from rag_nodes.store.filters import Filter, OneOf, all_of
 from rag_nodes.store.opening import open_store
@@ -143,7 +144,7 @@ class RagNodesVectorStore(BasePydanticVectorStore):
 
     def delete_nodes(
         self,
-        node_ids: list[str] | None = None,
+        node_ids: str | list[str] | None = None,
         filters: MetadataFilters | None = None,
         **_: Any,
     ) -> None:
@@ -155,7 +156,7 @@ class RagNodesVectorStore(BasePydanticVectorStore):
 
     def get_nodes(
         self,
-        node_ids: list[str] | None = None,
+        node_ids: str | list[str] | None = None,
         filters: MetadataFilters | None = None,
         limit: int | None = None,
         **_: Any,
@@ -246,12 +247,12 @@ class RagNodesVectorStore(BasePydanticVectorStore):
 
     def _points(
         self,
-        node_ids: Sequence[str] | None,
+        node_ids: str | Sequence[str] | None,
         filters: MetadataFilters | None,
         *,
         keys: Sequence[str] | None,
     ) -> list[Point]:
-        where = all_of(where_of(filters), None if node_ids is None else OneOf(node_ids))
+        where = all_of(where_of(filters), None if node_ids is None else OneOf(several(node_ids)))
         return self._store.select(self.collection, where, keys, vectors=keys is None)
 
     def _diverse(self, query: VectorStoreQuery, hits: Sequence[Hit]) -> list[Hit]:

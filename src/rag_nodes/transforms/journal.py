@@ -6,13 +6,13 @@ import sqlite3
 from contextlib import closing, contextmanager
 from functools import partial
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 WRITTEN_FILE = "written.sqlite"
 """Name of the journal of an ingest, in the folder of its store."""
@@ -54,8 +54,8 @@ class TextJournal:
         ConfigurationError: the file cannot be written, said before anything is paid for.
     """
 
-    def __init__(self, path: Path, *, frozen: bool = False) -> None:
-        self.path = path.absolute()
+    def __init__(self, path: str | Path, *, frozen: bool = False) -> None:
+        self.path = Path(path).absolute()
         self.frozen = frozen
         self.reused = self._before = 0
         if not frozen:

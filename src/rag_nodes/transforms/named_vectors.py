@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import CONTEXT, NAMED_VECTORS, SUMMARY, USUAL, check_vector
 from rag_nodes.parsers.parent_child import is_leaf
+from rag_nodes.several import several
 from rag_nodes.transforms.journal import TextJournal
 from rag_nodes.transforms.written import ChunkContext, ChunkWriter, SectionSummary
 
@@ -52,8 +53,8 @@ class NamedVectors(TransformComponent):
     names: list[str] = Field(default_factory=list)
     keep: bool = Field(default=True, exclude=True)
 
-    def __init__(self, *given: str, names: Sequence[str] = (), keep: bool = True) -> None:
-        wanted = {*given, *names}
+    def __init__(self, *given: str, names: str | Sequence[str] = (), keep: bool = True) -> None:
+        wanted = {*given, *several(names)}
         for name in wanted:
             check_vector(name)
         super().__init__(names=sorted(wanted - {USUAL}), keep=keep)  # type: ignore[call-arg] # pydantic's
@@ -74,7 +75,7 @@ class NamedVectors(TransformComponent):
 
 
 def vector_steps(
-    names: Iterable[str],
+    names: str | Iterable[str],
     llm: LLM | None = None,
     journal: TextJournal | None = None,
     given: Sequence[TransformComponent] = (),
@@ -92,7 +93,7 @@ def vector_steps(
     Raises:
         ConfigurationError: a name is unknown, or "context" is one and there is no model.
     """
-    wanted = NamedVectors(*names, *asked_vectors(given))
+    wanted = NamedVectors(*several(names), *asked_vectors(given))
     steps = [one for one in given if not isinstance(one, NamedVectors)]
     lacking = unwritten(wanted.names, given)
     if "context" in lacking and llm is None:
@@ -108,10 +109,10 @@ def vector_steps(
     return [*writers, *steps, *([wanted] if wanted.names else [])]
 
 
-def unwritten(names: Iterable[str], given: Iterable[TransformComponent] = ()) -> list[str]:
+def unwritten(names: str | Iterable[str], given: Iterable[TransformComponent] = ()) -> list[str]:
     """The embeddings of what an LLM may write, about which no transformation writes."""
     there = {step.noted.text for step in given if isinstance(step, ChunkWriter)}
-    return [name for name in names if name in _WRITTEN and _WRITTEN[name] not in there]
+    return [name for name in several(names) if name in _WRITTEN and _WRITTEN[name] not in there]
 
 
 def asked_vectors(transformations: Iterable[object]) -> list[str]:

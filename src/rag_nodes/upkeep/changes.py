@@ -14,6 +14,7 @@ from rag_nodes.errors import (
     command,
 )
 from rag_nodes.pipeline.pruning import Removed, taken_out
+from rag_nodes.several import several
 from rag_nodes.store.copying import copy_collection, one_by_one
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _CANDIDATES = 10
 
 
 def documents_named(
-    corpus: str, words: Sequence[str], listed: Sequence[ListedDocument]
+    corpus: str, words: str | Sequence[str], listed: Sequence[ListedDocument]
 ) -> list[ListedDocument]:
     """The documents that are meant: by id, by path or source, or by name.
 
@@ -44,7 +45,9 @@ def documents_named(
         DocumentMissingError: one of the words means none.
         AmbiguousDocumentError: one means documents of several files.
     """
-    found = {one.id or one.path: one for word in words for one in _meant(corpus, word, listed)}
+    found = {
+        one.id or one.path: one for word in several(words) for one in _meant(corpus, word, listed)
+    }
     return list(found.values())
 
 

@@ -11,6 +11,7 @@ from rag_nodes.ledger import DocumentRow, StoredDocument, source_hash_of
 from rag_nodes.metadata import FILE_PATH, SOURCE, TOTAL_PAGES, page_name
 from rag_nodes.pipeline.columns import stored_row
 from rag_nodes.pipeline.pruning import Removed
+from rag_nodes.several import several
 from rag_nodes.store import described, is_of
 
 if TYPE_CHECKING:
@@ -153,8 +154,11 @@ class Inventory:
                 return found
         return _rows(name, self.store.documents(name), known)
 
-    def size_of(self, held: HeldCollection, document_ids: Collection[str] | None = None) -> Removed:
+    def size_of(
+        self, held: HeldCollection, document_ids: str | Collection[str] | None = None
+    ) -> Removed:
         """What would go with some documents of a collection, or with all of it."""
+        document_ids = several(document_ids)
         stored = self.stored(held).items()
         sizes = [row.nodes for one, row in stored if document_ids is None or one in document_ids]
         return Removed(held.info.name, sum(map(bool, sizes)), sum(sizes))

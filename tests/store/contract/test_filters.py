@@ -81,9 +81,9 @@ def test_nodes_are_read_by_id_and_missing_ones_left_out(filled: Store, collectio
         ({"pages": ("3", "9")}, "pages must be the first and the last one"),
         ({"pages": (1.5, 3)}, "pages must be the first and the last one"),
         ({"pages": "39"}, "pages must be the first and the last one"),
-        ({"document_ids": "one"}, "document_ids must be a list of texts"),
+        ({"document_ids": 5}, "document_ids must be a list of texts"),
         ({"document_ids": [1]}, "document_ids must be a list of texts"),
-        ({"heading_path": "Setup"}, "heading_path must be a list of texts"),
+        ({"heading_path": b"Setup"}, "heading_path must be a list of texts"),
         ({"heading_path": tuple("1234567")}, "7 headings and no chunk has more than 6"),
     ],
 )

@@ -18,6 +18,7 @@ from rag_nodes.evaluation.drafts.probes import MOST_PLACES, Place, copies, draft
 from rag_nodes.evaluation.drafts.sections import Page
 from rag_nodes.evaluation.drafts.written import write_questions
 from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.several import several
 from rag_nodes.text.languages import content_words
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def draft_questions(
     documents: Sequence[Document],
     *,
     count: int = COUNT,
-    kinds: Collection[DraftKind] = QUESTIONS,
+    kinds: DraftKind | Collection[DraftKind] = QUESTIONS,
     seed: int = 0,
 ) -> Dataset:
     r"""Questions about documents that read as a person's, each with the exact place of its answer.
@@ -82,15 +83,16 @@ def draft_questions(
         >>> question.text, question.gold[0][0].span
         ('How do I rinse the pump?', Span(start=29, end=75))
     """
-    unknown = [kind for kind in kinds if kind not in DRAFT_KINDS]
-    if unknown or not kinds:
+    asked: Collection[str] = several(kinds)
+    unknown = [kind for kind in asked if kind not in DRAFT_KINDS]
+    if unknown or not asked:
         raise ConfigurationError(
             f"drafts of the kind {', '.join(unknown) or 'none'}: choose among "
             f"{', '.join(DRAFT_KINDS)}"
         )
     if count < 1:
         raise ConfigurationError(f"count={count}: at least 1 question must be drafted")
-    wanted = tuple(kind for kind in DRAFT_KINDS if kind in kinds)
+    wanted = tuple(kind for kind in DRAFT_KINDS if kind in asked)
     found = [
         (number, one)
         for number, document in enumerate(documents)
@@ -107,14 +109,18 @@ def draft_questions(
 
 
 def fewer(
-    drafts: Dataset, count: int, kinds: Iterable[DraftKind] = QUESTIONS, *, remedy: str = _REMEDY
+    drafts: Dataset,
+    count: int,
+    kinds: DraftKind | Iterable[DraftKind] = QUESTIONS,
+    *,
+    remedy: str = _REMEDY,
 ) -> str:
     """Why there are fewer drafts than asked for, and what to do; "" where there are as many."""
     found = len(drafts.questions)
     if found >= count:
         return ""
     places = f"{found} place{'' if found == 1 else 's'}"
-    return f"Only {places} can be asked about without a model, {_as_few(kinds)}: {remedy}"
+    return f"Only {places} can be asked about without a model, {_as_few(several(kinds))}: {remedy}"
 
 
 def _as_few(kinds: Iterable[DraftKind]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.schema import Document
@@ -16,8 +18,7 @@ from rag_nodes.evaluation.importers.placing import place
 from rag_nodes.metadata import FILE_NAME, SOURCE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
     from rag_nodes.evaluation.dataset import Answer, Dataset
 
@@ -33,7 +34,7 @@ _SIMPLEST = (
 _NAMESPACE = uuid.UUID("5f3c86f6-8a55-5a3e-9d0c-0e9b3c2f6d41")
 
 
-def load_dataset(path: Path, documents: Sequence[Document] = ()) -> Dataset:
+def load_dataset(path: str | Path, documents: Sequence[Document] = ()) -> Dataset:
     """A dataset out of a file or folder of labelled questions; the format is found out.
 
     Known are a sheet, our own JSON, and what LlamaIndex, RAGAS, TruLens, LangSmith, promptfoo,
@@ -50,6 +51,7 @@ def load_dataset(path: Path, documents: Sequence[Document] = ()) -> Dataset:
     Raises:
         DatasetError: the file cannot be read, its format is unknown, or it has no documents.
     """
+    path = Path(path)
     labels = read_labels(path)
     used = documents or documents_of(labels)
     if not used:
@@ -59,35 +61,27 @@ def load_dataset(path: Path, documents: Sequence[Document] = ()) -> Dataset:
     return place(labels, used, path.stem if path.is_file() else path.name)
 
 
-def read_labels(path: Path) -> Labels:
+def read_labels(path: str | Path) -> Labels:
     """The questions of a file or folder, before they are looked up in documents.
 
     Raises:
         DatasetError: the file cannot be read, or its format is unknown.
         MissingExtraError: it is a workbook, and openpyxl is not installed.
     """
-    try:
-        return _read(path)
-    except DatasetError:
-        raise
-    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise DatasetError(
-            f"{path} lacks something, or has it where it does not belong ({error!r}); compare it "
-            "with the description of its format"
-        ) from error
-
-
-def _read(path: Path) -> Labels:
+    path = Path(path)
     suffix = path.suffix.lower()
     if path.is_dir():
-        found, refusal = beir(path), "is a folder, but not one of BEIR"
+        with _misplaced(path):
+            found = beir(path)
+        refusal = "is a folder, but not one of BEIR"
     elif suffix not in SUFFIXES:
         found, refusal = None, "is of no kind that has questions"
     else:
         plain, sheet = read_file(path), suffix in SHEETS
         if sheet and not plain:
             raise DatasetError(f"{path} has no row under its header; write a question in each")
-        found = corpus_in(plain) or read_rows(plain, str(path), sheet=sheet)
+        with _misplaced(path):
+            found = corpus_in(plain) or read_rows(plain, str(path), sheet=sheet)
         columns = f" (its columns: {', '.join(plain[0]) or 'none'})" if sheet else ""
         refusal = (
             "is of no known format: nothing in it is called a question with the words that "
@@ -96,6 +90,23 @@ def _read(path: Path) -> Labels:
     if found is None:
         raise DatasetError(f"{path} {refusal}. {_SIMPLEST}")
     return found
+
+
+@contextmanager
+def _misplaced(path: Path) -> Iterator[None]:
+    """Say of a file that what is in it is not where its format has it.
+
+    Only the plain data of a file are looked at inside: an error elsewhere is none of the file's.
+    """
+    try:
+        yield
+    except DatasetError:
+        raise
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise DatasetError(
+            f"{path} lacks something, or has it where it does not belong ({error!r}); compare it "
+            "with the description of its format"
+        ) from error
 
 
 def documents_of(labels: Labels) -> list[Document]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes import metadata as keys
@@ -22,7 +23,6 @@ from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _TEXTS = ("markdown", "content", "html", "rawHtml")
 """Where the text of a page may stand, best first. Versions 0 and 1 have the first."""
@@ -54,7 +54,7 @@ _HTML = re.compile(
 
 
 def read_firecrawl(
-    path: Path, limits: Limits, *, keep_duplicates: bool = False
+    path: str | Path, limits: Limits, *, keep_duplicates: bool = False
 ) -> Iterator[Reading | ReadError]:
     """Read a crawl page by page; memory holds one page and two short hashes per page.
 
@@ -81,6 +81,7 @@ def read_firecrawl(
         NoPagesError: JSON, but no list of pages.
         MissingExtraError: ijson is not installed, or a page is HTML and markdownify is not.
     """
+    path = Path(path)
     about: dict[str, Any] = {}
     further = {} if keep_duplicates else _further_urls(path, limits, about)
     texts: set[bytes] = set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CorruptFileError, EmptyFileError, MisnamedFileError, MissingExtraError
@@ -13,8 +14,6 @@ from rag_nodes.readers.plain import decode_file
 from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bs4 import BeautifulSoup
 
 HEAD_BYTES = 4096
@@ -27,7 +26,7 @@ _TAG = re.compile(r"<[A-Za-z!/]")
 _LATIN = frozenset({"ascii", "iso8859-1"})
 
 
-def read_html(path: Path, limits: Limits, *, main_content: bool = True) -> Reading:
+def read_html(path: str | Path, limits: Limits, *, main_content: bool = True) -> Reading:
     """Read a web page as Markdown.
 
     Headings, lists, tables, code with its language, quotes and links are kept, images as their
@@ -39,6 +38,7 @@ def read_html(path: Path, limits: Limits, *, main_content: bool = True) -> Readi
     holds a good part of the text; a page with several articles is a list of them, and is read
     whole.
     """
+    path = Path(path)
     text, warnings = decode_file(path, declared_encoding)
     limits.check(path, len(text), "characters")
     if not _TAG.search(text):

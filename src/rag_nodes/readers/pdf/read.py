@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.errors import (
@@ -29,7 +30,6 @@ from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from rag_nodes.readers.pdf.layout import Extracted, Line, Measures
     from rag_nodes.readers.pdf.paragraphs import PageBlock
@@ -52,13 +52,14 @@ _NO_TITLE = re.compile(
 )
 
 
-def read_pdf(path: Path, limits: Limits, *, layout: Layout | None = None) -> Reading:
+def read_pdf(path: str | Path, limits: Limits, *, layout: Layout | None = None) -> Reading:
     """Read a PDF into Markdown text with headings and an exact page map.
 
     `layout` is None for our own rules, or "onnx" for PyMuPDF's layout model, which finds more
     tables and headings in PDFs without outline, but takes a second or more for each page and reads
     50 pages at most. For the errors of each kind of bad PDF, see `extract`.
     """
+    path = Path(path)
     _check_header(path)
     if layout == "onnx":
         return _doubted(read_with_layout_model(path, limits))

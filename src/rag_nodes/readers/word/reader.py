@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rag_nodes.errors import CorruptFileError, EmptyFileError
@@ -17,7 +18,6 @@ from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from lxml.etree import _Element as Element
 
@@ -25,7 +25,7 @@ _CORE: Final = "docProps/core.xml"
 _DC: Final = "{http://purl.org/dc/elements/1.1/}"
 
 
-def read_word(path: Path, limits: Limits) -> Reading:
+def read_word(path: str | Path, limits: Limits) -> Reading:
     """Read a DOCX file as Markdown.
 
     Headings (by style or outline level, with the number Word shows), lists, tables, links,
@@ -38,6 +38,7 @@ def read_word(path: Path, limits: Limits) -> Reading:
 
     Title and subject are those of the file's properties; a ZIP bomb is a `FileTooLargeError`.
     """
+    path = Path(path)
     with open_package(path) as package:
         try:
             return _reading(package, limits)

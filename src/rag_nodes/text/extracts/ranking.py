@@ -13,6 +13,7 @@ from math import log
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.several import several
 from rag_nodes.text.extracts.candidates import CandidateSentence, candidates
 from rag_nodes.text.languages import content_words, question_languages, stem_of
 from rag_nodes.text.tokens import TokenIndex
@@ -61,7 +62,7 @@ class Extract:
 
 
 def extract(
-    question: str, passages: Sequence[str], *, scores: Sequence[float] = (), limit: int = 3
+    question: str, passages: str | Sequence[str], *, scores: Sequence[float] = (), limit: int = 3
 ) -> list[Extract]:
     """The best sentences of the passages, best first.
 
@@ -81,6 +82,7 @@ def extract(
     Returns:
         Extracts, best first, `[]` when no sentence covers enough of the question.
     """
+    passages = several(passages)
     if scores and len(scores) != len(passages):
         raise ConfigurationError(
             f"{len(scores)} scores for {len(passages)} passages: give one score per passage, or ()"

@@ -1,0 +1,289 @@
+"""Every public parameter that takes several texts or paths, with a single one and what it does."""
+
+import asyncio
+import io
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+from llama_index.core.schema import Document
+
+from rag_nodes import (
+    Comparison,
+    Dataset,
+    EvaluationPlan,
+    Filter,
+    NamedVectors,
+    QueryOptions,
+    Question,
+    RagNodesQueryEngine,
+    RagNodesRetriever,
+    RecursiveNodeParser,
+    aingest,
+    get_parser,
+    ingest,
+    ingest_documents,
+    open_store,
+    read_all,
+)
+from rag_nodes.apps import build_app, page, tab_of
+from rag_nodes.cli import main
+from rag_nodes.columns import StoredCollection, offered_columns
+from rag_nodes.compare import ComparisonStream
+from rag_nodes.evaluation import Passage, recommend
+from rag_nodes.evaluation.drafts import draft_questions, fewer
+from rag_nodes.ledger import Ledger
+from rag_nodes.parsers import offered
+from rag_nodes.query.options import asks_for_steps
+from rag_nodes.readers import listed
+from rag_nodes.text.extracts import extract
+from rag_nodes.text.spans import Span
+from rag_nodes.transforms import unwritten, vector_steps
+from rag_nodes.upkeep import Inventory, documents_named
+
+SPLITTER = "llama_index.core.node_parser:SentenceSplitter"
+TEXTS_BY_ID = {
+    "a": "# Pump\n\nThe red pump moves water. Rinse the red pump weekly.",
+    "b": "# Valve\n\nThe blue pump moves air. It is rinsed daily.",
+}
+ASKED = [
+    Document(text="## How do I rinse the pump?\n\nOpen the flap. Rinse the pump for a minute.")
+]
+
+
+class World:
+    """Two files and two documents, which are stored in memory."""
+
+    def __init__(self, folder: Path, leaks_collected: Callable[[], Any]) -> None:
+        self.folder, self.leaks_collected = folder, leaks_collected
+        for name, text in {"ab": "of ab", "a": "of a", "b": "of b"}.items():
+            (folder / name).mkdir()
+            (folder / name / "x.txt").write_text(text)
+        self.documents = [Document(id_=one, text=text) for one, text in TEXTS_BY_ID.items()]
+        self.parser = get_parser("fixed", chunk_size=200, chunk_overlap=0)
+        self.comparison = Comparison({"fixed": self.parser}, documents=self.documents)
+        self.store = self.comparison.store
+        [self.collection] = self.store.engine.names()
+        self.ids = {one: next(iter(self.store.stored(self.collection, one))) for one in "ab"}
+        self.ledger = Ledger(folder / "ledger.sqlite")
+        ingest([folder / "ab"], {"fixed": self.parser}, open_store(), ledger=self.ledger)
+        [self.path] = self.ledger.paths("default")
+        [self.listed_id] = self.ledger.documents("default")
+        [self.listed] = self.ledger.collections()
+
+    def close(self) -> None:
+        self.ledger.close()
+        self.comparison.close()
+
+    def left_after_delete(self, node_ids: Any) -> list[str]:
+        store = open_store()
+        ingest_documents(self.documents, {"fixed": self.parser}, store)
+        store.delete(self.collection, node_ids)
+        return [*store.documents(self.collection)]
+
+    def read(self, result: Any) -> list[tuple[str, str]]:
+        return [(str(one.path), one.document.text) for one in result]
+
+    def ingested(self, report: Any) -> list[tuple[str, str]]:
+        return [(one.path, one.status) for one in report.files]
+
+    def found(self, searches: Any) -> list[str]:
+        return [one.node.ref_doc_id for one in searches.retrieve("pump")]
+
+    def forgotten(self, forget: Callable[[Ledger], object]) -> list[str]:
+        with Ledger.scratch(self.folder / "ledger.sqlite") as copy:
+            forget(copy)
+            return [*copy.paths("default"), *copy.documents("default"),
+                    *copy.stored(self.listed.name)] or ["nothing is left"]  # fmt: skip
+
+    def captured_page(self, build: Callable[[], object]) -> list[Any]:
+        """What a page is made of: its columns, and the documents it starts with."""
+        made: list[Any] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(page, "_build_page", lambda _app, _of, paths, _header: made.append(paths))
+            patch.setattr(page, "build_header", lambda *given: made.append(given[3]))
+            with self.leaks_collected():
+                build()
+        return made
+
+    def printed(self, arguments: Any) -> str:
+        said = io.StringIO()
+        with redirect_stdout(said), pytest.raises(SystemExit):
+            main(arguments)
+        return said.getvalue()
+
+    def streamed(self, document_ids: Any) -> list[str]:
+        with ComparisonStream(self.comparison, "pump", document_ids) as stream:
+            return told(stream.wait())
+
+    def recommended(self, vectors: Any) -> list[str]:
+        answer = Passage("a", Span(8, 35))
+        question = Question("1", "Which pump moves water?", ((answer,),))
+        dataset = Dataset("pumps", tuple(self.documents), (question,))
+        plan = EvaluationPlan(sizes=())
+        report = recommend(dataset, {"fixed": self.parser}, plan=plan, vectors=vectors)
+        return [row.name for row in report.rows]
+
+
+def told(report: Any) -> list[str]:
+    """The answers of a comparison."""
+    return [one.answer.text for one in report.columns]
+
+
+def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
+    """By parameter: a single value, and what is made of it."""
+    comparison, parsers, store = world.comparison, {"fixed": world.parser}, world.store
+    inventory = Inventory(store, world.ledger)
+    [held] = inventory.collections(comparison.corpus)
+    return {
+        "Comparison.aask(document_ids)": (
+            "a",
+            lambda one: told(asyncio.run(comparison.aask("pump", document_ids=one))),
+        ),
+        "Comparison.aingest(paths)": (
+            "ab",
+            lambda one: world.ingested(asyncio.run(Comparison(parsers).aingest(one))),
+        ),
+        "Comparison.ask(document_ids)": (
+            "a",
+            lambda one: told(comparison.ask("pump", document_ids=one)),
+        ),
+        "Comparison.ingest(paths)": (
+            "ab",
+            lambda one: world.ingested(Comparison(parsers).ingest(one)),
+        ),
+        "Comparison.stream(document_ids)": (
+            "a",
+            lambda one: told(comparison.stream("pump", document_ids=one).wait()),
+        ),
+        "Comparison.tab(documents)": (
+            "ab",
+            lambda one: world.captured_page(lambda: comparison.tab(one)),
+        ),
+        "ColumnEngines.engine(document_ids)": (
+            "a",
+            lambda one: world.found(comparison.engine("fixed", document_ids=one)),
+        ),
+        "ComparisonStream(document_ids)": ("a", world.streamed),
+        "Filter(document_ids)": ("a", lambda one: Filter(document_ids=one).where()),
+        "Filter(heading_path)": ("Setup", lambda one: Filter(heading_path=one).where()),
+        "Filter.within(document_ids)": ("a", lambda one: Filter().within(one).where()),
+        "Inventory.size_of(document_ids)": ("a", lambda one: inventory.size_of(held, one)),
+        "Ledger.documents(document_ids)": (
+            world.listed_id,
+            lambda one: world.ledger.documents("default", one),
+        ),
+        "Ledger.forget_documents(document_ids)": (
+            world.listed_id,
+            lambda one: world.forgotten(lambda ledger: ledger.forget_documents("default", one)),
+        ),
+        "Ledger.forget_files(paths)": (
+            world.path,
+            lambda one: world.forgotten(lambda ledger: ledger.forget_files("default", one)),
+        ),
+        "Ledger.forget_stored(document_ids)": (
+            world.listed_id,
+            lambda one: world.forgotten(
+                lambda ledger: ledger.forget_stored(world.listed.name, one)
+            ),
+        ),
+        "Ledger.known(paths)": (world.path, lambda one: world.ledger.known("default", one)),
+        "Ledger.listed_ids(document_ids)": (
+            world.listed_id,
+            lambda one: world.ledger.listed_ids(world.listed.name, one),
+        ),
+        "Ledger.stored(document_ids)": (
+            world.listed_id,
+            lambda one: world.ledger.stored(world.listed.name, one),
+        ),
+        "Ledger.unheld(lost)": (world.path, lambda one: world.ledger.unheld("default", one)),
+        "NamedVectors(names)": ("plain", lambda one: NamedVectors(names=one).names),
+        "QueryOptions(step_words)": (
+            "set up",
+            lambda one: asks_for_steps("Set up the pump", QueryOptions(step_words=one).step_words),
+        ),
+        "Question(within)": ("a", lambda one: [*Question("1", "?", (), within=one).within]),
+        "RagNodesQueryEngine(document_ids)": (
+            "a",
+            lambda one: world.found(
+                RagNodesQueryEngine(store=store, collection=world.collection, document_ids=one)
+            ),
+        ),
+        "RagNodesRetriever(document_ids)": (
+            "a",
+            lambda one: world.found(
+                RagNodesRetriever(store=store, collection=world.collection, document_ids=one)
+            ),
+        ),
+        "RecursiveNodeParser(separators)": (
+            "\n\n",
+            lambda one: RecursiveNodeParser(separators=one).separators,
+        ),
+        "SpanNodeParser.split_texts(texts)": ("The pump.", world.parser.split_texts),
+        "SpanNodeParser.split_texts_metadata_aware(metadata_strs)": (
+            "no",
+            lambda one: world.parser.split_texts_metadata_aware(["The pump."], one),
+        ),
+        "SpanNodeParser.split_texts_metadata_aware(texts)": (
+            "The pump.",
+            lambda one: world.parser.split_texts_metadata_aware(one, ["no"]),
+        ),
+        "Store.delete(node_ids)": (world.ids["a"], world.left_after_delete),
+        "Store.fetch(node_ids)": (
+            world.ids["a"],
+            lambda one: [*store.fetch(world.collection, one)],
+        ),
+        "Store.select(keys)": ("doc_id", lambda one: store.select(world.collection, None, one)),
+        "Store.vectors(node_ids)": (
+            world.ids["a"],
+            lambda one: store.vectors(world.collection, one),
+        ),
+        "StoredCollection.nodes_of(document_ids)": (
+            "a",
+            lambda one: [
+                node.text for node in StoredCollection(store, world.collection).nodes_of(one)
+            ],
+        ),
+        "aingest(paths)": (
+            "ab",
+            lambda one: world.ingested(asyncio.run(aingest(one, parsers, open_store()))),
+        ),
+        "build_app(columns)": (
+            SPLITTER,
+            lambda one: world.captured_page(lambda: build_app(columns=one)),
+        ),
+        "build_app(documents)": (
+            "ab",
+            lambda one: world.captured_page(lambda: build_app(documents=one)),
+        ),
+        "documents_named(words)": (
+            "ab/x.txt",
+            lambda one: documents_named(
+                "default", one, inventory.documents("default", inventory.collections("default"))
+            ),
+        ),
+        "draft_questions(kinds)": (
+            "asked",
+            lambda one: [question.text for question in draft_questions(ASKED, kinds=one).questions],
+        ),
+        "extract(passages)": (
+            "The red pump moves water.",
+            lambda one: extract("What moves water?", one),
+        ),
+        "fewer(kinds)": ("asked", lambda one: fewer(draft_questions(ASKED), 9, one)),
+        "ingest(paths)": ("ab", lambda one: world.ingested(ingest(one, parsers, open_store()))),
+        "listed(paths)": ("ab", lambda one: [file.path for file in listed(one)]),
+        "main(arguments)": ("--version", world.printed),
+        "offered(foreign)": (SPLITTER, lambda one: [*offered(one)]),
+        "offered_columns(columns)": (SPLITTER, lambda one: [*offered_columns(one)]),
+        "read_all(paths)": ("ab", lambda one: world.read(read_all(one))),
+        "recommend(vectors)": ("plain", world.recommended),
+        "tab_of(documents)": (
+            "ab",
+            lambda one: world.captured_page(lambda: tab_of(comparison, one)),
+        ),
+        "unwritten(names)": ("context", unwritten),
+        "vector_steps(names)": ("plain", lambda one: vector_steps(one)[0].names),
+    }
