@@ -12,6 +12,7 @@ from llama_index.core.base.base_query_engine import BaseQueryEngine
 from rag_nodes.models import settled
 from rag_nodes.query import tracing
 from rag_nodes.query.answering import Answering, answer_of, messages
+from rag_nodes.query.bundles import innermost
 from rag_nodes.query.options import QueryOptions
 from rag_nodes.query.preparing import Clock, Prepared, check_question, given, prepared
 from rag_nodes.query.prompts import MODULE, NAMES, EnginePrompts, check_names
@@ -203,20 +204,22 @@ class RagNodesQueryEngine(BaseQueryEngine):
             yield event
 
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
-        question, vector = query_bundle.query_str, query_bundle.embedding
+        asked = innermost(query_bundle)
+        question, vector = asked.query_str, asked.embedding
         if self.streaming:
             return streaming_response(self.stream(question, question_vector=vector))
         return response_of(self.answer(question, question_vector=vector))
 
     async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
-        question, vector = query_bundle.query_str, query_bundle.embedding
+        asked = innermost(query_bundle)
+        question, vector = asked.query_str, asked.embedding
         if self.streaming:
             return await astreaming_response(self.astream(question, question_vector=vector))
         return response_of(await self.aanswer(question, question_vector=vector))
 
     def retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         """The hits alone, for LlamaIndex components that ask an engine for them."""
-        return self.retriever.retrieve(query_bundle)
+        return self.retriever.retrieve(innermost(query_bundle))
 
     def _get_prompt_modules(self) -> PromptMixinType:
         return {MODULE: self._prompts}

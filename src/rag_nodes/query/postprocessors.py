@@ -10,6 +10,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.query.bundles import innermost
 from rag_nodes.query.checks import check_whole
 from rag_nodes.query.reading import expanded, with_neighbours
 from rag_nodes.query.responses import replaced
@@ -18,6 +19,8 @@ from rag_nodes.store import Hit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from llama_index.core.schema import BaseNode
 
 
 class SentencePostprocessor(BaseNodePostprocessor):
@@ -75,16 +78,16 @@ class SentencePostprocessor(BaseNodePostprocessor):
                 "sentences are ranked for a question: call postprocess_nodes with query_str or "
                 "query_bundle"
             )
-        others = [one for one in nodes if not isinstance(one.node, TextNode)]
+        others = [one for one in nodes if not _has_text(one.node)]
         hits = [
             Hit(node=one.node, rank=rank, score=one.score or 0.0)
             for rank, one in enumerate(nodes, start=1)
-            if isinstance(one.node, TextNode)
+            if isinstance(one.node, TextNode) and _has_text(one.node)
         ]
         read = expanded(hits, self._read, "auto", limit=len(hits))
         both = with_neighbours(read, self._read)
         beside = [one for one in both if one.origin == "neighbour"]
-        sentences = Sentences(query_bundle.query_str, [*read, *beside])
+        sentences = Sentences(innermost(query_bundle).query_str, [*read, *beside])
         return [*replaced(sentences.hits(self.budget)), *others]
 
     def _read(self, node_ids: Sequence[str]) -> dict[str, TextNode]:
@@ -95,3 +98,8 @@ class SentencePostprocessor(BaseNodePostprocessor):
         else:
             found = self.store.get_nodes(node_ids=list(node_ids))
         return {node.node_id: node for node in found if isinstance(node, TextNode)}
+
+
+def _has_text(node: BaseNode) -> bool:
+    """Return whether there are sentences to choose from; an image without a caption has none."""
+    return isinstance(node, TextNode) and (type(node) is TextNode or bool(node.text.strip()))

@@ -15,6 +15,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import TOKEN_COUNT
 from rag_nodes.models import settled
 from rag_nodes.parsers import get_parser
+from rag_nodes.query.bundles import innermost
 from rag_nodes.query.options import CANDIDATES, QueryOptions
 from rag_nodes.query.preparing import QuestionVector, QuestionVectors
 from rag_nodes.query.reading import expanded, with_neighbours
@@ -207,13 +208,15 @@ class RagNodesRetriever(BaseRetriever):
         return self.store.fetch(self.collection, node_ids)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        question = query_bundle.query_str
-        vector = query_bundle.embedding or self.question_vector(question).vector
+        asked = innermost(query_bundle)
+        question = asked.query_str
+        vector = asked.embedding or self.question_vector(question).vector
         return replaced(self.hits(question, vector))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        question = query_bundle.query_str
-        vector = query_bundle.embedding or (await self.aquestion_vector(question)).vector
+        asked = innermost(query_bundle)
+        question = asked.query_str
+        vector = asked.embedding or (await self.aquestion_vector(question)).vector
         return replaced(await asyncio.to_thread(self.hits, question, vector))
 
 
