@@ -23,6 +23,7 @@ from llama_index.core.utils import get_tqdm_iterable
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers.media import span_without_text
 from rag_nodes.parsers.misfits import misfit
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
 from rag_nodes.parsers.sizes import check_sizes
@@ -44,6 +45,9 @@ class SpanNodeParser(NodeParser):
     Every node is a slice of its document: `document.text[n.start_char_idx:n.end_char_idx]` is
     `n.text`, alone, inside an `IngestionPipeline`, and behind another parser whose nodes carry
     right offsets. Ids are stable, neighbours complete, pages and headings known.
+
+    Nodes of an image are `ImageNode`s with that image, and those of an `IndexNode` keep its index.
+    An image, sound or film without text becomes one node without text.
 
     Configuration is frozen and plain data; `from_dict(to_dict())` gives an equal parser. Only
     LlamaIndex may set `callback_manager`, which `Settings.node_parser = parser` makes it do.
@@ -239,7 +243,8 @@ class SpanNodeParser(NodeParser):
     ) -> list[BaseNode]:
         parsed: list[TextNode] = []
         for origin, source in self._sources(nodes, show_progress=show_progress):
-            parsed += self._build(origin, source, self.spans(source))
+            cuts = span_without_text(origin.node, source.text) or self.spans(source)
+            parsed += self._build(origin, source, cuts)
         return self._finish(parsed)
 
     async def _aparse_nodes(
@@ -252,7 +257,8 @@ class SpanNodeParser(NodeParser):
             return await asyncio.to_thread(self._parse_nodes, nodes, show_progress)
         parsed: list[TextNode] = []
         for origin, source in self._sources(nodes, show_progress=show_progress):
-            parsed += self._build(origin, source, await self.aspans(source))
+            cuts = span_without_text(origin.node, source.text) or await self.aspans(source)
+            parsed += self._build(origin, source, cuts)
         return self._finish(parsed)
 
     def _sources(

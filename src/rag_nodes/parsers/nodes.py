@@ -19,6 +19,7 @@ from llama_index.core.schema import (
 from pydantic import BaseModel
 
 from rag_nodes import metadata as keys
+from rag_nodes.parsers.media import blank_node
 from rag_nodes.parsers.source import NO_FACTS, ChunkSpan, Origin, SourceText
 from rag_nodes.text.formats import below
 from rag_nodes.text.spans import Span
@@ -29,7 +30,6 @@ _Model = TypeVar("_Model", bound=BaseModel)
 _NAMESPACE = uuid.UUID("5f1d1b0e-6b1c-5e0e-9a55-7d2f4a3c9b10")
 _FORM = ("metadata_template", "metadata_separator", "text_template")
 """How LlamaIndex writes a node's metadata and text for a model: as its document wants it."""
-_NODE = TextNode(text="")
 _NEIGHBOUR = RelatedNodeInfo(node_id="", node_type=ObjectType.TEXT)
 
 
@@ -55,6 +55,7 @@ class _NodeMaker:
     ) -> None:
         node = origin.node
         self.origin = origin
+        self.blank = blank_node(node)
         self.source = source
         self.shared = shared
         self.nested = {k: v for k, v in shared.items() if isinstance(v, (list, dict, set))}
@@ -82,7 +83,7 @@ class _NodeMaker:
         base = self.origin.base
         present, node = tuple(metadata), self.origin.node
         return copied(
-            _NODE,
+            self.blank,
             id_=self._id(cut, text),
             text=text,
             start_char_idx=None if base is None else base + cut.start,

@@ -122,7 +122,12 @@ class ParentChildNodeParser(SpanNodeParser):
     ) -> list[BaseNode]:
         parents = self._own(self._parents(nodes, show_progress=show_progress))
         to_cut = counted(parents, len(parents), show_progress=show_progress)
-        return self._relate([(parent, self._own(self._children([parent]))) for parent in to_cut])
+        return self._relate(
+            [
+                (parent, self._own(self._children([parent] if parent.text else [])))
+                for parent in to_cut
+            ]
+        )
 
     def _own(self, nodes: Iterable[BaseNode]) -> list[TextNode]:
         """The nodes of a level under ids of ours: the same preset alone makes others (L8)."""
@@ -135,7 +140,8 @@ class ParentChildNodeParser(SpanNodeParser):
     def _relate(self, families: Sequence[_Family]) -> list[BaseNode]:
         """Both levels, one after the other, each linked within itself and to the other."""
         for parent, children in families:
-            parent.relationships[NodeRelationship.CHILD] = [info_of(child) for child in children]
+            if children:  # what has no text stands for itself
+                parent.relationships[NodeRelationship.CHILD] = list(map(info_of, children))
             for child in children:
                 child.relationships[NodeRelationship.PARENT] = info_of(parent)
         levels = (

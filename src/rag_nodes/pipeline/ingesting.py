@@ -198,7 +198,8 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
 ) -> IngestReport:
     """Like `ingest`, for documents that are read already; their ids decide what replaces what.
 
-    A document without text is a failed row, and nothing of it stays stored. Pages of a file, as
+    A document without text is a failed row, and nothing of it stays stored; so is an image without
+    a caption. The image of one that has a caption is stored with it. Pages of a file, as
     `SimpleDirectoryReader` makes them, are named "report.pdf, page 7"; a blank one is no failure,
     but is named in `blank_pages` of the report.
 

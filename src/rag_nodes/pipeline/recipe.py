@@ -19,6 +19,7 @@ from rag_nodes.ledger import FILE_NAME, CollectionRow, version_of
 from rag_nodes.metadata import BLANK_PAGES, READ_WARNINGS, SOURCE_HASH, USUAL
 from rag_nodes.parsers import ForeignNodeParser
 from rag_nodes.parsers.foreign.configuration import class_path
+from rag_nodes.parsers.media import has_media
 from rag_nodes.store import parser_collection
 from rag_nodes.text.packing import Packer
 from rag_nodes.transforms import (
@@ -204,11 +205,12 @@ def collection_row(
 def hashed(document: Document, steps: Sequence[str]) -> Document:
     """The document with a hash of all that its nodes are made of in every column.
 
-    Text, pages and metadata, and `Origins.steps`.
+    Text, pages, metadata and what it holds beside text, and `Origins.steps`.
     """
     ignored = (SOURCE_HASH, READ_WARNINGS, BLANK_PAGES)
     facts = sorted((key, value) for key, value in document.metadata.items() if key not in ignored)
-    content = json.dumps([document.text, facts, *steps], default=str, skipkeys=True)
+    media = [document.hash] if has_media(document) else []
+    content = json.dumps([document.text, facts, *media, *steps], default=str, skipkeys=True)
     return _with_hash(document, hashlib.sha256(content.encode()).hexdigest())
 
 

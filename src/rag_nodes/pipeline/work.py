@@ -12,6 +12,8 @@ from array import array
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from llama_index.core.schema import Document
+
 from rag_nodes.errors import (
     CancelledError,
     DimensionError,
@@ -27,6 +29,7 @@ from rag_nodes.metadata import (
     USUAL,
     page_name,
 )
+from rag_nodes.parsers.media import has_media
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
 from rag_nodes.pipeline.build import (
     LeafEmbedding,
@@ -58,7 +61,7 @@ from rag_nodes.transforms import ChunkWriter, vector_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from llama_index.core.schema import BaseNode, Document
+    from llama_index.core.schema import BaseNode
 
     from rag_nodes.pipeline.embedding import Embedded, Waiting
     from rag_nodes.pipeline.recipe import IngestRecipe
@@ -117,10 +120,20 @@ def _documents(
 ) -> Iterator[tuple[Document | None, Exception | None, float]]:
     """The documents of a file as they are read, each with its error and the seconds it took."""
     if file.document is not None:
-        nothing = "the document has no text, so nothing of it is stored"
-        is_blank = not file.document.text.strip()
-        error = EmptyFileError(file.path, nothing, "check what made it") if is_blank else None
-        yield file.document, error, 0.0
+        document = file.document
+        if document.text.strip():
+            yield document, None, 0.0
+            return
+        nothing, remedy = (
+            "the document has no text, so nothing of it is stored",
+            "check what made it",
+        )
+        if has_media(document):
+            nothing = "the document is an image, sound or film without text, so it is not stored"
+            remedy = "give it a text that can be found, such as a caption"
+        # Its chunks of before go; what is not text has none.
+        blank = Document(id_=document.id_, metadata=document.metadata)
+        yield blank, EmptyFileError(file.path, nothing, remedy), 0.0
     elif file.file is not None:
         for one in read_listed(file.file, limits=recipe.limits):
             yield one.document, one.error, one.seconds

@@ -26,6 +26,7 @@ from rag_nodes.parsers.foreign.configuration import (
     shown_options,
 )
 from rag_nodes.parsers.foreign.placing import Visible, place, place_window
+from rag_nodes.parsers.media import span_without_text
 from rag_nodes.parsers.nodes import link_neighbours
 from rag_nodes.parsers.parent_child import info_of, is_leaf
 from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText
@@ -131,6 +132,8 @@ class ForeignNodeParser(SpanNodeParser):
 
     def _levels(self, origin: Origin, source: SourceText) -> dict[int, list[TextNode]]:
         """The nodes of one document by how many parents they have above them."""
+        if cuts := span_without_text(origin.node, source.text):
+            return {0: self._build(origin, source, cuts)}
         pieces, made = self._nodes(origin, source)
         depths: list[int] = []
         levels: dict[int, list[TextNode]] = {}
