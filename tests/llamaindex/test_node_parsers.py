@@ -152,7 +152,6 @@ def test_any_kind_of_node_with_a_text_is_cut_into_text_nodes(name: str) -> None:
         nodes = text_nodes(small(name)([given]))
         assert [node.text for node in nodes] == expected
         assert {node.ref_doc_id for node in nodes} == {given.node_id}
-    assert small(name)([ImageDocument(image="aGk=")]) == []
 
 
 @EVERY

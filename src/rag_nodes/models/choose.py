@@ -7,15 +7,19 @@ machine writes: flags, the environment and `rag_nodes.toml`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import ConfigurationError, CredentialsError, RagNodesError
+from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.import_paths import load
 from rag_nodes.keys import without_secrets
+from rag_nodes.models.access import server_access
 from rag_nodes.models.faults import failure_of
 from rag_nodes.models.names import (
     EXTRACTIVE,
+    LEXICAL,
+    OPENAI,
     answer_name,
     embedding_name,
     place_of,
@@ -31,14 +35,14 @@ from rag_nodes.settings import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import httpx
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
 
-    HttpClient = Callable[[], httpx.Client]
+    from rag_nodes.models.access import HttpClient
 
-LEXICAL = "lexical"
-OPENAI = "openai"
+_WRITTEN = re.compile(r"(.+?)(-[0-9a-f]{8})?(@[^@]+)?")
+"""A server's model, a hash of what else it is asked for, and the address of the server."""
+_LEXICAL = re.compile(r"lexical-([0-9]{1,5})")
 _PATHS = {
     ("embed_model", LEXICAL): "rag_nodes.models.lexical:LexicalEmbedding",
     ("embed_model", FASTEMBED): "rag_nodes.models.local:LocalEmbedding",
@@ -153,25 +157,47 @@ def get_embedding(name: str) -> BaseEmbedding:
     """The embedding model of that name, configured by the environment.
 
     Args:
-        name: "lexical", or "openai:" or "fastembed:" and the model's name.
+        name: "lexical", or "openai:" or "fastembed:" and the model's name; also as parsers write
+            it, with dimensions, a hash of options, and the address of a server.
 
     Raises:
-        ConfigurationError: the name is none of these.
+        ConfigurationError: the name is none of these, or the environment names another server.
         CredentialsError: the key is missing or cannot be one.
         MissingExtraError: a package for it is not installed.
     """
     kind, _, model = name.partition(":")
     made: BaseEmbedding
     if kind == OPENAI and model:
-        made = _configured("embed_model", Settings(embedding=OPENAI, embedding_model=model))
+        made = _of_server(model)
+    elif lexical := _LEXICAL.fullmatch(name):
+        made = _made("embed_model", LEXICAL, {"dimension": int(lexical[1])})
     elif name == LEXICAL or (f"{kind}:" == FASTEMBED and model):
         made = _made("embed_model", name, {})
     else:
         raise ConfigurationError(
             f"embedding model {name!r} is unknown; use lexical, openai:<model> or "
-            "fastembed:<model>, for example openai:text-embedding-3-small"
+            "fastembed:<model>, for example openai:text-embedding-3-small; a model of another "
+            "class has no such name: give the model itself, as embed_model"
         )
     return made
+
+
+def _of_server(name: str) -> Any:
+    """Return a server's model by the name that the server knows, or as `written_name` writes it."""
+
+    def made(model: str) -> Any:
+        return _configured("embed_model", Settings(embedding=OPENAI, embedding_model=model))
+
+    model, options, address = _WRITTEN.fullmatch(name).groups("")  # type: ignore[union-attr] # any
+    for shorter in dict.fromkeys((model, f"{model}{options}")):
+        if shorter != name and embedding_name(found := made(shorter)) == name:
+            return found
+    if set(".:/").intersection(address):
+        raise ConfigurationError(
+            f"embedding model {name!r} is of the server {address[1:]}, which is not the one in the "
+            "settings, or is asked with other options; set api_base and options as they were"
+        )
+    return made(name)
 
 
 def check_models(models: Models, *, answers: bool = True) -> None:
@@ -255,7 +281,7 @@ def _configured(what: str, settings: Settings, http_client: HttpClient | None = 
     elif name == OPENAI:
         own = {"model_name": settings.embedding_model}
     if name == OPENAI:
-        own |= _server(settings, http_client)
+        own |= server_access(settings, http_client)
     return _made(what, name, {**own, **options})
 
 
@@ -278,53 +304,6 @@ def _kind(what: str) -> type:
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
     return BaseEmbedding
-
-
-def _server(settings: Settings, http_client: HttpClient | None) -> dict[str, Any]:
-    """Where and how OpenAI or a compatible server is asked.
-
-    Raises:
-        ConfigurationError: the address is none.
-        CredentialsError: the key cannot work, which is found before any request; compatible
-            servers choose their own.
-    """
-    if settings.api_base:
-        _check_address(settings.api_base)
-    key = settings.api_key.get_secret_value() if settings.api_key else ""
-    if settings.uses_openai_itself and not key:
-        raise CredentialsError(
-            "OpenAI models are asked for and no key is set; set OPENAI_API_KEY or "
-            "RAG_NODES_API_KEY, or use the offline models: embedding=lexical, llm=extractive"
-        )
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise CredentialsError(
-            "the key holds a blank or a character no key has; copy it again, without quotes"
-        )
-    if settings.uses_openai_itself and not key.startswith("sk-"):
-        raise CredentialsError(
-            "the key does not start with sk-, so it is none of OpenAI's; set api_base if it "
-            "belongs to a compatible server"
-        )
-    return {
-        "api_key": settings.api_key,
-        "api_base": settings.api_base,
-        "timeout": settings.request_timeout,
-        "retry_seconds": settings.retry_seconds,
-        "http_client": http_client and http_client(),
-    }
-
-
-def _check_address(api_base: str) -> None:
-    import httpx
-
-    try:
-        host = httpx.URL(api_base).host
-    except (httpx.InvalidURL, ValueError):  # what IDNA refuses is a ValueError
-        host = ""
-    if not host:
-        raise ConfigurationError(
-            f"api_base: {api_base!r} is not an address; write it like http://localhost:11434/v1"
-        )
 
 
 def _try(request: Callable[[], object], model: BaseEmbedding | LLM, name: str) -> None:

@@ -7,15 +7,23 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.keys import is_secret
-from rag_nodes.settings import OPENAI_API_BASE
+from rag_nodes.settings import FASTEMBED, OPENAI_API_BASE
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
 
+LEXICAL = "lexical"
+OPENAI = "openai"
 EXTRACTIVE = "extractive"
 """Name of answers that are made of the documents' own sentences."""
 _UNNAMED = ("", "unknown")
+_KINDS = {
+    "rag_nodes.models.lexical:LexicalEmbedding": LEXICAL,
+    "rag_nodes.models.openai.embedding:OpenAIServerEmbedding": OPENAI,
+    "rag_nodes.models.local:LocalEmbedding": FASTEMBED.removesuffix(":"),
+}
+"""How the names of our own embedding models begin, by class."""
 _COSMETIC = frozenset(
     {
         "cache_folder",
@@ -78,6 +86,25 @@ def embedding_name(model: BaseEmbedding) -> str:
     options = getattr(model, "additional_kwargs", None)
     name = f"{model.model_name}-{_digest(options)}" if options else model.model_name
     return priced_name(name, model)
+
+
+def written_name(model: BaseEmbedding) -> str:
+    """Return the name of a model in the configuration of a parser.
+
+    `get_embedding` makes the models of this package from it. Any other model has to be given
+    again, by the name of its vector space.
+
+    Examples:
+        >>> from rag_nodes.models import get_embedding
+        >>> from rag_nodes.models.names import written_name
+        >>> written_name(get_embedding("lexical"))
+        'lexical'
+    """
+    kind = _KINDS.get(f"{type(model).__module__}:{type(model).__name__}")
+    name = embedding_name(model)
+    if kind == LEXICAL:
+        return LEXICAL if name == type(model)().model_name else name
+    return f"{kind}:{name}" if kind else name
 
 
 def answer_name(llm: LLM | None) -> str:

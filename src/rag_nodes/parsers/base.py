@@ -16,6 +16,7 @@ from llama_index.core.bridge.pydantic import (
     ValidationError,
     field_validator,
 )
+from llama_index.core.callbacks import CallbackManager
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.node_parser.node_utils import default_id_func
 from llama_index.core.schema import BaseNode, Document, MetadataMode, TextNode
@@ -87,14 +88,15 @@ class SpanNodeParser(NodeParser):
     def from_defaults(cls, **options: Any) -> Self:
         """The parser with some options changed, as LlamaIndex's own parsers are often made.
 
-        A `callback_manager` of None is left out, as theirs is.
-
         Raises:
             ConfigurationError: an option is unknown, out of range, or contradicts another.
         """
-        if options.get("callback_manager", ...) is None:
-            del options["callback_manager"]
         return cls(**options)
+
+    @field_validator("callback_manager", mode="before")
+    @classmethod
+    def _callbacks_may_be_left_out(cls, manager: Any) -> Any:
+        return CallbackManager([]) if manager is None else manager
 
     @field_validator("id_func")
     @classmethod
@@ -138,7 +140,7 @@ class SpanNodeParser(NodeParser):
                 its nodes and its collections are named after it.
         """
         if name == "callback_manager":
-            self.__dict__[name] = value
+            self.__dict__[name] = CallbackManager([]) if value is None else value
         elif name in type(self).model_fields:
             raise ConfigurationError(_frozen(self, name, value))
         else:

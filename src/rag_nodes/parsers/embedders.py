@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
-from rag_nodes.models.names import embedding_name
+from rag_nodes.models.names import written_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,5 +43,5 @@ def model_named(name: str, model: BaseEmbedding | None) -> BaseEmbedding:
 def named_after(option: str, data: Any) -> Any:
     """Options of a parser; the model that is given as `option` names `embedding`."""
     if isinstance(data, dict) and isinstance(model := data.get(option), BaseEmbedding):
-        return {**data, "embedding": embedding_name(model)}
+        return {**data, "embedding": written_name(model)}
     return data

@@ -1,0 +1,63 @@
+"""How OpenAI or a compatible server is reached: its address, a key that can be one, its limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.errors import ConfigurationError, CredentialsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import httpx
+
+    from rag_nodes.settings import Settings
+
+    HttpClient = Callable[[], httpx.Client]
+
+
+def server_access(settings: Settings, http_client: HttpClient | None) -> dict[str, Any]:
+    """Return where and how OpenAI or a compatible server is asked, as options of its models.
+
+    Raises:
+        ConfigurationError: the address is none.
+        CredentialsError: the key cannot work, which is found before any request; compatible
+            servers choose their own.
+    """
+    if settings.api_base:
+        _check_address(settings.api_base)
+    key = settings.api_key.get_secret_value() if settings.api_key else ""
+    if settings.uses_openai_itself and not key:
+        raise CredentialsError(
+            "OpenAI models are asked for and no key is set; set OPENAI_API_KEY or "
+            "RAG_NODES_API_KEY, or use the offline models: embedding=lexical, llm=extractive"
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise CredentialsError(
+            "the key holds a blank or a character no key has; copy it again, without quotes"
+        )
+    if settings.uses_openai_itself and not key.startswith("sk-"):
+        raise CredentialsError(
+            "the key does not start with sk-, so it is none of OpenAI's; set api_base if it "
+            "belongs to a compatible server"
+        )
+    return {
+        "api_key": settings.api_key,
+        "api_base": settings.api_base,
+        "timeout": settings.request_timeout,
+        "retry_seconds": settings.retry_seconds,
+        "http_client": http_client and http_client(),
+    }
+
+
+def _check_address(api_base: str) -> None:
+    import httpx
+
+    try:
+        host = httpx.URL(api_base).host
+    except (httpx.InvalidURL, ValueError):  # what IDNA refuses is a ValueError
+        host = ""
+    if not host:
+        raise ConfigurationError(
+            f"api_base: {api_base!r} is not an address; write it like http://localhost:11434/v1"
+        )
