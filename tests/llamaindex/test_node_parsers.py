@@ -14,6 +14,7 @@ from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import (
     Document,
     ImageDocument,
+    ImageNode,
     IndexNode,
     MediaResource,
     MetadataMode,
@@ -140,7 +141,7 @@ def test_a_node_without_a_document_is_cut_like_one(name: str) -> None:
 
 
 @EVERY
-def test_any_kind_of_node_with_a_text_is_cut_into_text_nodes(name: str) -> None:
+def test_any_kind_of_node_with_a_text_is_cut_as_its_text(name: str) -> None:
     text = documents()[0].text
     expected = [node.text for node in text_nodes(small(name)([Document(text=text)]))]
     for given in (
@@ -149,8 +150,10 @@ def test_any_kind_of_node_with_a_text_is_cut_into_text_nodes(name: str) -> None:
         Node(text_resource=MediaResource(text=text)),
         IndexNode(text=text, index_id="other"),
     ):
-        nodes = text_nodes(small(name)([given]))
-        assert [node.text for node in nodes] == expected
+        nodes = small(name)([given])
+        has_image = isinstance(given, ImageDocument)
+        assert {type(node) for node in nodes} == {ImageNode if has_image else TextNode}
+        assert [node.get_content() for node in nodes] == expected
         assert {node.ref_doc_id for node in nodes} == {given.node_id}
 
 

@@ -46,7 +46,6 @@ NO_TEXT: dict[str, BaseNode] = {
 WITH_TEXT: dict[str, BaseNode] = {
     "image document": ImageDocument(image=PICTURE, text=CAPTION, id_="i", metadata={"k": "v"}),
     "image node": ImageNode(image=PICTURE, text=CAPTION, id_="i"),
-    "index node": IndexNode(text=CAPTION, index_id="annex", id_="i"),
 }
 
 
@@ -56,7 +55,7 @@ def parser(name: str) -> SpanNodeParser:
 
 def kept(node: BaseNode) -> tuple[object, ...]:
     """What a node has beside its text."""
-    names = ("image", "image_path", "index_id")
+    names = ("image", "image_path")
     return type(node), *(getattr(node, name, None) for name in names)
 
 
@@ -74,8 +73,10 @@ async def test_what_has_no_text_becomes_one_node(name: str, given: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_image_document_becomes_what_the_splitter_of_llama_index_makes_of_it(name: str) -> None:
-    for document in (NO_TEXT["image document"], WITH_TEXT["image document"]):
+def test_images_and_index_nodes_become_what_llama_index_makes_of_them(name: str) -> None:
+    index = IndexNode(text=CAPTION, index_id="annex", id_="i", metadata={"k": "v"})
+    images = NO_TEXT["image document"], WITH_TEXT["image document"]
+    for document in (*images, index, NO_TEXT["index node"], NO_TEXT["sound"]):
         [stock] = SentenceSplitter()([document])
         for node in leaf_nodes(parser(name)([document])):
             assert (*kept(node), node.get_content()) == (*kept(stock), stock.get_content())
@@ -84,13 +85,12 @@ def test_an_image_document_becomes_what_the_splitter_of_llama_index_makes_of_it(
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("given", WITH_TEXT)
-def test_nodes_with_a_text_keep_their_class_image_and_index(name: str, given: str) -> None:
+def test_chunks_of_a_caption_keep_the_image(name: str, given: str) -> None:
     source = WITH_TEXT[given]
-    expected = ImageNode if isinstance(source, ImageDocument) else type(source)
     nodes = parser(name)([source])
     assert nodes
     for node in nodes:
-        assert kept(node) == (expected, *kept(source)[1:])
+        assert kept(node) == (ImageNode, *kept(source)[1:])
         assert node.get_content() == CAPTION
 
 
@@ -123,7 +123,7 @@ def test_a_pipeline_stores_an_image_and_reads_it_back(name: str) -> None:
         pipeline = build_pipeline(name, embed_model=get_embedding("lexical"), vector_store=vectors)
         pipeline.run(documents=[NO_TEXT["image document"], Document(text="Words.", id_="t")])
         images = [node for node in vectors.get_nodes() if node.ref_doc_id == "i"]
-    assert [kept(node) for node in images] == [(ImageNode, PICTURE, None, None)]
+    assert [kept(node) for node in images] == [(ImageNode, PICTURE, None)]
 
 
 def ingested(store: Any, *documents: Document) -> tuple[Any, list[Any]]:

@@ -47,8 +47,8 @@ class SpanNodeParser(NodeParser):
     `n.text`, alone, inside an `IngestionPipeline`, and behind another parser whose nodes carry
     right offsets. Ids are stable, neighbours complete, pages and headings known.
 
-    Nodes of an image are `ImageNode`s with that image, and those of an `IndexNode` keep its index.
-    An image, sound or film without text becomes one node without text.
+    Nodes of an image are `ImageNode`s with that image. An image, sound or film without text becomes
+    one node without text.
 
     Configuration is frozen and plain data; `from_dict(to_dict())` gives an equal parser. Only
     LlamaIndex may set `callback_manager`, which `Settings.node_parser = parser` makes it do.

@@ -17,11 +17,9 @@ _NO_TEXT = (ChunkSpan(0, 0),)
 def blank_node(source: BaseNode) -> TextNode:
     """Return an empty node of the class that nodes cut from `source` have.
 
-    Nodes of a document or node with an image carry that image, as LlamaIndex's own splitters have
-    it for an `ImageDocument`; those of an `IndexNode` lead to the same object.
+    Those of an image carry that image. LlamaIndex's own splitters do so for an `ImageDocument` and
+    drop the image of an `ImageNode`. Nodes cut from anything else are text, as theirs are.
     """
-    if isinstance(source, IndexNode):
-        return IndexNode(text="", index_id=source.index_id, obj=source.obj)
     if image := _image_of(source):
         return ImageNode(text="", **image)
     return _TEXT
