@@ -56,6 +56,7 @@ SLOW = (
     "test_benchmarks.py",
     "test_demo.py",
     "test_examples.py",
+    "test_interpreter_end.py",
     "test_nights.py",
     "test_openai_end_to_end.py",
     "test_packaging.py",

@@ -27,6 +27,11 @@ def test_what_make_quick_leaves_out_is_there(path: str) -> None:
     assert (HERE / path).exists()
 
 
+def test_every_thread_of_the_package_is_one_that_ends_before_the_interpreter() -> None:
+    others = re.compile(r"(?<!gr\.)\b(?:Thread|Timer|start_new_thread)\(")
+    assert [path for path in PACKAGE.rglob("*.py") if others.search(path.read_text("utf-8"))] == []
+
+
 @pytest.mark.parametrize(
     ("engine", "rooms"),
     [("qdrant_edge", {"store/edge"}), ("ray", {"executors"})],

@@ -35,7 +35,7 @@ from rag_nodes.parsers import (
 )
 from rag_nodes.parsers import isolation as isolated
 from rag_nodes.parsers.isolation import AT_ONCE, IsolatedCutting, cutting
-from rag_nodes.processes import Child, Interrupt, interruptible
+from rag_nodes.processes import BackgroundThread, Child, Interrupt, interruptible
 
 MANUAL = Path(__file__).parents[2] / "examples" / "corpus" / "manual.md"
 PATIENCE = 60
@@ -125,13 +125,13 @@ def test_parsers_side_by_side_keep_their_processes_for_the_next_document(
 def test_longer_documents_get_more_time() -> None:
     seen: list[float] = []
 
-    class Noted(threading.Timer):
-        def __init__(self, interval: float, *rest: object) -> None:
-            seen.append(interval)
-            super().__init__(interval, *rest)  # type: ignore[arg-type]
+    class Noted(BackgroundThread):
+        def start(self) -> None:
+            seen.append(self._delay)
+            super().start()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rag_nodes.processes.children.threading.Timer", Noted)
+        patch.setattr("rag_nodes.processes.children.BackgroundThread", Noted)
         cutting.cut(get_parser("fixed"), Document(text="a b " * 750_000), 20)
     assert 40 < seen[1] <= 60, "the first is of its start"
 

@@ -5,7 +5,6 @@ import select
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 
 from rag_nodes import errors
-from rag_nodes.processes import Children, Interrupt, interruptible, shares_told_to
+from rag_nodes.processes import BackgroundThread, Children, Interrupt, interruptible, shares_told_to
 from rag_nodes.readers import Limits, Reading, isolation, kinds, read, read_all, readings
 from rag_nodes.readers.isolation import ReaderPool
 from rag_nodes.readers.kinds import ReadOptions, needs_child
@@ -238,20 +237,26 @@ def test_documents_are_given_as_they_are_found(pool: ReaderPool, tmp_path: Path)
 def test_a_caller_may_take_its_time_with_a_document(
     pool: ReaderPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clocks: list[threading.Timer] = []
+    started: list[BackgroundThread] = []
+    running: set[BackgroundThread] = set()
 
-    class Noted(threading.Timer):
+    class Noted(BackgroundThread):
         def start(self) -> None:
-            clocks.append(self)
+            started.append(self)
+            running.add(self)
             super().start()
 
-    monkeypatch.setattr("rag_nodes.processes.children.threading.Timer", Noted)
+        def cancel(self) -> None:
+            running.discard(self)
+            super().cancel()
+
+    monkeypatch.setattr("rag_nodes.processes.children.BackgroundThread", Noted)
     first, second = (pool.stream(file(tmp_path, f"{name}.many"), LIMITS) for name in ("a", "b"))
     pairs = []
     for one, two in zip(first, second, strict=True):
         pairs.append((one.text, two.text))  # type: ignore[union-attr]
-        assert clocks
-        assert all(clock.finished.is_set() for clock in clocks), "none runs meanwhile"
+        assert started
+        assert not running, "no time limit runs meanwhile"
     assert len(pairs) == 3
     assert pairs[0][0] != pairs[0][1]
 

@@ -26,7 +26,6 @@ from rag_nodes.apps.theme import add_style
 from rag_nodes.apps.visitors.sessions import PageSessions, session_of
 from rag_nodes.columns import offered_columns
 from rag_nodes.metadata import display_name
-from rag_nodes.parsers.isolation import cutting
 from rag_nodes.settings import Settings
 from rag_nodes.several import several
 
@@ -170,7 +169,6 @@ def build_app(  # noqa: PLR0913 - options of one page, all with defaults
     app.queue(max_size=_WAITING, api_open=False, default_concurrency_limit=_AT_ONCE)
     take_uploads_only(root)
     newest_wins(root)
-    cutting.warm_up()
     return app
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
+from functools import partial
 from queue import SimpleQueue
-from threading import Lock, RLock, Thread
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Self
 
 from rag_nodes.compare.columns import as_failure
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.processes import BackgroundThread
 from rag_nodes.query import RagNodesQueryEngine
 from rag_nodes.query.preparing import QuestionVector
 from rag_nodes.query.types import Cancelled, Delta, Event, Failed, Finished, Last
@@ -62,7 +64,7 @@ class ComparisonStream:
         self._embedded: tuple[QuestionVector, float] | None = None
         self._embedding_failed: Exception | None = None
         for name in compared.columns:
-            Thread(target=self._run, args=(name,), name=f"ask {name}", daemon=True).start()
+            BackgroundThread(partial(self._run, name), f"ask {name}", end=self.close).start()
 
     def __enter__(self) -> Self:
         """The stream itself."""

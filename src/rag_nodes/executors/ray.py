@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError, EngineError, MissingExtraError
 from rag_nodes.executors.executor import POLL, Death, Dispatcher, UnitOutcome, WorkerJob
-from rag_nodes.processes import current_interrupt
+from rag_nodes.processes import BackgroundThread, current_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -232,7 +232,7 @@ def _start_in_time(
 
     session.callback(over.set)
     try:
-        threading.Thread(target=run, name="ray", daemon=True).start()
+        BackgroundThread(run, "ray", end=over.set).start()
         wait([started], _LIMIT)
     except BaseException:
         wait([started], _LAST)

@@ -6,8 +6,7 @@ import asyncio
 import os
 import re
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from llama_index.core.prompts import PromptTemplate
@@ -16,6 +15,7 @@ from pydantic import BaseModel
 from rag_nodes.errors import CredentialsError, RagNodesError
 from rag_nodes.keys import keys_of, without_keys
 from rag_nodes.models.faults import failure_of
+from rag_nodes.processes import BackgroundExecutor, BackgroundThread
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -139,8 +139,10 @@ def _loop() -> asyncio.AbstractEventLoop:
     One for all: clients of servers keep their connections with the loop that opened them.
     """
     loop = asyncio.new_event_loop()
-    loop.set_default_executor(ThreadPoolExecutor(_MOST_THREADS))  # of models that only block
-    threading.Thread(target=loop.run_forever, name="rag-nodes-awaiting", daemon=True).start()
+    # Models that only block run in its threads.
+    loop.set_default_executor(BackgroundExecutor(_MOST_THREADS, "asking"))
+    end = partial(loop.call_soon_threadsafe, loop.stop)
+    BackgroundThread(loop.run_forever, "awaiting", end=end).start()
     return loop
 
 
@@ -154,8 +156,7 @@ def awaited(work: Coroutine[Any, Any, Result]) -> Result:
     with _STARTING:
         loop = _loop()
     if asyncio._get_running_loop() is loop:  # noqa: SLF001 -- it would wait for itself
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(asyncio.run, work).result()
+        return BackgroundExecutor(1, "awaiting").submit(asyncio.run, work).result()
     answer = asyncio.run_coroutine_threadsafe(work, loop)
     try:
         return answer.result()

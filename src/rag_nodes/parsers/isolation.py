@@ -9,18 +9,27 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
-from threading import Lock, Thread
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.schema import BaseNode, Document, TextNode
 
-from rag_nodes.errors import ParseError, ParserCrashedError, ParseTimeoutError, RagNodesError
+from rag_nodes.errors import (
+    CancelledError,
+    ParseError,
+    ParserCrashedError,
+    ParseTimeoutError,
+    RagNodesError,
+)
 from rag_nodes.metadata import page_name
 from rag_nodes.processes import (
+    BackgroundThread,
     ChildDiedError,
     ChildExpiredError,
     Children,
+    Interrupt,
     Leases,
     current_interrupt,
     interruptible,
@@ -87,13 +96,18 @@ class IsolatedCutting:
     def warm_up(self) -> None:
         """Have a child started meanwhile, so that the first document need not wait for that."""
         if self._warmth.acquire(blocking=False):  # once
-            Thread(target=self._start, name="warming up", daemon=True).start()
+            interrupt = Interrupt()
+            work = partial(self._start, interrupt)
+            BackgroundThread(work, "warming up", end=interrupt.set).start()
 
-    def _start(self) -> None:
+    def _start(self, interrupt: Interrupt) -> None:
         from rag_nodes.parsers.fixed import FixedSizeNodeParser
 
         try:
-            self.cut(FixedSizeNodeParser(), Document(text="Warm up."), seconds=60)
+            with interruptible(interrupt):
+                self.cut(FixedSizeNodeParser(), Document(text="Warm up."), seconds=60)
+        except CancelledError:
+            return  # this process ends
         except RagNodesError:
             logger.warning("no process that cuts documents could be started", exc_info=True)
 

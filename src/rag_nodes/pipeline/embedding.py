@@ -12,6 +12,7 @@ from collections import deque
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,7 +34,7 @@ from rag_nodes.errors import (
 from rag_nodes.models import failure_of
 from rag_nodes.pipeline.build import is_due
 from rag_nodes.pipeline.units import DocumentResult
-from rag_nodes.processes import current_interrupt
+from rag_nodes.processes import BackgroundThread, current_interrupt
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _ask(
 ) -> None:
     """Make a request, in a thread of its own where a server answers it.
 
-    It is a daemon, unlike those of an executor: a server that never answers keeps no process alive.
+    Unlike a thread of an executor, it keeps no process alive if the server never answers.
     """
     answer: Future[Embedded] = Future()
 
@@ -119,8 +120,8 @@ def _ask(
             answer.set_exception(error)  # raised where it is waited for
 
     if is_threaded:
-        ran = copy_context().run
-        threading.Thread(target=ran, args=(run,), daemon=True, name="embedding").start()
+        work = partial(copy_context().run, run)
+        BackgroundThread(work, "embedding", end=current_interrupt().set).start()
     else:
         with column.timed("embed"):
             run()

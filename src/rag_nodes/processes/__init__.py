@@ -3,7 +3,8 @@
 `Children` starts and keeps them, `serve` is what a child runs, an `Interrupt` lets another thread
 end what a child works on, and `Leases` let a few work at once; a `pause` ends with the
 work it is part of, and nobody waits for work `unless_interrupted` once it is to end. What works
-says by `tell_share` how far it is.
+says by `tell_share` how far it is. A `BackgroundThread` of this process has ended before the
+interpreter does.
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ from rag_nodes.processes.interrupt import (
 )
 from rag_nodes.processes.progress import shares_told_to, tell_share
 from rag_nodes.processes.serving import ends_with_parent, own_pipes, serve
+from rag_nodes.processes.threads import BackgroundExecutor, BackgroundThread
 
 __all__ = [
+    "BackgroundExecutor",
+    "BackgroundThread",
     "Child",
     "ChildDiedError",
     "ChildExpiredError",

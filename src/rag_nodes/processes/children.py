@@ -24,6 +24,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from rag_nodes import errors
 from rag_nodes.processes.interrupt import current_interrupt
 from rag_nodes.processes.progress import tell_share
+from rag_nodes.processes.threads import BackgroundThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -205,8 +206,7 @@ class Child:
 
     def _answer(self, seconds: float) -> tuple[str, Any]:
         # A timer that kills works everywhere; pipes cannot be waited for on Windows.
-        timer = threading.Timer(seconds, self._expire)
-        timer.daemon = True
+        timer = BackgroundThread(self._expire, "time limit of a child", delay=seconds)
         timer.start()
         try:
             kind, content = receive(self.answers)

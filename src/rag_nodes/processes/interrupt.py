@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from rag_nodes.errors import CancelledError
+from rag_nodes.processes.threads import BackgroundThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -129,7 +130,7 @@ def unless_interrupted(work: Callable[[], Made], what: str) -> Made:
 
     interrupt.check(what)
     interrupt.began()
-    thread = threading.Thread(target=copy_context().run, args=(do,), name=what, daemon=True)
+    thread = BackgroundThread(partial(copy_context().run, do), what, end=interrupt.set)
     try:
         thread.start()
     except RuntimeError:  # there are too many

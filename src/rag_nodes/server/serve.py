@@ -6,9 +6,8 @@ import contextlib
 import os
 import socket
 import sys
-import time
+from functools import partial
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import (
@@ -92,7 +91,9 @@ def launch(
             **forwarding(access),
         )
         address = f"http://{_shown(host)}:{listener.getsockname()[1]}/"
-        _run(uvicorn.Server(config), listener, lambda: (announce or _to_stderr)(address))
+        server = uvicorn.Server(config)
+        _announcing(server, partial(announce or _to_stderr, address))
+        server.run(sockets=[listener])
 
 
 def make_server(
@@ -234,17 +235,16 @@ def _listening(host: str, port: int) -> Any:
         yield listener
 
 
-def _run(server: uvicorn.Server, listener: socket.socket, ready: Callable[[], None]) -> None:
-    """Run until it is interrupted; `ready` is called once requests are answered."""
+def _announcing(server: uvicorn.Server, ready: Callable[[], None]) -> None:
+    """Have `ready` called once the server answers requests."""
+    start = server.startup
 
-    def wait() -> None:
-        while not server.started and not server.should_exit:
-            time.sleep(0.02)
+    async def startup(sockets: list[socket.socket] | None = None) -> None:
+        await start(sockets)
         if server.started:
             ready()
 
-    Thread(target=wait, daemon=True).start()
-    server.run(sockets=[listener])
+    server.startup = startup  # type: ignore[method-assign]
 
 
 def _shown(host: str) -> str:

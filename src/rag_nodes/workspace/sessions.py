@@ -7,10 +7,12 @@ import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakMethod
 
 from rag_nodes.errors import BusyError, ConfigurationError
+from rag_nodes.processes import BackgroundThread
 from rag_nodes.workspace.session import Session
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ class Sessions(Generic[Mine]):
         self._lock = threading.Lock()
         self._sessions: dict[str, tuple[float, Mine]] = {}
         self._held: Counter[str] = Counter()
-        self._timer: threading.Timer | None = None
+        self._timer: BackgroundThread | None = None
 
     def __contains__(self, key: str) -> bool:
         """Whether there is a session of that key."""
@@ -106,7 +108,7 @@ class Sessions(Generic[Mine]):
         ended = self._expired(now) + self._surplus(key)
         self._watch(now)
         if ended:  # not here: one that still waits for its model would hold up this visitor
-            threading.Thread(target=_close_all, args=(ended,), name="closing", daemon=True).start()
+            BackgroundThread(partial(_close_all, ended), "closing").start()
         return session
 
     def end(self, key: str | None) -> None:
@@ -167,8 +169,8 @@ class Sessions(Generic[Mine]):
         if self._timer is not None or not self._sessions:
             return
         wait = max(min(map(self._ends_at, self._sessions)) - now, _SHORTEST)
-        self._timer = threading.Timer(wait, _sweep, [WeakMethod(self.sweep)])
-        self._timer.daemon = True
+        sweep = partial(_sweep, WeakMethod(self.sweep))
+        self._timer = BackgroundThread(sweep, "idle sessions", delay=wait)
         self._timer.start()
 
     def _unwatched(self) -> None:

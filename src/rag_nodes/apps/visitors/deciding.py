@@ -18,7 +18,7 @@ from rag_nodes.evaluation.wording import rounded
 from rag_nodes.executors import Pool, usable_cores
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER, PRESETS, SWEPT
-from rag_nodes.processes import Interrupt, Leases, interruptible, pause
+from rag_nodes.processes import BackgroundThread, Interrupt, Leases, interruptible, pause
 from rag_nodes.workspace.limits import check_amount, rows_of
 
 if TYPE_CHECKING:
@@ -187,8 +187,8 @@ class Decider:
                 return
             self._sweep = sweep = _Sweep(about)
         asked = questions or partial(probes, documents, CHARACTERS[self.length])
-        work = (sweep, comparison, asked)
-        threading.Thread(target=self._run, args=work, name="sweep", daemon=True).start()
+        work = partial(self._run, sweep, comparison, asked)
+        BackgroundThread(work, "sweep", end=sweep.interrupt.set).start()
 
     def stop(self) -> None:
         """End the sweep that runs, if any; what was found before stays."""
@@ -212,8 +212,7 @@ class Decider:
         asked: Dataset | Callable[[], Dataset],
     ) -> None:
         verdict, error = None, ""
-        timer = threading.Timer(MOST_SECONDS, sweep.interrupt.set)
-        timer.daemon = True
+        timer = BackgroundThread(sweep.interrupt.set, "time limit of the sweep", delay=MOST_SECONDS)
         timer.start()
         try:
             with interruptible(sweep.interrupt):

@@ -6,13 +6,14 @@ import threading
 import time
 from concurrent import futures
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from llama_index.core.callbacks import CallbackManager, CBEventType
 from llama_index.core.callbacks.base_handler import BaseCallbackHandler
 
 from rag_nodes.errors import CancelledError
-from rag_nodes.processes import Interrupt, interruptible
+from rag_nodes.processes import BackgroundThread, Interrupt, interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,7 +74,7 @@ class Job(Generic[Stage, Made]):
             work: calls `step` now and then, and `settle` before it changes anything.
             room: waited for and held meanwhile.
         """
-        threading.Thread(target=self._run, args=(work, room), name="job", daemon=True).start()
+        BackgroundThread(partial(self._run, work, room), "job", end=self.cancel).start()
 
     def looks(self, every: float | None = None) -> Iterator[Stage | None]:
         """The latest stage now and whenever it has changed, the last one included.

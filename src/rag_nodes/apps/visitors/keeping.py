@@ -22,6 +22,7 @@ from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.pipeline import FileOutcome, ParserOutcome
 from rag_nodes.pipeline.report import FileColumn
+from rag_nodes.processes import BackgroundThread
 from rag_nodes.query import Answer, Citation, Hit, Source
 from rag_nodes.query.types import Excerpt, Mark
 from rag_nodes.text.edges import Edges
@@ -69,7 +70,7 @@ class Keeper:
         self._lock = threading.Lock()
         self._written: WeakKeyDictionary[PageSession, list[Any]] = WeakKeyDictionary()
         self._closing = threading.Event()
-        threading.Thread(target=self._watch, name="keep", daemon=True).start()
+        self._watching = BackgroundThread(self._watch, "keep", end=self._closing.set)
 
     def listed(self) -> list[KeptWork]:
         """What can be opened."""
@@ -83,6 +84,8 @@ class Keeper:
         with self._lock:
             if session.kept is not None:
                 return
+            if self._watching.ident is None:  # there is nothing to watch before the first session
+                self._watching.start()
             session.kept = kept = Kept(self._data / self._of(tab))
             if not kept.is_there:
                 return
