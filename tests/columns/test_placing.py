@@ -79,6 +79,18 @@ def test_offsets_decide_between_two_places_of_a_text_where_they_are_right() -> N
     assert slice_of(cut("The pump", of="manual", start=second)) == (second, second + 8)
 
 
+def test_equal_text_at_equal_offsets_of_two_documents_has_no_certain_place() -> None:
+    pages = [
+        Document(text=f"{BATTERY} {page}", id_=page, metadata={"file_path": "plant.pdf"})
+        for page in ("first page", "second page")
+    ]
+    copied, alone = cut(BATTERY, start=0, file_path="plant.pdf"), cut(BATTERY, of="second page")
+    assert Placing(pages).place(copied) is None
+    place = Placing(pages).place(alone)
+    assert place is not None
+    assert place.document == "second page", "the node names its document"
+
+
 def test_a_file_is_known_by_its_path_in_any_spelling(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     here = manual(source=str(tmp_path / "plant.md"))

@@ -127,6 +127,17 @@ def test_the_link_of_a_section_of_a_web_page_is_the_page_with_the_anchor() -> No
     assert node.metadata[keys.LINK] == "https://example.org/guide#auth-smtp"
 
 
+def test_the_link_of_a_section_survives_the_next_parser() -> None:
+    page = Document(
+        text=f"## Auth SMTP [\\#](\\#auth-smtp)\n\n{BODY * 3}",
+        metadata={keys.SOURCE: "https://example.org/guide"},
+    )
+    nodes = get_parser("fixed", chunk_size=200, chunk_overlap=0)(get_parser("heading")([page]))
+    assert len(nodes) > 1
+    links = {node.metadata.get(keys.LINK) for node in nodes}
+    assert links == {"https://example.org/guide#auth-smtp"}
+
+
 def test_a_file_name_is_no_title() -> None:
     document = Document(text=f"## Setup\n\n{BODY}", metadata={keys.FILE_NAME: "guide.md"})
     (node,) = get_parser("heading")([document])

@@ -66,6 +66,18 @@ def test_p13_a_size_in_tokens_or_sentences_is_never_scaled() -> None:
         assert not [node for node in nodes if keys.SCALED_SIZE in node.metadata]
 
 
+@pytest.mark.parametrize(
+    ("sentence", "is_scaled"),
+    [("pump αντλ ", False), ("pumps αντλ ", False), ("pump αντλί ", True)],
+    ids=["half of the letters", "more than half", "less than half"],
+)
+def test_p13_text_is_latin_if_at_least_half_of_its_letters_are(
+    sentence: str, is_scaled: bool
+) -> None:
+    nodes = get_parser("fixed")([Document(text=sentence * 500)])
+    assert all((keys.SCALED_SIZE in node.metadata) == is_scaled for node in nodes)
+
+
 def test_p13_no_size_is_raised_where_a_token_has_many_characters() -> None:
     text = ("Η αντλία.\n" + "=" * 400 + "\n") * 30
     nodes = get_parser("fixed")([Document(text=text)])

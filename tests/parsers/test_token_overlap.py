@@ -1,11 +1,15 @@
 """TokenOverlapNodeParser: the defaults of S2 and the six defects of its sketch (S2-16)."""
 
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 from llama_index.core.schema import Document, TextNode
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers import TokenOverlapNodeParser, get_parser
+from rag_nodes.parsers.sizes import best_start
 from rag_nodes.text.tokens import count_tokens
 
 SENTENCE = "The pump in the north house starts when the soil is dry. "
@@ -129,3 +133,32 @@ def test_no_node_ends_with_a_heading() -> None:
     text = "\n\n".join(f"{SENTENCE * 7}\n\n## Heading {n}" for n in range(20)) + "\n\nEnd."
     for node in parse(text, chunk_size=150, chunk_overlap=30):
         assert not node.text.splitlines()[-1].startswith("##")
+
+
+@pytest.mark.parametrize(
+    ("candidates", "paragraph_end", "size", "start"),
+    [
+        ((), 150, 100, 100),
+        ((60, 80, 95), 150, 100, 60),
+        ((60, 80, 95), 150, 75, 80),
+        ((60, 80, 95), 150, 45, 80),
+        ((60, 80, 95), 150, 10, 95),
+    ],
+    ids=[
+        "no overlap",
+        "all of it leaves room for the next paragraph",
+        "less of it leaves room for the next paragraph",
+        "less of it leaves room for the next sentence",
+        "nothing leaves room",
+    ],
+)
+def test_the_overlap_is_shortened_only_to_keep_what_follows_whole(
+    candidates: tuple[int, ...], paragraph_end: int, size: int, start: int
+) -> None:
+    packer: Any = SimpleNamespace(
+        visible_from=lambda offset: offset,
+        tokens=SimpleNamespace(estimate=lambda low, high: high - low),
+        block_at=lambda _: SimpleNamespace(end=paragraph_end),
+        unit_end=lambda offset: offset + 20,
+    )
+    assert best_start(packer, candidates, 100, size) == start

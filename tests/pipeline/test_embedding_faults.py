@@ -347,6 +347,22 @@ def test_a_server_that_lets_every_request_expire_refuses_no_chunk(
     assert len(openai_server.asked("embeddings")) <= -(-column.chunks // 5)
 
 
+@pytest.mark.parametrize("refusals", [1, 2])
+def test_a_refused_request_is_repeated_chunk_by_chunk_and_costs_no_other_chunk(
+    store: Store, openai_server: OpenAIServer, refusals: int
+) -> None:
+    openai_server.fail(TOO_LONG, times=refusals)  # of the request, and of its first chunk
+    [column] = ingested("first", store, models_at(openai_server, at_once=1)).columns
+    lacking = {f"document-{number}" for number in range(DOCUMENTS)} - {
+        document
+        for number in range(DOCUMENTS)
+        if set(store.stored(column.collection, document := f"document-{number}"))
+        == ids("first", number)
+    }
+    assert lacking == ({"document-0"} if refusals > 1 else set())
+    assert bool(column.error) == (refusals > 1)
+
+
 def test_a_refused_chunk_is_one_line_of_the_log_and_the_report_says_why(
     store: Store, openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -249,6 +249,28 @@ def test_a_page_that_a_crawl_has_no_more_is_pruned(corpus: FolderIngests) -> Non
         assert stored(corpus) == set(pages)
 
 
+@pytest.mark.parametrize("gone", ["first.json", "second.json"])
+@pytest.mark.parametrize("is_deleted", [True, False])
+def test_a_page_that_another_crawl_still_has_is_not_pruned(
+    corpus: FolderIngests, gone: str, is_deleted: bool
+) -> None:
+    crawls = {
+        name: corpus.crawl(name, both="Tea.", **{name.removesuffix(".json"): f"Milk {name}."})
+        for name in ("first.json", "second.json")
+    }
+    corpus.ingest(*crawls.values())
+    if is_deleted:
+        crawls[gone].unlink()
+    else:
+        corpus.crawl(gone, another="Cocoa.")
+
+    report = corpus.ingest(corpus.folder, *filter(Path.exists, crawls.values()), prune=True)
+
+    assert report.pruned
+    assert len(report.pruned.documents) == 1, "the page that no other crawl has"
+    assert "both" in stored(corpus)
+
+
 def test_what_is_elsewhere_is_not_touched(corpus: FolderIngests, tmp_path: Path) -> None:
     other = tmp_path / "docs-2"
     other.mkdir()

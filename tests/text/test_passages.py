@@ -275,3 +275,27 @@ def test_runs_are_slices_with_gaps_between_them_and_hold_what_the_pieces_hold(
     assert set().union(*held) == {
         at for piece in pieces for at in range(piece.start, piece.start + len(piece.text))
     }
+
+
+def scored(monkeypatch: pytest.MonkeyPatch, *scores: float) -> None:
+    """Have the sentences of a text scored like this, whatever their words."""
+    monkeypatch.setattr(MultiWidthScorer, "scores", lambda *_: np.array(scores))
+
+
+def test_a_neighbour_joins_a_passage_if_it_scores_85_percent_of_the_best_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scored(monkeypatch, 0.84, 1.0, 0.86, 0.2)
+    text = "The boat leaves. It costs four euros. Dogs are free. Soup is sold."
+    passage, *_ = read("boat", {"ferry": text}, 100)
+    assert passage == "It costs four euros. Dogs are free."
+
+
+@pytest.mark.parametrize(("words", "best"), [(0.7, "second"), (0.62, "first")])
+def test_nearness_in_meaning_outweighs_a_small_difference_of_the_words_only(
+    monkeypatch: pytest.MonkeyPatch, words: float, best: str
+) -> None:
+    scored(monkeypatch, 1.0, words, 0.0)
+    runs = [TextRun(name, 0, "The boat is cheap.") for name in ("first", "second", "third")]
+    ranker = PassageRanker("boat", runs, lambda run, _: float(run.document == "second"))
+    assert runs[ranker.passages(100)[0].run].document == best
