@@ -2,8 +2,10 @@
 
 import io
 import json
+from types import SimpleNamespace
 
 import pytest
+import typer
 from rich.console import Console
 from terminals import shown, terminal
 
@@ -22,8 +24,10 @@ from rag_nodes.cli.views.text import (
 from rag_nodes.documentation import DocsStep
 from rag_nodes.errors import command
 from rag_nodes.evaluation.plan import Step as Measuring
+from rag_nodes.operations.measuring import EvaluateRequest
 from rag_nodes.operations.run import Doing, Said
 from rag_nodes.pipeline import Progress
+from rag_nodes.settings import Settings
 from rag_nodes.store.copying import CopyStep
 
 HOSTILE = [
@@ -237,3 +241,23 @@ def test_a_table_that_is_too_wide_for_its_terminal_loses_no_name_and_no_digit() 
     assert " ".join(words[:9]) == "token-overlap at equal size read 1,000 95 % 66-89"
     assert words[-6:] == ["fixed", "read", "980", "95", "%", "70-91"]
     assert max(map(len, shown(narrow).splitlines())) <= 24
+
+
+def test_what_to_do_next_stands_below_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The terminal shows both streams, in the order in which they are written."""
+
+    def view(_: object, __: object, cli: Invocation) -> list[str]:
+        cli.hints.append("To use it: --save FILE.toml")
+        return ["Take recursive."]
+
+    monkeypatch.setattr("rag_nodes.cli.views.evaluation.measured_view", view)
+    operation = SimpleNamespace(
+        name="evaluate", interrupted="",
+        function=lambda *_: SimpleNamespace(outcome=0),
+    )  # fmt: skip
+    screen = io.StringIO()
+    console = Console(file=screen, width=100)
+    cli = Invocation(output=console, errors=console)
+    with pytest.raises(typer.Exit):
+        cli.perform(operation, EvaluateRequest(), Settings(), {})  # type: ignore[arg-type]
+    assert screen.getvalue().splitlines() == ["Take recursive.", "To use it: --save FILE.toml"]

@@ -70,6 +70,7 @@ class Invocation:
         output: stdout.
         errors: stderr.
         cleanup: what to undo at the end of the run.
+        hints: what to do next, on stderr below the result.
     """
 
     quiet: bool = False
@@ -80,6 +81,7 @@ class Invocation:
     output: Console = field(default_factory=lambda: _console(sys.stdout))
     errors: Console = field(default_factory=lambda: _console(sys.stderr, stderr=True))
     cleanup: ExitStack = field(default_factory=ExitStack)
+    hints: list[str] = field(default_factory=list)
 
     def perform(
         self, operation: Operation, request: Request, settings: Settings, flags: dict[str, Any]
@@ -117,6 +119,8 @@ class Invocation:
             self.emit(shown)
         else:
             self.show(*shown)
+        for hint in self.hints:
+            self.note(hint)
         raise typer.Exit(int(result.outcome))
 
     def review(self, dataset: Dataset, keep: Callable[[Dataset], None]) -> None:

@@ -36,9 +36,11 @@ def measured_view(found: Evaluated, _: Request, cli: Invocation) -> Iterator[Ren
     """The parts of the view, top to bottom."""
     yield from evaluation_view(found.report, found.gates)
     if found.report.decision.preset and not found.is_written:
-        cli.note("To use it: --save FILE.toml writes a preset, --export FILE.py a script.")
+        cli.hints.append("To use it: --save FILE.toml writes a preset, --export FILE.py a script.")
     if found.report.decision.grade == "likely":
-        cli.note("To be surer, label twenty: a sheet of questions and quotes for --questions.")
+        cli.hints.append(
+            "To be surer, label twenty: a sheet of questions and quotes for --questions."
+        )
 
 
 def evaluation_view(
