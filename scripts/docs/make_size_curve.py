@@ -57,7 +57,8 @@ def decision() -> str:
     """What the README's command says first, as a quotation in lines of a hundred characters."""
     columns = {"SentenceSplitter": SentenceSplitter(), "retrieval": get_parser("retrieval")}
     found = measured(EvaluationPlan(sizes=()), columns).decision
-    said = f"{found.words} {found.cost}"  # how long a search takes differs from run to run
+    # The time that a search takes differs from run to run.
+    said = f"{found.certainty} {found.words} {found.cost}"
     return textwrap.fill(said, 100, initial_indent="> ", subsequent_indent="> ")
 
 

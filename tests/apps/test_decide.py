@@ -152,7 +152,8 @@ def test_an_upload_is_told_what_stands_at_once_and_what_was_found_by_itself(
         assert found is not None
         then = _page(events)
     assert found.decision.words.partition(". ")[0] in _text(then["said"])
-    assert "Likely" in then["said"]
+    assert found.decision.certainty in _text(then["said"])
+    assert found.decision.certainty.startswith("Likely: ")
     assert not then["timer"].active
     assert str(then["plot"]).count("<svg") == 2
     assert "recursive at 400" in then["why"]

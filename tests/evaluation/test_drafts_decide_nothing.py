@@ -41,7 +41,8 @@ def test_numbers_are_measured_and_no_column_is_put_first(by_drafts: EvaluationRe
 
 
 def test_the_verdict_says_what_stands_and_what_to_do(by_drafts: EvaluationReport) -> None:
-    first, basis = by_drafts.said
+    certainty, first, basis = by_drafts.said
+    assert certainty == "Not decided: nobody has accepted a question yet."
     assert first == (
         "Drafts cannot choose: nobody has accepted any of these questions, so the preset "
         f"{DEFAULT_PARSER} (recursive, 200 tokens) stands. Accept those that people "

@@ -1,19 +1,24 @@
 """The report as a page: one file, no requests, nothing out of a document that runs."""
 
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from io import StringIO
 
 import pytest
 from llama_index.core import Document
+from rich.console import Console
 from tests.evaluation.labelled import BARE, PLAN, corpus
 
+from rag_nodes.cli.views.evaluation import evaluation_view
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.leads import Interval
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.evaluation.page import html_of, matrix, size_curve
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
+from rag_nodes.operations.replies import summary_of
 from rag_nodes.parsers import get_parser
 from rag_nodes.text.spans import Span
 
@@ -54,6 +59,17 @@ def test_the_decision_comes_first_then_its_cost_then_how_to_use_it(
     said = ["<h1>Take it.</h1>", "It takes little.", report.verdict[0].split(" is ")[0], "<svg"]
     places = [page.index(one) for one in said]
     assert places == sorted(places)
+
+
+def test_every_surface_begins_with_the_same_grade_in_a_sentence(report: EvaluationReport) -> None:
+    certainty = report.decision.certainty
+    assert certainty.startswith("Sure, for these documents: only 1 of 2 settings may be best.")
+    terminal = Console(width=200, record=True, file=StringIO())
+    terminal.print(*evaluation_view(report))
+    assert terminal.export_text().startswith(certainty)
+    assert json.loads(report.to_json())["decision"]["certainty"] == certainty
+    assert html_of(report).index(certainty) < html_of(report).index("<h1>")
+    assert summary_of(report)["verdict"][0] == certainty
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from rag_nodes.evaluation.tables import (
     TextAround,
 )
 from rag_nodes.evaluation.verdicts import Judge, alone, decision_of, likely, pairs_of, shares_of
-from rag_nodes.evaluation.wording import BY_DRAFTS, basis, beside, lost
+from rag_nodes.evaluation.wording import BY_DRAFTS, basis, beside, certainty_of, lost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -77,7 +77,9 @@ def assemble(
         found["decision"] = likely(measured, dataset.probed, len(documents), preset)
         rests = ()
     elif dataset.by_drafts:
-        found["decision"] = ReportDecision(None, None, "drafts", BY_DRAFTS)
+        found["decision"] = ReportDecision(
+            None, None, "drafts", BY_DRAFTS, certainty=certainty_of("drafts")
+        )
     else:
         found, said = _compared(rows, values, documents, plan, preset)
     lost_by = tuple(sentence for row in own for sentence in lost(row))
@@ -114,9 +116,8 @@ def _compared(
     judge = Judge({name: values[name] for name in compared}, pairs, documents, **swaps)
     contrasts = judge.contrasts(compared)
     matched = {row.column: row.name for row in equal}
-    errors = dict(zip(contrasts, judge.questions.errors, strict=True))
     found = {
-        "decision": decision_of(own, contrasts[: len(pairs_of(own))], errors, preset),
+        "decision": decision_of(own, contrasts[: len(pairs_of(own))], judge, preset),
         "contrasts": tuple(contrasts),
         "sizes": tuple(shares_of(values, judge, own, matched, **swaps)),
     }

@@ -27,9 +27,10 @@ from rag_nodes.evaluation.tables import (
 SCHEMA = 2
 """Version of the report as JSON; raised when a field changes its meaning or goes."""
 Grade = Literal["documents like these", "these documents", "likely", "not shown", "drafts", "alone"]
-"""How sure a decision is: shown in these documents and in others like them; shown in these; best by
-keywords of passages, where there is no question; not shown; questions that are all drafts decide
-nothing, and one column alone leaves no choice."""
+"""Grade of a choice. "documents like these" and "these documents" are sure: one setting may be best
+there, or those that may be differ by no more than three points. "likely": best by keywords of
+passages, where there is no question. "not shown": several settings may be best. "drafts": nobody
+has accepted a question. "alone": there is no choice."""
 TIMES = ("seconds", "search_ms")
 """What differs from run to run, and so is in no JSON."""
 UNNAMED = "unnamed"
@@ -173,14 +174,15 @@ class ReportDecision:
     Attributes:
         take: name of the row; None where none of them is told from what stands.
         tokens: mean size of its chunks; None where that is not known.
-        grade: how sure that is.
+        grade: how sure the choice is.
         words: the sentence.
         cost: what it takes to have it in a store; "" where that is not known.
-        more_questions: about how many further questions would show the lead that is not shown, in
-            80 of 100 tries; 0 where there is none.
+        more_questions: about how many further questions would settle the choice, in 80 of 100
+            tries; 0 if it is settled.
         preset: of what is taken, or of what stands, a preset file as text; "" where no file may
             name it.
         search_ms: median time of one of its searches in this run, in milliseconds; in no JSON.
+        certainty: the grade in a sentence; "" in reports of earlier versions.
     """
 
     take: str | None
@@ -191,12 +193,18 @@ class ReportDecision:
     more_questions: int = 0
     preset: str = ""
     search_ms: float | None = None
+    certainty: str = ""
+
+    @property
+    def costs(self) -> str:
+        """Space and time of what is taken, in sentences; "" if they are not known."""
+        took = f"A search took {self.search_ms:.1f} ms here." if self.search_ms else ""
+        return " ".join(filter(None, (self.cost, took)))
 
     @property
     def said(self) -> tuple[str, ...]:
-        """All of it in sentences."""
-        took = f"A search took {self.search_ms:.1f} ms here." if self.search_ms else ""
-        return tuple(filter(None, (self.words, " ".join(filter(None, (self.cost, took))))))
+        """All of it in sentences, the grade first."""
+        return tuple(filter(None, (self.certainty, self.words, self.costs)))
 
 
 @dataclass(frozen=True)

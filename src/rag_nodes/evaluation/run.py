@@ -181,8 +181,9 @@ def standing(plan: EvaluationPlan | None = None) -> ReportDecision:
         f"Take {DEFAULT_PARSER} (recursive, 200 tokens, read by {searched.options.granularity}): "
         "it is the default, and nothing was tried on these documents yet."
     )
+    preset = _preset_of(variant, plan)
     return ReportDecision(
-        DEFAULT_PARSER, None, "not shown", words, preset=_preset_of(variant, plan)
+        DEFAULT_PARSER, None, "not shown", words, preset=preset, certainty="Not tried yet."
     )
 
 

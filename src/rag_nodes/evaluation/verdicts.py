@@ -7,6 +7,7 @@ what stands is kept. All are judged at once, since the best of many is partly th
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from math import floor, log10
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from rag_nodes.evaluation.wording import (
     SAME,
     VISIBLE,
     best_of,
+    certainty_of,
     holds_of_others,
     of_lead,
     of_share,
@@ -105,9 +107,31 @@ class Judge:
 
     def lead(self, left: str, right: str) -> Interval:
         """One of the leads, left minus right, in these documents."""
+        at, is_turned = self._place(left, right)
+        found = self.questions.intervals[at]
+        return turned(found) if is_turned else found
+
+    def error(self, left: str, right: str) -> float:
+        """Return the standard error of the difference of two rows."""
+        return self.questions.errors[self._place(left, right)[0]]
+
+    def settling(self, left: str, right: str) -> int:
+        """Return about how many more questions would settle which of two rows is better.
+
+        They show that one is better, or that both differ by at most `VISIBLE`, in 80 of 100 tries;
+        0 if that is known.
+        """
+        at, _ = self._place(left, right)
+        gap = self.questions.intervals[at]
+        if gap.shows_a_gap or is_small(gap):
+            return 0
+        return more_of(self.questions, at, max(abs(gap.mean), VISIBLE - abs(gap.mean))) or 1
+
+    def _place(self, left: str, right: str) -> tuple[int, bool]:
+        """Return the number of a pair, and whether it is judged the other way round."""
         if (left, right) in self._pairs:
-            return self.questions.intervals[self._pairs.index((left, right))]
-        return turned(self.questions.intervals[self._pairs.index((right, left))])
+            return self._pairs.index((left, right)), False
+        return self._pairs.index((right, left)), True
 
     def _like_these(self, at: int) -> Interval | None:
         """A lead in documents like these, shown only where these do; None for nothing to say."""
@@ -119,16 +143,21 @@ class Judge:
         return Interval(found.mean, min(found.low, 0.0), max(found.high, 0.0))
 
 
-def more_of(swaps: Swaps, at: int) -> int:
-    """About how many units beyond those there are would show a lead in 80 of 100 tries.
+def is_small(gap: Interval | None) -> bool:
+    """Return whether a difference is at most `VISIBLE`, whichever row is better."""
+    return gap is not None and gap.low >= -VISIBLE and gap.high <= VISIBLE
 
-    Or one of three points, where it is smaller; 0 where it is shown. It has two significant digits,
-    as single samples scatter.
+
+def more_of(swaps: Swaps, at: int, lead: float = 0.0) -> int:
+    """Return about how many more units would show a lead in 80 of 100 tries.
+
+    By default that is the lead there is, or one of three points if it is smaller; 0 if it is shown.
+    The number has two significant digits, as single samples scatter.
     """
     found = swaps.intervals[at]
     if found.shows_a_gap:
         return 0
-    lead = max(abs(found.mean), VISIBLE)
+    lead = lead or max(abs(found.mean), VISIBLE)
     more = max(0.0, swaps.needed(swaps.errors[at], lead) - swaps.effective)
     return round(more) if more < 1 else int(round(more, 1 - floor(log10(more))))
 
@@ -172,7 +201,7 @@ def alone(rows: Sequence[Row] = ()) -> ReportDecision:
     words = "No column could be measured as it is."
     if rows:
         words = f"Nothing to choose from: {rows[0].name} was measured alone."
-    return ReportDecision(None, None, "alone", words)
+    return ReportDecision(None, None, "alone", words, certainty=certainty_of("alone"))
 
 
 def likely(
@@ -194,16 +223,20 @@ def likely(
         "like this was 5 points behind the best on average, 12 at worst; by twenty labelled "
         "questions it was 3."
     )
-    return _taking(best, "likely", words, preset)
+    return replace(_taking(best, "likely", words, preset), certainty=certainty_of("likely"))
 
 
 def decision_of(
     rows: Sequence[Row],
     contrasts: Sequence[Contrast],
-    errors: Mapping[Contrast, float],
+    judge: Judge,
     preset: Callable[[str], str] = lambda _: "",
 ) -> ReportDecision:
-    """What to take of rows, by the contrasts of every two of them and their standard errors."""
+    """Decide what to take of rows, by the contrasts of every two of them.
+
+    The grade is one of the choice: it is sure if one row may be best, or if all that may be differ
+    by no more than `VISIBLE`.
+    """
     if len(rows) <= 1:
         return alone(rows)
     leader, *others = sorted(rows, key=lambda row: -row.mean)
@@ -213,6 +246,7 @@ def decision_of(
     leads = {row.name: of[frozenset((leader.name, row.name))] for row in others}
     behind = {one.right for one in contrasts if one.shows_a_gap}
     known = best_of(rows, contrasts)
+    grade, certainty, settling = _certainty(rows, contrasts, judge)
     if not behind:
         lead = leads.get(standard) or leads[others[0].name]
         if lead.words != known:
@@ -220,26 +254,52 @@ def decision_of(
         words = f"Keep {standard or 'what you have'}: {known}"
         if not standard:
             words += f" The default preset, {DEFAULT_PARSER}, was not measured here."
-        more, kept = lead.more_questions, preset(standard) if standard else ""
-        return ReportDecision(None, None, "not shown", words, more_questions=more, preset=kept)
+        kept = preset(standard) if standard else ""
+        return ReportDecision(
+            None, None, grade, words, more_questions=settling, preset=kept, certainty=certainty
+        )
     good = [leader] + [
         row
         for row in others
         if row.name not in behind
         and row.cost.bytes is not None
-        and leader.mean - row.mean <= max(TOLERANCE, min(errors[leads[row.name]], VISIBLE))
+        and leader.mean - row.mean
+        <= max(TOLERANCE, min(judge.error(leader.name, row.name), VISIBLE))
     ]
     taken = _cheapest(good, standard)
-    start = f"Take {taken.name} ({taken.chunks.mean:,.0f} tokens a chunk on average)"
+    is_sure = grade != "not shown"
+    start = "Take" if is_sure else "Proposed:"
+    start += f" {taken.name} ({taken.chunks.mean:,.0f} tokens a chunk on average)"
     if taken is not leader:
-        share = round(_ALL * _bytes(taken) / (_bytes(leader) or 1))
-        leads_it = ", which leads" if leader.mean - taken.mean > SAME else ""
-        start += f", as good as {leader.name}{leads_it}"
+        share, gap = round(_ALL * _bytes(taken) / (_bytes(leader) or 1)), leader.mean - taken.mean
+        if is_sure:
+            start += f", as good as {leader.name}{', which leads' if gap > SAME else ''}"
+        else:
+            start += f", {100 * gap:.1f} points behind" if gap > SAME else ", level with"
+            start += f" {leader.name}"
         start += f", at {share} % of its space" if share < _ALL else ""
-    grade: Grade = "documents like these" if holds_of_others(rows, contrasts) else "these documents"
     if known.startswith(f"{taken.name} is "):
         known = f"it{known.removeprefix(taken.name)}"
-    return _taking(taken, grade, f"{start}: {known}", preset)
+    decision = _taking(taken, grade, f"{start}: {known}", preset)
+    return replace(decision, more_questions=settling, certainty=certainty)
+
+
+def _certainty(
+    rows: Sequence[Row], contrasts: Sequence[Contrast], judge: Judge
+) -> tuple[Grade, str, int]:
+    """Return the grade of a choice, the grade in a sentence, and how many questions settle it."""
+    behind = {one.right for one in contrasts if one.shows_a_gap}
+    ranked = sorted(rows, key=lambda row: -row.mean)
+    leader, *others = [row.name for row in ranked if row.name not in behind]
+    left = [one for one in contrasts if not behind & {one.left, one.right}]
+    grade: Grade = "not shown"
+    if all(is_small(one.these) for one in left):
+        is_general = all(is_small(one.like_these) for one in left)
+        is_general = is_general and holds_of_others(rows, contrasts)
+        grade = "documents like these" if is_general else "these documents"
+    settling = max((judge.settling(leader, name) for name in others), default=0)
+    more = 0 if grade != "not shown" else settling or 1
+    return grade, certainty_of(grade, 1 + len(others), len(rows), more), more
 
 
 def _cheapest(good: Sequence[Row], standard: str) -> Row:

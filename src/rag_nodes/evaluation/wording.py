@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator, Sequence
 
-    from rag_nodes.evaluation.report import Contrast, Row
+    from rag_nodes.evaluation.report import Contrast, Grade, Row
 
 VISIBLE = 0.03
 """A lead that is worth showing: three points of a hundred."""
@@ -121,6 +121,36 @@ def best_of(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
     return (
         f"{first.called} is the best {where}, as every other column is behind it or behind "
         f"another; {next_one}."
+    )
+
+
+def certainty_of(grade: Grade, may_be: int = 1, settings: int = 1, more: int = 0) -> str:
+    """Say how sure a choice is.
+
+    Args:
+        grade: of the decision.
+        may_be: number of settings that may be best.
+        settings: number of settings that were compared.
+        more: number of further questions that would settle it.
+    """
+    match grade:
+        case "likely":
+            return "Likely: settings were ranked by keywords of passages, not by questions."
+        case "drafts":
+            return "Not decided: nobody has accepted a question yet."
+        case "alone":
+            return "Not decided: there is nothing to choose from."
+        case "not shown":
+            return (
+                f"Not decided yet: {may_be:,} of {settings:,} settings may be best; "
+                f"it takes {about(more or 1)} to settle it."
+            )
+    if may_be == 1:
+        return f"Sure, for {grade}: only 1 of {settings:,} settings may be best."
+    limit = f"{100 * VISIBLE:.0f} points"
+    return (
+        f"Sure, for {grade}: the {may_be:,} of {settings:,} settings that may be best differ by "
+        f"at most {limit}."
     )
 
 

@@ -32,16 +32,16 @@ AT_ONCE = 8
 """Visitors whose decisions are looked at at the same time."""
 EMPTY = render("lengths", lengths=[])
 _TITLES = {"sentence": "a sentence or two", "paragraph": "a paragraph", "page": "a page"}
-_SURE = {
-    "documents like these": ("●●●", "Sure, for documents like these"),
-    "these documents": ("●●●", "Sure, for these documents"),
-    "likely": ("●●○", "Likely"),
-    "not shown": ("●○○", "Cannot tell"),
-    "alone": ("●○○", "Nothing to choose from"),
-    "drafts": ("●○○", "Cannot tell"),
+_DOTS = {
+    "documents like these": "●●●",
+    "these documents": "●●●",
+    "likely": "●●○",
+    "not shown": "●○○",
+    "alone": "●○○",
+    "drafts": "●○○",
 }
 _OWN = "Make it sure: about 20 questions of your own"
-_UNTRIED = ("○○○", "Not tried yet")
+_UNTRIED = "○○○"
 _FIRST, _LAST, _MORE = 26, 14, "[…]"
 """Words that are shown of the beginning and of the end of an example."""
 _OUTPUTS = 18
@@ -254,13 +254,13 @@ def _state(session: PageSession) -> tuple[Any, ...]:
     decider = session.decider
     verdict, running = decider.verdict, decider.running
     decision = verdict.decision if verdict else standing(session.decider.plan)
-    dots, sure = _SURE[decision.grade] if verdict else _UNTRIED
+    dots = _DOTS[decision.grade] if verdict else _UNTRIED
     first, dot, rest = decision.words.partition(". ")
-    others = [one for one in (rest, *decision.said[1:]) if one]
+    others = [one for one in (rest, decision.costs) if one]
     price = "" if verdict or running else decider.price
     doing, share = _progress(decider)
     html = render(
-        "decision", dots=dots, sure=sure, first=first + dot.strip(), others=others,
+        "decision", dots=dots, sure=decision.certainty, first=first + dot.strip(), others=others,
         running=running, doing=doing, share=f"{share:.3f}", error=decider.error, price=price,
     )  # fmt: skip
     again = not running and not verdict

@@ -71,7 +71,7 @@ def report_of(session: PageSession) -> str:
     return whole_page(
         "report",
         style=Markup((files("rag_nodes.apps") / "styles" / "report.css").read_text("utf-8")),  # noqa: S704 - ours
-        decision=decision.words,
+        decision=f"{decision.certainty} {decision.words}".strip(),
         cost=decision.cost,
         documents=shown,
         turns=[(turn, compared_turn(turn)) for turn in session.turns],
