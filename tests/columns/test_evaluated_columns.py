@@ -19,7 +19,8 @@ from rag_nodes.apps.tabs.evidence import why
 from rag_nodes.cli.views.evaluation import evaluation_view
 from rag_nodes.columns import StoredCollection
 from rag_nodes.evaluation import Passage, Question
-from rag_nodes.evaluation.page import html_of
+from rag_nodes.evaluation.gates import under
+from rag_nodes.evaluation.page import html_of, matrix, size_curve
 from rag_nodes.evaluation.report import EvaluationReport, Row
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.store import open_store
@@ -27,6 +28,10 @@ from rag_nodes.text.spans import Span
 
 BATTERY = "A spare battery starts the generator when the grid is down."
 PUMP = "The pump is checked every forty days."
+REWRITTEN = "The battery is said to be spare and to start it."
+_POWER = MANUAL.index("# Power")
+LINES = [MANUAL[_POWER + at : _POWER + at + 60].strip() for at in range(0, 45, 5)]
+"""Pieces of the manual, none of which says anything of the pump."""
 PLAN = EvaluationPlan(budgets=(20, 40), sizes=(), target=None)
 DOCUMENT = Document(text=MANUAL, id_="manual")
 
@@ -79,23 +84,51 @@ def test_an_index_a_splitter_and_the_same_index_as_it_stands_score_alike() -> No
 
 
 def test_a_retriever_is_asked_each_question_once_and_scored_by_what_has_a_place() -> None:
-    found = Counted("The battery is said to be spare and to start it.", BATTERY)
+    found = Counted(BATTERY, *LINES[:8], REWRITTEN)
     row = rows({"mine": found})["mine"]
     assert sorted(found.asked) == sorted(one.text for one in dataset().questions)
-    assert row.cost.recovery == 0.5
-    assert row.chunks.chunks == 2
+    assert row.cost.recovery == 0.9
+    assert row.chunks.chunks == 10
     assert [one.scores["recall@40"] for one in row.outcomes] == [1.0, 0.0]
     assert row.parser["store"] == "Counted"
 
 
-def test_every_surface_says_how_many_chunks_have_no_place() -> None:
-    found = Counted("The battery is said to be spare and to start it.", BATTERY)
-    report = evaluate(dataset(), {"mine": found, "ours": "sentence"}, plan=PLAN)
-    words = "mine: 1 of 2 chunks have no place in the documents; they are read and score nothing."
+def shown_on(report: EvaluationReport) -> tuple[str, str, str]:
+    """Return the report in sentences, as a page and as on a terminal."""
     terminal = Console(width=200, record=True, file=StringIO())
     terminal.print(*evaluation_view(report))
-    for shown in (" ".join(report.said), html_of(report), terminal.export_text()):
+    return " ".join(report.said), html_of(report), terminal.export_text()
+
+
+def test_every_surface_says_how_many_chunks_cannot_be_located() -> None:
+    found = Counted(BATTERY, *LINES[:8], REWRITTEN)
+    report = evaluate(dataset(), {"mine": found, "ours": "sentence"}, plan=PLAN)
+    words = "mine cannot be located: 1 of 10 chunks; they are read and score nothing."
+    for shown in shown_on(report):
         assert shown.count(words) == 1
+
+
+def test_what_cannot_be_located_is_not_measurable_and_never_zero() -> None:
+    found = Counted(BATTERY, *LINES[:7], REWRITTEN, REWRITTEN.upper())
+    plan = replace(PLAN, sizes=(24,))
+    report = evaluate(dataset(), {"mine": found, "ours": "sentence"}, plan=plan)
+    mine = report.row("mine")
+    assert mine.error == "not measurable (cannot be located: 2 of 10 chunks)"
+    assert (mine.interval, mine.means, mine.outcomes, mine.reasons) == (None, {}, (), {})
+    assert mine.cost.recovery == 0.8
+    assert [row.name for row in matrix(report).rows] == ["ours"]
+    assert 'data-column="ours"' in size_curve(report)
+    assert 'data-column="mine"' not in size_curve(report)
+    assert not any("mine" in (one.left, one.right) for one in report.contrasts)
+    for shown in (*shown_on(report), why(report), report.to_json()):
+        assert "cannot be located: 2 of 10 chunks" in " ".join(str(shown).split())
+    assert "mine (not measurable)" in shown_on(report)[2]
+
+
+def test_a_gate_cannot_judge_what_is_not_measurable() -> None:
+    report = evaluate(dataset(), {"mine": Counted(REWRITTEN), "ours": "sentence"}, plan=PLAN)
+    outcomes = {one.row: one.outcome for one in under(report, "recall@40=0.1")}
+    assert outcomes["mine"] == "cannot tell"
 
 
 def test_columns_of_any_name_have_numbers_of_their_own_on_a_terminal() -> None:

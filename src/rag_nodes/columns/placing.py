@@ -6,6 +6,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from llama_index.core.schema import (
@@ -19,6 +20,7 @@ from llama_index.core.schema import (
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.foreign.placing import Visible, place_window
+from rag_nodes.text.locating import LetterIndex
 from rag_nodes.text.spans import PageMap, Span
 
 _SOURCES = (keys.SOURCE, keys.FILE_PATH, "url", "URL")
@@ -51,7 +53,8 @@ class Placing:
 
     A node's document is the one whose id it names, else those of the same path or URL, else any. In
     it the place is where the node's offsets say, if its text stands there, else the only place at
-    which its visible characters stand.
+    which its visible characters stand, else the only place at which its letters and digits stand,
+    as another program may have extracted them: see `LetterIndex`.
 
     Args:
         documents: in which nodes are placed; without any, nodes stay as they are.
@@ -64,6 +67,7 @@ class Placing:
             for source in _sources(document):
                 self._by_source[source].append(document.id_)
         self._visible: dict[str, Visible] = {}
+        self._ids = list(self.documents)
         self._known: dict[tuple[str, str, str, int | None], NodePlace | None] = {}
 
     def placed(self, node: BaseNode) -> TextNode:
@@ -107,7 +111,24 @@ class Placing:
             found = [NodePlace(one, span) for one in documents if (span := self._only(one, text))]
             if len(found) == 1 and (not is_guess or self._is_alone(found[0], text)):
                 return found[0]
+            if not found and (extracted := self._extracted(documents, text)):
+                return extracted
         return None
+
+    def _extracted(self, documents: Sequence[str], text: str) -> NodePlace | None:
+        """Return the place of a text that another program extracted from the same files."""
+        numbers = {self._numbers[one] for one in documents}
+        is_all = len(numbers) == len(self._ids)
+        place = self._index.find(text, None if is_all else numbers)
+        return NodePlace(self._ids[place.text], place.span) if place else None
+
+    @cached_property
+    def _index(self) -> LetterIndex:
+        return LetterIndex([document.text for document in self.documents.values()])
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self._ids)}
 
     def _candidates(self, node: BaseNode) -> Iterator[tuple[Sequence[str], bool]]:
         """Documents that may hold the node, the likeliest first; True where that is a guess."""

@@ -13,7 +13,7 @@ from rag_nodes.evaluation.checks import ACCEPT
 from rag_nodes.evaluation.leads import Interval, Swaps
 from rag_nodes.evaluation.plan import shares
 from rag_nodes.evaluation.verdicts import more_of
-from rag_nodes.evaluation.wording import about, points, turned
+from rag_nodes.evaluation.wording import NOT_MEASURABLE, about, points, turned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -180,6 +180,8 @@ def under(report: EvaluationReport, limit: str) -> list[GateResult]:
 
 def _unmeasured(row: Row, report: EvaluationReport) -> GateResult | None:
     """The outcome of a row that failed, and where nobody has accepted a question."""
+    if row.error and row.error.startswith(NOT_MEASURABLE):
+        return GateResult(row.name, "cannot tell", f"{row.name} cannot be judged: {row.error}")
     if row.error:
         return GateResult(row.name, "fell", f"{row.name} failed: {row.error}")
     if report.untold:

@@ -27,6 +27,7 @@ from rag_nodes.evaluation.report import LeftOut, Outcome, Row
 from rag_nodes.evaluation.scoring import ContextRead, score
 from rag_nodes.evaluation.sizes import matched
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost
+from rag_nodes.evaluation.wording import NOT_MEASURABLE, not_located
 from rag_nodes.models import Models
 from rag_nodes.models.pickling import unpickled
 from rag_nodes.parsers import SpanNodeParser
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
     from rag_nodes.text.filling import Ranked
 
 _NO_CHUNKS, _NO_COST = ChunkStatistics(), Cost()
+MIN_LOCATED_SHARE = 0.9
+"""Share of a column's chunks that must be located for it to be measured. Those that are not may
+hold answers and score nothing, so a row may be too low by the share that is missing."""
 _DEEPEST = 2_000
 """Chunks among which the rank of a missed answer is looked for."""
 
@@ -161,6 +165,8 @@ def _measured(recipe: Recipe, variant: Variant) -> Measured:
     outcomes, seconds, read = list[Outcome](), list[float](), dict[str, list[str]]()
     try:
         told(variant.name, 0)
+        if (located := index.cost.recovery) is not None and located < MIN_LOCATED_SHARE:
+            return Measured(_not_measurable(variant, index), {})
         for question in recipe.dataset.questions:
             scores, main = _asked(recipe, index, question, seconds)
             if question.id in recipe.judged and variant.role == "own":
@@ -176,6 +182,13 @@ def _measured(recipe: Recipe, variant: Variant) -> Measured:
     cost = replace(index.cost, search_ms=round(1000 * median(index.seconds or seconds), 2))
     row = row_of(variant, index.statistics, cost, tuple(outcomes))
     return Measured(replace(row, means={**row.means, **means}, mode=mode), read)
+
+
+def _not_measurable(variant: Variant, index: Index) -> Row:
+    """Return a row without scores: a chunk that cannot be located may hold any answer."""
+    lost, chunks = sum(index.chunks.unplaced.values()), index.chunks.count
+    error = f"{NOT_MEASURABLE} ({not_located(lost, chunks)})"
+    return row_of(variant, index.statistics, index.cost, error=error)
 
 
 def _mean_beside(recipe: Recipe, index: Index, characters: int) -> float:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.errors import CancelledError, ConfigurationError, EngineError
-from rag_nodes.evaluation.columns import StoredCollection, Variant
+from rag_nodes.evaluation.columns import StoredCollection, Variant, configuration_of
 from rag_nodes.evaluation.measuring import Measured, Recipe, Unit, measure, row_of
 from rag_nodes.evaluation.plan import Step
 from rag_nodes.evaluation.report import LeftOut, Row
@@ -83,7 +83,8 @@ def rows_of(
         row, read, left_out = found[number]
         if row and row.error:
             logger.warning("%s: %s", variant.name, row.error)
-            row = row_of(variant, error=row.error)  # whose parser may be a pickle to a worker
+            # To a worker, the parser may be a pickle.
+            row = replace(row, parser=configuration_of(variant))
         if row:
             kept.rows.append(row)
         if left_out:

@@ -55,6 +55,11 @@ class ChunkMap:
             found.longest[document] = max(span.length for span in spans)
         return found
 
+    @property
+    def count(self) -> int:
+        """Number of chunks."""
+        return sum(map(len, self.spans.values())) + sum(self.unplaced.values())
+
     def holding(self, passage: Passage) -> list[Span]:
         """The chunks with characters of a passage, in order."""
         spans = self.spans.get(passage.document, [])

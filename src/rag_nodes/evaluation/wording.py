@@ -26,6 +26,8 @@ BY_DRAFTS = (
     f"{DEFAULT_PARSER} (recursive, 200 tokens) stands. {ACCEPT.capitalize()}."
 )
 """The answer where nobody has accepted a question."""
+NOT_MEASURABLE = "not measurable"
+"""Beginning of the error of a row whose chunks cannot be located."""
 SAME = 1e-9
 """A difference that is none."""
 _LEVEL = 0.005
@@ -198,17 +200,24 @@ def basis(questions: int, documents: int, unaccepted: int = 0, repeated: int = 0
 
 def lost(row: Row) -> Iterator[str]:
     """What a column loses: chunks without a place, documents that were others when ingested."""
+    if row.error and row.error.startswith(NOT_MEASURABLE):
+        yield f"{row.name} is {row.error}, so it has no score."
+        return
     chunks, recovery = row.chunks.chunks, row.cost.recovery
     unplaced = round(chunks * (1 - (1 if recovery is None else recovery)))
     if unplaced:
-        some = f"{unplaced:,} of {chunks:,} chunks have no place in the documents"
-        yield f"{row.name}: {some}; they are read and score nothing."
+        yield f"{row.name} {not_located(unplaced, chunks)}; they are read and score nothing."
     if outdated := row.cost.outdated:
         yield (
             f"{row.name}: the collection holds another version of {counted(outdated, 'document')}, "
             "whose chunks were looked for by their text; ingest the documents anew with "
             "`rag-nodes ingest` and evaluate again."
         )
+
+
+def not_located(chunks: int, of: int) -> str:
+    """Say how many chunks of a column have no known location."""
+    return f"cannot be located: {chunks:,} of {of:,} chunks"
 
 
 def of_share(left: str, right: str, own: Interval, size: Interval) -> str:
