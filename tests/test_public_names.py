@@ -22,7 +22,7 @@ from rag_nodes.parsers import PRESETS
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("gradio", "qdrant_client", "pymupdf", "openai", "ray", "llama_index", "lxml", "numpy",
-         "charset_normalizer", "bs4", "markdownify", "yaml")  # fmt: skip
+         "charset_normalizer", "bs4", "justhtml", "markdownify", "yaml")  # fmt: skip
 
 
 def loaded_after(*steps: str) -> list[set[str]]:

@@ -344,7 +344,13 @@ def test_a_crawl_that_is_called_jsonl_is_read_as_the_json_it_is(
 
 @pytest.mark.parametrize("name", ["html", "rawHtml"])
 @pytest.mark.parametrize(
-    "html", ["<span>Hot</span> tea", "<!-- made by x --><p>Hot tea</p>", "\ufeff<p>Hot tea</p>"]
+    "html",
+    [
+        "<span>Hot</span> tea",
+        "<!-- made by x --><p>Hot tea</p>",
+        "\ufeff<p>Hot tea</p>",
+        "<html><head><title>Tea</title><body>Hot tea</body></html>",
+    ],
 )
 def test_what_a_crawl_calls_html_is_html(crawl: Path, name: str, html: str) -> None:
     [reading] = good(read(crawl, [{name: html, "metadata": {"sourceURL": SITE}}]))

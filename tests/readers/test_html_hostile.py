@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_nodes.readers.html import bounds as html_bounds
 from rag_nodes.readers.html import reading_of_html
-from rag_nodes.readers.html.bounds import bounded
-from rag_nodes.readers.html.tree import DEEPEST
+from rag_nodes.readers.html.page import DEEPEST, parse_page
 
 HELLO = "<p>Hello</p>"
 ENDLESS = {
@@ -35,6 +33,12 @@ WIDE = {
     "lists": "<ul><li>a",
     "tables": "<table><tr><td>",
     "bold": "<b>a</b> ",
+    "open bold": "<b>a",
+    "open bold in paragraphs": "<p><b>a",
+    "open links": "<a>a<div>",
+    "text in a table": "<table>a<b>",
+    "stray ends": "a</i>",
+    "templates": "<template>a",
     "less than": "< ",
 }
 
@@ -56,37 +60,24 @@ def lines_of(work: Callable[[], object]) -> int:
     return lines
 
 
-@pytest.mark.parametrize("unit", ENDLESS.values(), ids=ENDLESS)
-def test_what_never_ends_is_looked_through_once_and_kept_from_the_parser(
-    unit: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    searched: list[int] = []
-    behind = html_bounds._Simplifier._behind
-
-    def noted(page: html_bounds._Simplifier, mark: Any, at: int) -> int:
-        end = behind(page, mark, at)
-        searched.append(end - at)
-        return end
-
-    monkeypatch.setattr(html_bounds._Simplifier, "_behind", noted)
-    page = HELLO + unit * 10_000
-    simple, warnings = bounded(page, DEEPEST)
-    assert simple == HELLO
-    assert sum(searched) <= len(page)
-    assert "left out, as browsers do" in warnings[0]
-
-
-@pytest.mark.parametrize("unit", WIDE.values(), ids=WIDE)
+@pytest.mark.parametrize("unit", [*ENDLESS.values(), *WIDE.values()], ids=[*ENDLESS, *WIDE])
 def test_four_times_the_page_takes_no_more_than_five_times_the_steps(unit: str) -> None:
     few, many = (lines_of(lambda n=n: reading_of_html(unit * n)) for n in (100, 400))  # type: ignore[misc]
     assert many < 5 * few
 
 
-def test_a_hundred_thousand_levels_reach_the_parser_as_a_hundred() -> None:
-    simple, warnings = bounded("<div>" * 100_000 + "deep" + "</div>" * 100_000, DEEPEST)
-    assert simple.count("<div>") == simple.count("</div>") == DEEPEST
-    assert simple.split() == ["<div>" * DEEPEST, "deep", "</div>" * DEEPEST]
-    assert warnings == (f"elements nested over {DEEPEST} levels deep were read as plain text",)
+def test_ten_thousand_levels_become_a_hundred() -> None:
+    page = parse_page("<div>" * 10_000 + "deep" + "</div>" * 10_000)
+    assert len(page.content.find_all("div")) == DEEPEST
+    assert page.content.get_text().strip() == "deep"
+    assert page.warnings == (f"elements nested over {DEEPEST} levels deep were read as plain text",)
+
+
+@pytest.mark.parametrize("unit", ENDLESS.values(), ids=ENDLESS)
+def test_markup_without_an_end_is_left_out_with_a_warning(unit: str) -> None:
+    reading = reading_of_html(HELLO + unit * 10_000)
+    assert reading.text == "Hello"
+    assert "breaks off" in reading.warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -116,13 +107,10 @@ def test_unclosed_items_and_paragraphs_are_not_deep() -> None:
 
 
 @given(st.text("<>!-/?=\"' abp&;scriptyle", max_size=200))
-def test_whatever_the_markup_no_tag_stays_open_and_nothing_is_read_twice(html: str) -> None:
-    simple, _ = bounded(html, 5)
-    assert bounded(simple, 5)[0] == simple
-    assert "<!--" not in simple
+def test_markup_of_any_kind_is_read(html: str) -> None:
+    assert "\x1c" not in reading_of_html(html).text
 
 
-def test_an_end_that_was_left_out_with_its_parent_is_not_taken_from_a_later_element() -> None:
-    page, warnings = bounded("<a><b><i>deep</b></a><i>flat</i>", 2)
-    assert page.endswith("</b></a><i>flat</i>")
-    assert len(warnings) == 1
+@pytest.mark.parametrize("html", ["<p>a", "a", "", "<p>a</p>\n", "<nav>a", "<table>", "<ul><li>a"])
+def test_a_page_whose_elements_stay_open_does_not_break_off(html: str) -> None:
+    assert reading_of_html(html).warnings == ()

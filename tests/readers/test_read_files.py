@@ -298,12 +298,13 @@ def test_without_pymupdf_pdfs_fail_with_the_install_line_and_others_go_on(
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "extra"), [("lxml", "a.docx", "docx"), ("markdownify", "a.html", "html")]
+    ("module", "name", "extra"),
+    [("lxml", "a.docx", "docx"), ("markdownify", "a.html", "html"), ("justhtml", "a.html", "html")],
 )
 def test_without_a_library_its_files_fail_with_the_install_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, name: str, extra: str
 ) -> None:
-    for part in ("markdown", "tree"):  # as if no page had been read before
+    for part in ("markdown", "page", "tree"):  # as if no page had been read before
         monkeypatch.delitem(sys.modules, f"rag_nodes.readers.html.{part}", raising=False)
         monkeypatch.delattr(rag_nodes.readers.html, part, raising=False)
     monkeypatch.setitem(sys.modules, module, None)

@@ -44,7 +44,7 @@ COLLECTIONS: dict[str, CollectionReader] = {".json": read_firecrawl, ".jsonl": r
 
 LIBRARIES: Mapping[Callable[..., Any], tuple[str, ...]] = {
     read_firecrawl: ("ijson",),
-    read_html: ("lxml.html", "markdownify"),
+    read_html: ("justhtml", "markdownify"),
     read_pdf: ("pymupdf",),
     read_word: ("lxml.etree",),
 }

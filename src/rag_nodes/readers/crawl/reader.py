@@ -79,7 +79,7 @@ def read_firecrawl(
     Raises:
         CorruptFileError: not JSON from the first page on.
         NoPagesError: JSON, but no list of pages.
-        MissingExtraError: ijson is not installed, or a page is HTML and markdownify is not.
+        MissingExtraError: ijson is not installed, or a page is HTML and the extra `html` is not.
     """
     path = Path(path)
     about: dict[str, Any] = {}

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CorruptFileError, EmptyFileError, MisnamedFileError, MissingExtraError
 from rag_nodes.readers.base import Limits, Reading
-from rag_nodes.readers.html.bounds import bounded
 from rag_nodes.readers.plain import decode_file
 from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
-    from bs4 import BeautifulSoup
 
 HEAD_BYTES = 4096
 """Bytes in which a page states its encoding; the standard asks for the first 1024."""
 
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]+)""")
+_XML = re.compile(
+    r"\s*<\?xml\s|.{0,1000}?<html[^>]{0,500}? xmlns=.http://www\.w3\.org/1999/xhtml\b", re.DOTALL
+)
 _SEPARATORS = str.maketrans(dict.fromkeys("\x1c\x1d\x1e\x1f", " "))
 _TAG = re.compile(r"<[A-Za-z!/]")
 _LATIN = frozenset({"ascii", "iso8859-1"})
@@ -29,14 +30,15 @@ _LATIN = frozenset({"ascii", "iso8859-1"})
 def read_html(path: str | Path, limits: Limits, *, main_content: bool = True) -> Reading:
     """Read a web page as Markdown.
 
-    Headings, lists, tables, code with its language, quotes and links are kept, images as their
-    alternative text. Scripts, styles, forms' controls, navigation, page footers and whatever is
-    hidden are left out, as are bold and italics. Links within the site keep their text alone:
-    a file does not know where it came from. Nothing is fetched.
+    The page is parsed as the HTML standard says. Headings, lists, tables, code with its language,
+    quotes and links are kept, images as their alternative text. Scripts, styles, forms' controls,
+    navigation, page footers and hidden elements are left out, as are bold and italics; panels of
+    tabs are read. Links within the site keep their text alone: a file does not know where it came
+    from. Nothing is fetched.
 
-    With `main_content`, the one `<main>` of the page is taken, else its one `<article>`, where it
+    With `main_content`, the one `<main>` of the page is taken, else its one `<article>`, if it
     holds a good part of the text; a page with several articles is a list of them, and is read
-    whole.
+    whole. A warning says if more than a tenth of the words stand outside that element.
     """
     path = Path(path)
     text, warnings = decode_file(path, declared_encoding)
@@ -64,27 +66,26 @@ def reading_of_html(html: str, *, main_content: bool = True, base: str | None = 
     Links are relative to `base`, the page's URL, None where it is not known.
 
     Raises:
-        MissingExtraError: markdownify is not installed.
+        MissingExtraError: justhtml or markdownify is not installed.
     """
     try:
         from rag_nodes.readers.html import markdown as html_markdown
+        from rag_nodes.readers.html import page as html_page
         from rag_nodes.readers.html import tree as html_tree
-    except ImportError as error:  # they import markdownify and what it brings
+    except ImportError as error:  # they import justhtml, markdownify and what it brings
         raise MissingExtraError("markdownify", "html") from error
 
     html = html.removeprefix("\ufeff").translate(_SEPARATORS)
-    simple, warnings = bounded(html, html_tree.DEEPEST)
-    soup = html_tree.HtmlPage(simple)
-    title, description = _head(soup)
-    warnings = tuple(dict.fromkeys((*warnings, *html_tree.flatten(soup))))
-    html_tree.drop_what_is_not_read(soup)
-    content = html_tree.main_content(soup) if main_content else soup
+    if _XML.match(html):
+        html = html_page.with_end_tags(html)
+    page = html_page.parse_page(html)
+    content, left_out = html_tree.main_content(page.content) if main_content else (page.content, ())
     return Reading(
         text=html_markdown.markdown_of(content, base),
         text_format=Format.MARKDOWN,
-        title=title,
-        description=description,
-        warnings=warnings,
+        title=page.title,
+        description=page.description,
+        warnings=(*page.warnings, *left_out),
     )
 
 
@@ -100,12 +101,3 @@ def declared_encoding(data: bytes) -> str | None:
     except (LookupError, UnicodeError, TypeError):
         return None
     return "cp1252" if name in _LATIN else name  # what browsers take these names for
-
-
-def _head(soup: BeautifulSoup) -> tuple[str | None, str | None]:
-    title = soup.title.get_text() if soup.title else None
-    description = soup.find("meta", attrs={"name": "description"}) or soup.find(
-        "meta", attrs={"property": "og:description"}
-    )
-    content = description.get("content") if description else None
-    return title, content if isinstance(content, str) else None

@@ -1,118 +1,27 @@
-"""The tree of a page, made ready to be written as Markdown: cleaned, flattened, cut to its core.
+"""The tree of a page, made ready to be written as Markdown: cut to its core, items numbered.
 
-Imported with bs4 by `reading_of_html`, never before a page is read. It reaches into Beautiful Soup
-for what that has no public way to do: the stack of open elements (`tagStack`, `_popToTag`,
-`endData`), and `index`, by which a parent finds the child it lets go.
+`reading_of_html` imports this module, and with it bs4, when it reads a page.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING
 
-from bs4 import BeautifulSoup
 from bs4.element import NavigableString, PageElement, Tag
 
-from rag_nodes.readers.html.bounds import too_deep
 from rag_nodes.readers.markup import plain_line
+from rag_nodes.text.words import words
 
-DEEPEST = 100
-"""Levels of elements that are kept; a Wikipedia article has 20. The converter is recursive."""
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup
+
 LEAST_SHARE = 0.25
 """Share of a page's text that its main element must hold to stand for the page: some are empty
 until a script fills them."""
+MOST_LEFT_OUT = 0.1
+"""Share of a page's words above which a warning says that they were left out."""
 
-_NEVER_READ = frozenset(
-    [
-        "audio",
-        "base",
-        "button",
-        "canvas",
-        "datalist",
-        "dialog",
-        "embed",
-        "head",
-        "iframe",
-        "input",
-        "link",
-        "map",
-        "meta",
-        "meter",
-        "nav",
-        "noscript",
-        "object",
-        "option",
-        "progress",
-        "script",
-        "select",
-        "style",
-        "svg",
-        "template",
-        "textarea",
-        "title",
-        "video",
-    ]
-)
-_ROLES = frozenset({"navigation", "contentinfo", "search", "menu", "menubar", "toolbar", "dialog"})
-_CLASSES = frozenset(  # signs beside headings and lines, made by common site generators
-    [
-        "anchor-link",
-        "catlinks",
-        "gutter",
-        "headerlink",
-        "lineno",
-        "linenos",
-        "mw-editsection",
-        "mw-portlet",
-        "noprint",
-    ]
-)
-_IMPLIED_ENDS = {  # a start tag: the elements it ends, and those in which it starts anew
-    "li": (frozenset({"li"}), frozenset({"ol", "ul", "menu"})),
-    "dt": (frozenset({"dd", "dt"}), frozenset({"dl"})),
-    "dd": (frozenset({"dd", "dt"}), frozenset({"dl"})),
-    "tr": (frozenset({"td", "th", "tr"}), frozenset({"table"})),
-    "td": (frozenset({"td", "th"}), frozenset({"table", "tr"})),
-    "th": (frozenset({"td", "th"}), frozenset({"table", "tr"})),
-}
-_ENDS_A_PARAGRAPH = frozenset(
-    [
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "center",
-        "details",
-        "div",
-        "dl",
-        "fieldset",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hr",
-        "main",
-        "nav",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "table",
-        "ul",
-    ]
-)
-_WITHIN_A_PARAGRAPH = frozenset(
-    ["a", "b", "big", "code", "em", "font", "i", "small", "span", "strong", "sub", "sup", "u"]
-)
-_OUTSIDE_MAIN = frozenset({"aside", "footer"})
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _INLINE = frozenset(
     [
         "a",
@@ -154,74 +63,8 @@ _BLANKS = re.compile(r"\s+")
 _LAYOUT_ROLES = frozenset({"presentation", "none"})
 _TABLE_PARTS = frozenset({"caption", "tbody", "td", "tfoot", "th", "thead", "tr"})
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-
-
-class _FindsInOrder(Tag):
-    """Finds a child from where it found the last one: a page is cleaned from top to bottom.
-
-    Without this, taking n children out of a page takes n² steps.
-    """
-
-    _last_found = 0
-
-    def index(self, element: PageElement) -> int:
-        """Position of a child; raises ValueError where it is none."""
-        last = min(self._last_found, len(self.contents))
-        for position in chain(range(last, len(self.contents)), range(last)):
-            if self.contents[position] is element:
-                self._last_found = position
-                return position
-        raise ValueError("not a child of this element")
-
-
-class HtmlPage(_FindsInOrder, BeautifulSoup):
-    """A tree in which end tags may be missing, as HTML allows and Python's parser does not know.
-
-    Without this every `<p>` or `<li>` of an old page would be nested in the one before.
-    """
-
-    def __init__(self, html: str) -> None:
-        super().__init__(html, "html.parser", element_classes={Tag: _FindsInOrder})
-
-    def handle_starttag(self, name: str, *args: Any, **kwargs: Any) -> Tag | None:
-        """Close what the new element implies to be over, then open it."""
-        if over := self._implied_to_be_over(name):
-            self.endData()  # the text so far belongs to what ends here
-            self._popToTag(over.name)
-            if name == "tr" and over.name != "tr":
-                self._popToTag("tr")
-        return super().handle_starttag(name, *args, **kwargs)
-
-    def _implied_to_be_over(self, name: str) -> Tag | None:
-        ends, within = _IMPLIED_ENDS.get(name, (frozenset[str](), frozenset[str]()))
-        for tag in reversed(self.tagStack[-DEEPEST:]):
-            if tag.name in ends or (tag.name == "p" and name in _ENDS_A_PARAGRAPH):
-                return tag
-            if tag.name in within or (not ends and tag.name not in _WITHIN_A_PARAGRAPH):
-                return None
-        return None
-
-
-def drop_what_is_not_read(soup: BeautifulSoup) -> None:
-    """Remove controls, navigation, page footers and what is hidden."""
-    for tag in soup.find_all(_is_not_read):
-        if not tag.decomposed:
-            tag.decompose()
-    for line_break in soup.select("pre br"):
-        line_break.replace_with("\n")
-
-
-def flatten(soup: BeautifulSoup) -> tuple[str, ...]:
-    """Turn elements below `DEEPEST` levels into their text; says so where it happened."""
-    depths = {id(soup): 0}
-    deep: list[Tag] = []
-    for tag in soup.find_all(name=True):  # parents come before their children
-        depth = depths[id(tag)] = depths[id(tag.parent)] + 1
-        if depth == DEEPEST + 1:
-            deep.append(tag)
-    for tag in deep:
-        tag.replace_with(f" {tag.get_text(' ')} ")
-    return (too_deep(DEEPEST),) if deep else ()
+_AROUND_THE_TEXT = frozenset({"a", "header"})
+"""Elements that lead to other pages or name the site, where they stand outside the main element."""
 
 
 def number_items(content: Tag) -> None:
@@ -247,13 +90,35 @@ def whole_number(tag: Tag, attribute: str, otherwise: int) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else otherwise  # noqa: PLR2004 -- see above
 
 
-def main_content(soup: BeautifulSoup) -> Tag:
-    """Give the main element of a page, or the page where none stands for it."""
+def main_content(soup: BeautifulSoup) -> tuple[Tag, tuple[str, ...]]:
+    """Return the main element of a page, else the page itself, and what to warn of.
+
+    A warning says how much text is left out, above `MOST_LEFT_OUT` of the words of the page. Words
+    of links and of the site's header are not counted.
+    """
     whole = _length(soup)
-    for found in (soup.select("main, [role=main]"), soup.select("article")):
-        if len(found) == 1 and _length(found[0]) >= LEAST_SHARE * whole:
-            return found[0]
-    return soup
+    for candidates in (soup.select("main, [role=main]"), soup.select("article")):
+        if len(candidates) == 1 and _length(candidates[0]) >= LEAST_SHARE * whole:
+            return candidates[0], _left_out(soup, candidates[0])
+    return soup, ()
+
+
+def _left_out(soup: BeautifulSoup, main: Tag) -> tuple[str, ...]:
+    outside = " ".join(
+        text
+        for text in soup.find_all(string=True)
+        if not any(tag is main or tag.name in _AROUND_THE_TEXT for tag in text.parents)
+    )
+    count = len(words(outside))
+    share = count / max(1, count + len(words(main.get_text(" "))))
+    if share <= MOST_LEFT_OUT:
+        return ()
+    mark = f"<{main.name}>" if main.name in {"main", "article"} else 'role="main"'
+    warning = (
+        f"{share:.0%} of the visible words stand outside the page's {mark} element and were left "
+        f"out; to read them too, remove {mark} from the file"
+    )
+    return (warning,)
 
 
 def dissolve_layout_tables(content: Tag) -> None:
@@ -265,18 +130,6 @@ def dissolve_layout_tables(content: Tag) -> None:
                 part.name = "div"
     for table in layout:
         table.name = "div"
-
-
-def _is_not_read(tag: Tag) -> bool:
-    return (
-        tag.name in _NEVER_READ
-        or _text(tag, "role") in _ROLES
-        or tag.has_attr("hidden")
-        or _text(tag, "aria-hidden") == "true"
-        or _HIDDEN.search(_text(tag, "style")) is not None
-        or not _CLASSES.isdisjoint(tag.get_attribute_list("class"))
-        or (tag.name in _OUTSIDE_MAIN and tag.find_parent(["main", "article"]) is None)
-    )
 
 
 def _text(tag: Tag, attribute: str) -> str:
