@@ -80,3 +80,12 @@ def test_a_sentence_that_ends_where_a_long_paragraph_is_looked_at_in_parts_is_fo
     text = sentence.replace("..", "!!") * 200
     spans = sentence_spans(text, "en")
     assert [span.start for span in spans] == list(range(0, len(text), 50))
+
+
+@pytest.mark.parametrize("bullet", "-*•▪◦●○■□")
+def test_a_list_item_has_its_sentences_whatever_its_bullet(bullet: str) -> None:
+    text = f"{bullet} The pump is red. It stands in the hall."
+    assert [span.of(text) for span in sentence_spans(text, "en")] == [
+        f"{bullet} The pump is red.",
+        "It stands in the hall.",
+    ]

@@ -105,6 +105,8 @@ _WINDOW = 4_000
 """Characters sentencex is given at once."""
 _WIDE_BLANK = compiled(r"\.(?<=[^\S\x00-\x7f]\.)")
 """A full stop behind a blank that takes more than one byte."""
+_BULLETS = frozenset("•▪◦●○■□")
+"""Marks of list items in which sentencex ends no sentence; it does in those of a hyphen."""
 _INITIAL_APART = compiled(r"(?<=[A-Z])(\s*)[^\S\x00-\x7f](?=\.)")
 """Such a blank behind a capital, which sentencex panics on: it cuts the blank in two."""
 
@@ -184,6 +186,8 @@ def _starts(body: str, language: str) -> list[int]:
     compares every boundary of a piece with every quotation in it.
     """
     clean = encodable(body)
+    if (mark := clean.lstrip()[:1]) in _BULLETS:
+        clean = clean.replace(mark, "-", 1)
     if not clean.isascii() and _WIDE_BLANK.search(clean):
         clean = _INITIAL_APART.sub(r"\1 ", clean)
     if len(clean) <= _WINDOW and "\r" not in clean:
