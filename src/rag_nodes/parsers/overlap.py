@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from llama_index.core.bridge.pydantic import Field
 
@@ -40,6 +41,9 @@ class TokenOverlapNodeParser(SpanNodeParser):
         >>> parser.split_text("One sentence here. Two more now. A third one.")
         ['One sentence here. Two more now.', 'Two more now. A third one.']
     """
+
+    output_version: ClassVar[int] = 3
+    """3: a list item wrapped over several lines is split between its sentences."""
 
     chunk_size: int = Field(default=750, ge=MIN_TOKENS)
     chunk_overlap: int = Field(default=100, ge=0)

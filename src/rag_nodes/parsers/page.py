@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 from llama_index.core.bridge.pydantic import Field
 
@@ -34,6 +35,9 @@ class PageNodeParser(SpanNodeParser):
         >>> [node.text for node in PageNodeParser()([document])]
         ['First page.', 'Second page.']
     """
+
+    output_version: ClassVar[int] = 3
+    """3: a list item wrapped over several lines is split between its sentences."""
 
     chunk_size: int = Field(default=2000, ge=MIN_TOKENS)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.schema import (
@@ -63,6 +63,9 @@ class ParentChildNodeParser(SpanNodeParser):
         >>> parser.split_text("# Tea\nGreen tea takes eighty degrees. Black tea boiling water.")
         ['# Tea\nGreen tea takes eighty degrees.', 'Black tea boiling water.']
     """
+
+    output_version: ClassVar[int] = 3
+    """3: a list item wrapped over several lines is split between its sentences."""
 
     parent: str = Field(default="heading")
     parent_options: dict[str, Any] = Field(

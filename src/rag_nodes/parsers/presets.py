@@ -190,7 +190,12 @@ PRESETS: dict[str, Preset] = {
             f"{_OURS}recursive:RecursiveNodeParser",
             "Retrieval",
             "200 tokens, no overlap: best mean recall@1000 of seven sizes on five labelled sets",
-            options={"unit": "tokens", "chunk_size": 200, "chunk_overlap": 0},
+            options={
+                "unit": "tokens",
+                "chunk_size": 200,
+                "chunk_overlap": 0,
+                "join_wrapped_lines": True,
+            },
             headline=_SIZED,
             ranges=(
                 OptionRange("chunk_size", "Chunk size, tokens", 50, 1000, 10),

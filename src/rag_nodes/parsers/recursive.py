@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import islice
 from typing import Any, Literal
 
@@ -16,10 +16,12 @@ from rag_nodes.parsers.sizes import scaled, sizer_of, visible_from
 from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.several import several
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
+from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import trimmed, with_indentation
 
 _CLUSTER = regex.compile(r"\X")
 _JOINERS = frozenset("\u200c\u200d")
+_SEPARATORS = ("\n\n", "\n", ". ", " ", "")
 _MOST_SEPARATORS = 100
 _NEAR = 32
 """Characters looked at beyond an estimate."""
@@ -49,6 +51,10 @@ class RecursiveNodeParser(SpanNodeParser):
         scale_by_script: whether a size in characters is one of Latin text, which has about four
             to a token, and other scripts get as many tokens: fewer characters, named in the
             metadata. Presets set it; False takes `chunk_size` as it is.
+        join_wrapped_lines: whether a line break inside running text counts as a space, so that
+            wrapped paragraphs are split between sentences first and between their lines only where
+            one sentence exceeds the size. The preset `retrieval` sets it; it has no effect on
+            separators of your own.
 
     Raises:
         ConfigurationError: the overlap is not smaller than the size, or `separators` is empty,
@@ -62,12 +68,13 @@ class RecursiveNodeParser(SpanNodeParser):
     """
 
     separators: str | tuple[str, ...] = Field(
-        default=("\n\n", "\n", ". ", " ", ""), min_length=1, max_length=_MOST_SEPARATORS
+        default=_SEPARATORS, min_length=1, max_length=_MOST_SEPARATORS
     )
     chunk_size: int = Field(default=1000, ge=1)
     chunk_overlap: int = Field(default=200, ge=0)
     unit: Literal["characters", "tokens"] = Field(default="characters")
     scale_by_script: bool = Field(default=False)
+    join_wrapped_lines: bool = Field(default=False)
 
     @field_validator("separators", mode="before")
     @classmethod
@@ -91,32 +98,44 @@ class RecursiveNodeParser(SpanNodeParser):
 
 
 class _Separator:
-    """Where pieces end: after each occurrence, outside of grapheme clusters."""
+    """Where pieces end: after each occurrence, outside of grapheme clusters.
 
-    def __init__(self, separator: str, text: str) -> None:
+    With a packer, not after line breaks inside running text.
+    """
+
+    def __init__(self, separator: str, text: str, packer: Packer | None = None) -> None:
         self._text = text
+        self._packer = packer
         self._spellings = [separator]
         if "\n" in separator and "\r" in text:
             self._spellings = [separator.replace("\n", end) for end in ("\r\n", "\n", "\r")]
         self._pattern = re.compile("|".join(map(re.escape, self._spellings)))
         self.width = len(self._spellings[0])
 
+    @property
+    def _passed(self) -> Container[int]:
+        """Offsets at which no piece ends; the lines are looked at only when a text needs it."""
+        return self._packer.soft_breaks if self._packer else ()
+
     def ends(self, low: int, high: int) -> Iterator[int]:
         """Ends of the first few occurrences inside `low..high`, in order."""
-        text = self._text
-        found = islice(self._pattern.finditer(text, low, high), _TRIES)
-        return (match.end() for match in found if _may_cut(text, match.end(), low))
+        text, passed = self._text, self._passed
+        every = (match.end() for match in self._pattern.finditer(text, low, high))
+        found = islice((end for end in every if end not in passed), _TRIES)
+        return (end for end in found if _may_cut(text, end, low))
 
     def last_ends(self, low: int, high: int) -> Iterator[int]:
         """Ends of the last few occurrences inside `low..high`, the last one first."""
-        text = self._text
-        for _ in range(_TRIES):
+        text, passed, tries = self._text, self._passed, 0
+        while tries < _TRIES:
             starts = ((text.rfind(s, low, high), len(s)) for s in self._spellings)
             high = max((start + width for start, width in starts if start >= 0), default=low)
             if high <= low:
                 return
-            if _may_cut(text, high, low):
-                yield high
+            if high not in passed:
+                tries += 1
+                if _may_cut(text, high, low):
+                    yield high
             high -= 1
 
 
@@ -141,6 +160,11 @@ class _Cutter:
         self.size = parser.chunk_size
         self.overlap = parser.chunk_overlap
         self.separators = [_Separator(s, self.text) for s in parser.separators if s]
+        if parser.join_wrapped_lines and parser.separators == _SEPARATORS:
+            # Line breaks inside running text are tried after the ends of sentences, not before.
+            paragraph, line, sentence, word = self.separators
+            separate = _Separator("\n", self.text, source.packer)
+            self.separators = [paragraph, separate, sentence, line, word]
         self.before: tuple[int, int, int] | None = None
 
     def cuts(self, low: int, high: int, level: int) -> Iterator[ChunkSpan]:

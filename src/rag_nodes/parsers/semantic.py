@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import Field, model_validator
@@ -71,6 +71,9 @@ class SemanticNodeParser(SpanNodeParser):
             method, or the model is unknown.
         ModelError: embedding failed.
     """
+
+    output_version: ClassVar[int] = 3
+    """3: a list item wrapped over several lines is split between its sentences."""
 
     chunk_size: int = Field(default=512, ge=MIN_TOKENS)
     min_chunk_size: int = Field(default=64, ge=0)

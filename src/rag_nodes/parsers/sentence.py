@@ -20,7 +20,8 @@ from rag_nodes.text.spans import Span, trimmed
 class SentenceNodeParser(SpanNodeParser):
     """Packs whole sentences: ten to a node, two shared, or as many as fit a size.
 
-    A heading, a list item, a table row and a line of code count as one sentence each. A sentence
+    A heading, a list item on one line, a table row and a line of code count as one sentence each. A
+    list item that is wrapped over several lines has sentences as any other text. A sentence
     that exceeds the size is cut between its lines, a line between words, and each piece counts as a
     sentence.
 
@@ -52,8 +53,8 @@ class SentenceNodeParser(SpanNodeParser):
         ['One here. Two there.', 'Two there. Three.']
     """
 
-    output_version: ClassVar[int] = 2
-    """2: a window knows its place."""
+    output_version: ClassVar[int] = 3
+    """3: a list item wrapped over several lines is split between its sentences."""
 
     chunk_size: int = Field(default=10, ge=1)
     chunk_overlap: int = Field(default=2, ge=0)

@@ -14,6 +14,7 @@ from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.sentences import AUTO, Bounds, sentence_bounds
 from rag_nodes.text.spans import Span, trimmed, with_indentation
 from rag_nodes.text.tokens import DEFAULT_ENCODING, LengthIndex, SliceIndex, TokenIndex, token_index
+from rag_nodes.text.wrapping import soft_breaks
 
 BY_LINE = frozenset({Kind.TABLE, Kind.LIST, Kind.CODE, Kind.HTML, Kind.FRONT_MATTER})
 """Blocks whose natural inner boundaries are line ends; all others have sentences."""
@@ -23,6 +24,8 @@ _VISIBLE = re.compile(r"\S")
 _MARK = re.compile(r" {0,3}[#=-]")
 _LOWER_MARK = re.compile(r"\n {0,3}[#=-]")
 """What a heading, or the line that underlines one, begins with."""
+_SENTENCE_END = re.compile(r"[.?!…。！？।][^\w\n]*+\s*\S")  # noqa: RUF001 -- of other scripts
+"""Where a sentence may end before the end of a text."""
 
 
 class Packer:
@@ -71,6 +74,11 @@ class Packer:
         # Whether any line could be a heading or its underline is far cheaper than finding out.
         known = "blocks" in self.__dict__ or _MARK.match(text) or _LOWER_MARK.search(text)
         return HeadingTree(self.text, self.blocks if known else ())
+
+    @cached_property
+    def soft_breaks(self) -> frozenset[int]:
+        """Offsets at which a line continues the running text of the line above."""
+        return frozenset(soft_breaks(self.text))
 
     @cached_property
     def _flags(self) -> Flags:
@@ -208,12 +216,36 @@ class Packer:
             self._bounds.clear()
         if block.kind is Kind.HEADING:  # one thought, whatever full stops are in it
             bounds = Bounds([block.start], [block.end])
+        elif block.kind is Kind.LIST:
+            bounds = self._items(block)
         elif block.kind in BY_LINE:
             bounds = _lines(self.text, block.start, block.end)
         else:
             bounds = sentence_bounds(self.text, block.start, block.end, self.language)
         self._bounds[block.start] = bounds
         return bounds
+
+    def _items(self, block: Block) -> Bounds:
+        """The lines of a list; of an item that is wrapped over several lines, the sentences."""
+        lines = _lines(self.text, block.start, block.end)
+        wrapped = {block.start + at for at in soft_breaks(self.text[block.start : block.end])}
+        if not wrapped:
+            return lines
+        items = Bounds([], [])
+        first = 0
+        for following, begin in enumerate([*lines.starts[1:], block.end], start=1):
+            if begin in wrapped:
+                continue
+            start, end = lines.starts[first], lines.ends[following - 1]
+            items.starts.append(start)
+            if following > first + 1 and _SENTENCE_END.search(self.text, start, end):
+                sentences = sentence_bounds(self.text, start, end, self.language)
+                items.starts.extend(sentences.starts[1:])
+                items.ends.extend(sentences.ends)
+            else:
+                items.ends.append(end)
+            first = following
+        return items
 
     def _last_fitting(
         self, ends: Sequence[int], start: int, after: int, reach: int, limit: int

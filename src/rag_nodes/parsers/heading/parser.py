@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import Field, model_validator
@@ -89,6 +89,9 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
         >>> parser.split_text("# Tea\nHot.\n\n## Green\nLess hot.")
         ['# Tea\nHot.', '## Green\nLess hot.']
     """
+
+    output_version: ClassVar[int] = 3
+    """3: a list item wrapped over several lines is split between its sentences."""
 
     chunk_size: int = Field(default=1000, ge=MIN_TOKENS)
     chunk_overlap: int = Field(default=0, ge=0)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import codecs
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CorruptFileError, EmptyFileError, MisnamedFileError, MissingExtraError
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.plain import decode_file
 from rag_nodes.text.formats import Format
-
-if TYPE_CHECKING:
 
 HEAD_BYTES = 4096
 """Bytes in which a page states its encoding; the standard asks for the first 1024."""
