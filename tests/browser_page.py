@@ -89,9 +89,3 @@ def redrawn(page: Page, what: str) -> Iterator[None]:
     except Stuck as error:
         error.add_note("The page says: " + " / ".join(page.inner_text("#rn-status").split("\n")))
         raise
-
-
-def to_compare(page: Page) -> None:
-    """Back from the decision, in which the first upload ends."""
-    page.locator("[role=tab][aria-selected=true]", has_text="Decide").wait_for()
-    page.get_by_role("tab", name="Compare").click()

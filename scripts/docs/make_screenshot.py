@@ -54,8 +54,6 @@ def _ask(page: Page) -> None:
     page.set_input_files("#rn-files input[type=file]", DOCUMENT)
     page.wait_for_selector("#rn-status .rn-dot", state="attached")
     page.wait_for_selector("#rn-question textarea:enabled", state="attached")
-    page.wait_for_timeout(3000)  # an upload ends in Decide
-    page.get_by_role("tab", name="Compare").click()
     box = page.locator("#rn-question textarea:enabled")
     box.fill(QUESTION)
     box.press("Enter")

@@ -36,10 +36,9 @@ def _unconfigured(no_configuration: Path) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _undecided() -> Iterator[None]:
-    """No sweep keeps a core busy beside tests of something else, and no upload leads to it."""
+    """No sweep keeps a core busy beside tests of something else."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rag_nodes.apps.visitors.deciding.QUIET", 3600.0)
-        patch.setattr("rag_nodes.apps.page.ends_in_decide", lambda _: False)
         yield
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from app_process import AppProcess, app_process
-from browser_page import open_drawer, to_compare
+from browser_page import open_drawer
 from openai_server import OpenAIServer
 from playwright.sync_api import Browser, Page
 
@@ -137,7 +137,6 @@ def _upload(page: Page, document: Path, pages: int = 6) -> None:
         has_text=f"{pages} pages"
     )
     loaded.wait_for(timeout=PATIENCE)
-    to_compare(page)
 
 
 def _counts(page: Page) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 import pytest
-from browser_page import PATIENCE, ask, loading, open_drawer, watched
+from browser_page import PATIENCE, ask, loading, open_drawer, unfold_parsers, watched
 from openai_server import Fault, OpenAIServer
 from playwright.sync_api import Browser, Page
 
@@ -121,3 +121,14 @@ def test_one_answer_is_stopped_while_the_others_are_written(
         assert "Stopped" in columns.nth(1).inner_text()
         for number in (0, 2, 3):
             assert "The documents answer" in columns.nth(number).locator(".rn-answer").inner_text()
+
+
+def test_an_upload_stays_in_the_tab_that_the_visitor_has_open(page: Page) -> None:
+    with loading(page):
+        page.set_input_files("#rn-files input[type=file]", str(CORPUS / "manual.md"))
+    page.locator("#rn-suggestions button").first.wait_for()
+    unfold_parsers(page)
+    with loading(page):  # by then the page has shown all that followed the upload
+        page.locator("#rn-parsers input:checked").first.uncheck()
+        page.get_by_role("button", name="Apply changes").click()
+    assert page.locator("#rn-tabs [role=tab][aria-selected=true]").inner_text() == "Compare"

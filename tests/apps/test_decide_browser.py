@@ -1,18 +1,16 @@
 """What to take, in a real Chromium: from an upload to the decision, its passages and its files."""
 
 import json
-import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import gradio as gr
 import pytest
-from browser_page import ask, loading, redrawn, watched
+from browser_page import loading, redrawn, watched
 from hostile_views import PAYLOADS
 from playwright.sync_api import Browser, Page
 
-from rag_nodes.apps import page as page_of_app
 from rag_nodes.apps.visitors import deciding
 from rag_nodes.evaluation.drafts.probes import probes
 from rag_nodes.evaluation.plan import EvaluationPlan
@@ -23,7 +21,6 @@ PATIENCE = 120_000
 """Milliseconds after which a page counts as stuck."""
 NARROW = "() => document.documentElement.scrollWidth <= innerWidth"
 RUNS = "window.broken=1"
-ENDS_IN_DECIDE = page_of_app.ends_in_decide
 SMALL = EvaluationPlan(budgets=(60,), sizes=(40, 400), target=None, draws=200)
 KNOWN = [one for one in PAYLOADS if one.isprintable() and '"' not in one][:20]
 HOSTILE = [one.replace("alert(1)", RUNS) for one in KNOWN]
@@ -52,16 +49,16 @@ def page(
     ):
         for name, value in small.items():
             patch.setattr(deciding, name, value)
-        patch.setattr(page_of_app, "ends_in_decide", ENDS_IN_DECIDE)
         guide = tmp_path_factory.mktemp("guide") / "a <img src=x onerror=window.broken=1>.md"
         guide.write_text(GUIDE, encoding="utf-8")
         with loading(it):
             it.set_input_files("#rn-files input[type=file]", str(guide))
+        it.get_by_role("tab", name="Decide").click()
         it.locator(".rn-sure:visible", has_text="Likely").wait_for()
         yield it
 
 
-def test_an_upload_ends_in_a_decision_whose_points_and_lines_lead_to_what_it_rests_on(
+def test_an_upload_leads_to_a_decision_whose_points_and_lines_lead_to_what_it_rests_on(
     page: Page, browser: Browser, tmp_path: Path
 ) -> None:
     assert page.locator(".rn-length[aria-pressed=true]").inner_text().startswith("a sentence")
@@ -89,22 +86,6 @@ def test_an_upload_ends_in_a_decision_whose_points_and_lines_lead_to_what_it_res
     for width in (390, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_function(NARROW)
-
-
-def test_whoever_asks_as_soon_as_the_documents_are_there_is_not_led_away(
-    browser: Browser, app: gr.Blocks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = threading.Event()
-    monkeypatch.setattr(page_of_app, "ends_in_decide", lambda _: asked.wait(PATIENCE / 1000))
-    guide = tmp_path / "guide.md"
-    guide.write_text(GUIDE, encoding="utf-8")
-    with watched(browser, str(app.local_url), PATIENCE) as page:
-        with loading(page):
-            page.set_input_files("#rn-files input[type=file]", str(guide))
-        page.locator("#rn-question textarea:enabled").fill("How often is the pump cleaned?")
-        page.keyboard.press("Enter")
-        asked.set()
-        ask(page, "How long does the filter dry?")  # by then the page would have turned
 
 
 def test_drafts_are_reviewed_with_the_keyboard_alone_and_decide_when_they_are_accepted(

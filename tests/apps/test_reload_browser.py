@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 import pytest
 from app_process import app_process
-from browser_page import open_drawer, to_compare, unfold_parsers
+from browser_page import open_drawer, unfold_parsers
 from cut_network import CutNetwork
 from fixtures_app import offline_settings
 from openai_server import Fault, OpenAIServer
@@ -198,7 +198,6 @@ def test_what_is_kept_outlives_the_server_and_is_opened_in_another_tab(
         document = written(tmp_path / "red.md", "The machine is red.")
         page.set_input_files("#rn-files input[type=file]", str(document))
         page.wait_for_selector("#rn-status .rn-dot")
-        to_compare(page)
         page.fill("#rn-question textarea:enabled", QUESTION)
         page.keyboard.press("Enter")
         page.wait_for_selector(".rn-turn")

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.header.panel import Header
     from rag_nodes.apps.tabs import TabView
-    from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.query import QueryOptions
 
 TITLE = "rag_nodes: compare parsers"
@@ -75,14 +74,6 @@ _FOLDS = """() => {
 }"""
 """Gradio's accordions do not say whether they are open, and have their arrow read out; one of its
 buttons has the name of a translation for a name."""
-_LEAD = """(leads) => {
-  const box = document.querySelector('#rn-question textarea');
-  const asks = box?.value || box === document.activeElement || window.rnSent !== undefined;
-  const goes = leads && !asks && box?.checkVisibility();
-  return {__type__: 'update', ...(goes ? {selected: 'decide'} : {})};
-}"""
-"""An upload ends in Decide, but for whoever asks already, or has turned to another tab. Only the
-browser knows at once."""
 
 
 def build_app(  # noqa: PLR0913 - options of one page, all with defaults
@@ -190,7 +181,7 @@ def _build_page(
 
     The header knows no tab, and only the comparison knows the header.
     """
-    example, leads = example_document(), gr.Checkbox(visible=False)
+    example = example_document()
     with gr.Tabs(elem_id="rn-tabs") as tabs:
         with gr.Tab("Compare", id="compare") as comparing:
             compare = build_compare_tab(sessions)
@@ -206,9 +197,6 @@ def _build_page(
     views = [(comparing, compare.view), (deciding, decide), (showing, document.view)]
     turned_to = _follow(sessions, loads, comparing, views)
 
-    def lead(request: gr.Request) -> bool:
-        return ends_in_decide(session_of(sessions, request))
-
     def back(turned_to: Any, request: gr.Request) -> Any:
         """The tab that was left, unless the visitor has turned to another one meanwhile."""
         left = session_of(sessions, request).shown.get("left") or comparing.id
@@ -216,17 +204,6 @@ def _build_page(
         return gr.skip() if stays else gr.Tabs(selected=left)
 
     loads[-1].then(back, turned_to, tabs, show_progress="hidden", api_visibility="private")
-    for upload in loads[:-1]:  # the last one is a page that was only loaded again
-        led = upload.then(lead, None, leads, show_progress="hidden", api_visibility="private")
-        led.then(None, leads, tabs, js=_LEAD, show_progress="hidden", api_visibility="private")
-
-
-def ends_in_decide(session: PageSession) -> bool:
-    """Whether documents were loaded that nobody has decided on or asked about yet; true once."""
-    is_new = session.ready and "led" not in session.shown and not session.turns
-    session.shown["led"] = True
-    waits = session.waited_for is not None and session.waited_for is session.last_loading
-    return is_new and session.asking is None and not waits
 
 
 def _follow(

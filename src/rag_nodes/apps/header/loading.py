@@ -271,7 +271,7 @@ class LoadingEvents:
         """Look at loading for a question, and at any other that takes over, as a later upload."""
         seen = None
         while (loading := session.last_loading) is not None and loading is not seen:
-            seen = session.waited_for = loading
+            seen = loading
             failure = yield from self._look(session, loading)
         return failure
 

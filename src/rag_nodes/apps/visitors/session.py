@@ -72,7 +72,6 @@ class PageSession(AnsweringSession):
         report: what the last `load` did; None before it.
         paths: the loaded documents.
         choice: what they were loaded with, so what the next question is answered with.
-        waited_for: the loading that a question waits for, or waited last.
         shown: what each tab shows, as JSON, so that it can show it again.
         chosen: what the page shows as chosen, whether or not it was loaded with that.
         wanted: parsers of the last loading.
@@ -104,7 +103,6 @@ class PageSession(AnsweringSession):
         self._loads = loads
         self._files: Mapping[str, FileOutcome] = {}
         self._loading: Job[Steps, IngestReport] | None = None
-        self.waited_for: Job[Steps, IngestReport] | None = None
         self.questions = Questions()
         self.decider = Decider(self)
         self.report: IngestReport | None = None
