@@ -1,14 +1,13 @@
 """Every tab on a phone and for those who hear the page: widths, names, headings, what is folded."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 import pytest
+from contrast import STILL, left, pale
 from playwright.sync_api import Browser, Page
-from playwright.sync_api import TimeoutError as StillWrong
 
 pytestmark = pytest.mark.browser
 
@@ -49,42 +48,6 @@ SKIPPING = """() => {
   return levels.filter((level, at) => level > (at ? levels[at - 1] : 0) + 1);
 }"""
 """Headings more than one level below the one before."""
-PALE = """() => {
-  const pen = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
-  const rgba = (colour, filter = 'none') => {
-    pen.clearRect(0, 0, 1, 1);
-    pen.filter = filter;
-    pen.fillStyle = colour;
-    pen.fillRect(0, 0, 1, 1);
-    return [...pen.getImageData(0, 0, 1, 1).data].map((one) => one / 255);
-  };
-  const over = ([r, g, b, a], under) => [r, g, b].map((one, at) => one * a + under[at] * (1 - a));
-  const behind = (one) => one ? over(rgba(getComputedStyle(one).backgroundColor),
-    behind(one.parentElement)) : [1, 1, 1];
-  const light = (colour) => colour.map((one) =>
-    one <= .04045 ? one / 12.92 : ((one + .055) / 1.055) ** 2.4)
-    .reduce((sum, one, at) => sum + one * [.2126, .7152, .0722][at], 0);
-  const found = new Set();
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    const one = texts.currentNode.parentElement;
-    const text = texts.currentNode.data.trim().slice(0, 30);
-    if (!text || !one.checkVisibility({visibilityProperty: true, opacityProperty: true})) continue;
-    if (one.closest('style, script, .rn-letters, .rn-said')) continue;
-    const ground = behind(one), style = getComputedStyle(one), line = one.closest('.cm-line');
-    const ink = rgba(one.closest('svg') ? style.fill : style.color,
-      line ? getComputedStyle(line).filter : 'none');
-    for (let outer = one; outer; outer = outer.parentElement)
-      ink[3] *= getComputedStyle(outer).opacity;
-    const said = over(ink, ground);
-    const [dark, bright] = [light(said), light(ground)].sort((a, b) => a - b);
-    const contrast = (bright + .05) / (dark + .05);
-    if (contrast < 4.5) found.add(`${contrast.toFixed(2)} ${one.tagName} ${text}`);
-  }
-  return [...found];
-}"""
-"""Text on a ground of less than 4.5 times its light, or darkness. What has no opacity nobody sees,
-as what Gradio writes of every event that runs: Decide has one every other second."""
 UNSEEN = """() => [...document.querySelectorAll('button, input, textarea, summary, [tabindex="0"]')]
   .filter((one) => one.checkVisibility({visibilityProperty: true}) && !one.disabled)
   .filter((one) => !one.closest('#rn-question') && !one.matches('[type=file]'))
@@ -94,7 +57,6 @@ UNSEEN = """() => [...document.querySelectorAll('button, input, textarea, summar
   })
   .map((one) => one.outerHTML.slice(0, 120))"""
 """What has the focus and does not show it; the box of the question has a frame of its own."""
-STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 FOLDS = ".sidebar .label-wrap"
 FOLDED = "() => [...document.querySelectorAll('.sidebar [aria-expanded=false].label-wrap')]"
 UNFOLD = f"() => ({FOLDED})().forEach((one) => one.click())"
@@ -131,21 +93,13 @@ def _open(page: Page, tab: str) -> None:
     page.wait_for_selector(TABS[tab])
 
 
-def _left(page: Page, faults: str) -> list[str]:
-    """Faults that stay: a page takes a moment to find its width and to draw what is unfolded."""
-    with suppress(StillWrong):
-        page.wait_for_function(f"({faults})().length === 0")
-        return []
-    return list(page.evaluate(faults))
-
-
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 @pytest.mark.parametrize("tab", TABS)
 def test_nothing_is_wider_than_its_place(page: Page, tab: str, size: Any) -> None:
     page.set_viewport_size(DESK)
     _open(page, tab)
     page.set_viewport_size(size)
-    assert _left(page, WIDER) == []
+    assert left(page, WIDER) == []
 
 
 @pytest.mark.parametrize("tab", TABS)
@@ -157,8 +111,8 @@ def test_all_that_can_be_used_has_a_name_and_headings_skip_no_level(page: Page, 
     page.evaluate(UNFOLD)
     page.wait_for_function(f"({FOLDED})().length === 0")
     page.get_by_label("API key").wait_for()  # in the last fold, drawn when it opens
-    assert _left(page, NAMELESS) == []
-    assert _left(page, SKIPPING) == []
+    assert left(page, NAMELESS) == []
+    assert left(page, SKIPPING) == []
 
 
 def test_an_unfolded_chunk_can_be_folded_by_name(page: Page) -> None:
@@ -221,9 +175,9 @@ def test_all_text_stands_out_from_its_ground(page: Page, tab: str, scheme: str) 
         page.wait_for_selector(".cm-line")
     page.add_style_tag(content=STILL)
     page.evaluate("is => document.body.classList.toggle('dark', is)", scheme == "dark")
-    left = _left(page, PALE)
+    faults = left(page, pale())
     page.evaluate("document.body.classList.remove('dark')")
-    assert left == []
+    assert faults == []
 
 
 def test_all_text_of_the_report_stands_out_and_is_no_wider_than_a_phone(
@@ -238,6 +192,6 @@ def test_all_text_of_the_report_stands_out_and_is_no_wider_than_a_phone(
     report.goto((tmp_path / "report.html").as_uri())
     for scheme in ("light", "dark"):
         report.emulate_media(color_scheme=scheme)
-        assert report.evaluate(PALE) == []
+        assert report.evaluate(pale()) == []
     assert report.evaluate(WIDER) == []
     report.close()

@@ -26,13 +26,13 @@ def _colours(scheme: str) -> dict[str, str]:
         name: _resolved(theme, f"{attribute}{end}")
         for name, attribute in (
             ("ink", "body_text_color"),
-            ("quiet", "body_text_color_subdued"),
             ("page", "body_background_fill"),
             ("input", "input_background_fill"),
             ("placeholder", "input_placeholder_color"),
         )
     }
-    return {**(light if scheme == "light" else {**light, **dark}), **palette}
+    own = light if scheme == "light" else {**light, **dark}
+    return {**own, "quiet": own["rn-quiet"], **palette}
 
 
 def _resolved(theme: object, attribute: str) -> str:

@@ -15,8 +15,8 @@ _INSIDE = ".gradio-container.gradio-container.gradio-container .contain"
 
 
 def make_theme() -> gr.themes.Base:
-    """A calm theme on fonts that Gradio ships."""
-    return gr.themes.Base(
+    """Return a calm theme on fonts that Gradio ships."""
+    theme = gr.themes.Base(
         primary_hue=gr.themes.colors.blue,
         secondary_hue=gr.themes.colors.slate,
         neutral_hue=gr.themes.colors.slate,
@@ -65,6 +65,8 @@ def make_theme() -> gr.themes.Base:
         button_secondary_border_color="*neutral_300",
         button_secondary_border_color_dark="*neutral_600",
     )
+    theme.custom_css = ":root { --rn-font: var(--font); }"  # both of its weights are complete
+    return theme
 
 
 def style_sheet() -> str:

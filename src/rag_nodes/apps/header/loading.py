@@ -49,11 +49,6 @@ TICK = 0.2
 """Seconds between two looks at a running ingest."""
 _NOTE = """<p class="rn-changed" role="status"><strong>Settings have changed.</strong>
 Your next question applies them first.</p>"""
-_BUSY = (
-    gr.Button("Processing", interactive=False, variant="secondary"),
-    gr.Button(visible=True),
-)
-"""The buttons that load again and that cancel, meanwhile."""
 
 
 class Follower(NamedTuple):
@@ -286,7 +281,7 @@ class LoadingEvents:
             at = now()
             if not loading.done:
                 panel = status.working(steps or {}, session.wanted, loading.seconds)
-                yield Drawn(at, (panel, *self._follower.meanwhile(), *_BUSY))
+                yield Drawn(at, (panel, *self._follower.meanwhile(), *_busy()))
         try:
             loading.result()
             ended = self._ended(session)
@@ -330,3 +325,13 @@ class LoadingEvents:
         button = gr.Button(name, interactive=again, variant="secondary")
         shown = panel, *self._follower.afterwards(session), button, gr.Button(visible=False)
         return Drawn(at, shown)
+
+
+def _busy() -> tuple[gr.Button, gr.Button]:
+    """Return the buttons that load again and that cancel, as they are while documents are loaded.
+
+    Made for each event: a component made while this module is imported becomes part of the blocks
+    that are open then.
+    """
+    again = gr.Button("Processing", interactive=False, variant="secondary")
+    return again, gr.Button(visible=True)

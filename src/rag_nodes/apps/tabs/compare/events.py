@@ -47,7 +47,6 @@ _FAULT = (
     "The question could not be answered, by a fault of the app ({}); you can ask on. Whoever runs "
     "the app finds the reason in its log."
 )
-_STOPPABLE, _NOT_STOPPABLE = gr.Button(visible=True), gr.Button(visible=False)
 
 
 class Sent(NamedTuple):
@@ -237,7 +236,7 @@ def _pictures(
         at, ended = now(), sum(one.ended for one in growing)
         if shown and ended == shown[1] and time.monotonic() - shown[0] < FRAME:
             continue
-        first = gr.Textbox("", interactive=False), _STOPPABLE
+        first = gr.Textbox(interactive=False), gr.Button(visible=True)
         yield Drawn(at, (_page(session), *((gr.skip(), gr.skip()) if shown else first)))
         shown = time.monotonic(), ended
     yield _answered(session)
@@ -250,7 +249,7 @@ def _redrawn(session: PageSession) -> Drawn:
 
 def _answered(session: PageSession) -> Drawn:
     """The page once answers have ended."""
-    return Drawn(now(), (_page(session), _question_box(session), _NOT_STOPPABLE))
+    return Drawn(now(), (_page(session), _question_box(session), gr.Button(visible=False)))
 
 
 def _page(session: PageSession) -> str:
