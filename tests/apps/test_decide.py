@@ -144,6 +144,7 @@ def test_an_upload_is_told_what_stands_at_once_and_what_was_found_by_itself(
         first = _page(events)
         assert standing().words in _text(first["said"])
         assert "Not tried yet" in first["said"]
+        assert "<h2>Nothing was measured on these documents yet.</h2>" in first["said"]
         assert first["timer"].active
         assert "PARSER = get_parser(" in first["code"]
         go.set()

@@ -36,7 +36,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_it_says_what_to_take_what_was_asked_and_answered_and_with_what(report: str) -> None:
     text = Seen(report).text
     for expected in (
-        "Take retrieval", "At which pressure", "Both say", "The pump runs at 2.4 bar.",
+        "take the default: retrieval", "At which pressure", "Both say", "The pump runs at 2.4 bar.",
         "pump.pdf, page 1", "Fixed size", "Heading hierarchy", "rag_nodes 0.",
     ):  # fmt: skip
         assert expected in text

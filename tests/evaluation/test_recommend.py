@@ -152,10 +152,10 @@ def test_what_finds_as_it_stands_is_a_row_beside_the_sizes_of_others(dataset: Da
     assert not any(row.error for row in rows)
 
 
-def test_before_anything_is_measured_the_default_stands_and_says_that_it_was_not_tried() -> None:
+def test_before_anything_is_measured_the_decision_says_so_and_names_the_default() -> None:
     decision = standing()
     assert (decision.take, decision.grade) == ("retrieval", "not shown")
-    assert "nothing was tried" in decision.words
+    assert decision.words.startswith("Nothing was measured on these documents yet. ")
     preset = preset_in(decision.preset)
     assert preset.make().fingerprint == get_parser("retrieval").fingerprint
     assert preset.query["budget"] == EvaluationPlan().budget

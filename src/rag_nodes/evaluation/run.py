@@ -178,8 +178,8 @@ def standing(plan: EvaluationPlan | None = None) -> ReportDecision:
     searched = _standard(plan)
     variant = Variant(DEFAULT_PARSER, "own", as_parser(searched.parser), options=searched.options)
     words = (
-        f"Take {DEFAULT_PARSER} (recursive, 200 tokens, read by {searched.options.granularity}): "
-        "it is the default, and nothing was tried on these documents yet."
+        "Nothing was measured on these documents yet. Until then, take the default: "
+        f"{DEFAULT_PARSER} (recursive, 200 tokens, read by {searched.options.granularity})."
     )
     preset = _preset_of(variant, plan)
     return ReportDecision(
