@@ -80,15 +80,12 @@ class CompareEvents:
     def ask(self, question: str, request: gr.Request) -> Iterator[tuple[Any, ...]]:
         """Answer a question: first the empty columns, then the answers as they grow."""
         question = str(question or "").strip()  # a script may send anything
-        if not question:
-            raise gr.Error("Type a question first.", print_exception=False)
-        if len(question) > MOST_QUESTION:
-            message = f"Ask in at most {MOST_QUESTION:,} characters."
-            raise gr.Error(message, print_exception=False)
         session = session_of(self._sessions, request)
         try:
+            _check(question)
             yield from _pictures(session, session.stream(question))
         except ConfigurationError as error:
+            yield Drawn(now(), (gr.skip(), _question_box(session), gr.skip()))
             raise gr.Error(str(error), print_exception=False) from error
         except Exception as error:
             # Whatever it was, the visitor can go on: the box is open again, and says what happened.
@@ -221,6 +218,18 @@ def _said(turns: Sequence[Turn], asking: Asking | None) -> str:
         return ""
     done = [one for one in turns[-1].columns if one.answer]
     return f"{count(len(done), 'answer')} to: {turns[-1].question}"
+
+
+def _check(question: str) -> None:
+    """Refuse what cannot be asked.
+
+    Raises:
+        ConfigurationError: the question is empty or too long.
+    """
+    if not question:
+        raise ConfigurationError("Type a question first.")
+    if len(question) > MOST_QUESTION:
+        raise ConfigurationError(f"Ask in at most {MOST_QUESTION:,} characters.")
 
 
 def _pictures(

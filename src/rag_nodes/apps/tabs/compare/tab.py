@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 # At runtime, since Gradio evaluates the annotations of its events.
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.header.loading import LOOKING, Follower
-from rag_nodes.apps.inside_gradio import for_scripts
+from rag_nodes.apps.inside_gradio import Drawn, for_scripts, now
 from rag_nodes.apps.tabs import TabView
 from rag_nodes.apps.tabs.compare.events import (
     NOT_YET,
@@ -30,14 +31,13 @@ if TYPE_CHECKING:
 
 AT_ONCE = 8
 """Visitors whose questions are answered at the same time."""
-_SENT = """(sent) => { window.rnSent = sent; }"""
-_EMPTIED = """(now) => {
-  const sent = window.rnSent;
-  window.rnSent = undefined;
-  return now === sent ? '' : now;
-}"""
-"""A question that was answered leaves its box, unless another one is being typed there already. Of
-two updates close together the page shows the second only, so the server's alone is not enough."""
+_ACCEPTED = """(sent, typed) => ({
+  __type__: 'update', interactive: false, ...(typed === sent ? {value: ''} : {}),
+})"""
+"""Closes the box while its question is answered. It empties the box only if it still holds that
+question: what was typed since is the next one."""
+_GIVEN_BACK = """(sent, typed) => typed ? {__type__: 'update'} : sent"""
+"""A question that was not answered is in its box again, unless another one is there."""
 _ON_HISTORY = (files(__package__ or "") / "history.js").read_text(encoding="utf-8")
 
 
@@ -88,12 +88,20 @@ class CompareTab:
         for_scripts("ask", ask, self.question, answered, **common)
         for_scripts("clear", clear, None, answered, show_progress="hidden")
         private: dict[str, Any] = {"api_visibility": "private"}
+        apply = _holding(loading.apply)
         for event, source in typed + clicked:
-            event(None, source, js=_SENT, **private)
+            # Asked is what was sent, whatever is typed while documents are loaded for it.
+            sent = gr.Textbox(visible=False)
+            inputs, outputs = [source, *loading.inputs], [sent, *loading.outputs]
             # Loading itself is limited by the sessions; whoever waits for it holds up nobody else.
-            applied = event(loading.apply, loading.inputs, loading.outputs, **looking, **private)
-            asking = applied.success(ask, source, answered, **common, **private)
-            asking.success(None, self.question, self.question, js=_EMPTIED, **private)
+            applied = event(apply, inputs, outputs, **looking, **private)
+            # Gradio would drop it while the page has not heard of the end of the last answers.
+            asking = applied.success(
+                ask, sent, answered, trigger_mode="multiple", **common, **private
+            )
+            box: dict[str, Any] = {"inputs": [sent, self.question], "outputs": self.question}
+            applied.success(None, js=_ACCEPTED, **box, **private)
+            asking.failure(None, js=_GIVEN_BACK, **box, **private)
         loading.arrived.then(self.events.watch, outputs=answered, **looking, **private)
         self.stop.click(self.events.stop, show_progress="hidden", queue=False, **private)
         self.clear.click(clear, outputs=answered, show_progress="hidden", **private)
@@ -111,6 +119,26 @@ class CompareTab:
         """How the suggested questions follow the documents."""
         outputs = [self.suggestion_key, self.suggestions, *self.suggested]
         return TabView(self.events.suggest, [self.suggestion_key], outputs)
+
+
+def _holding(apply: Callable[..., Iterator[tuple[Any, ...]]]) -> Callable[..., Any]:
+    """Return an event that does what goes before a question, and keeps the question meanwhile.
+
+    Args:
+        apply: see `LoadingEvents.apply`.
+
+    Returns:
+        The event; it takes the question before the inputs of `apply`, and gives it before the
+        outputs.
+    """
+
+    def apply_and_hold(
+        question: str, request: gr.Request, *values: Any
+    ) -> Iterator[tuple[Any, ...]]:
+        for shown in apply(request, *values):
+            yield Drawn(shown.at if isinstance(shown, Drawn) else now(), (question, *shown))
+
+    return apply_and_hold
 
 
 def build_compare_tab(sessions: PageSessions) -> CompareTab:
