@@ -1,5 +1,7 @@
 """What answers have in common: each sentence once, who says it, and who breaks off in it."""
 
+from typing import Any
+
 import pytest
 from replies import make_column, make_report
 
@@ -150,3 +152,48 @@ def test_the_page_shows_shared_sentences_once_and_whose_the_others_are() -> None
     assert "Only Heading hierarchy" in shown
     assert "Source" not in shown
     assert "Semantic found no answer." in html
+
+
+def _statements(*columns: Any, several: bool = False) -> str:
+    """Return what the page shows of the sentences that answers share."""
+    turn = Turn(1, "Why?", make_report(*columns), None, None)
+    html = history([turn], ready=True, several=several)
+    return html[html.index("rn-statements") : html.index("</ul>")]
+
+
+def _generated(name: str, **given: Any) -> Any:
+    return make_column(name=name, text=f"{RAIN} [Source 1]", kind="generated", **given)
+
+
+def test_each_place_that_is_cited_for_a_shared_sentence_is_listed_with_who_cites_it() -> None:
+    shown = _statements(
+        _generated("fixed", page=40),
+        _generated("heading", page=31),
+        _generated("semantic", page=31),
+    )
+    first, second = shown.split('class="rn-where"')[1:]
+    assert "Fixed size:" in first
+    assert "p. 40" in first
+    assert "Heading hierarchy, Semantic:" in second
+    assert "p. 31" in second
+
+
+def test_a_place_that_all_answers_cite_is_listed_once_without_their_names() -> None:
+    [shown] = _statements(_generated("fixed"), _generated("heading")).split('"rn-where"')[1:]
+    assert "p. 3" in shown
+    assert "Fixed size" not in shown
+
+
+def test_a_source_that_was_not_given_is_reported_beside_the_sentence_and_in_the_card() -> None:
+    invented = make_column(name="fixed", text=f"{RAIN} [Source 7]", kind="generated", unknown=(7,))
+    columns = (invented, _generated("heading"))
+    assert "Fixed size: cites a source that was not given: 7" in _statements(*columns)
+    html = history([Turn(1, "Why?", make_report(*columns), None, None)], ready=True)
+    card = html[html.index("<article") : html.index("</article>")]
+    assert card.index("</div>\n<div>") < card.index("rn-notice"), "not in the part that is hidden"
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_file_is_named_beside_a_page_if_several_documents_are_loaded(*, several: bool) -> None:
+    shown = _statements(_generated("fixed"), _generated("heading"), several=several)
+    assert ("diary.pdf</bdi>" in shown) is several

@@ -161,21 +161,23 @@ def history(
     ready: bool,
     asking: Asking | None = None,
     shown: int = AT_FIRST,
+    several: bool = False,
 ) -> Markup:
-    """Everything above the question box.
+    """Render everything above the question box.
 
     Args:
         turns: questions and answers, oldest first.
         ready: a document is loaded.
         asking: a question that is being answered.
         shown: how many of the latest turns are drawn.
+        several: more than one document is loaded.
     """
     rows: list[dict[str, Any]] = [
         {
             "kind": "rn-turn",
             "number": turn.number,
             "question": turn.question,
-            "content": _drawn(partial(turn_view, turn)),
+            "content": _drawn(partial(turn_view, turn, several=several)),
         }
         for turn in turns[-shown:]
     ]
@@ -269,6 +271,7 @@ def _page(session: PageSession) -> str:
         ready=session.ready,
         asking=session.asking,
         shown=turns.shown,
+        several=len(session.documents) > 1,
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from rag_nodes.apps.tabs.compare.diff import Difference, SharedSentence
+    from rag_nodes.apps.tabs.compare.diff import AnswerSentence, Difference, SharedSentence
     from rag_nodes.apps.visitors.turns import Asking, Turn
     from rag_nodes.compare import Column
     from rag_nodes.query import Answer, Citation
@@ -48,14 +48,28 @@ class CitedPlace(NamedTuple):
     placed: bool
 
 
+class SentencePlace(NamedTuple):
+    """A place that is cited for a sentence, and the titles of the columns that cite it.
+
+    `titles` is "" if all columns that cite something for the sentence cite the same places.
+    """
+
+    place: CitedPlace
+    titles: str
+
+
 class SentenceView(NamedTuple):
-    """A sentence as HTML, who says it in words and by name, who breaks off in what, and where."""
+    """A sentence as HTML, who says it in words and by name, and what to know of it.
+
+    `broken` has who breaks off in what, `unknown` who cites which sources that were not given.
+    """
 
     text: Markup
     said_by: str
     names: tuple[str, ...]
     broken: tuple[tuple[str, str], ...]
-    places: tuple[CitedPlace, ...]
+    unknown: tuple[tuple[str, str], ...]
+    places: tuple[SentencePlace, ...]
 
 
 class ComparedTurn(NamedTuple):
@@ -86,6 +100,7 @@ def compared_turn(turn: Turn) -> ComparedTurn:
             _said_by(one, compared),
             tuple(one.said),
             tuple((title_of(name), one.said[name].broken) for name in one.broken),
+            tuple(_unknown(one, answers)),
             _places_of(one, answers, places),
         )
         for one in compared.sentences
@@ -94,8 +109,13 @@ def compared_turn(turn: Turn) -> ComparedTurn:
     return ComparedTurn(headline, sentences, places, compared.shared)
 
 
-def turn_view(turn: Turn) -> Markup:
-    """A question with its answers: what differs, and a card for each column."""
+def turn_view(turn: Turn, *, several: bool = False) -> Markup:
+    """Render a question with its answers: what differs, and a card for each column.
+
+    Args:
+        turn: the question.
+        several: more than one document is loaded, so that a page alone names no place.
+    """
     compared = compared_turn(turn)
     return render(
         "turn",
@@ -103,7 +123,8 @@ def turn_view(turn: Turn) -> Markup:
         headline=compared.headline,
         sentences=compared.sentences if compared.shared else [],
         cards=list(_cards(turn, compared.places)),
-        several=len({one.file for found in compared.places.values() for one in found}) > 1,
+        several=several
+        or len({one.file for found in compared.places.values() for one in found}) > 1,
     )
 
 
@@ -136,21 +157,46 @@ def _said_by(one: SharedSentence, compared: Difference) -> str:
     return f"Only {titles[0]}" if len(titles) == 1 else f"{', '.join(titles[:-1])} and {titles[-1]}"
 
 
+def _unknown(one: SharedSentence, answers: Mapping[str, Answer]) -> Iterator[tuple[str, str]]:
+    """Yield who cites sources for a sentence that were not given, and the sources."""
+    for name, said in one.said.items():
+        numbers = [number for number in said.numbers if number in answers[name].unknown_sources]
+        if numbers:
+            yield title_of(name), ", ".join(map(str, numbers))
+
+
 def _places_of(
     one: SharedSentence, answers: Mapping[str, Answer], places: Mapping[str, Sequence[CitedPlace]]
-) -> tuple[CitedPlace, ...]:
-    """Where a sentence stands: as the first answer says that cites something for it."""
+) -> tuple[SentencePlace, ...]:
+    """Return where a sentence stands, as each answer says that cites something for it.
+
+    A page of a file is one place, whoever cites it.
+    """
+    found: dict[tuple[object, ...], CitedPlace] = {}
+    cited_by: dict[tuple[object, ...], list[str]] = {}
     for name in sorted(one.said, key=lambda name: bool(one.said[name].broken)):
-        said = one.said[name]
-        groups = zip(places[name], cited_places(answers[name]), strict=True)
-        cited = [(place, group) for place, group in groups if place.number in said.numbers]
-        exact = [
-            place for place, group in cited
-            if any(" ".join(citation.quote.split()) == said.text for citation in group)
-        ]  # fmt: skip
-        if cited:
-            return tuple(exact[:1] or [place for place, _ in cited])
-    return ()
+        for cited in _cited_for(one.said[name], answers[name], places[name]):
+            key = (cited.file, cited.where or cited.headings)
+            found.setdefault(key, cited)
+            cited_by.setdefault(key, []).append(name)
+    differ = len({tuple(names) for names in cited_by.values()}) > 1
+    return tuple(
+        SentencePlace(cited, ", ".join(map(title_of, cited_by[key])) if differ else "")
+        for key, cited in found.items()
+    )
+
+
+def _cited_for(
+    said: AnswerSentence, answer: Answer, places: Sequence[CitedPlace]
+) -> list[CitedPlace]:
+    """Return the places that an answer cites for a sentence; the one that it quotes, if any."""
+    groups = zip(places, cited_places(answer), strict=True)
+    cited = [(place, group) for place, group in groups if place.number in said.numbers]
+    exact = [
+        place for place, group in cited
+        if any(" ".join(citation.quote.split()) == said.text for citation in group)
+    ]  # fmt: skip
+    return exact[:1] or [place for place, _ in cited]
 
 
 def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[dict[str, object]]:
