@@ -12,10 +12,13 @@ from llama_index.core import Settings as LlamaIndexSettings
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
 from plant import MANUAL, QUESTION
+from visits import VISITOR, Click, Request
 
 from rag_nodes.apps import build_app
+from rag_nodes.apps.header import status
 from rag_nodes.apps.header.controls import BY_SENTENCE, build_answering
-from rag_nodes.apps.tabs.compare.events import history
+from rag_nodes.apps.tabs.compare.events import CompareEvents, history
+from rag_nodes.apps.tabs.document import DocumentEvents
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
@@ -95,12 +98,31 @@ def test_a_visitor_asks_engines_beside_parsers_about_documents_that_are_no_files
         assert visitor.cuts.strategies == ("mine", "ours")
 
 
-def test_with_engines_alone_nothing_is_cut_and_the_share_that_was_placed_is_said() -> None:
+def test_with_engines_alone_the_share_of_chunks_that_was_located_is_reported() -> None:
     with session({"my engine": engine(similarity_top_k=1)}) as visitor:
-        assert visitor.cuts is None
         visitor.ask(QUESTION)
         shown = history(visitor.turns, ready=True)
     assert "1 of 1 chunk found in their document (100 %)" in shown
+
+
+def test_with_engines_alone_the_document_is_shown_with_what_they_cite_and_without_chunks() -> None:
+    sessions = PageSessions(
+        Settings(), offer=offered_columns({"my engine": engine()}), documents={GIVEN: DOCUMENT}
+    )
+    visitor = sessions.of(VISITOR)
+    report = visitor.load([GIVEN], Choice(("my engine",)), lambda _: None)
+    assert f"{len(MANUAL):,} characters" in status.done(report)
+    events, request = DocumentEvents(sessions), Request()
+    drawn = events.refresh("", "", "", 1, request)
+    summary, drawing = drawn[-2:]
+    assert "Tick a parser to see its chunks here" in summary
+    assert MANUAL.split("\n\n")[1][:30] in drawing
+    visitor.ask(QUESTION)
+    click = Click(act="open", turn=1, column=1, cited=1)
+    place = CompareEvents(sessions).location(request, click)
+    assert place is not None
+    assert 'class="rn-gold"' in events.open(place, request)[-1]
+    sessions.close()
 
 
 def test_an_engine_may_have_the_name_of_a_preset_and_a_parser_may_not() -> None:

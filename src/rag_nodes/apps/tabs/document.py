@@ -171,7 +171,7 @@ class DocumentEvents:
             empty = render("document_empty", failed=failed)
             unchanged = (gr.skip(),) * 4
             return Drawn(at, ("", gr.Column(visible=False), *unchanged, "", "", "", empty))
-        strategy = _one_of(cuts.strategies, place.strategy)
+        strategy = _one_of(cuts.strategies, place.strategy) if cuts.strategies else ""
         document = _one_of(tuple(cuts.documents), place.document)
         kept = self._kept.setdefault(session, KeptPages(pool.draw))
         try:
@@ -192,9 +192,13 @@ class DocumentEvents:
             _key(session),
             gr.Column(visible=True),
             gr.Dropdown(choices=_documents(cuts), value=document, visible=len(cuts.documents) > 1),
-            gr.Radio(choices=[(title_of(one), one) for one in cuts.strategies], value=strategy),
+            gr.Radio(
+                choices=[(title_of(one), one) for one in cuts.strategies],
+                value=strategy or None,
+                visible=bool(strategy),
+            ),
             gr.Number(value=page, label=f"{unit} of {pages:,}"),
-            gr.Number(value=chunk, label=f"Chunk of {chunks:,}"),
+            gr.Number(value=chunk, label=f"Chunk of {chunks:,}", visible=bool(strategy)),
             whole,
             where,
             summary,

@@ -43,6 +43,10 @@ LONGEST = 4_000
 """Characters of a chunk that its card shows."""
 LISTED = 60
 """Chunks of a page that have a card."""
+_NO_PARSER = (
+    "No parser is ticked: your columns search indexes of their own. Tick a parser to see its "
+    "chunks here."
+)
 _BASELINE = 0.22
 """Share of a line's height below the line its letters stand on."""
 
@@ -86,6 +90,8 @@ def where_html(shown: Shown) -> Markup:
 def summary_html(shown: Shown) -> Markup:
     """What a strategy made of the document, in one line, and what went wrong in it."""
     cuts, strategy, document = shown.cuts, shown.strategy, shown.document
+    if not strategy:
+        return render("document_summary", facts=_NO_PARSER, error=None, lost=[], lost_said="")
     nodes, lost = cuts.nodes(strategy, document), cuts.unplaced(strategy, document)
     sizes = [int(one.metadata.get(TOKEN_COUNT) or 0) for one in nodes]
     known = cuts.comparison.statistics.get(strategy)
@@ -118,6 +124,7 @@ def page_html(shown: Shown, kept: KeptPages) -> Markup:
         "document_page",
         strategy=shown.strategy,
         document=shown.document,
+        file=shown.cuts.name_of(shown.document) if len(shown.cuts.documents) > 1 else "",
         page=shown.page,
         drawn=drawn,
         why=why,
@@ -152,7 +159,7 @@ def _printed(shown: Shown, picture: PagePicture) -> Markup:
     surface = PdfSurface(picture, shown.span.of(shown.text), shown.span.start)
     strategies = shown.cuts.strategies
     columns = [shown.here(one) for one in strategies]
-    here = columns[strategies.index(shown.strategy)]
+    here = shown.here(shown.strategy)
     pad = padding(surface)
     return render(
         "document_printed",
@@ -213,7 +220,7 @@ def _tint(shown: Shown, piece: DrawnChunk) -> str:
 def _rendered(shown: Shown) -> Markup:
     strategies, known = shown.cuts.strategies, shown.cuts.documents[shown.document].metadata
     columns = [shown.here(one) for one in strategies]
-    here = columns[strategies.index(shown.strategy)]
+    here = shown.here(shown.strategy)
     marks = [TextMark(one.span, _tint(shown, one), one.number) for one in here]
     marks += [TextMark(one, "rn-gold") for one in shown.gold]
     blocks = text_blocks(shown.text, shown.span, format_in(known, shown.text), marks)

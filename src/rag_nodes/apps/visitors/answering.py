@@ -58,12 +58,15 @@ class AnsweringSession(Session):
 
     @property
     def cuts(self) -> Cuts | None:
-        """What the parsers made of the documents; None while nothing is loaded, and without any."""
+        """The documents and what the parsers made of them; None while nothing is loaded.
+
+        Without parsers, beside indexes that visitors bring, the documents have no chunks.
+        """
         # Without the other lock, which a slow answer may hold: all are replaced as a whole.
         # In this order: a comparison is set after its documents.
         comparison, documents = self._comparison, self._documents
         with self._cutting:
-            if comparison is None or not comparison.parsers:
+            if comparison is None:
                 self._cuts = None
             elif self._cuts is None or self._cuts.comparison is not comparison:
                 self._cuts = Cuts(comparison, documents)

@@ -95,6 +95,8 @@ class Cuts:
         return recovery_in_words(lost, chunks, always=True)
 
     def _all(self, strategy: str, document: str) -> tuple[TextNode, ...]:
+        if strategy not in self.comparison.parsers:
+            return ()
         if (strategy, document) not in self._nodes:
             store, collection = self.comparison.store, self.comparison.collection(strategy)
             found = store.fetch(collection, list(store.stored(collection, document)))
@@ -158,9 +160,9 @@ class Pages(NamedTuple):
 class Shown(NamedTuple):
     """What of a document is shown.
 
-    `strategy` is whose chunks are tinted, `page` counts from 1, `chosen` is the position of a chunk
-    and `gold` are characters to point out; `ranks` are those of the chunks that were retrieved for
-    `question`, by strategy and id.
+    `strategy` is whose chunks are tinted, "" if there is no parser, `page` counts from 1, `chosen`
+    is the position of a chunk and `gold` are characters to point out; `ranks` are those of the
+    chunks that were retrieved for `question`, by strategy and id.
     """
 
     cuts: Cuts

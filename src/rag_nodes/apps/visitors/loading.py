@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rag_nodes.metadata import SOURCE
+from rag_nodes.metadata import PAGE_STARTS, SOURCE
 from rag_nodes.pipeline import FileOutcome, Progress
 from rag_nodes.processes import shares_told_to
 
@@ -72,7 +72,9 @@ def _outcome(result: ReadResult) -> tuple[str, FileOutcome]:
     # Not the whole message: it holds the path on the server, and some reasons repeat it.
     why = f"{error.reason}; {error.remedy}".replace(name, result.path.name) if error else None
     status: FileStatus = "failed" if error else "read"
-    return source, FileOutcome(name, status, None, 0, why, result.seconds)
+    pages = len(given.metadata.get(PAGE_STARTS) or ()) if given else 0
+    characters = len(given.text) if given else 0
+    return source, FileOutcome(name, status, pages or None, characters, why, result.seconds)
 
 
 def outcomes(files: Mapping[str, FileOutcome], report: IngestReport) -> tuple[FileOutcome, ...]:
