@@ -1,43 +1,53 @@
-"""A question that refers to the one before is answered as one that stands alone."""
+"""Questions on the page: each stands alone, unless the visitor ticks the box for a follow-up."""
 
 from pathlib import Path
 
+import gradio as gr
 import pytest
 from visits import VISITOR, visiting
 
 from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.choice import Choice
-from rag_nodes.models import Models
-from rag_nodes.query.chat import completed
 from rag_nodes.settings import Settings
 
-BEFORE = [("When must the sand filter be rinsed?", "At 2.4 bar.")]
-OFFLINE = Models.of()
+FIRST = "When is the sand filter rinsed?"
+TEXT = "The sand filter is rinsed at 2.4 bar.\n\nRinsing the sand filter takes an hour."
 
 
-@pytest.mark.parametrize(
-    ("question", "searched"),
-    [
-        ("And at night?", "sand filter rinsed And at night?"),
-        ("How long does it take?", "sand filter rinsed How long does it take?"),
-        ("Why?", "sand filter rinsed Why?"),
-        ("When do quiet hours begin?", "When do quiet hours begin?"),
-    ],
-)
-def test_only_a_question_that_refers_back_is_completed(question: str, searched: str) -> None:
-    found = completed(question, BEFORE, OFFLINE)
-    assert found.split()[-len(question.split()) :] == question.split()
-    assert ("sand" in found) == (found != question) == (searched != question)
-    assert completed(question, [], OFFLINE) == question
-
-
-def test_the_page_says_what_a_follow_up_was_searched_as(settings: Settings, tmp_path: Path) -> None:
-    text = "The sand filter is rinsed at 2.4 bar.\n\nRinsing the sand filter takes an hour."
-    with visiting(settings, tmp_path / "a.md", text, Choice(("fixed",))) as sessions:
+@pytest.mark.parametrize("question", ["Why?", "What is apt?", "How long does it take?", "And?"])
+def test_a_question_on_the_page_stands_alone(
+    settings: Settings, tmp_path: Path, question: str
+) -> None:
+    with visiting(settings, tmp_path / "a.md", TEXT, Choice(("fixed",))) as sessions:
         session = sessions.of(VISITOR)
-        session.ask("When is the sand filter rinsed?")
-        turn = session.ask("How long does it take?")
-    assert "sand" in turn.searched
+        session.ask(FIRST)
+        turn = session.ask(question)
     assert turn.report is not None
-    assert turn.report.question == turn.searched
-    assert "searched for as" in history([turn], ready=True)
+    assert (turn.report.question, turn.searched) == (question, "")
+    assert "Searched for" not in history([turn], ready=True)
+
+
+def test_the_page_shows_what_a_follow_up_was_searched_for(
+    settings: Settings, tmp_path: Path
+) -> None:
+    with visiting(settings, tmp_path / "a.md", TEXT, Choice(("fixed",))) as sessions:
+        session = sessions.of(VISITOR)
+        first = session.ask(FIRST, follow_up=True)
+        turn = session.ask("How long does it take?", follow_up=True)
+        session.clear()
+        after_clear = session.ask("How long does it take?", follow_up=True)
+    assert first.searched == after_clear.searched == "", "there is no earlier question"
+    assert turn.report is not None
+    assert turn.report.question == turn.searched == f"{FIRST} How long does it take?"
+    assert f"Searched for: {turn.searched}" in history([turn], ready=True)
+
+
+def test_the_box_is_off_by_default_and_holds_for_typed_questions_alone(app: gr.Blocks) -> None:
+    asking = [one for one in app.fns.values() if getattr(one.fn, "__name__", "") == "ask"]
+    inputs = [(source, follow_up) for source, follow_up in (one.inputs for one in asking)]
+    typed = {follow_up for source, follow_up in inputs if isinstance(source, gr.Textbox)}
+    suggested = {follow_up for source, follow_up in inputs if isinstance(source, gr.Button)}
+    [box], [alone] = typed, suggested
+    assert isinstance(box, gr.Checkbox)
+    assert isinstance(alone, gr.State)
+    assert (box.value, alone.value) == (False, False)

@@ -190,7 +190,7 @@ def test_no_control_character_reaches_the_terminal_however_it_is_split(size: int
     text = "nine \x1b[31mlitres\x1b[0m \x1b]0;own ed\x07 \x9b2J of\r\u202e water \x08\x00"
     console = terminal()
     with Watch(Invocation(output=console)) as watch:
-        watch(QuestionAsked("Why?", "a model"))
+        watch(QuestionAsked("Why?", "a model", "Why?"))
         for start in range(0, len(text), size):
             watch(("heading", Delta(text[start : start + size])))
     assert not set("\x1b\x9b\x07\x08\x00\r\u202e") & set(shown(console))
@@ -200,3 +200,41 @@ def test_no_control_character_reaches_the_terminal_however_it_is_split(size: int
 def test_what_was_found_and_what_was_read_are_both_shown(command: Command, manual: Path) -> None:
     shown = command("compare", manual, "--ask", "How much water?", "-p", "sentence-window").stdout
     assert "read with it, " in shown
+
+
+# --- follow-up questions ------------------------------------------------------------------------
+
+
+def test_ask_searches_for_the_earlier_question_and_its_follow_up(handbook: Command) -> None:
+    ended = handbook("And how long?", "--follow-up", SAND)
+    assert ended.code == 0
+    assert "Question And how long?" in " ".join(ended.stdout.split())
+    assert f"Searched for {SAND} And how long?" in " ".join(ended.stdout.split())
+    assert handbook("And how long?", "--follow-up", SAND, "--json").json["question"] == (
+        f"{SAND} And how long?"
+    )
+    assert "Searched for" not in handbook("And how long?").stdout
+    assert handbook("And how long?", "--json").json["question"] == "And how long?"
+
+
+def test_compare_searches_for_the_earlier_question_and_its_follow_up(
+    command: Command, manual: Path
+) -> None:
+    asked = (manual, "-p", "fixed", "-a", "Why?")
+    ended = command("compare", *asked, "--follow-up", "What holds the water?")
+    assert "Searched for What holds the water? Why?" in " ".join(ended.stdout.split())
+    assert "Searched for" not in command("compare", *asked).stdout
+
+
+def test_a_blank_earlier_question_is_refused(handbook: Command) -> None:
+    ended = handbook("Why?", "--follow-up", " ")
+    assert ended.code == ExitCode.USAGE
+    assert "follow_up is empty: give the earlier question" in ended.stderr
+
+
+def test_a_streamed_answer_shows_what_a_follow_up_was_searched_for() -> None:
+    screen = terminal(80)
+    watch = Watch(Invocation(output=screen, errors=terminal(80)))
+    with watch:
+        watch(QuestionAsked("Why?", "lexical", "What holds the water? Why?"))
+    assert "Searched for  What holds the water? Why?" in shown(screen)

@@ -1,4 +1,4 @@
-"""Follow-up questions, and our retriever and engine inside LlamaIndex's own chat engines."""
+"""Conversations and follow-up questions; our retriever and engine in LlamaIndex's engines."""
 
 import asyncio
 from collections.abc import Sequence
@@ -50,18 +50,45 @@ def said(chat: RagNodesChat) -> list[str]:
     return [str(message.content) for message in chat.history]
 
 
-def test_offline_a_follow_up_takes_the_words_of_the_question_before(chat_with: Any) -> None:
+@pytest.mark.parametrize("question", [FOLLOW_UP, "Why?", "What is its pump?", "And these?"])
+def test_offline_every_question_stands_alone(chat_with: Any, question: str) -> None:
     chat = chat_with()
-    first = chat.ask(FIRST)
+    chat.ask(FIRST)
+    assert chat.ask(question).question == question
+
+
+async def test_offline_the_previous_question_stands_before_a_follow_up(chat_with: Any) -> None:
+    chat = chat_with()
+    first = chat.ask(FIRST, follow_up=True)
     assert first.question == FIRST
-    second = chat.ask(FOLLOW_UP)
-    assert second.question == f"starts generator {FOLLOW_UP}"
-    assert "two megawatts" in second.text
+    second = chat.ask(FOLLOW_UP, follow_up=True)
+    assert second.question == f"{FIRST} {FOLLOW_UP}"
     assert said(chat) == [FIRST, first.text, FOLLOW_UP, second.text]
     assert [message.role for message in chat.history[:2]] == ["user", "assistant"]
+    third = await chat.aask("Why?", follow_up=True)
+    assert third.question == f"{FIRST} {FOLLOW_UP} Why?"
+    fourth = await chat.aask(FOLLOW_UP)
+    assert fourth.question == FOLLOW_UP
 
 
-async def test_an_llm_completes_the_question_from_the_conversation(chat_with: Any) -> None:
+async def test_follow_ups_can_be_streamed(chat_with: Any) -> None:
+    chat = chat_with()
+    chat.ask(FIRST)
+    second = list(chat.stream(FOLLOW_UP, follow_up=True))[-1]
+    assert second.answer.question == f"{FIRST} {FOLLOW_UP}"
+    third = [event async for event in chat.astream("Why?", follow_up=True)][-1]
+    assert third.answer.question == f"{FIRST} {FOLLOW_UP} Why?"
+
+
+def test_a_long_chain_of_follow_ups_keeps_the_end_of_the_previous_question(chat_with: Any) -> None:
+    chat = chat_with()
+    for number in range(40):
+        searched = chat.ask(f"What about the pump with number {number}?", follow_up=True).question
+    assert len(searched) < 1_100
+    assert "number 38? What about the pump with number 39?" in searched
+
+
+async def test_an_llm_condenses_the_question_from_the_conversation(chat_with: Any) -> None:
     script = ("A battery [Source 1].", "How much power\n does the generator make?", "Two MW.")
     for wait in (False, True):
         chat = chat_with(*script)
@@ -78,7 +105,7 @@ async def test_an_llm_completes_the_question_from_the_conversation(chat_with: An
 
 
 @pytest.mark.parametrize("streams", [False, True])
-async def test_a_follow_up_that_is_cancelled_ends_the_call_that_completes_it(
+async def test_a_follow_up_that_is_cancelled_ends_the_call_that_condenses_it(
     chat_with: Any, monkeypatch: pytest.MonkeyPatch, streams: bool
 ) -> None:
     chat = chat_with("A battery.", "How much power does the generator make?", "Two MW.")
@@ -113,10 +140,12 @@ async def test_streams_are_remembered_once_they_have_finished(chat_with: Any) ->
     assert said(chat) == [FIRST, "A battery.", FOLLOW_UP, "Two MW."]
 
 
-def test_a_reply_that_is_no_question_is_not_searched_for(chat_with: Any) -> None:
-    chat = chat_with("A battery.", "word " * 300, "Two MW.")
+@pytest.mark.parametrize("reply", ["word " * 300, ""])
+def test_a_reply_that_is_no_question_is_not_searched_for(chat_with: Any, reply: str) -> None:
+    chat = chat_with("A battery.", reply, "Two MW.", reply, "Forty days.")
     chat.ask(FIRST)
-    assert chat.ask(FOLLOW_UP).question == f"starts generator {FOLLOW_UP}"
+    assert chat.ask(FOLLOW_UP).question == FOLLOW_UP
+    assert chat.ask("Why?", follow_up=True).question == f"{FOLLOW_UP} Why?"
 
 
 async def test_a_question_that_fails_leaves_the_history_as_it_was(chat_with: Any) -> None:

@@ -63,7 +63,7 @@ async def test_every_way_of_asking_sends_the_rules_as_a_system_message(
         assert QUESTION in asked
 
 
-def test_completing_a_follow_up_has_rules_of_its_own(
+def test_condensing_a_follow_up_has_a_system_message_of_its_own(
     make_engine: Any, openai_server: OpenAIServer
 ) -> None:
     chat = RagNodesChat(make_engine())

@@ -363,3 +363,32 @@ def test_a_full_disk_is_told_in_place_of_an_answer_and_asked_about_again(
     answered = client.post("/ask", json=QUESTION, headers=session)
     assert "2.4 bar" in answered.json()["text"]
     assert answered.json()["incomplete"] is None
+
+
+# --- follow-up questions -------------------------------------------------------------------------
+
+
+def test_a_question_of_a_session_stands_alone_unless_it_is_a_follow_up(
+    client: httpx.Client,
+) -> None:
+    session = _uploaded(client, "The pump is red.\n\nThe red pump runs at night.\n")
+    refused = client.post("/ask", json={"question": "Why?", "follow_up": True}, headers=session)
+    assert refused.status_code == 422
+    assert "no earlier question" in refused.json()["error"]
+    first = {"question": "Which pump is red?"}
+    client.post("/ask", json=first, headers=session)
+    alone = client.post("/ask", json={"question": "When does it run?"}, headers=session)
+    assert alone.json()["question"] == "When does it run?"
+    client.post("/compare", json={**first, "parsers": ["fixed"]}, headers=session)
+    follow_up = {"question": "When does it run?", "follow_up": True}
+    for path in ("/ask", "/compare"):
+        reply = client.post(path, json=follow_up, headers=session).json()
+        assert reply["question"].startswith("Which pump is red?")
+        assert reply["question"].endswith("When does it run?")
+
+
+def test_a_follow_up_to_a_sent_text_brings_the_earlier_question(client: httpx.Client) -> None:
+    body = {"question": "When?", "text": "The red pump runs at night."}
+    reply = client.post("/ask", json={**body, "follow_up": "Which pump is red?"})
+    assert reply.json()["question"] == "Which pump is red? When?"
+    assert client.post("/ask", json={**body, "follow_up": True}).status_code == 422

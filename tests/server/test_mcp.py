@@ -123,6 +123,23 @@ async def test_an_agent_cuts_asks_and_compares_a_text_of_its_own(address: str) -
     assert [column["name"] for column in compared["columns"]] == ["fixed", "heading"]
 
 
+async def test_an_agents_question_stands_alone_unless_it_brings_the_earlier_question(
+    address: str,
+) -> None:
+    asked = {"question": "How tall?", "parser": "heading"}
+    earlier = "What is the size of the machine?"
+    async with _connected(address) as session:
+        await session.call_tool("ask", {**asked, "question": earlier})
+        alone = _data(await session.call_tool("ask", asked))
+        following = _data(await session.call_tool("ask", {**asked, "follow_up": earlier}))
+        of_a_text = {**asked, "text": TEXT, "follow_up": earlier}
+        followed = _data(await session.call_tool("ask", of_a_text))
+        unknown = await session.call_tool("ask", {**asked, "follow_up": True})
+    assert alone["question"] == "How tall?"
+    assert following["question"] == followed["question"] == f"{earlier} How tall?"
+    assert "give the earlier question as follow_up" in str(unknown.content)
+
+
 async def test_an_agent_asks_by_an_embedding_that_is_stored_and_hears_of_those_that_are(
     address: str,
 ) -> None:

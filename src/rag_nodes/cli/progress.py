@@ -117,7 +117,9 @@ class Watch:
 
                 self._stop()
                 self._cli.output.print(
-                    header_of(event.question, event.models), label("Answer"), sep="\n"
+                    header_of(event.question, event.searched, event.models),
+                    label("Answer"),
+                    sep="\n",
                 )
                 self._grows = True
             case (str(), piece) if self._grows:

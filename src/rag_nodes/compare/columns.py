@@ -24,6 +24,7 @@ from rag_nodes.models import settled
 from rag_nodes.parsers import PRESETS, as_parser, get_parser
 from rag_nodes.pipeline import ParserOutcome
 from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesQueryEngine
+from rag_nodes.query.chat import MAX_TURNS
 from rag_nodes.several import several
 from rag_nodes.store import parser_collection
 from rag_nodes.transforms import NamedVectors
@@ -103,6 +104,8 @@ class ColumnEngines:
         self.prompt = prompt
         self.statistics: dict[str, ParserOutcome] = {}
         self.files: tuple[FileOutcome, ...] = ()
+        self.turns: Sequence[tuple[str, str]] = ()
+        """The last questions as they were searched for, with the first answer to each."""
         self.within: Sequence[str] | None = None
         """Documents that parsers search where a question names none; None for all of the corpus."""
 
@@ -218,6 +221,7 @@ class ColumnEngines:
         self, question: str, columns: tuple[Column, ...], seconds: float
     ) -> ComparisonReport:
         """One question's columns with what is known about all of them."""
+        self._remember(question, columns)
         return ComparisonReport(
             question=question,
             corpus=self.corpus,
@@ -227,6 +231,12 @@ class ColumnEngines:
             seconds=seconds,
             equal_size=self.sizing.target if self.sizing else None,
         )
+
+    def _remember(self, question: str, columns: Sequence[Column]) -> None:
+        """Note an answered question, which the next one may follow."""
+        answers = [column.answer.text for column in columns if column.answer]
+        if answers:
+            self.turns = (*self.turns, (question, answers[0]))[-MAX_TURNS:]
 
     def _nothing_stored(self, name: str) -> str | None:
         """Why there is nothing to search; None where this or an earlier run stored something."""

@@ -14,6 +14,8 @@ from rag_nodes.compare.sizing import documents_in
 from rag_nodes.compare.streaming import ComparisonStream
 from rag_nodes.metadata import FILE_NAME, SOURCE, TOTAL_PAGES
 from rag_nodes.pipeline import FileOutcome, IngestReport, ingest, ingest_documents
+from rag_nodes.processes import unless_interrupted
+from rag_nodes.query.chat import standalone
 from rag_nodes.query.preparing import check_question
 from rag_nodes.readers import Exclusion, Skipped, blank_page
 from rag_nodes.several import several
@@ -97,7 +99,7 @@ class Comparison(ColumnEngines):
     def close(self) -> None:
         """Forget what was ingested; a store that the caller gave stays open."""
         self.statistics = {}
-        self.files, self._ingested_last = (), ()
+        self.files, self._ingested_last, self.turns = (), (), ()
         if self._owned:
             self.store.close()
 
@@ -207,48 +209,73 @@ class Comparison(ColumnEngines):
         return await asyncio.to_thread(self.ingest_documents, documents, **options)
 
     def ask(
-        self, question: str, *, document_ids: str | Sequence[str] | None = None
+        self,
+        question: str,
+        *,
+        document_ids: str | Sequence[str] | None = None,
+        follow_up: bool | str = False,
     ) -> ComparisonReport:
         """Answer a question with every parser, in parallel.
 
         Args:
             question: in the user's words.
             document_ids: search only these documents; None for all.
+            follow_up: True if the question follows the last one that was answered here, or that
+                earlier question itself. The LLM condenses both to a standalone question; without
+                an LLM the earlier question stands in front. False if the question stands alone.
 
         Returns:
-            One column per name in the order given; one that fails has its error there.
+            One column per name in the order given; one that fails has its error there. Its
+            `question` is what was searched for.
 
         Raises:
             ModelError: the question could not be embedded, so no parser can answer.
-            ConfigurationError: the question is blank.
+            ConfigurationError: the question is blank, or there is no earlier one to follow up.
         """
-        check_question(question)
-        with ComparisonStream(self, question, document_ids, whole=True) as stream:
+        searched = self._searched(question, follow_up)
+        with ComparisonStream(self, searched, document_ids, whole=True) as stream:
             return stream.wait()
 
     async def aask(
-        self, question: str, *, document_ids: str | Sequence[str] | None = None
+        self,
+        question: str,
+        *,
+        document_ids: str | Sequence[str] | None = None,
+        follow_up: bool | str = False,
     ) -> ComparisonReport:
         """Like `ask`, on a thread."""
-        return await asyncio.to_thread(self.ask, question, document_ids=document_ids)
+        ask = partial(self.ask, document_ids=document_ids, follow_up=follow_up)
+        return await asyncio.to_thread(ask, question)
 
     def stream(
-        self, question: str, *, document_ids: str | Sequence[str] | None = None
+        self,
+        question: str,
+        *,
+        document_ids: str | Sequence[str] | None = None,
+        follow_up: bool | str = False,
     ) -> ComparisonStream:
         """Answer a question with every parser, and see all of them grow.
 
         Args:
             question: in the user's words.
             document_ids: search only these documents; None for all.
+            follow_up: see `ask`.
 
         Returns:
             Pairs of a parser's name and an event, in order of arrival; see `ComparisonStream`.
 
         Raises:
-            ConfigurationError: the question is blank.
+            ConfigurationError: the question is blank, or there is no earlier one to follow up.
         """
+        return ComparisonStream(self, self._searched(question, follow_up), document_ids)
+
+    def _searched(self, question: str, follow_up: bool | str) -> str:  # noqa: FBT001
+        """Return the question as it is to be searched for."""
         check_question(question)
-        return ComparisonStream(self, question, document_ids)
+        if follow_up is False:
+            return question
+        condense = partial(standalone, question, follow_up, self.turns, self.models)
+        return unless_interrupted(condense, "the question").question
 
 
 def _row_of(result: ReadResult) -> FileOutcome:

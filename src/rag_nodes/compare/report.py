@@ -54,7 +54,7 @@ class ComparisonReport:
     """One question, answered by every parser.
 
     Attributes:
-        question: as asked.
+        question: as it was searched for; a follow-up question stands alone here.
         corpus: the corpus that was asked.
         models: which models ran, and where.
         files: the files ingested by this comparison, if any.

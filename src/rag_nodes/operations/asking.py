@@ -12,7 +12,7 @@ from pydantic import Field
 
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, RagNodesError
 from rag_nodes.operations.base import OWNER, Flag, Result
-from rag_nodes.operations.comparing import NO_DOCUMENT, Question, compare_sent
+from rag_nodes.operations.comparing import NO_DOCUMENT, FollowUps, Question, compare_sent
 from rag_nodes.operations.fields import (
     AS_PARSER,
     PARSER_NAMES,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rag_nodes.store import CollectionInfo, Store
 
 
-class AskRequest(Searching, OfText):
+class AskRequest(FollowUps, Searching, OfText):
     """Answer a question from documents, with citations.
 
     On the command line these are stored already: the parser, its options, the corpus and the
@@ -135,7 +135,7 @@ def ask(request: AskRequest, run: Run) -> Asked:
             parser_name=label,
             options=options,
         )
-        answer = run.answer(engine, request.question, label)
+        answer = run.answer(engine, request.question, label, follow_up=request.follow_up)
     # The ledger knows collections by their own names.
     kept = store.aliases()[request.alias] if request.alias else collection
     return Asked(
@@ -155,7 +155,7 @@ def _ask_sent(request: AskRequest, run: Run) -> Asked:
     options = run.options(request, {"step_factor": STEP_FACTOR})
     options = replace(options, granularity="sentences" if options.reads_sentences else "chunks")
     spec = request.parser or ParserSpec(name=DEFAULT_PARSER)
-    report = compare_sent(request.question, run, [spec], options, vector=request.vector)
+    report = compare_sent(request, run, [spec], options, vector=request.vector)
     [column] = report.columns
     if column.answer is None:
         raise RagNodesError(column.error or "there is no answer")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.operations.base import NOT_BLANK, OWNER, Flag, Result, visitors
+from rag_nodes.operations.base import NOT_BLANK, OWNER, Flag, Request, Result, visitors
 from rag_nodes.operations.evaluating import Columns, check_names, finders
 from rag_nodes.operations.fields import (
     MOST_QUESTION,
@@ -26,6 +26,7 @@ from rag_nodes.workspace.limits import LARGEST, MEMORY
 
 if TYPE_CHECKING:
     from rag_nodes.compare import Comparison, ComparisonReport
+    from rag_nodes.operations.asking import AskRequest
     from rag_nodes.pipeline import FileOutcome, IngestReport
     from rag_nodes.query import QueryOptions
 
@@ -35,7 +36,21 @@ Question = Annotated[
 ]
 
 
-class CompareRequest(Searching, Columns, OfText):
+class FollowUps(Request):
+    """A question that does not stand alone."""
+
+    follow_up: Annotated[
+        bool | Annotated[str, Field(max_length=MOST_QUESTION)],
+        Flag(
+            metavar="QUESTION",
+            help="The earlier question that this one follows; by default it stands alone.",
+        ),
+    ] = False
+    """The earlier question that this one follows, or true for the last one that was asked of the
+    documents of this session. By default the question stands alone."""
+
+
+class CompareRequest(FollowUps, Searching, Columns, OfText):
     """Compare the answers of several parsers to one question.
 
     Nothing is kept, unless --store, the environment or rag_nodes.toml names a store.
@@ -96,7 +111,7 @@ def compare(request: CompareRequest, run: Run) -> Compared:
         options = run.options(request)
         vector = next(iter(request.vector), None)
         report = compare_sent(
-            request.question,
+            request,
             run,
             request.parsers,
             options,
@@ -143,7 +158,7 @@ def compare(request: CompareRequest, run: Run) -> Compared:
         own = [file.document_id for file in files if file.document_id]
         # A store that is kept may hold other documents of the corpus.
         comparison.within = None if settings.store == MEMORY else own
-        report = _answers(run, comparison, request.question)
+        report = _answers(run, comparison, request)
     return Compared(
         outcome=concluded(run, report.files, _errors(report)),
         files=report.files,
@@ -154,7 +169,7 @@ def compare(request: CompareRequest, run: Run) -> Compared:
 
 
 def compare_sent(
-    question: str,
+    request: AskRequest | CompareRequest,
     run: Run,
     specs: Sequence[ParserSpec],
     options: QueryOptions,
@@ -177,10 +192,12 @@ def compare_sent(
         vector=vector or "heading",
         progress=run.emit,
     )
-    return _answers(run, comparison, question)
+    return _answers(run, comparison, request)
 
 
-def _answers(run: Run, comparison: Comparison, question: str) -> ComparisonReport:
+def _answers(
+    run: Run, comparison: Comparison, request: AskRequest | CompareRequest
+) -> ComparisonReport:
     """Every parser's answer; those for a stranger piece by piece, and ended where nobody listens.
 
     Raises:
@@ -188,12 +205,13 @@ def _answers(run: Run, comparison: Comparison, question: str) -> ComparisonRepor
     """
     if run.is_trusted:
         run.emit(Doing("Asking"))
-        return comparison.ask(question)
+        return comparison.ask(request.question, follow_up=request.follow_up)
     from rag_nodes.processes import current_interrupt
     from rag_nodes.query import Failed
 
     failures = {}
-    stream, interrupt = comparison.stream(question), current_interrupt()
+    interrupt = current_interrupt()
+    stream = comparison.stream(request.question, follow_up=request.follow_up)
     with stream as events, interrupt.killing(stream.close):
         for name, event in events:
             run.emit((name, event))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import ExitStack
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -53,10 +53,14 @@ class Said(NamedTuple):
 
 
 class QuestionAsked(NamedTuple):
-    """A question is asked now, and pieces of its answer follow."""
+    """A question is asked now, and pieces of its answer follow.
+
+    `searched` is the standalone question that a follow-up was condensed to, or the same question.
+    """
 
     question: str
     models: str
+    searched: str
 
 
 class Run:
@@ -243,21 +247,41 @@ class Run:
             told["filter"] = request.filter.condition()
         return QueryOptions(**chosen | limits | told)
 
-    def answer(self, engine: RagNodesQueryEngine, question: str, column: str) -> Answer:
+    def answer(
+        self,
+        engine: RagNodesQueryEngine,
+        question: str,
+        column: str,
+        *,
+        follow_up: bool | str = False,
+    ) -> Answer:
         """The answer of one engine, told piece by piece where somebody listens.
+
+        Args:
+            engine: answers.
+            question: as typed.
+            column: name of the engine in the events.
+            follow_up: the earlier question that this one follows; False if it stands alone.
 
         Raises:
             RagNodesError: there is none, or it broke off; what had arrived was told.
         """
+        from rag_nodes.query.chat import standalone
+
+        models, prices = engine.models, engine.options.prices
+        condense = partial(standalone, question, follow_up, (), models, prices)
+        condensed = unless_interrupted(condense, "the question") if follow_up else condense()
+        searched = condensed.question
         if not self.streams:
-            return unless_interrupted(lambda: engine.answer(question), "the question")
+            answer = unless_interrupted(lambda: engine.answer(searched), "the question")
+            return condensed.counted_in(answer)
         from rag_nodes.query import Failed, Finished
 
-        self.emit(QuestionAsked(question, engine.models.describe()))
-        for event in engine.stream(question):
+        self.emit(QuestionAsked(question, models.describe(), searched))
+        for event in engine.stream(searched):
             self.emit((column, event))
             if isinstance(event, Finished):
-                return event.answer
+                return condensed.counted_in(event.answer)
             if isinstance(event, Failed):
                 raise event.error
         raise AssertionError("a stream ends with Finished or Failed")

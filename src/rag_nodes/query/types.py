@@ -123,7 +123,7 @@ class Answer:
     """An answer with its evidence.
 
     Attributes:
-        question: as asked.
+        question: as it was searched for; a follow-up question stands alone here.
         text: the answer; source numbers appear as `[Source n]`.
         kind: "generated" by an LLM, "extract" made of the documents' own sentences, "retrieval"
             when only retrieval was asked for, or "nothing" when no passage answers.

@@ -238,6 +238,8 @@ class Session:
             equal_size=equal_size,
             transformations=self._steps(vector),
         )
+        if self._comparison:
+            made.turns = self._comparison.turns
         if before:
             made.sizing, made.statistics = before.sizing, before.statistics
             made.vectors = before.vectors

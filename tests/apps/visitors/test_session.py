@@ -198,7 +198,7 @@ def test_answers_go_on_when_nobody_reads_and_are_read_again(
     openai_server.wait_for("chat/completions")
     assert session.working
     with pytest.raises(ConfigurationError, match="stop them"):  # nor does a second one wait
-        next(session.stream("And the other one?"))
+        next(session.stream("And the other one?", follow_up=True))
     again = session.looks()
     next(again)
     openai_server.release()
@@ -308,14 +308,14 @@ def test_clearing_waits_for_no_answer(
     assert [turn.number for turn in session.turns] == [2]
 
 
-def test_a_session_ends_while_a_model_completes_a_question(
+def test_a_session_ends_while_a_model_condenses_a_follow_up(
     session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
     session.load([red], _served(openai_server), ignore)
     session.ask(QUESTION)
     asked = len(openai_server.asked("chat/completions"))
     openai_server.fail(Fault(body="slow"))
-    answering = session.stream("And the other one?")
+    answering = session.stream("And the other one?", follow_up=True)
     next(answering)
     openai_server.wait_for("chat/completions", asked + 1)
     session.close()  # while the server holds the request

@@ -13,7 +13,7 @@ from rag_nodes.apps.visitors.jobs import Job
 from rag_nodes.apps.visitors.turns import AT_FIRST, Asking, Growing, Turn, Turns
 from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError
 from rag_nodes.processes import unless_interrupted
-from rag_nodes.query.chat import completed
+from rag_nodes.query.chat import standalone
 from rag_nodes.workspace.session import Session
 
 if TYPE_CHECKING:
@@ -82,16 +82,20 @@ class AnsweringSession(Session):
         """Number of the last question."""
         return self._asked
 
-    def ask(self, question: str) -> Turn:
+    def ask(self, question: str, *, follow_up: bool = False) -> Turn:
         """Answer with every parser and remember the turn; failures are part of it."""
-        for _ in self.stream(question):
+        for _ in self.stream(question, follow_up=follow_up):
             pass
         return self.turns[-1]
 
-    def stream(self, question: str) -> Iterator[tuple[Growing, ...]]:
+    def stream(self, question: str, *, follow_up: bool = False) -> Iterator[tuple[Growing, ...]]:
         """Like `ask`, with a look at the columns whenever something has changed in one.
 
         Whoever stops reading stops nothing; see `stop`.
+
+        Args:
+            question: as typed.
+            follow_up: it follows the last question, if there is any.
 
         Raises:
             ConfigurationError: another question is being answered; it does not wait for that.
@@ -102,7 +106,7 @@ class AnsweringSession(Session):
                     "a question is being answered: wait for the answers, or stop them"
                 )
             answering = self._answering = Job()
-        answering.start(partial(self._answer, question, answering), self._answers)
+        answering.start(partial(self._answer, question, follow_up, answering), self._answers)
         yield from self.looks()
 
     def looks(self) -> Iterator[tuple[Growing, ...]]:
@@ -114,7 +118,12 @@ class AnsweringSession(Session):
                     yield asking.growing
             answering.result()
 
-    def _answer(self, question: str, answering: Job[Asking, None]) -> None:
+    def _answer(
+        self,
+        question: str,
+        follow_up: bool,  # noqa: FBT001 - passed on by `stream`
+        answering: Job[Asking, None],
+    ) -> None:
         with self.turn():
             report, error, searched = None, None, question
             stopped: dict[str, str] = {}
@@ -132,8 +141,11 @@ class AnsweringSession(Session):
                 quoted = self._comparison.models.llm is None
                 asking = Asking(self._asked, question, growing, quoted)
                 show(asking)
-                complete = partial(completed, question, self._earlier(), self._comparison.models)
-                searched = unless_interrupted(complete, "the question")
+                earlier = self._earlier()
+                if follow_up and earlier:
+                    models = self._comparison.models
+                    condense = partial(standalone, question, True, earlier, models)  # noqa: FBT003
+                    searched = unless_interrupted(condense, "the question").question
                 with self._comparison.stream(searched) as self._stream:
                     for name, event in self._stream:
                         asking = asking.after(name, event)

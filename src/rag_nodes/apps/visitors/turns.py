@@ -52,7 +52,7 @@ class Turn:
         edges: what the chunks that were found cut in two, by id of their node.
         stopped: what had arrived of the answers the visitor stopped, by parser.
         marks: whether an answer was helpful, by parser.
-        searched: the question as it was completed by earlier ones; "" where it stands alone.
+        searched: the standalone question that a follow-up was condensed to; "" for any other.
     """
 
     number: int

@@ -63,7 +63,7 @@ def asked_view(asked: Asked, request: AskRequest, cli: Invocation) -> Iterator[R
     """One answer with everything behind it, top to bottom; what has grown is there already."""
     answer = asked.answer
     if not asked.grown:
-        yield header_of(answer.question, asked.models)
+        yield header_of(request.question, answer.question, asked.models)
         yield label("Answer")
         if answer.kind != "retrieval":
             yield answer_text(answer)
@@ -80,9 +80,15 @@ def asked_view(asked: Asked, request: AskRequest, cli: Invocation) -> Iterator[R
         cli.note(f"Read {read} of these documents, {asked.reduction:.0%} less.", "dim")
 
 
-def header_of(question: str, models: str) -> RenderableType:
-    """What is asked and which models run, with a line below."""
-    return Group(facts([("Question", question), ("Models", models)]), Text(""))
+def header_of(question: str, searched: str, models: str) -> RenderableType:
+    """Return the lines above an answer: the question, what is searched for, and the models."""
+    return Group(facts([*_question_facts(question, searched), ("Models", models)]), Text(""))
+
+
+def _question_facts(question: str, searched: str) -> list[tuple[str, str]]:
+    """Return the question, and what is searched for if that is another text."""
+    condensed = [("Searched for", searched)] if searched != question else []
+    return [("Question", question), *condensed]
 
 
 def compared_view(
@@ -95,7 +101,7 @@ def compared_view(
         return
     limits = {"token": found.options.budget, "chunk": found.options.top_k}
     context = " and ".join(counted(number, thing) for thing, number in limits.items() if number)
-    said = {"Question": report.question, "Models": report.models}
+    said = dict(_question_facts(request.question, report.question)) | {"Models": report.models}
     yield facts((said | {"Context": f"{context or 'no limit'} per parser"}).items())
     yield from files_view(report.files)
     styled = list(zip(report.columns, cycle(COLOURS)))

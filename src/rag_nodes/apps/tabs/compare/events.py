@@ -77,13 +77,18 @@ class CompareEvents:
     def __init__(self, sessions: PageSessions) -> None:
         self._sessions = sessions
 
-    def ask(self, question: str, request: gr.Request) -> Iterator[tuple[Any, ...]]:
+    def ask(
+        self,
+        question: str,
+        follow_up: bool,  # noqa: FBT001 - Gradio passes the values of components by place
+        request: gr.Request,
+    ) -> Iterator[tuple[Any, ...]]:
         """Answer a question: first the empty columns, then the answers as they grow."""
         question = str(question or "").strip()  # a script may send anything
         session = session_of(self._sessions, request)
         try:
             _check(question)
-            yield from _pictures(session, session.stream(question))
+            yield from _pictures(session, session.stream(question, follow_up=bool(follow_up)))
         except ConfigurationError as error:
             yield Drawn(now(), (gr.skip(), _question_box(session), gr.skip()))
             raise gr.Error(str(error), print_exception=False) from error

@@ -58,6 +58,8 @@ class CompareTab:
     suggested: list[gr.Button]
     note: gr.HTML
     question: gr.Textbox
+    follow_up: gr.Checkbox
+    alone: gr.State
     stop: gr.Button
     clear: gr.Button
 
@@ -81,15 +83,16 @@ class CompareTab:
         So what is seen there is what answers.
         """
         ask, clear, answered = self.events.ask, self.events.clear, self.answered
-        typed: list[tuple[Any, Any]] = [(self.question.submit, self.question)]
-        clicked = [(one.click, one) for one in self.suggested]
+        typed: list[tuple[Any, Any, Any]] = [(self.question.submit, self.question, self.follow_up)]
+        # The words of a suggested question stand alone, whatever was asked before.
+        clicked = [(one.click, one, self.alone) for one in self.suggested]
         common: dict[str, Any] = {"show_progress": "hidden", "concurrency_limit": AT_ONCE}
         looking = {**common, "concurrency_limit": LOOKING}
-        for_scripts("ask", ask, self.question, answered, **common)
+        for_scripts("ask", ask, [self.question, self.follow_up], answered, **common)
         for_scripts("clear", clear, None, answered, show_progress="hidden")
         private: dict[str, Any] = {"api_visibility": "private"}
         apply = _holding(loading.apply)
-        for event, source in typed + clicked:
+        for event, source, follow_up in typed + clicked:
             # Asked is what was sent, whatever is typed while documents are loaded for it.
             sent = gr.Textbox(visible=False)
             inputs, outputs = [source, *loading.inputs], [sent, *loading.outputs]
@@ -97,7 +100,7 @@ class CompareTab:
             applied = event(apply, inputs, outputs, **looking, **private)
             # Gradio would drop it while the page has not heard of the end of the last answers.
             asking = applied.success(
-                ask, sent, answered, trigger_mode="multiple", **common, **private
+                ask, [sent, follow_up], answered, trigger_mode="multiple", **common, **private
             )
             box: dict[str, Any] = {"inputs": [sent, self.question], "outputs": self.question}
             applied.success(None, js=_ACCEPTED, **box, **private)
@@ -156,7 +159,7 @@ def _layout(sessions: PageSessions, events: CompareEvents) -> CompareTab:
             apply_default_css=False,
             elem_id="rn-history-box",
         )
-        key = gr.State("")
+        key, alone = gr.State(""), gr.State(False)  # noqa: FBT003
         with gr.Column(elem_id="rn-ask"):
             with gr.Row(visible=False, elem_id="rn-suggestions") as suggestions:
                 suggested = [gr.Button(size="sm", visible=False) for _ in range(SUGGESTED)]
@@ -182,6 +185,13 @@ def _layout(sessions: PageSessions, events: CompareEvents) -> CompareTab:
                     min_width=72,
                     elem_id="rn-stop",
                 )
+                follow_up = gr.Checkbox(
+                    label="Follow-up",
+                    container=False,
+                    min_width=96,
+                    scale=0,
+                    elem_id="rn-follow-up",
+                )
                 report_button(sessions)
                 clear = gr.Button("Clear", size="sm", scale=0, min_width=72, elem_id="rn-clear")
     return CompareTab(
@@ -193,6 +203,8 @@ def _layout(sessions: PageSessions, events: CompareEvents) -> CompareTab:
         suggested=suggested,
         note=note,
         question=question,
+        follow_up=follow_up,
+        alone=alone,
         stop=stop,
         clear=clear,
     )

@@ -1,0 +1,63 @@
+"""Questions to a comparison: each stands alone, unless it is asked as a follow-up."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from plant import QUESTION, offline_models, scripted_models
+
+from rag_nodes.compare import Comparison
+from rag_nodes.errors import ConfigurationError, ModelConnectionError
+from rag_nodes.models import Models
+
+FOLLOW_UP = "How much power does it make?"
+
+
+def ingested(manual: Path, models: Models) -> Comparison:
+    comparison = Comparison({"fixed": "fixed"}, models=models)
+    comparison.ingest([manual])
+    return comparison
+
+
+def test_a_question_to_a_comparison_stands_alone_by_default(manual: Path) -> None:
+    with ingested(manual, offline_models()) as comparison:
+        comparison.ask(QUESTION)
+        assert comparison.ask("Why is it?").question == "Why is it?"
+
+
+def test_without_an_llm_the_previous_question_stands_before_a_follow_up(manual: Path) -> None:
+    with ingested(manual, offline_models()) as comparison:
+        comparison.ask(QUESTION)
+        second = comparison.ask(FOLLOW_UP, follow_up=True)
+        assert second.question == f"{QUESTION} {FOLLOW_UP}"
+        with comparison.stream("Why?", follow_up=True) as stream:
+            assert stream.wait().question == f"{QUESTION} {FOLLOW_UP} Why?"
+        given = asyncio.run(comparison.aask("Why?", follow_up="Who checks the pump?"))
+        assert given.question == "Who checks the pump? Why?"
+
+
+def test_an_llm_condenses_a_follow_up_with_the_answer_before(manual: Path) -> None:
+    models = scripted_models("A battery.", "How much power does the generator make?", "Two MW.")
+    with ingested(manual, models) as comparison:
+        comparison.ask(QUESTION)
+        report = comparison.ask(FOLLOW_UP, follow_up=True)
+        assert report.question == "How much power does the generator make?"
+        assert report.columns[0].answer.question == report.question
+        condensing = models.llm.prompts[1]
+        assert "A battery." in condensing
+        assert FOLLOW_UP in condensing
+
+
+def test_a_follow_up_needs_an_earlier_question(manual: Path) -> None:
+    with ingested(manual, offline_models()) as comparison:
+        with pytest.raises(ConfigurationError, match="no earlier question here to follow up"):
+            comparison.ask(FOLLOW_UP, follow_up=True)
+        with pytest.raises(ConfigurationError, match="follow_up is empty"):
+            comparison.ask(FOLLOW_UP, follow_up=" ")
+
+
+def test_a_follow_up_that_cannot_be_condensed_says_which_model_failed(manual: Path) -> None:
+    with ingested(manual, scripted_models("A battery.", ConnectionError("gone"))) as comparison:
+        comparison.ask(QUESTION)
+        with pytest.raises(ModelConnectionError, match="ScriptedLLM"):
+            comparison.stream(FOLLOW_UP, follow_up=True)
