@@ -130,6 +130,20 @@ def test_what_cannot_be_placed_or_read_is_named_and_the_rest_is_measured(
     assert (checked.code, "not placed" in checked.stdout) == (4, True)
 
 
+def test_a_file_most_of_whose_entries_are_left_out_exits_with_3_and_is_reported(
+    command: Command, manual: Path, tmp_path: Path
+) -> None:
+    question = {"question": "How much fits into the tank?", "quote": "nine litres of water"}
+    file, report = tmp_path / "mixed.json", tmp_path / "report.json"
+    for others, code in (([], 0), (["a note"], 0), (["a note", "another"], 3)):
+        file.write_text(json.dumps([question, *others]))
+        ended = command(
+            "evaluate", manual, "--questions", file, "-p", "sentence", "-o", report, *QUICK
+        )
+        assert ended.code == code, ended.stderr
+        assert len(json.loads(report.read_text())["questions"]) == 1
+
+
 def test_a_disk_that_is_full_at_the_end_costs_neither_the_result_nor_the_file_that_was_there(
     command: Command, manual: Path, sheet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

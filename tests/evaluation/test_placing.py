@@ -130,7 +130,51 @@ def test_a_document_may_have_dots_for_a_title(title: str) -> None:
 def test_a_name_that_two_documents_have_is_not_guessed() -> None:
     twin = Document(text=TEXT, id_="twin", metadata={"source": "/notes/cold/tea.md"})
     found = placed(Quote("eighty degrees", "tea.md"), documents=(TEA, twin))
-    assert "2 documents are called" in found.unplaced[0].reason
+    assert found.unplaced[0].reason == (
+        "it stands in 2 files called 'tea.md'; write the folder before the name, such as "
+        "'hot/tea.md'"
+    )
+    assert quoted(placed(Quote("eighty degrees", "hot/tea.md"), documents=(TEA, twin))) == [
+        "eighty degrees"
+    ]
+
+
+def pages_of(path: str, *texts: str) -> tuple[Document, ...]:
+    """Make documents as `SimpleDirectoryReader` does of a PDF: each is a page of its file."""
+    name = path.rpartition("/")[2]
+    return tuple(
+        Document(
+            text=text, metadata={"page_label": str(page), "file_name": name, "file_path": path}
+        )
+        for page, text in enumerate(texts, start=1)
+    )
+
+
+TIDES = pages_of("/docs/tides.pdf", "High water is at noon.", "Low water is at six.", "At noon.")
+
+
+def test_a_file_that_was_read_page_by_page_is_searched_as_a_whole() -> None:
+    found = placed(Quote("Low water is at six", "tides.pdf"), documents=(*TIDES, TEA))
+    assert quoted(found) == ["Low water is at six"]
+    assert found.questions[0].document == TIDES[1].id_
+    twice = placed(Quote("at noon", "tides.pdf"), documents=TIDES)
+    assert quoted(twice) == ["at noon"]
+
+
+def test_a_page_of_a_file_that_was_read_page_by_page_is_known_by_its_label() -> None:
+    quote = Quote("", "tides.pdf", pages=(2, 2))
+    assert quoted(placed(quote, documents=TIDES)) == ["Low water is at six."]
+    within = Labelled("q", "When?", ((Quote("Low water"),),), within=("tides.pdf",))
+    (question,) = place(Labels("test", (within,)), TIDES, "test").questions
+    assert question.within == tuple(page.id_ for page in TIDES)
+
+
+def test_a_name_that_no_document_has_is_said_with_names_that_there_are() -> None:
+    reason = placed(Quote("eighty degrees", "teas.md")).unplaced[0].reason
+    assert reason == (
+        "no document is called 'teas.md'; write one of the names there are (hot/tea.md, "
+        "cold/other.md), or none"
+    )
 
 
 def test_a_question_without_an_answer_or_without_words_is_listed() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rag_nodes.evaluation.importers.names import file_of
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import EvaluationReport, ReportDecision, Row
 from rag_nodes.evaluation.sizes import TOLERANCE
@@ -24,7 +25,7 @@ from rag_nodes.evaluation.tables import (
     TextAround,
 )
 from rag_nodes.evaluation.verdicts import Judge, alone, decision_of, likely, pairs_of, shares_of
-from rag_nodes.evaluation.wording import BY_DRAFTS, basis, beside, certainty_of, lost
+from rag_nodes.evaluation.wording import BY_DRAFTS, basis, beside, certainty_of, lost, unused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,7 +66,9 @@ def assemble(
         if not row.error
     }
     rows = [row if row.error else replace(row, interval=own_mean(values[row.name])) for row in rows]
-    documents = [question.document for question in dataset.questions]
+    # Pages of one file are one document: what holds of them is not shown of others.
+    files = {document.id_: file_of(document) for document in dataset.documents}
+    documents = [files[question.document] for question in dataset.questions]
     own = [row for row in rows if row.role == "own"]
     found: dict[str, Any] = {"contrasts": (), "sizes": (), "decision": alone()}
     said: tuple[str, ...] = ()
@@ -92,7 +95,7 @@ def assemble(
         ),
         questions=tuple(_question(dataset, question) for question in dataset.questions),
         rows=tuple(rows),
-        verdict=(*said, *rests, *lost_by),
+        verdict=(*said, *rests, *unused(dataset), *lost_by),
         left_out=tuple(left_out),
         judgement=judgement,
         **found,

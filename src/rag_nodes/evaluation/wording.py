@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator, Sequence
 
+    from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.report import Contrast, Grade, Row
 
 VISIBLE = 0.03
@@ -198,6 +199,24 @@ def basis(questions: int, documents: int, unaccepted: int = 0, repeated: int = 0
         yield f"{counted(repeated, 'question')} {were} left out."
 
 
+def unused(dataset: Dataset) -> Iterator[str]:
+    """Name the questions that nothing was measured with, by reason."""
+    entries = len(dataset.questions) + len(dataset.unplaced) + dataset.repeated
+    entries += dataset.unaccepted + sum(dataset.left_out.values())
+    reasons: dict[str, list[str]] = {}
+    for one in dataset.unplaced:
+        reasons.setdefault(one.reason, []).append(one.id)
+    for reason, ids in reasons.items():
+        were = "was" if len(ids) == 1 else "were"
+        yield (
+            f"{len(ids):,} of {counted(entries, 'question')} {were} left out ({some_of(ids)}): "
+            f"{reason}."
+        )
+    for reason, count in dataset.left_out.items():
+        were = "was" if count == 1 else "were"
+        yield f"{count:,} of {counted(entries, 'entry')} of the file {were} left out: {reason}."
+
+
 def lost(row: Row) -> Iterator[str]:
     """What a column loses: chunks without a place, documents that were others when ingested."""
     if row.error and row.error.startswith(NOT_MEASURABLE):
@@ -282,7 +301,8 @@ def rounded(number: int) -> int:
 
 def counted(number: int, thing: str) -> str:
     """`1 question`, `1,200 questions`."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+    many = f"{thing.removesuffix('y')}ies" if thing.endswith("y") else f"{thing}s"
+    return f"{number:,} {thing if number == 1 else many}"
 
 
 def turned(gap: Interval) -> Interval:

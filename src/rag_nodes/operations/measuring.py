@@ -318,5 +318,8 @@ def _outcome(
     if failed:
         return ExitCode.FAILURE if failed == len(report.rows) else ExitCode.PARTIAL
     not_judged = report.judgement.error if report.judgement else None
-    partly = report.dataset.unplaced or not_judged or run.unread or unwritten
+    known = report.dataset
+    lost = len(known.unplaced) + sum(known.left_out.values())
+    is_mostly_lost = lost > known.questions + known.unaccepted + known.repeated
+    partly = known.unplaced or is_mostly_lost or not_judged or run.unread or unwritten
     return ExitCode.PARTIAL if partly else ExitCode.DONE

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
 from functools import cached_property
 from itertools import islice
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 import regex
 
 from rag_nodes.errors import MissingExtraError
 from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced, reachable, trimmed_passage
+from rag_nodes.evaluation.importers.names import DocumentNames, ending, page_of
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.metadata import FILE_NAME, SOURCE, TITLE, display_name
 from rag_nodes.parsers.foreign.placing import Visible
 from rag_nodes.processes import current_interrupt
 from rag_nodes.text.spans import PageMap, Span, trimmed
@@ -104,16 +102,14 @@ class _Library:
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._books = {document.id_: _Book(document) for document in documents}
-        self._names: dict[str, set[str]] = defaultdict(set)
-        for document in documents:
-            for name in _names_of(document):
-                self._names[name].add(document.id_)
+        self._names = DocumentNames(documents)
 
     def question(self, one: Labelled) -> Question:
         """A question with the places of its answers."""
         if not one.text:
             raise _UnknownError("there is no question; write one, in each row of merged cells, too")
-        within = one.within and tuple(self._named(name).id for name in one.within)
+        named = (book.id for name in one.within or () for book in self._named(name))
+        within = tuple(dict.fromkeys(named)) or None
         answers: list[list[_Place]] = []
         why = ""
         for quotes in filter(None, one.gold):  # of rows that quote nothing
@@ -140,7 +136,7 @@ class _Library:
 
     def _places(self, quote: Quote) -> list[list[_Place]]:
         """Where each part of a quote stands, best first: it has one part, but for ellipses."""
-        books = [self._named(quote.document)] if quote.document else [*self._books.values()]
+        books = self._named(quote.document) if quote.document else [*self._books.values()]
         if len(books) == 1 and (claimed := books[0].claimed(quote)):
             return [[claimed]]
         parts = _parts(quote.text)
@@ -162,6 +158,12 @@ class _Library:
             at = ((one, self._books[one.passage.document]) for one in found)
             on = [one for one, book in at if book.pages(quote.pages).overlap(one.passage.span)]
             found = on or found  # printed numbers may be others
+        files = self._names.files(one.passage.document for one in found)
+        if quote.document and len(files) > 1:
+            raise _UnknownError(
+                f"it stands in {len(files)} files called {quote.document!r}; write the folder "
+                f"before the name, such as {ending(files[0])!r}"
+            )
         if len(found) > _MOST_PLACES:
             raise _UnknownError(
                 f"it stands in more than {_MOST_PLACES} places; quote more words, or name the file "
@@ -175,13 +177,14 @@ class _Library:
             return [min(found, key=lambda one: abs(one.passage.span.start - start))]
         return found
 
-    def _named(self, name: str) -> _Book:
-        last = PurePosixPath(name.replace("\\", "/")).name
-        found = self._names.get(name) or self._names.get(last) or set()
-        if len(found) != 1:
-            which = f"{len(found)} documents are" if found else "no document is"
-            raise _UnknownError(f"{which} called {name!r}; name the file as it is")
-        return self._books[next(iter(found))]
+    def _named(self, name: str) -> list[_Book]:
+        """Return the documents that are called so: the pages of a file may be one each."""
+        if found := self._names.find(name):
+            return [self._books[one] for one in found]
+        known = self._names.shown()
+        raise _UnknownError(
+            f"no document is called {name!r}; write one of the names there are ({known}), or none"
+        )
 
 
 class _Book:
@@ -189,6 +192,7 @@ class _Book:
 
     def __init__(self, document: Document) -> None:
         self.id, self.text, self._metadata = document.id_, document.text, document.metadata
+        self._page = page_of(document)
 
     def at(self, span: Span, confidence: float = 1.0) -> _Place:
         """A place in this document, without blank space at its ends."""
@@ -206,6 +210,8 @@ class _Book:
     def pages(self, pages: tuple[int, int]) -> Span:
         """The text from one page to another; empty for a document without them."""
         known = PageMap.of(self._metadata)
+        if known is None and self._page is not None and pages[0] <= self._page <= pages[1]:
+            return Span(0, len(self.text))
         return (known and known.span(*pages, len(self.text))) or Span(0, 0)
 
     def as_written(self, quote: str) -> Iterator[Iterator[Span]]:
@@ -305,6 +311,8 @@ def _page(quote: Quote, books: Sequence[_Book]) -> _Place:
         has_offsets = quote.start is not None or quote.end is not None
         only = "offsets alone say nothing outside the document; quote the words"
         raise _UnknownError(only if has_offsets else _NOT_QUOTED)
+    if quote.document:
+        books = [one for one in books if one.pages(quote.pages).length] or books[:1]
     if len(books) != 1:
         raise _UnknownError("a page alone may be one of any document; name the file")
     span = books[0].pages(quote.pages)
@@ -313,17 +321,6 @@ def _page(quote: Quote, books: Sequence[_Book]) -> _Place:
             f"there is no text on page {quote.pages[0]} of its document; quote the words"
         )
     return books[0].at(span)
-
-
-def _names_of(document: Document) -> Iterator[str]:
-    """All that a document may be called: its id, title, URL, name, and ends of its path."""
-    metadata = document.metadata
-    called = [str(metadata.get(key) or "") for key in (SOURCE, FILE_NAME, TITLE)]
-    parts = PurePosixPath(called[0].replace("\\", "/")).parts if called[0] else ()
-    ends = ["/".join(parts[first:]) for first in range(len(parts))]
-    names = [*filter(None, [document.id_, display_name(metadata), *called, *ends])]
-    yield from names
-    yield from (str(one.with_suffix("")) for one in map(PurePosixPath, names) if one.suffix)
 
 
 def _occurrences(wanted: str, text: str) -> Iterator[Span]:

@@ -1,0 +1,80 @@
+"""What documents may be called in a file of questions, and which file they come from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from rag_nodes.metadata import FILE_NAME, FILE_PATH, SOURCE, TITLE, display_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llama_index.core.schema import Document
+
+PAGE_LABEL = "page_label"
+"""Metadata in which LlamaIndex's readers put the page that a document is."""
+_NAMED = 3
+"""Files that are named as examples."""
+
+
+class DocumentNames:
+    """Ids of documents by all they may be called: several, if a file was read page by page.
+
+    Args:
+        documents: each with an id of its own.
+    """
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        self._ids: dict[str, list[str]] = defaultdict(list)
+        self._files: dict[str, str] = {}
+        for document in documents:
+            self._files[document.id_] = file_of(document)
+            for name in dict.fromkeys(_names_of(document)):
+                self._ids[name].append(document.id_)
+
+    def find(self, name: str) -> list[str]:
+        """Return the ids of the documents that are called so, in their order."""
+        last = PurePosixPath(name.replace("\\", "/")).name
+        return self._ids.get(name) or self._ids.get(last) or []
+
+    def files(self, ids: Iterable[str]) -> list[str]:
+        """Return the files that documents come from, each once."""
+        return list(dict.fromkeys(self._files[one] for one in ids))
+
+    def shown(self) -> str:
+        """Return the names of the first files, as examples."""
+        files = self.files(self._files)
+        return ", ".join(map(ending, files[:_NAMED])) + (", …" if len(files) > _NAMED else "")
+
+
+def ending(path: str) -> str:
+    """Return the name of a file and of the folder that it is in."""
+    return "/".join(PurePosixPath(path.replace("\\", "/")).parts[-2:])
+
+
+def file_of(document: Document) -> str:
+    """Return the path or URL that a document comes from; its id if it names none."""
+    named = (document.metadata.get(key) for key in (SOURCE, FILE_PATH))
+    # Some readers put the number of the page there.
+    paths = (one for one in named if isinstance(one, str) and one and not one.isdecimal())
+    return next(paths, document.id_)
+
+
+def page_of(document: Document) -> int | None:
+    """Return the number of the page that a document is; None if it says none."""
+    label = str(document.metadata.get(PAGE_LABEL) or "")
+    return int(label) if label.isdecimal() else None
+
+
+def _names_of(document: Document) -> Iterator[str]:
+    """Yield all that a document may be called: its id, title, URL, name, and ends of its path."""
+    metadata = document.metadata
+    path = file_of(document)
+    called = [str(metadata.get(key) or "") for key in (SOURCE, FILE_NAME, TITLE)]
+    parts: Sequence[str] = PurePosixPath(path.replace("\\", "/")).parts
+    ends = ["/".join(parts[first:]) for first in range(len(parts))]
+    names = [*filter(None, [document.id_, display_name(metadata), path, *called, *ends])]
+    yield from names
+    yield from (str(one.with_suffix("")) for one in map(PurePosixPath, names) if one.suffix)
