@@ -40,6 +40,7 @@ SLOW = (
     "readers/test_interrupt.py",
     "readers/test_isolation.py",
     "readers/test_markdown_reader.py",
+    "readers/test_pdf_steps.py",
     "readers/test_pdf_tables_links.py",
     "readers/test_shipped_corpus.py",
     "readers/test_tabular_reader.py",

@@ -28,6 +28,23 @@ class CountingPattern:
         return counted
 
 
+def lines_of(work: Callable[[], object]) -> int:
+    """Count the lines of Python that are run, loops without a call included."""
+    lines = 0
+
+    def seen(_frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return seen
+
+    sys.settrace(seen)
+    try:
+        work()
+    finally:
+        sys.settrace(None)
+    return lines
+
+
 def calls_of(work: Callable[[], object]) -> int:
     """Functions called, Python's own and those written in C."""
     calls = 0

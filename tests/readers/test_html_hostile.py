@@ -1,13 +1,9 @@
 """Pages made to choke a parser cost time in proportion to their length, counted in steps."""
 
-import sys
-from collections.abc import Callable
-from types import FrameType
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from steps import lines_of
 
 from rag_nodes.readers.html import reading_of_html
 from rag_nodes.readers.html.page import DEEPEST, parse_page
@@ -41,23 +37,6 @@ WIDE = {
     "templates": "<template>a",
     "less than": "< ",
 }
-
-
-def lines_of(work: Callable[[], object]) -> int:
-    """Lines of Python that were run, loops without a call included."""
-    lines = 0
-
-    def seen(_frame: FrameType, event: str, _argument: object) -> Any:
-        nonlocal lines
-        lines += event == "line"
-        return seen
-
-    sys.settrace(seen)
-    try:
-        work()
-    finally:
-        sys.settrace(None)
-    return lines
 
 
 @pytest.mark.parametrize("unit", [*ENDLESS.values(), *WIDE.values()], ids=[*ENDLESS, *WIDE])

@@ -49,7 +49,7 @@ _CLOSED_AT_ONCE = re.compile(
 )
 
 
-class Page(NamedTuple):
+class HtmlPage(NamedTuple):
     """The tree of what a visitor reads, and what the head of the page states."""
 
     content: BeautifulSoup
@@ -58,7 +58,7 @@ class Page(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def parse_page(html: str) -> Page:
+def parse_page(html: str) -> HtmlPage:
     """Parse a page; controls, navigation, page footers and hidden elements are left out.
 
     Time and memory are linear in the length of the page. Elements over `DEEPEST` levels deep become
@@ -86,7 +86,7 @@ class _PageBuilder:
         self._is_too_deep = False
         self._is_whole = False
 
-    def build(self, root: Node) -> Page:
+    def build(self, root: Node) -> HtmlPage:
         """Return the page; the builder serves once."""
         for node, is_end in _walk(root):
             if isinstance(node, Text):
@@ -96,7 +96,7 @@ class _PageBuilder:
             else:
                 self._start(node)
         self._content.endData()
-        return Page(
+        return HtmlPage(
             self._content,
             self._titles[0] if self._titles else None,
             self._descriptions.get("description") or self._descriptions.get("og:description"),

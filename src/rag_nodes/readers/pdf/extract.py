@@ -7,6 +7,7 @@ import re
 import threading
 from collections import Counter
 from contextlib import contextmanager
+from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from rag_nodes.errors import (
 )
 from rag_nodes.processes import tell_share
 from rag_nodes.readers.pdf.grids import find_grids
+from rag_nodes.readers.pdf.inside_pymupdf import links_of
 from rag_nodes.readers.pdf.layout import Entry, Extracted, Line, PdfPage
 from rag_nodes.readers.pdf.links import with_links
 from rag_nodes.readers.pdf.tables import with_tables
@@ -42,7 +44,7 @@ PAGES_LOOKED_AT = 50
 OUTLINE_ENTRIES = 20_000
 """Bookmarks that are looked at."""
 LINKS = 500
-"""Links of a page that are looked at."""
+"""Links of a page to other addresses that are looked at."""
 EXTRACTING = 0.8
 """Of the time that a PDF takes to be read; the rest composes the text."""
 SHARES = 50
@@ -134,12 +136,9 @@ def _with_structure(page: Any, lines: tuple[Line, ...], flags: int) -> tuple[Lin
 
 
 def _areas(page: Any) -> Iterator[Area]:
-    link, count = page.first_link, 0
-    while link is not None and count < LINKS:
-        if link.is_external and link.uri:
-            count += 1
-            yield *link.rect, link.uri
-        link = link.next
+    external = (link for link in links_of(page) if link.is_external and link.uri)
+    for link in islice(external, LINKS):
+        yield *link.rect, link.uri
 
 
 def _check_text(document: Any, path: Path, characters: int, failures: dict[int, str]) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from itertools import accumulate
+from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING, Any
+
+from rag_nodes.readers.pdf.nearby import ByBand, ByHeight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +30,8 @@ NARROWEST = 6.0
 """Points a ruling goes on beyond the outermost border at least, for a column or row to be there."""
 MOST = 200
 """Rulings of one direction above which a page is a drawing."""
+
+_place = itemgetter(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,34 @@ class Grid:
         """Add where the rulings end that go on beyond the outermost borders."""
         columns = _with_ends(self.columns, self.horizontal)
         return replace(self, columns=columns, rows=_with_ends(self.rows, self.vertical))
+
+
+class RulingsByPlace:
+    """Rulings of one direction, by the place at which they cross the other direction."""
+
+    def __init__(self, rulings: Iterable[Ruling]) -> None:
+        self._rulings = sorted(rulings, key=_place)
+
+    def at(self, place: float) -> Border:
+        """Return what is ruled within `TOUCH` of a place."""
+        low = bisect_left(self._rulings, place - 2 * TOUCH, key=_place)
+        high = bisect_right(self._rulings, place + 2 * TOUCH, key=_place)
+        near = [ruling for ruling in self._rulings[low:high] if abs(ruling[2] - place) <= TOUCH]
+        return Border(near)
+
+
+class Border:
+    """The parts of a border between two rows or columns that are ruled."""
+
+    def __init__(self, rulings: Iterable[Ruling]) -> None:
+        parts = sorted((low, high) for low, high, _ in rulings)
+        self._starts = [low for low, _ in parts]
+        self._ends = list(accumulate((high for _, high in parts), max))
+
+    def covers(self, at: float) -> bool:
+        """Return whether a ruling runs over this point of the border."""
+        before = bisect_right(self._starts, at)
+        return before > 0 and self._ends[before - 1] >= at
 
 
 def find_grids(drawings: Iterable[dict[str, Any]]) -> list[Grid]:
@@ -145,19 +179,25 @@ def _components(
     horizontal: Sequence[Ruling], vertical: Sequence[Ruling]
 ) -> Iterator[tuple[list[Ruling], list[Ruling]]]:
     """Part the rulings into those that hang together."""
-    left = set(vertical)
-    across_left = set(horizontal)
+    verticals = ByBand((top - TOUCH, bottom + TOUCH) for top, bottom, _ in vertical)
+    horizontals = ByHeight(y for *_, y in horizontal)
+    across_left, down_left = set(range(len(horizontal))), set(range(len(vertical)))
     while across_left:
         across = [across_left.pop()]
-        down: list[Ruling] = []
-        for ruling in across:  # grows while it is walked
-            met = {other for other in left if _cross(ruling, other)}
-            left -= met
+        down: list[int] = []
+        for number in across:  # grows while it is walked
+            ruling = horizontal[number]
+            near = down_left.intersection(verticals.near(ruling[2]))
+            met = [other for other in near if _cross(ruling, vertical[other])]
+            down_left.difference_update(met)
             down += met
-            further = {one for one in across_left if any(_cross(one, other) for other in met)}
-            across_left -= further
-            across += further
-        yield sorted(across), sorted(down)
+            for other in met:
+                top, bottom, _ = vertical[other]
+                beside = across_left.intersection(horizontals.between(top - TOUCH, bottom + TOUCH))
+                further = [at for at in beside if _cross(horizontal[at], vertical[other])]
+                across_left.difference_update(further)
+                across += further
+        yield sorted(horizontal[n] for n in across), sorted(vertical[n] for n in down)
 
 
 def _cross(horizontal: Ruling, vertical: Ruling) -> bool:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rag_nodes.readers.markup import link
+from rag_nodes.readers.pdf.nearby import ByBand, ByHeight, middle_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rag_nodes.readers.pdf.layout import Line
-    from rag_nodes.readers.pdf.tables import Word
+    from rag_nodes.readers.pdf.nearby import Word
 
 Area = tuple[float, float, float, float, str]
 """Left, top, right, bottom and address of a link."""
@@ -27,14 +29,31 @@ def with_links(
     lines: Sequence[Line], areas: Sequence[Area], words: Sequence[Word]
 ) -> tuple[Line, ...]:
     """Mark on each line the words that a link to somewhere else covers."""
+    if not areas:
+        return tuple(lines)
     marked = list(lines)
+    by_height = ByHeight(middle_of(word)[1] for word in words)
+    by_band = ByBand((line.top, line.bottom) for line in lines)
     for left, top, right, bottom, address in areas:
-        covered = [word for word in words if _holds((left, top, right, bottom), word)]
-        for index, line in enumerate(marked):
-            here = [word for word in covered if _holds(_box(line), word)]
-            if here and (place := _place(line, here)):
+        near = (words[number] for number in by_height.between(top, bottom))
+        covered = [word for word in near if _holds((left, top, right, bottom), word)]
+        for index, here in sorted(_by_line(covered, lines, by_band).items()):
+            line = marked[index]
+            if place := _place(line, here):
                 marked[index] = replace(line, links=(*line.links, (*place, address)))
     return tuple(marked)
+
+
+def _by_line(
+    words: Sequence[Word], lines: Sequence[Line], by_band: ByBand
+) -> dict[int, list[Word]]:
+    """Return the words that stand in each line, by the number of the line."""
+    by_line: dict[int, list[Word]] = defaultdict(list)
+    for word in words:
+        for index in by_band.near(middle_of(word)[1]):
+            if _holds(_box(lines[index]), word):
+                by_line[index].append(word)
+    return by_line
 
 
 def linked(line: Line) -> str:
@@ -64,7 +83,8 @@ def without_seam(before: str, after: str) -> tuple[str, str]:
 
 def _holds(box: tuple[float, float, float, float], word: Word) -> bool:
     left, top, right, bottom = box
-    return left <= (word[0] + word[2]) / 2 <= right and top <= (word[1] + word[3]) / 2 <= bottom
+    x, y = middle_of(word)
+    return left <= x <= right and top <= y <= bottom
 
 
 def _box(line: Line) -> tuple[float, float, float, float]:

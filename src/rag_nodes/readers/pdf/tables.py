@@ -5,18 +5,21 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from rag_nodes.readers.pdf.grids import TOUCH, distinct
+from rag_nodes.readers.pdf.grids import RulingsByPlace, distinct
+from rag_nodes.readers.pdf.nearby import ByHeight, middle_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from rag_nodes.readers.pdf.grids import Grid, Ruling
+    from rag_nodes.readers.pdf.grids import Grid
     from rag_nodes.readers.pdf.layout import Line, PdfPage
+    from rag_nodes.readers.pdf.nearby import Word
 
-Word = tuple[float, float, float, float, str, int, int]
-"""Left, top, right, bottom, text, block, line."""
+Cell = tuple[int, int]
+"""Row and column of a grid."""
 RULED = 0.7
 """Share of the borders between cells that must be drawn; the others join cells to one."""
 FILLED = 0.3
@@ -35,31 +38,38 @@ def with_tables(
 
     The text of lines is what `clean` leaves of it.
     """
+    if not grids:
+        return tuple(lines)
+    by_height = ByHeight(middle_of(word)[1] for word in words)
+    levels = distinct(by_height.heights)
+    page = _Lines(lines)
     for number, grid in enumerate(grids):
-        for tried in _readings(grid, words):
-            cells = _cells(tried, words, clean)
+        opened = grid.with_open_sides()
+        near = [words[at] for at in by_height.between(opened.rows[0], opened.rows[-1])]
+        for candidate in _readings(grid, opened, near, levels):
+            cells = _cells(candidate, near, clean)
             if cells:
-                lines = _with_table(lines, tried, cells, -1 - number)
+                page.put_table(candidate, cells, -1 - number)
                 break
-    return tuple(lines)
+    return page.lines()
 
 
-def _readings(grid: Grid, words: Sequence[Word]) -> Iterator[Grid]:
+def _readings(
+    grid: Grid, opened: Grid, words: Sequence[Word], levels: Sequence[float]
+) -> Iterator[Grid]:
     """Yield what may be the table: with its open sides, else what is drawn."""
-    opened = grid.with_open_sides()
     if grid.is_whole:
         yield opened
         yield grid
-    elif not _has_rows_without_rulings(opened, words):
+    elif not _has_rows_without_rulings(opened, words, levels):
         yield opened
 
 
-def _has_rows_without_rulings(grid: Grid, words: Sequence[Word]) -> bool:
-    """Whether most lines of text stand side by side in rows with nothing drawn between them."""
-    middles = [((word[0] + word[2]) / 2, (word[1] + word[3]) / 2) for word in words]
-    levels = distinct(y for _, y in middles)
+def _has_rows_without_rulings(grid: Grid, words: Sequence[Word], levels: Sequence[float]) -> bool:
+    """Return whether most lines of text stand in rows with nothing drawn between them."""
     lines: dict[int, set[tuple[int, int]]] = defaultdict(set)
-    for x, y in middles:
+    for word in words:
+        x, y = middle_of(word)
         place = grid.place(x, y)
         if place is not None:
             lines[place[0]].add((place[1], bisect_right(levels, y)))
@@ -72,15 +82,40 @@ def _has_rows_without_rulings(grid: Grid, words: Sequence[Word]) -> bool:
     return 2 * beside > total
 
 
-def _with_table(
-    lines: Sequence[Line], grid: Grid, cells: tuple[tuple[str, ...], ...], block: int
-) -> Sequence[Line]:
-    inside = [grid.place((o.left + o.right) / 2, (o.top + o.bottom) / 2) is not None for o in lines]
-    if not any(inside):
-        return lines
-    first = inside.index(True)
-    table = replace(
-        lines[first],
+class _Lines:
+    """The lines of a page, some of which tables replace."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self._lines: list[Line | None] = list(lines)
+        self._by_height = ByHeight((line.top + line.bottom) / 2 for line in lines)
+        self._tables: set[int] = set()
+
+    def lines(self) -> tuple[Line, ...]:
+        return tuple(line for line in self._lines if line is not None)
+
+    def put_table(self, grid: Grid, cells: tuple[tuple[str, ...], ...], block: int) -> None:
+        """Put a table in the place of the first of the lines in its grid, and drop the others."""
+        near = {*self._by_height.between(grid.rows[0], grid.rows[-1]), *self._tables}
+        inside = [number for number in sorted(near) if _is_in(self._lines[number], grid)]
+        if not inside:
+            return
+        first, *others = inside
+        line = self._lines[first]
+        for number in others:
+            self._lines[number] = None
+        self._tables.add(first)
+        self._lines[first] = line and _table_line(line, grid, cells, block)
+
+
+def _is_in(line: Line | None, grid: Grid) -> bool:
+    if line is None:
+        return False
+    return grid.place((line.left + line.right) / 2, (line.top + line.bottom) / 2) is not None
+
+
+def _table_line(line: Line, grid: Grid, cells: tuple[tuple[str, ...], ...], block: int) -> Line:
+    return replace(
+        line,
         text=" ".join(cell for row in cells for cell in row if cell),
         left=grid.columns[0],
         right=grid.columns[-1],
@@ -94,8 +129,6 @@ def _with_table(
         links=(),
         cells=cells,
     )
-    rest = [line for line, is_in in zip(lines[first:], inside[first:], strict=True) if not is_in]
-    return [*lines[:first], table, *rest]
 
 
 def _cells(
@@ -106,9 +139,10 @@ def _cells(
     if anchors is None:
         return None
     found: dict[tuple[int, int], dict[tuple[int, int], list[str]]] = defaultdict(dict)
-    for left, top, right, bottom, text, block, line in words:
-        place = grid.place((left + right) / 2, (top + bottom) / 2)
+    for word in words:
+        place = grid.place(*middle_of(word))
         if place is not None:
+            *_, text, block, line = word
             found[anchors[place]].setdefault((block, line), []).append(text)
     texts = {
         place: "\n".join(filter(None, (clean(" ".join(parts)) for parts in rows.values())))
@@ -129,37 +163,53 @@ def _is_table(texts: dict[tuple[int, int], str], cells: int) -> bool:
     return several and short and len(filled) >= FILLED * cells
 
 
-def _anchors(grid: Grid) -> dict[tuple[int, int], tuple[int, int]] | None:
+def _anchors(grid: Grid) -> dict[Cell, Cell] | None:
     """Give the first cell of what each cell is joined with; None where too little is ruled."""
-    anchors = {
-        (row, column): (row, column)
-        for row in range(len(grid.rows) - 1)
-        for column in range(len(grid.columns) - 1)
-    }
-    borders = open_ones = 0
-    for place, other, ruled in _borders(grid):
+    cells = _JoinedCells()
+    borders = open_borders = 0
+    for cell, other, is_ruled in _borders(grid):
         borders += 1
-        if not ruled:
-            open_ones += 1
-            low, high = sorted((anchors[place], anchors[other]))
-            anchors = {key: low if value == high else value for key, value in anchors.items()}
-    return anchors if borders - open_ones >= RULED * borders else None
+        if not is_ruled:
+            open_borders += 1
+            cells.join(cell, other)
+    if borders - open_borders < RULED * borders:
+        return None
+    rows, columns = range(len(grid.rows) - 1), range(len(grid.columns) - 1)
+    return {(row, column): cells.first((row, column)) for row in rows for column in columns}
 
 
-def _borders(grid: Grid) -> Iterator[tuple[tuple[int, int], tuple[int, int], bool]]:
+class _JoinedCells:
+    """Sets of joined cells, as a forest whose roots are the first cells."""
+
+    def __init__(self) -> None:
+        self._above: dict[Cell, Cell] = {}
+
+    def join(self, cell: Cell, other: Cell) -> None:
+        low, high = sorted((self.first(cell), self.first(other)))
+        if low != high:
+            self._above[high] = low
+
+    def first(self, cell: Cell) -> Cell:
+        above = self._above
+        while cell in above:
+            above[cell] = above.get(above[cell], above[cell])  # halves the way for the next time
+            cell = above[cell]
+        return cell
+
+
+def _borders(grid: Grid) -> Iterator[tuple[Cell, Cell, bool]]:
     """Yield two neighbouring cells and whether there is a line between them."""
-    for row, (top, bottom) in enumerate(zip(grid.rows, grid.rows[1:], strict=False)):
-        for column, (left, right) in enumerate(zip(grid.columns, grid.columns[1:], strict=False)):
+    vertical, horizontal = RulingsByPlace(grid.vertical), RulingsByPlace(grid.horizontal)
+    left_of = [vertical.at(x) for x in grid.columns]
+    above = [horizontal.at(y) for y in grid.rows]
+    for row, (top, bottom) in enumerate(pairwise(grid.rows)):
+        for column, (left, right) in enumerate(pairwise(grid.columns)):
             if column:
-                ruled = _is_ruled(grid.vertical, left, (top + bottom) / 2)
-                yield (row, column - 1), (row, column), ruled
+                is_ruled = left_of[column].covers((top + bottom) / 2)
+                yield (row, column - 1), (row, column), is_ruled
             if row:
-                ruled = _is_ruled(grid.horizontal, top, (left + right) / 2)
-                yield (row - 1, column), (row, column), ruled
-
-
-def _is_ruled(rulings: Sequence[Ruling], at: float, middle: float) -> bool:
-    return any(abs(place - at) <= TOUCH and low <= middle <= high for low, high, place in rulings)
+                is_ruled = above[row].covers((left + right) / 2)
+                yield (row - 1, column), (row, column), is_ruled
 
 
 SAME = 3.0
