@@ -1,5 +1,6 @@
 """Sentences are read instead of chunks: exact, each once, to the last token of the budget."""
 
+import textwrap
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -7,7 +8,8 @@ from typing import Any
 import pytest
 from llama_index.core import Document
 from llama_index.core.embeddings import MockEmbedding
-from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 from plant import scripted_models
 
 from rag_nodes.errors import ConfigurationError
@@ -23,6 +25,7 @@ from rag_nodes.query import (
     RagNodesRetriever,
 )
 from rag_nodes.query.locations import slice_of
+from rag_nodes.query.postprocessors import SentencePostprocessor
 from rag_nodes.query.sentences import Sentences
 from rag_nodes.store import Store
 from rag_nodes.text.passages import PassageRanker, Read
@@ -429,3 +432,80 @@ def test_an_embedding_that_knows_meaning_is_asked_for_it_and_the_lexical_one_is_
         collection = stored(store, models, valves, "retrieval")
         RagNodesRetriever(store=store, collection=collection, models=models).retrieve(QUESTION)
     assert seen == [False, True]
+
+
+HALL = (
+    "The pump stands in the hall beside the door. It was painted red in the spring of last year. "
+    "Nobody may move it without a permit from the office. A second pump is kept in the cellar. "
+) * 3
+RINSED = "The filter of the main pump must be rinsed with warm water every four weeks by a keeper."
+WRAPPED = textwrap.fill(HALL + RINSED + " " + HALL, 60)
+HOW_OFTEN = "How often must the filter of the main pump be rinsed?"
+SMALL: dict[str, dict[str, Any]] = {
+    "retrieval": {},
+    "recursive": {"unit": "tokens", "chunk_overlap": 0},
+    "sentence": {"unit": "tokens", "chunk_overlap": 0},
+    "semantic": {"min_chunk_size": 8},
+    "token-overlap": {"chunk_overlap": 0, "whole_document_below": 0},
+    "heading": {"min_chunk_size": 8},
+}
+
+
+@pytest.mark.parametrize("preset", SMALL)
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ".join(WRAPPED.split()),
+        WRAPPED,
+        WRAPPED.replace("\n", " \n"),
+        WRAPPED.replace("\n", "\r\n"),
+        textwrap.indent(WRAPPED, "  "),
+        textwrap.fill("- " + " ".join(WRAPPED.split()), 60, subsequent_indent="  "),
+    ],
+    ids=["one line", "wrapped", "blanks at line ends", "CRLF", "indented", "list item"],
+)
+def test_a_sentence_in_chunks_that_white_space_separates_is_read_whole(
+    preset: str, text: str
+) -> None:
+    cut = 0
+    for size in range(10, 70, 4):
+        parser = get_parser(preset, **{**SMALL[preset], "chunk_size": size})
+        nodes = parser([Document(text=text, id_="d")])
+        cut += not any(RINSED in " ".join(node.text.split()) for node in nodes)  # type: ignore[attr-defined]
+        found = [NodeWithScore(node=node, score=0.5) for node in nodes]
+        best, *_ = SentencePostprocessor(budget=30).postprocess_nodes(found, query_str=HOW_OFTEN)
+        assert isinstance(best.node, TextNode)
+        assert RINSED in " ".join(best.node.text.split())
+        assert text[best.node.start_char_idx : best.node.end_char_idx] == best.node.text
+    assert cut
+
+
+def test_the_engine_reads_and_cites_a_sentence_in_two_chunks_whole(
+    store: Store, offline: Models
+) -> None:
+    document = Document(text=WRAPPED, id_="d")
+    collection = stored(store, offline, document, "recursive", chunk_size=70, chunk_overlap=0)
+    answer = engine(store, collection, offline, budget=40).answer(HOW_OFTEN)
+    assert RINSED in " ".join(read(answer).split())
+    assert all(
+        WRAPPED[hit.read.start_char_idx : hit.read.end_char_idx] == hit.read.text
+        for hit in answer.hits
+    )
+
+
+def test_chunks_of_another_splitter_are_joined_at_the_right_offsets() -> None:
+    splitter = SentenceSplitter(chunk_size=22, chunk_overlap=0)
+    nodes = splitter([Document(text=WRAPPED, id_="d")])
+    found = [NodeWithScore(node=node, score=0.5) for node in nodes]
+    best, *_ = SentencePostprocessor(budget=30).postprocess_nodes(found, query_str=HOW_OFTEN)
+    assert isinstance(best.node, TextNode)
+    own = WRAPPED[best.node.start_char_idx : best.node.end_char_idx]
+    assert " ".join(best.node.text.split()) == " ".join(own.split()) == RINSED
+
+
+def test_a_blank_line_between_chunks_joins_no_sentences() -> None:
+    text = "Filters of the main pump\n\nmust be rinsed every four weeks"
+    nodes = get_parser("sentence", chunk_size=1, chunk_overlap=0)([Document(text=text, id_="d")])
+    found = [NodeWithScore(node=node, score=0.5) for node in nodes]
+    read_nodes = SentencePostprocessor(budget=30).postprocess_nodes(found, query_str=HOW_OFTEN)
+    assert sorted(text.index(one.node.get_content()) for one in read_nodes) == [0, 26]

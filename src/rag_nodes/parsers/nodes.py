@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -22,7 +23,7 @@ from rag_nodes import metadata as keys
 from rag_nodes.parsers.media import blank_node
 from rag_nodes.parsers.source import NO_FACTS, ChunkSpan, Origin, SourceText
 from rag_nodes.text.formats import below
-from rag_nodes.text.spans import Span
+from rag_nodes.text.spans import WHITE_SPACE, Span
 from rag_nodes.text.tokens import is_estimate
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -30,6 +31,8 @@ _Model = TypeVar("_Model", bound=BaseModel)
 _NAMESPACE = uuid.UUID("5f1d1b0e-6b1c-5e0e-9a55-7d2f4a3c9b10")
 _FORM = ("metadata_template", "metadata_separator", "text_template")
 """How LlamaIndex writes a node's metadata and text for a model: as its document wants it."""
+_NOTED = re.compile(r"[^\S\r\n]{0,32}(?:\r\n|[^\S ]|  )[^\S\r\n]{0,32}")
+"""White space between two nodes that may stand inside a sentence and is more than a space."""
 _NEIGHBOUR = RelatedNodeInfo(node_id="", node_type=ObjectType.TEXT)
 
 
@@ -44,7 +47,13 @@ def build_nodes(
     if is_estimate(source.encoding):
         shared[keys.TOKEN_COUNT_ESTIMATED] = True
     maker = _NodeMaker(origin, source, parser, shared)
-    return [maker.make(cut) for cut in cuts]
+    every = list(cuts)
+    nodes = [maker.make(cut) for cut in every]
+    for node, cut, following in zip(nodes, every, every[1:], strict=False):
+        if _NOTED.fullmatch(source.text, cut.end, max(cut.end, following.start)):
+            between = {WHITE_SPACE: source.text[cut.end : following.start]}
+            node.relationships[NodeRelationship.NEXT] = copied(_NEIGHBOUR, metadata=between)
+    return nodes
 
 
 class _NodeMaker:
@@ -230,11 +239,17 @@ def link_neighbours(nodes: Sequence[TextNode], *, relate: bool) -> None:
             node.metadata[keys.TOTAL_CHUNKS] = len(family)
         if relate:
             _relate(family)
+        else:
+            for node in family:
+                node.relationships.pop(NodeRelationship.NEXT, None)
 
 
 def _relate(family: Sequence[TextNode]) -> None:
     infos = [copied(_NEIGHBOUR, node_id=node.id_, metadata={}) for node in family]
     for node, following in zip(family, infos[1:], strict=False):
+        noted = node.relationships.get(NodeRelationship.NEXT)
+        if isinstance(noted, RelatedNodeInfo):
+            following = copied(noted, node_id=following.node_id)  # noqa: PLW2901 -- knows more
         node.relationships[NodeRelationship.NEXT] = following
     for node, previous in zip(family[1:], infos, strict=False):
         node.relationships[NodeRelationship.PREVIOUS] = previous

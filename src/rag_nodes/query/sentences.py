@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 
-from rag_nodes.query.locations import document_of, pages_of, part_of, related, slice_of, span_of
+from rag_nodes.query.gaps import gaps_of
+from rag_nodes.query.locations import document_of, pages_of, part_of, slice_of, span_of
 from rag_nodes.query.reading import passage_of
+from rag_nodes.text.edges import in_sentence
 from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.passages import PassageRanker, TextRun, joined_runs
 from rag_nodes.text.spans import Span, merge
@@ -121,11 +123,15 @@ class _Text:
             document: merge([piece.passage.span for piece in own])
             for document, own in self._by_document.items()
         }
-        gaps = _gaps(pieces)
+        self._gaps = gaps_of(pieces)
         self.runs = joined_runs(
-            TextRun(one.document, one.span.start, one.text + "\n" * gaps.get(_end(one), 0))
+            TextRun(one.document, one.span.start, one.text + self._white_space_after(one))
             for _, one in pieces
         )
+
+    def _white_space_after(self, passage: Ranked) -> str:
+        gap = self._gaps.get((passage.document, passage.span.end))
+        return gap.text if gap else ""
 
     def nearness(self) -> Callable[[TextRun, int], float] | None:
         """The similarity of the chunk at a place; None where no search by meaning was made.
@@ -193,12 +199,26 @@ class _Text:
         return None
 
     def parts(self, read: Read) -> Iterator[Ranked]:
-        """The characters of a passage that chunks hold: two parts where it goes on behind a gap."""
+        """The characters of a passage that chunks hold, and white space inside its sentences.
+
+        Two parts where a chunk ends with a sentence and white space follows, which nobody holds.
+        """
         run = self.runs[read.run]
-        for held in self._held[run.document]:
+        for held in self._bridged(run):
             if held.overlap(read.span):
                 span = Span(max(held.start, read.span.start), min(held.end, read.span.end))
                 yield Ranked(run.document, span, _text(run, span), _inside(read.best, span))
+
+    def _bridged(self, run: TextRun) -> list[Span]:
+        """What chunks hold of a document, joined where a sentence goes on in the next chunk."""
+        held = self._held[run.document]
+        ends = (self._gaps.get((run.document, span.end)) for span in held)
+        own = (gap.span for gap in ends if gap and self._is_inside_sentence(run, gap.span))
+        return merge([*held, *own])
+
+    def _is_inside_sentence(self, run: TextRun, gap: Span) -> bool:
+        start = gap.start - run.start
+        return 0 < start < len(run.text) and in_sentence(run.text, start)
 
     def hit(self, passage: Ranked) -> Hit:
         """The hit of a passage: the chunk that holds its best sentence, or most of that.
@@ -224,7 +244,13 @@ class _Text:
         for node in (hit.node, hit.read):
             if span_of(node) == span:
                 return replace(hit, surroundings=None if node is hit.node else node)
-        return replace(hit, surroundings=slice_of([one.hit.read for one in own], span))
+        nodes = [one.hit.read for one in own]
+        between = [
+            gap.node()
+            for (document, _), gap in self._gaps.items()
+            if document == passage.document and gap.span.overlap(span)
+        ]
+        return replace(hit, surroundings=slice_of([*nodes, *between], span))
 
     def link(self, hits: Sequence[Hit]) -> None:
         """Note where only blank space is between what is read, so that nothing seems left out."""
@@ -280,25 +306,6 @@ def _without_place(hit: Hit) -> _Piece:
 
 def _text(run: TextRun, span: Span) -> str:
     return run.text[span.start - run.start : span.end - run.start]
-
-
-def _gaps(pieces: Sequence[_Piece]) -> dict[tuple[str, int], int]:
-    """Where a chunk ends before the next one begins: characters between them."""
-    starts = {
-        piece.hit.node.node_id: piece.passage.span.start
-        for piece in pieces
-        if span_of(piece.hit.read)
-    }
-    gaps = {}
-    for hit, passage in pieces:
-        following = related(hit.read, NodeRelationship.NEXT)
-        if following in starts:
-            gaps[_end(passage)] = starts[following] - passage.span.end
-    return gaps
-
-
-def _end(passage: Ranked) -> tuple[str, int]:
-    return passage.document, passage.span.end
 
 
 def _relate(node: TextNode, kind: NodeRelationship, other: TextNode) -> None:

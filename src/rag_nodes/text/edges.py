@@ -71,7 +71,7 @@ class EdgeFinder:
         if _ROW.match(text, line.start, line.end) or self._in_code(line):
             apart = not text[line.start : at].strip() or not text[at : line.end].strip()
             return None if apart else "line"
-        return "sentence" if _in_sentence(text, at) else None
+        return "sentence" if in_sentence(text, at) else None
 
     def _in_code(self, line: Span) -> bool:
         block = bisect_left(self._code, line.start + 1, key=attrgetter("end"))
@@ -84,7 +84,7 @@ def _line(text: str, at: int) -> Span:
     return Span(text.rfind("\n", 0, at) + 1, end if end >= 0 else len(text))
 
 
-def _in_sentence(text: str, at: int) -> bool:
+def in_sentence(text: str, at: int) -> bool:
     """Whether a sentence of the paragraph around an offset begins before it and ends behind it."""
     low, high = max(0, at - _AROUND), min(len(text), at + _AROUND)
     low = max(low, text.rfind("\n\n", low, at) + 1)

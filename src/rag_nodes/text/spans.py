@@ -9,6 +9,10 @@ from typing import Any, NamedTuple, Self
 
 from rag_nodes import metadata as keys
 
+WHITE_SPACE = "white_space"
+"""Key on the relationship of a node to the next node: the characters between the two, unless they
+are one space or hold a blank line (str)."""
+
 
 class Span(NamedTuple):
     """Characters `start` (included) to `end` (excluded) of a text."""

@@ -93,7 +93,9 @@ def units_in(packer: Packer) -> Iterator[Span]:
             heading = own if heading is None else heading.union(own)
             continue
         whole: Iterable[Span] = packer.units_of(block)
-        for unit in _grouped(whole) if block.kind in BY_LINE else whole:
+        if block.kind in BY_LINE and not _is_wrapped(packer.text, whole):
+            whole = _grouped(whole)
+        for unit in whole:
             short = unit.length * _DENSE_LETTERS <= LONGEST
             for part in (unit,) if short else _parts(packer.text, unit):
                 yield part if heading is None else heading.union(part)
@@ -107,6 +109,11 @@ def letters(text: str) -> int:
     if text.isascii():
         return len(text)
     return len(text) + (_DENSE_LETTERS - 1) * len(_DENSE_LETTER.findall(text))
+
+
+def _is_wrapped(text: str, units: Iterable[Span]) -> bool:
+    """Whether the units of a list are sentences, because lines are wrapped inside its items."""
+    return any("\n" in unit.of(text) or "\r" in unit.of(text) for unit in units)
 
 
 def _grouped(lines: Iterable[Span]) -> Iterator[Span]:
