@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
-from llama_index.core.schema import Document
 
+from rag_nodes.apps.given import given_documents
 from rag_nodes.apps.header.loading import LoadingEvents
 from rag_nodes.apps.header.panel import build_header
 from rag_nodes.apps.inside_gradio import (
@@ -25,7 +25,6 @@ from rag_nodes.apps.tabs.document_tab import build_document_tab
 from rag_nodes.apps.theme import add_style
 from rag_nodes.apps.visitors.sessions import PageSessions, session_of
 from rag_nodes.columns import offered_columns
-from rag_nodes.metadata import display_name
 from rag_nodes.settings import Settings
 from rag_nodes.several import several
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from gradio.events import Dependency
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
-    from llama_index.core.schema import TransformComponent
+    from llama_index.core.schema import Document, TransformComponent
 
     from rag_nodes.apps.header.panel import Header
     from rag_nodes.apps.tabs import TabView
@@ -99,7 +98,8 @@ def build_app(  # noqa: PLR0913 - options of one page, all with defaults
             other packages, and query engines, retrievers, indexes and vector stores of LlamaIndex;
             or import paths of splitters. They stand first, ticked, as they are: nothing is given
             another size until a visitor asks for it. Several visitors ask them at once.
-        documents: loaded as soon as a visitor opens the page: paths, or documents of LlamaIndex.
+        documents: loaded as soon as a visitor opens the page: paths, or documents of LlamaIndex;
+            the pages that `SimpleDirectoryReader` makes of a file are one document.
         embed_model: model of LlamaIndex that embeds where the visitor names none; None for that of
             the settings, or, where these leave it open, of LlamaIndex's `Settings`.
         llm: model of LlamaIndex that answers, likewise. It writes as it was made to: temperature
@@ -120,12 +120,8 @@ def build_app(  # noqa: PLR0913 - options of one page, all with defaults
         `rag_nodes.server.serve.launch_options`.
     """
     settings = settings or Settings()
-    columns, documents = several(columns), several(documents)
-    given = {_path_of(n, one): one for n, one in enumerate(documents) if isinstance(one, Document)}
-    paths = [
-        _path_of(n, one) if isinstance(one, Document) else Path(one)
-        for n, one in enumerate(documents)
-    ]
+    columns = several(columns)
+    paths, given = given_documents(several(documents))
     sessions = PageSessions(
         settings,
         local_models=local_models,
@@ -166,12 +162,6 @@ def build_app(  # noqa: PLR0913 - options of one page, all with defaults
 def example_document() -> Path | None:
     """The path of the example document; None where it was not shipped."""
     return next((path for path in _EXAMPLE if path.is_file()), None)
-
-
-def _path_of(number: int, document: Document) -> Path:
-    """A path that no file has, for a document that is here already."""
-    name = display_name(document.metadata) or f"document {number + 1}"
-    return Path(f"<given {number + 1}>") / name.replace("/", "_")
 
 
 def _build_page(

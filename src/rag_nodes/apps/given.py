@@ -1,0 +1,89 @@
+"""The documents that an app is built with, by the path that each goes by on the page."""
+
+from __future__ import annotations
+
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llama_index.core.schema import Document
+
+from rag_nodes.apps.markup import count
+from rag_nodes.metadata import BOOKKEEPING, PAGE_LABEL, display_name
+from rag_nodes.readers import Reading, build_document, pages_of_one_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rag_nodes.readers import FilePages
+
+
+def given_documents(
+    documents: Sequence[str | Path | Document],
+) -> tuple[list[Path], dict[Path, Document]]:
+    """Name what an app is built with, and put the pages of each file together.
+
+    Args:
+        documents: paths, or documents of LlamaIndex. Consecutive pages of one file, as
+            `SimpleDirectoryReader` makes them, become one document.
+
+    Returns:
+        A path for each file or document, in their order, and the documents by their paths. A path
+        names a file if that is there to be shown as printed; otherwise no file has it.
+    """
+    paths: list[Path] = []
+    given: dict[Path, Document] = {}
+    for is_document, group in groupby(documents, lambda one: isinstance(one, Document)):
+        if not is_document:
+            paths += [Path(one) for one in group if not isinstance(one, Document)]
+            continue
+        for file in pages_of_one_file(one for one in group if isinstance(one, Document)):
+            document = _one_document(file)
+            path = Path(file.path) if file.path and _is_whole(file) else None
+            if path is None or path in given or not path.is_file():
+                name = display_name(document.metadata) or f"document {len(paths) + 1}"
+                path = Path(f"<given {len(paths) + 1}>") / name.replace("/", "_")
+            given[path] = document
+            paths.append(path)
+    return paths, given
+
+
+def _is_whole(file: FilePages) -> bool:
+    """Tell whether the pages are numbered from 1 without a gap, so that each is known in the file.
+
+    Others may be some pages of the file only, or numbered as they are printed.
+    """
+    labels = [str(page.metadata.get(PAGE_LABEL)) for page in file.documents]
+    return labels == [str(number) for number in range(1, len(labels) + 1)]
+
+
+def _numbers(file: FilePages) -> list[int]:
+    """Return the page numbers as labelled if they ascend, otherwise by their order."""
+    labels = [str(page.metadata.get(PAGE_LABEL)) for page in file.documents]
+    numbers = [int(label) for label in labels if label.isdecimal()]
+    ascends = len(numbers) == len(labels) and all(left < right for left, right in pairwise(numbers))
+    return numbers if ascends and numbers[0] > 0 else list(range(1, len(labels) + 1))
+
+
+def _one_document(file: FilePages) -> Document:
+    """Return the document, or all pages of a file as one that knows where each of them starts."""
+    first = file.documents[0]
+    if file.path is None:
+        return first
+    text, starts = "", list[int]()
+    for number, page in zip(_numbers(file), file.documents, strict=True):
+        starts += [len(text)] * (number - len(starts))  # pages that are not there are empty
+        if page.text.strip():
+            text += page.text.strip() + "\n\n"
+    text = text.rstrip()
+    blank = len(file.blank)
+    reading = Reading(
+        text=text,
+        page_starts=tuple(min(start, len(text)) for start in starts),
+        warnings=(f"{count(blank, 'blank page')} left out",) if blank else (),
+        facts={key: value for key, value in first.metadata.items() if key != PAGE_LABEL},
+    )
+    document = build_document(Path(file.path), reading)
+    document.excluded_embed_metadata_keys = [*BOOKKEEPING, *first.excluded_embed_metadata_keys]
+    document.excluded_llm_metadata_keys = [*BOOKKEEPING, *first.excluded_llm_metadata_keys]
+    return document

@@ -1,0 +1,98 @@
+"""Documents that the page is built with: the pages of a file as LlamaIndex gives them."""
+
+from pathlib import Path
+from typing import Any
+
+import pymupdf
+import pytest
+from llama_index.core import Document
+from visits import VISITOR, Request
+
+from rag_nodes.apps.given import given_documents
+from rag_nodes.apps.header import status
+from rag_nodes.apps.tabs.document import DocumentEvents
+from rag_nodes.apps.visitors.choice import Choice
+from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.settings import Settings
+
+LINES = ("Test the horn before each trip.", "", "Lower the ramp when moored.", "")
+
+
+def pages(path: Path | str, *labels: str, lines: tuple[str, ...] = LINES) -> list[Document]:
+    """Return documents as `SimpleDirectoryReader` makes them of a PDF."""
+    return [
+        Document(
+            text=line,
+            metadata={"file_path": str(path), "file_name": Path(path).name, "page_label": label},
+            excluded_embed_metadata_keys=["file_name"],
+        )
+        for line, label in zip(lines, labels, strict=True)
+    ]
+
+
+@pytest.fixture
+def handbook(tmp_path: Path) -> Path:
+    path = tmp_path / "handbook.pdf"
+    with pymupdf.open() as document:
+        for line in LINES:
+            document.new_page(width=420, height=300).insert_text((60, 60), line)
+        document.save(path)
+    return path
+
+
+def loaded(*documents: Document) -> tuple[PageSessions, Any]:
+    paths, given = given_documents(documents)
+    sessions = PageSessions(Settings(), documents=given)
+    return sessions, sessions.of(VISITOR).load(paths, Choice(("fixed",)))
+
+
+def test_the_pages_of_a_file_are_one_document_and_blank_ones_are_counted(handbook: Path) -> None:
+    sessions, report = loaded(*pages(handbook, "1", "2", "3", "4"))
+    [document] = sessions.of(VISITOR).documents
+    shown = status.done(report)
+    assert "4 pages" in shown
+    assert "2 blank pages left out" in shown
+    assert "rn-error" not in shown
+    assert shown.count('class="rn-file"') == 1
+    assert "handbook.pdf" in shown
+    assert document.metadata["page_starts"][2] == document.text.index(LINES[2])
+    sessions.close()
+
+
+def test_the_page_is_drawn_as_printed_if_the_file_is_there(handbook: Path) -> None:
+    sessions, _ = loaded(*pages(handbook, "1", "2", "3", "4"))
+    drawing = str(DocumentEvents(sessions).refresh("", "", "", 1, Request())[-1])
+    assert drawing.count("<image ") == 1
+    sessions.close()
+
+
+def test_a_question_is_answered_with_the_page_of_the_file(handbook: Path) -> None:
+    sessions, _ = loaded(*pages(handbook, "1", "2", "3", "4"))
+    [column] = sessions.of(VISITOR).ask("When is the ramp lowered?").columns
+    assert column.answer is not None
+    assert {one.page for one in column.answer.citations if "ramp" in one.quote} == {3}
+    sessions.close()
+
+
+@pytest.mark.parametrize("labels", [("7", "8", "9", "12"), ("i", "ii", "1", "2")])
+def test_pages_that_may_be_others_than_their_order_says_are_not_drawn(
+    handbook: Path, labels: tuple[str, ...]
+) -> None:
+    paths, given = given_documents(pages(handbook, *labels))
+    assert paths == [Path("<given 1>/handbook.pdf")]
+    starts = given[paths[0]].metadata["page_starts"]
+    assert len(starts) == (12 if labels[0] == "7" else 4)
+
+
+def test_pages_of_a_file_that_is_gone_and_documents_of_other_readers_are_shown_as_text() -> None:
+    note = Document(text="A note.", metadata={"file_name": "note.md"})
+    paths, given = given_documents([note, *pages("/gone/a.pdf", "1", lines=("Text.",)), "b.md"])
+    assert paths == [Path("<given 1>/note.md"), Path("<given 2>/a.pdf"), Path("b.md")]
+    assert given[paths[0]] is note
+    assert given[paths[1]].text == "Text."
+
+
+def test_metadata_is_embedded_as_the_reader_says(handbook: Path) -> None:
+    [document] = given_documents(pages(handbook, "1", "2", "3", "4"))[1].values()
+    assert "file_path" not in document.excluded_embed_metadata_keys
+    assert {"file_name", "page_starts"} <= {*document.excluded_embed_metadata_keys}
