@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_nodes.evaluation.leads import own_mean
+from rag_nodes.evaluation.basis import basis
+from rag_nodes.evaluation.leads import Interval, own_mean
 from rag_nodes.evaluation.report import Contrast, Row
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost
 from rag_nodes.evaluation.verdicts import Judge, pairs_of, shares_of
-from rag_nodes.evaluation.wording import basis, beside, best_of
+from rag_nodes.evaluation.wording import beside, best_of, found_alike, of_share, points
 
 DOCUMENTS, EACH = 12, 5
 COUNT = DOCUMENTS * EACH
@@ -176,6 +177,42 @@ def test_how_much_of_a_gap_is_size(
     (share,) = shares_of(values, judge, rows, matched)
     assert words in share.words
     assert share.size.mean == pytest.approx(share.own.mean - share.equal.mean)
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        (Interval(0.4, -2, 2), "comes from chunk size cannot be told (too few to say)."),
+        (Interval(0.4, -1.2, 0.6), "comes from chunk size cannot be told (too few to say)."),
+        (Interval(0.4, 0.05, 1.3), "40 (5 to over 100) of the 40 points of A over B come from"),
+    ],
+)
+def test_no_part_of_size_is_beyond_a_hundred_points(size: Interval, words: str) -> None:
+    assert words in of_share("A", "B", Interval(0.4, 0.1, 0.6), size)
+
+
+def test_an_interval_that_leaves_everything_open_is_said_to_rest_on_too_few() -> None:
+    assert points(Interval(0.25, -1, 1)) == "25.0 (too few to say)"
+    assert points(Interval(0.5, 0.0, 1.0)) == "50.0 (too few to say)"
+    assert points(Interval(1.0, 0.12, 1.0)) == "100.0 (12.0 to 100.0)"
+    assert points(Interval(0.0, 0.0, 0.4)) == "0.0 (0.0 to 40.0)"
+
+
+def test_columns_that_find_nothing_do_not_lead() -> None:
+    assert said(0, 0, 0) == "none of the 3 strategies finds any of the answers."
+
+
+@pytest.mark.parametrize(
+    ("found_by_all", "missed", "words"),
+    [
+        (11, 0, "All settings find 11 answers."),
+        (0, 1, "None finds 1 answer whole."),
+        (2, 3, "All settings find 2 answers and none finds 3 answers whole."),
+        (0, 0, ""),
+    ],
+)
+def test_counts_of_nothing_are_not_said(found_by_all: int, missed: int, words: str) -> None:
+    assert found_alike(found_by_all, missed) == words
 
 
 bits = st.integers(0, 2**COUNT - 1).map(

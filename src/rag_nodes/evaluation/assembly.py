@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rag_nodes.evaluation.basis import basis, lost, unused
 from rag_nodes.evaluation.importers.names import file_of
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import EvaluationReport, ReportDecision, Row
@@ -25,7 +26,7 @@ from rag_nodes.evaluation.tables import (
     TextAround,
 )
 from rag_nodes.evaluation.verdicts import Judge, alone, decision_of, likely, pairs_of, shares_of
-from rag_nodes.evaluation.wording import BY_DRAFTS, basis, beside, certainty_of, lost, unused
+from rag_nodes.evaluation.wording import BY_DRAFTS, beside, certainty_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

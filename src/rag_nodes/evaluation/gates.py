@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from rag_nodes.errors import ConfigurationError, DatasetError
+from rag_nodes.evaluation.basis import NOT_MEASURABLE
 from rag_nodes.evaluation.checks import ACCEPT
 from rag_nodes.evaluation.leads import Interval, Swaps
 from rag_nodes.evaluation.plan import shares
 from rag_nodes.evaluation.verdicts import more_of
-from rag_nodes.evaluation.wording import NOT_MEASURABLE, about, points, turned
+from rag_nodes.evaluation.wording import about, points, turned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator, Sequence
 
-    from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.report import Contrast, Grade, Row
 
 VISIBLE = 0.03
@@ -27,8 +26,8 @@ BY_DRAFTS = (
     f"{DEFAULT_PARSER} (recursive, 200 tokens) stands. {ACCEPT.capitalize()}."
 )
 """The answer where nobody has accepted a question."""
-NOT_MEASURABLE = "not measurable"
-"""Beginning of the error of a row whose chunks cannot be located."""
+TOO_FEW = "too few to say"
+"""Interval of so few questions or documents that it leaves everything open."""
 SAME = 1e-9
 """A difference that is none."""
 _LEVEL = 0.005
@@ -101,6 +100,8 @@ def best_of(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
         return contrasts[0].words
     ranked = sorted(rows, key=lambda row: -row.mean)
     behind = {one.right for one in contrasts if one.shows_a_gap}
+    if ranked[0].mean < SAME:
+        return f"none of the {len(rows)} strategies finds any of the answers."
     if not behind:
         level = [row.called for row in ranked if ranked[0].mean - row.mean < SAME]
         leads = "leads" if len(level) == 1 else "lead"
@@ -187,66 +188,15 @@ def beside(
         yield f"{own[0].name} finds {points(own[0].interval)} % of the answers."
 
 
-def basis(questions: int, documents: int, unaccepted: int = 0, repeated: int = 0) -> Iterator[str]:
-    """What an answer rests on, and how many drafts and repeated questions were left out."""
-    about_them = "one document" if documents == 1 else f"{documents:,} documents"
-    yield f"Based on {counted(questions, 'question')} about {about_them}."
-    if unaccepted:
-        were = "was" if unaccepted == 1 else "were"
-        yield f"{counted(unaccepted, 'draft')} that nobody has accepted {were} left out."
-    if repeated:
-        were = "that repeats another was" if repeated == 1 else "that repeat others were"
-        yield f"{counted(repeated, 'question')} {were} left out."
-
-
-def unused(dataset: Dataset) -> Iterator[str]:
-    """Name the questions that nothing was measured with, by reason."""
-    entries = len(dataset.questions) + len(dataset.unplaced) + dataset.repeated
-    entries += dataset.unaccepted + sum(dataset.left_out.values())
-    reasons: dict[str, list[str]] = {}
-    for one in dataset.unplaced:
-        reasons.setdefault(one.reason, []).append(one.id)
-    for reason, ids in reasons.items():
-        were = "was" if len(ids) == 1 else "were"
-        yield (
-            f"{len(ids):,} of {counted(entries, 'question')} {were} left out ({some_of(ids)}): "
-            f"{reason}."
-        )
-    for reason, count in dataset.left_out.items():
-        were = "was" if count == 1 else "were"
-        yield f"{count:,} of {counted(entries, 'entry')} of the file {were} left out: {reason}."
-
-
-def lost(row: Row) -> Iterator[str]:
-    """What a column loses: chunks without a place, documents that were others when ingested."""
-    if row.error and row.error.startswith(NOT_MEASURABLE):
-        yield f"{row.name} is {row.error}, so it has no score."
-        return
-    chunks, recovery = row.chunks.chunks, row.cost.recovery
-    unplaced = round(chunks * (1 - (1 if recovery is None else recovery)))
-    if unplaced:
-        yield f"{row.name} {not_located(unplaced, chunks)}; they are read and score nothing."
-    if outdated := row.cost.outdated:
-        yield (
-            f"{row.name}: the collection holds another version of {counted(outdated, 'document')}, "
-            "whose chunks were looked for by their text; ingest the documents anew with "
-            "`rag-nodes ingest` and evaluate again."
-        )
-
-
-def not_located(chunks: int, of: int) -> str:
-    """Say how many chunks of a column have no known location."""
-    return f"cannot be located: {chunks:,} of {of:,} chunks"
-
-
 def of_share(left: str, right: str, own: Interval, size: Interval) -> str:
     """How much of a gap is size."""
-    low, high = (f"{100 * one:.0f}" for one in (size.low, size.high))
+    low, high = map(_bounded, (size.low, size.high))
+    between = TOO_FEW if is_open(size) else f"{low} to {high}"
     of = f"the {100 * own.mean:.0f} points of {left} over {right}"
     if own.mean < _LEVEL and not size.shows_a_gap:
-        return f"{left} and {right} are level; what size makes cannot be told ({low} to {high})."
+        return f"{left} and {right} are level; what size makes cannot be told ({between})."
     if not size.shows_a_gap:
-        return f"How much of {of} comes from chunk size cannot be told ({low} to {high})."
+        return f"How much of {of} comes from chunk size cannot be told ({between})."
     part = f"{100 * size.mean:.0f} ({low} to {high})"
     if own.mean < _LEVEL:
         return f"{left} and {right} are level, though size makes {part} points for {left}."
@@ -257,6 +207,13 @@ def of_share(left: str, right: str, own: Interval, size: Interval) -> str:
             f"Of {of}, size makes more than all, {part}: at equal chunk size {left} is not ahead."
         )
     return f"{part} of {of} come from chunk size."
+
+
+def _bounded(end: float) -> str:
+    """Return an end of an interval in points, of which nobody has more than 100 to lose."""
+    if abs(end) > 1:
+        return "over 100" if end > 0 else "under -100"
+    return f"{100 * end:.0f}"
 
 
 def would_show(lead: float, more: int) -> str:
@@ -299,6 +256,17 @@ def rounded(number: int) -> int:
     return round(number, 2 - len(str(number)))
 
 
+def found_alike(found: int, missed: int) -> str:
+    """Say how many answers all settings find, and how many none finds whole."""
+    parts = []
+    if found:
+        parts.append(f"all settings find {counted(found, 'answer')}")
+    if missed:
+        parts.append(f"none finds {counted(missed, 'answer')} whole")
+    words = " and ".join(parts)
+    return f"{words[0].upper()}{words[1:]}." if words else ""
+
+
 def counted(number: int, thing: str) -> str:
     """`1 question`, `1,200 questions`."""
     many = f"{thing.removesuffix('y')}ies" if thing.endswith("y") else f"{thing}s"
@@ -315,6 +283,14 @@ def points(interval: Interval | None) -> str:
     return f"{100 * interval.mean:.1f} ({ends(interval)})" if interval else "nothing"
 
 
+def is_open(interval: Interval) -> bool:
+    """Return whether an interval leaves everything open: one end is at 100 points or beyond.
+
+    An interval that excludes 0 says something and is never open.
+    """
+    return not interval.shows_a_gap and (interval.low <= -1 or interval.high >= 1)
+
+
 def ends(interval: Interval) -> str:
     """Where an interval begins and ends, in points; one that excludes 0 is not said to begin there.
 
@@ -324,6 +300,8 @@ def ends(interval: Interval) -> str:
         >>> ends(Interval(0.11, 0.0001, 0.23))
         'over 0 to 23.0'
     """
+    if is_open(interval):
+        return TOO_FEW
     low, high = f"{100 * interval.low:.1f}", f"{100 * interval.high:.1f}"
     if interval.low > 0 and low == "0.0":
         low = "over 0"

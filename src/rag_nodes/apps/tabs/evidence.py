@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 from markupsafe import Markup
 
-from rag_nodes.apps.markup import count, in_a_line, render
+from rag_nodes.apps.markup import in_a_line, render
 from rag_nodes.apps.tabs.document import ChunkLocation
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.page import line_colour, matrix, size_curve
@@ -57,7 +57,7 @@ def table(session: PageSession, report: EvaluationReport) -> tuple[Any, Any]:
     differing = [one for one in lines if one.differs][:_MOST]
     asked = "passage" if report.dataset.probed else "question"
     if not differing:
-        said = f"All {count(len(lines), asked)} came out alike." if lines else ""
+        said = f"Every {asked} came out alike." if lines else ""
         line = Markup('<p class="rn-quiet">{}</p>').format(said) if said else ""
         return line, gr.Dataframe(visible=False)
     heading = f"{asked.capitalize()}s that differ: {len(differing):,} of {len(lines):,}"

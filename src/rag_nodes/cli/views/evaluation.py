@@ -92,7 +92,7 @@ def _name(row: Row) -> Text:
     """As it is, not on one line: those below a column are indented."""
     name = one_line(row.column)
     if row.error:
-        from rag_nodes.evaluation.wording import NOT_MEASURABLE
+        from rag_nodes.evaluation.basis import NOT_MEASURABLE
 
         name += " (not measurable)" if row.error.startswith(NOT_MEASURABLE) else " (failed)"
     if row.nominal is not None:

@@ -12,7 +12,7 @@ from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.page.plots import line_colour, size_curve, templates
 from rag_nodes.evaluation.report import Outcome
 from rag_nodes.evaluation.scoring import FOUND
-from rag_nodes.evaluation.wording import LEGEND, counted, ends, points
+from rag_nodes.evaluation.wording import LEGEND, counted, ends, found_alike, points
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -141,6 +141,7 @@ def html_of(report: EvaluationReport) -> str:
             budgets=[f"recall@{budget}" for budget in report.settings.budgets],
             legend=LEGEND,
             counted=counted,
+            found_alike=found_alike,
             points=points,
             ends=ends,
             colour=lambda column: line_colour(report, column),

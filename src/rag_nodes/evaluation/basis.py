@@ -1,0 +1,68 @@
+"""Sentences on what a report rests on, and on what was left out of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.evaluation.wording import counted, some_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rag_nodes.evaluation.dataset import Dataset
+    from rag_nodes.evaluation.report import Row
+
+NOT_MEASURABLE = "not measurable"
+"""Beginning of the error of a row whose chunks cannot be located."""
+
+
+def basis(questions: int, documents: int, unaccepted: int = 0, repeated: int = 0) -> Iterator[str]:
+    """What an answer rests on, and how many drafts and repeated questions were left out."""
+    about_them = "one document" if documents == 1 else f"{documents:,} documents"
+    yield f"Based on {counted(questions, 'question')} about {about_them}."
+    if unaccepted:
+        were = "was" if unaccepted == 1 else "were"
+        yield f"{counted(unaccepted, 'draft')} that nobody has accepted {were} left out."
+    if repeated:
+        were = "that repeats another was" if repeated == 1 else "that repeat others were"
+        yield f"{counted(repeated, 'question')} {were} left out."
+
+
+def unused(dataset: Dataset) -> Iterator[str]:
+    """Name the questions that nothing was measured with, by reason."""
+    entries = len(dataset.questions) + len(dataset.unplaced) + dataset.repeated
+    entries += dataset.unaccepted + sum(dataset.left_out.values())
+    reasons: dict[str, list[str]] = {}
+    for one in dataset.unplaced:
+        reasons.setdefault(one.reason, []).append(one.id)
+    for reason, ids in reasons.items():
+        were = "was" if len(ids) == 1 else "were"
+        yield (
+            f"{len(ids):,} of {counted(entries, 'question')} {were} left out ({some_of(ids)}): "
+            f"{reason}."
+        )
+    for reason, count in dataset.left_out.items():
+        were = "was" if count == 1 else "were"
+        yield f"{count:,} of {counted(entries, 'entry')} of the file {were} left out: {reason}."
+
+
+def lost(row: Row) -> Iterator[str]:
+    """What a column loses: chunks without a place, documents that were others when ingested."""
+    if row.error and row.error.startswith(NOT_MEASURABLE):
+        yield f"{row.name} is {row.error}, so it has no score."
+        return
+    chunks, recovery = row.chunks.chunks, row.cost.recovery
+    unplaced = round(chunks * (1 - (1 if recovery is None else recovery)))
+    if unplaced:
+        yield f"{row.name} {not_located(unplaced, chunks)}; they are read and score nothing."
+    if outdated := row.cost.outdated:
+        yield (
+            f"{row.name}: the collection holds another version of {counted(outdated, 'document')}, "
+            "whose chunks were looked for by their text; ingest the documents anew with "
+            "`rag-nodes ingest` and evaluate again."
+        )
+
+
+def not_located(chunks: int, of: int) -> str:
+    """Say how many chunks of a column have no known location."""
+    return f"cannot be located: {chunks:,} of {of:,} chunks"
