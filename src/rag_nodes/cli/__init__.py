@@ -21,6 +21,8 @@ __all__ = ["main"]
 
 _INTERRUPTED = 130
 """`ExitCode.INTERRUPTED`, which is imported with the commands."""
+_INTERRUPTED_SECONDS = 0.1
+"""Seconds that Ctrl-C waits for background threads, of which one may hang in a request."""
 _COLLECTED_AFTER = 50_000
 """Objects that are new, after which Python looks for cycles of them that nobody needs."""
 
@@ -45,6 +47,10 @@ def main(arguments: str | Sequence[str] | None = None) -> None:
         except KeyboardInterrupt:  # while the commands are imported, or a second one at the end
             sys.stderr.write("Interrupted.\n")
             code = _INTERRUPTED
+    if code == _INTERRUPTED:
+        from rag_nodes.processes.threads import end_background_threads
+
+        end_background_threads(_INTERRUPTED_SECONDS)
     sys.exit(128 + signals[0] if signals and code == _INTERRUPTED else code)
 
 

@@ -40,6 +40,9 @@ class BackgroundThread(threading.Thread):
         name: name of the thread.
         end: called from another thread at exit to make the work end soon; None if nothing can.
         delay: seconds before the work begins; `cancel` prevents it until then.
+
+    Attributes:
+        is_given_up: True once the thread was waited for in vain.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class BackgroundThread(threading.Thread):
         super().__init__(name=name, daemon=True)
         self._work, self._end, self._delay = work, end, delay
         self._cancelled = threading.Event()
+        self.is_given_up = False
 
     def run(self) -> None:
         """Wait for the delay to pass and do the work."""
@@ -129,18 +133,23 @@ def _run(answer: Future[Result], call: Callable[[], Result]) -> None:
 def end_background_threads(seconds: float = EXIT_SECONDS) -> None:
     """End all background threads and wait for them, for some seconds in total.
 
-    It runs at exit, where threads that end may still start others.
+    It runs at exit, where threads that end may still start others. A thread that was waited for in
+    vain is not waited for again.
     """
     until = time.monotonic() + seconds
     asked: set[threading.Thread] = set()
-    while threads := [one for one in threading.enumerate() if isinstance(one, BackgroundThread)]:
+    while threads := _running():
         for thread in threads:
             if thread not in asked:
                 asked.add(thread)
                 thread.end()
-        if (left := until - time.monotonic()) <= 0:
-            return
-        threads[0].join(left)
+        threads[0].join(max(0.0, until - time.monotonic()))
+        threads[0].is_given_up = threads[0].is_alive()
+
+
+def _running() -> list[BackgroundThread]:
+    threads = (one for one in threading.enumerate() if isinstance(one, BackgroundThread))
+    return [thread for thread in threads if not thread.is_given_up]
 
 
 atexit.register(end_background_threads)
