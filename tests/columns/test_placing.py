@@ -91,6 +91,13 @@ def test_equal_text_at_equal_offsets_of_two_documents_has_no_certain_place() -> 
     assert place.document == "second page", "the node names its document"
 
 
+def test_a_text_of_nowhere_that_another_document_has_twice_has_no_certain_place() -> None:
+    once = Document(text=BATTERY, id_="once")
+    twice = Document(text=f"{BATTERY} {BATTERY}", id_="twice")
+    assert Placing([once]).place(cut(BATTERY)) is not None
+    assert Placing([once, twice]).place(cut(BATTERY)) is None
+
+
 def test_a_file_is_known_by_its_path_in_any_spelling(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     here = manual(source=str(tmp_path / "plant.md"))

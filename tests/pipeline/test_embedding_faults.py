@@ -347,6 +347,18 @@ def test_a_server_that_lets_every_request_expire_refuses_no_chunk(
     assert len(openai_server.asked("embeddings")) <= -(-column.chunks // 5)
 
 
+@pytest.mark.parametrize("at_once", [1, 3])
+@pytest.mark.parametrize("refusals", [0, 1])
+def test_what_every_request_would_meet_is_asked_for_once(
+    store: Store, openai_server: OpenAIServer, at_once: int, refusals: int
+) -> None:
+    openai_server.fail(TOO_LONG, times=refusals)  # so that the first chunk goes alone
+    openai_server.fail(Fault(400, "model_not_found"), times=1_000)
+    [column] = ingested("first", store, models_at(openai_server, at_once=at_once)).columns
+    assert "check the model's" in str(column.error)
+    assert len(openai_server.asked("embeddings")) == refusals + 1
+
+
 @pytest.mark.parametrize("refusals", [1, 2])
 def test_a_refused_request_is_repeated_chunk_by_chunk_and_costs_no_other_chunk(
     store: Store, openai_server: OpenAIServer, refusals: int

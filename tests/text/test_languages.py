@@ -67,3 +67,26 @@ def test_what_is_too_long_for_a_word_is_no_work() -> None:
 )
 def test_the_language_is_told_by_script_or_small_words(text: str, language: str) -> None:
     assert guess_language(text) == language
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Pumpe der Pumpe die", "en"),
+        ("Pumpe der Pumpe die Pumpe das", "de"),
+        ("the of and le la les", "en"),
+        ("der die das und nicht the of " + "x" * 500 + " the and was it for" * 9, "en"),
+        ("the pump and the tank of 泵在夜间", "en"),
+        ("the pump 泵在夜间运行", "zh"),
+    ],
+    ids=[
+        "two small words are too few",
+        "three are enough",
+        "English before another one with as many",
+        "a beginning that leaves it open is not enough",
+        "a few Chinese letters in an English text",
+        "many of them",
+    ],
+)
+def test_a_language_is_guessed_only_from_enough_evidence(text: str, language: str) -> None:
+    assert guess_language(text) == language
