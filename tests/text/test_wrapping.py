@@ -61,6 +61,7 @@ def test_a_line_under_60_percent_of_the_median_is_not_continued() -> None:
 
 def test_a_paragraph_on_one_line_is_not_continued() -> None:
     assert soft_breaks(f"{PROSE} and\nso on and so forth") == []
+    assert soft_breaks(f"{LONG}\nand more of it\n\n{PROSE}") == []
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,9 @@ def test_a_paragraph_on_one_line_is_not_continued() -> None:
         "# A heading",
         "3.2 A numbered heading",
         "| a | row |",
+        "total | 16 | 24",
+        "== A heading of a wiki ==",
+        "_10 a numbered line of code",
         "pump   red   hall",
         "pump\tred\thall",
         "1 Introduction ........ 7",

@@ -18,6 +18,8 @@ _MIN_LENGTH = 16
 """Characters of the shortest line that is taken for running text."""
 _MAX_LENGTH = 200
 """Characters of the longest line; a longer one is a whole paragraph, which nobody wrapped."""
+_MAX_LONG_SHARE = 0.2
+"""Share of longer lines above which lines are paragraphs, and a short one is a title or an item."""
 _CODE_INDENT = 4
 """Columns by which code is indented more than most lines."""
 _PARAGRAPH_INDENT = 2
@@ -30,8 +32,8 @@ _OPENING = " \t\"'“„‘‚«‹([{¿¡*_"  # noqa: RUF001
 _QUOTATION = compiled(r"(?:> ?)++")
 _ITEM = compiled(r"(?:[-*+•◦▪‣●○■□]|[0-9]{1,3}[.)]|\((?:[0-9]{1,3}|[A-Za-z]|[ivx]{1,4})\))[ \t]")
 _NUMBERED_TITLE = compiled(r"[0-9]{1,3}(?:\.[0-9]{1,3})++\.?[ \t]")
-_MARKED = compiled(r"\||#{1,6}[ \t]|<[A-Za-z/!?]")
-"""What a row of a table, a heading or a tag begins with."""
+_MARKED = compiled(r"[|=}]|#{1,6}[ \t]|<[A-Za-z/!?]|_[0-9]")
+"""What a row of a table, a heading, a tag, or a line of code (`_10` is its number) begins with."""
 _MAX_LABEL = 42
 _LABEL = compiled(r"[^\W\d_][^:\n]{0,40}:[ \t]")
 """A speaker, or the name of a field, of up to 42 characters with its colon."""
@@ -39,7 +41,7 @@ _FENCES = ("```", "~~~")
 _INDENTED = (" ", "\t")
 _CODE = ("{", "}", "\\", ");", "};")
 _CODE_ENDS = frozenset("{}\\;")
-_BETWEEN_CELLS = ("   ", "\t", "....", ". . . ")
+_BETWEEN_CELLS = (" | ", "   ", "\t", "....", ". . . ")
 """What separates the cells of a row, or a title from its page in a table of contents."""
 
 
@@ -50,15 +52,17 @@ def soft_breaks(text: str) -> list[int]:
     length, at most 200 characters, and ends without `.?!:`, and the line after it is no list item,
     heading, table row or code, nor the turn of a speaker, an indented paragraph or another level of
     quotation. Three or more such breaks in a row separate entries, as in a log, an inventory or
-    verse, if none of the lines after them begins in lower case. Time is linear in the length of the
-    text.
+    verse, if none of the lines after them begins in lower case. A text of which over 20 % of the
+    lines are longer than 200 characters has paragraphs on one line, and no such breaks. Time is
+    linear in the length of the text.
     """
     if "\r" in text:  # every offset stays as it is
         text = text.replace("\r\n", " \n").replace("\r", "\n")
     lines = text.split("\n")
     bodies = list(map(str.strip, lines))
     visible = [len(body) for body in bodies if body]
-    if len(visible) <= 1:
+    long = sum(length > _MAX_LENGTH for length in visible)
+    if len(visible) <= 1 or long > _MAX_LONG_SHARE * len(visible):
         return []
     min_length = max(_MIN_LENGTH, MIN_LENGTH_SHARE * median_low(visible))
     candidates = [
