@@ -55,6 +55,11 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+CHECK_KEY = "check RAG_NODES_API_KEY or OPENAI_API_KEY"
+"""Remedy for a refused key; the page and served surfaces replace it by what helps there."""
+SET_KEY = "set OPENAI_API_KEY or RAG_NODES_API_KEY"
+"""Remedy for a missing key, likewise."""
+
 
 class RagNodesError(Exception):
     """Base of all errors raised on purpose."""

@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from rag_nodes.errors import ConfigurationError, MissingPackageError, RagNodesError
+from rag_nodes.keys import kind_of
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -83,12 +84,20 @@ def load(path: str, kind: type = object, /, **options: Any) -> Any:
         ) from error
 
 
+_OWN_WORDS = frozenset({"value_error", "assertion_error"})
+
+
 def _words(error: BaseException) -> str:
     """What a class says of its options; without their values where it is pydantic's."""
     if not _is_pydantics(error):
-        return f"{type(error).__name__}: {error}"
+        return kind_of(error)
     found = error.errors(include_input=False, include_url=False, include_context=False)
-    return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found)
+    # The text of "value_error" and "assertion_error" is that of the class's own code.
+    return "; ".join(
+        f"{'.'.join(map(str, one['loc']))}: "
+        f"{'is refused by the class' if one['type'] in _OWN_WORDS else one['msg']}"
+        for one in found
+    )
 
 
 def _is_pydantics(error: BaseException) -> TypeGuard[ValidationError]:
@@ -156,7 +165,7 @@ def _found(module: str, name: str) -> Any:
     except (Exception, SystemExit) as error:
         _refuse_missing_integration(module, error)
         raise ConfigurationError(
-            f"module {module!r} cannot be imported: {type(error).__name__}: {error}; install the "
+            f"module {module!r} cannot be imported: {kind_of(error)}; install the "
             "package it belongs to, or put its folder on PYTHONPATH"
         ) from error
     for part in name.split("."):

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
+
+from rag_nodes.errors import RagNodesError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,6 +59,50 @@ def without_keys(text: str, keys: Iterable[str] = (), *, most: int = LONGEST_DET
     line = "".join(one for one in " ".join(hidden.split()) if one.isprintable())
     line = _KEY_LIKE.sub(MASK, line)
     return line if len(line) <= most else f"{line[:most]}…"
+
+
+def kind_of(error: BaseException) -> str:
+    """Return the class of an exception of somebody else's code, without its text.
+
+    The text of such an exception may hold a token that nothing here knows, so no message and no
+    log repeats it. What Python and the operating system themselves say is added.
+
+    >>> from rag_nodes.keys import kind_of
+    >>> kind_of(RuntimeError("refused: token 123")), kind_of(FileNotFoundError(2, "token 123"))
+    ('RuntimeError', 'FileNotFoundError: No such file or directory')
+    """
+    name = type(error).__name__
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"{name}: No module named {error.name!r}"
+    if isinstance(error, OSError) and isinstance(error.errno, int):
+        return f"{name}: {os.strerror(error.errno)}"
+    return name
+
+
+def words_of(error: BaseException) -> str:
+    """Return the message of an error of this package, and of any other exception its class."""
+    return str(error) if isinstance(error, RagNodesError) else kind_of(error)
+
+
+def trace_of(error: BaseException) -> str:
+    """Return where an exception and its causes were raised, for a log.
+
+    Only errors of this package keep their text, see `kind_of`. Lines of source are left out,
+    because they may hold keys as well.
+    """
+    lines: list[str] = []
+    seen: set[int] = set()
+    following: BaseException | None = error
+    while following is not None and id(following) not in seen:
+        seen.add(id(following))
+        own = f"{type(following).__name__}: " if isinstance(following, RagNodesError) else ""
+        lines.append(f"{own}{words_of(following)}")
+        lines += [
+            f"  {frame.filename}:{frame.lineno} in {frame.name}"
+            for frame in extract_tb(following.__traceback__)
+        ]
+        following = following.__cause__ or following.__context__
+    return "\n".join(lines)
 
 
 def _words(value: Any) -> Iterator[str]:

@@ -90,7 +90,7 @@ def test_a_file_that_cannot_be_read_is_told_beside_an_engine_alone(command: Comm
     [
         ("mine=my_engines:number", "int finds nothing"),
         ("mine=my_engines:nothing", "has no 'nothing'"),
-        ("mine=my_engines:broken", "OSError: no such index"),
+        ("mine=my_engines:broken", "broken failed: OSError"),
         ("mine=no_such_module:engine", "cannot be imported"),
         ("my_engines:engine", "is not NAME=MODULE:OBJECT"),
         ("=my_engines:engine", "is not NAME=MODULE:OBJECT"),

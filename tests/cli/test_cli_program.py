@@ -213,7 +213,7 @@ def test_a_bug_is_one_line_and_a_traceback_only_when_asked_for(
     arguments = ("compare", manual, "--ask", "why?", "-p", "fixed")
     quiet = command(*arguments, "-q")
     assert quiet.code == ExitCode.FAILURE
-    assert quiet.stderr.startswith("Error: unexpected ZeroDivisionError: oh no.")
+    assert quiet.stderr.startswith("Error: unexpected ZeroDivisionError. This is a bug")
     assert quiet.stderr.count("\n") == 1
     assert "Traceback" in command(*arguments, "--verbose").stderr
 

@@ -85,7 +85,7 @@ def test_a_column_that_fails_says_why_while_the_others_answer(
     report = compared(manual, store, models)
     errors = {column.name: column.error for column in report.columns}
     assert errors["heading"] == "the server cannot be reached"
-    assert errors["fixed"] == "ZeroDivisionError: a bug"
+    assert errors["fixed"] == "ZeroDivisionError; run this column alone to see where it fails"
     assert errors["semantic"] is None
     assert report.columns[0].answer is None
     assert json.dumps(report.as_dict())

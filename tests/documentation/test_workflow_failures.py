@@ -96,7 +96,7 @@ def test_a_page_the_parser_fails_on_is_a_failed_page(
     monkeypatch.setattr(pages, "check_page", check)
     report = documentation.run(crawl, output)
     [reason] = report.failed_pages
-    assert f"{SITE}/long: unexpected ZeroDivisionError" in reason
+    assert f"{SITE}/long: it could not be split: ZeroDivisionError" in reason
     assert report.statistics.pages == 2
 
 

@@ -160,7 +160,7 @@ def test_a_model_that_answers_nothing_fails_the_judgement_and_not_the_report(
     )
     assert report.judgement
     assert "dead-1 answered nothing" in str(report.judgement.error)
-    assert "the line is dead" in str(report.judgement.error)
+    assert "ScriptedLLM failed: ValueError; mend it" in str(report.judgement.error)
     assert len(answering.prompts) <= 12  # not asked for each of 24 answers when it is down
     assert report.verdict
 
@@ -177,7 +177,9 @@ def test_some_failures_are_counted_and_the_rest_is_judged(dataset: Dataset) -> N
 
     found = judged(dataset, scripted(flaky), 6)
     assert sum(one.correctness.not_judged for one in found.columns) == 1
-    assert any("hiccup" in words for one in found.answers for words in one.words)
+    assert any(
+        "failed: ValueError; mend it" in words for one in found.answers for words in one.words
+    )
 
 
 def test_equal_runs_give_equal_reports_which_survive_json(dataset: Dataset) -> None:

@@ -74,7 +74,7 @@ def test_a_splitter_without_sizes_and_one_that_fails_are_rows_beside_the_others(
     report = recommend(
         dataset, {"broken": broken, "recursive": get_parser("recursive")}, plan=SMALL
     )
-    assert "characters today" in (report.row("broken").error or "")
+    assert "broken failed: RuntimeError; mend the splitter" in (report.row("broken").error or "")
     assert report.decision.words
     assert [one.column for one in report.left_out] == ["broken"]
 

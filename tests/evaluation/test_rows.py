@@ -124,15 +124,19 @@ def test_a_row_that_kills_its_workers_is_a_failed_row_and_stops_no_other(dataset
 
 
 @pytest.mark.parametrize(
-    "error", [ConfigurationError("no such model"), ImportError("no such model")]
+    ("error", "reason"),
+    [
+        (ConfigurationError("no such model"), "no such model"),
+        (ImportError("no such model"), "cannot measure: ImportError$"),
+    ],
 )
 def test_workers_that_cannot_work_end_the_run_with_the_reason(
-    dataset: Dataset, error: Exception
+    dataset: Dataset, error: Exception, reason: str
 ) -> None:
     def unable(_work: Callable[..., Any], _recipe: Recipe, _unit: Unit) -> Any:
         raise error
 
-    with pytest.raises(EngineError, match="no such model"):
+    with pytest.raises(EngineError, match=reason):
         evaluate(dataset, columns(), plan=BARE, executor=InProcess(2, unable))
 
 

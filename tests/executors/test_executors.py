@@ -62,8 +62,8 @@ def test_each_unit_is_done_once_and_what_the_work_raises_is_raised(executor: Exe
         list(executor.run(units.twice, units.Refusing(), [1]))
 
 
-def test_an_error_that_cannot_be_pickled_is_raised_by_its_words(executor: Executor) -> None:
-    with pytest.raises((units.PreciseError, EngineError), match="one and two"):
+def test_an_error_that_cannot_be_pickled_is_raised_by_its_class(executor: Executor) -> None:
+    with pytest.raises((units.PreciseError, EngineError), match=r"PreciseError|one and two"):
         list(executor.run(units.raising, units.PreciseError, range(6)))
 
 

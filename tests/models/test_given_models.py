@@ -1,5 +1,6 @@
 """Any embedding model and LLM of LlamaIndex, handed over as objects or set in its `Settings`."""
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -207,19 +208,19 @@ class BrokenLLM(ParrotLLM):
         raise KeyError(prompt[:5])
 
 
-def test_a_mistake_in_a_model_of_ones_own_is_told_by_class_and_error_without_an_address() -> None:
+def test_a_mistake_in_a_model_of_ones_own_is_told_by_its_class_without_an_address() -> None:
     broken = BrokenEmbedding(fails=KeyError("weights"), api_key="canary-abc-123")
     with open_store() as store:
         [column] = ingest_documents([DOCUMENT], PARSERS, store, embed_model=broken).columns
-    assert f"{__name__}.BrokenEmbedding failed: KeyError: 'weights'" in str(column.error)
+    assert f"{__name__}.BrokenEmbedding failed: KeyError; mend" in str(column.error)
     assert "http" not in str(column.error)
     assert "OpenAI" not in str(column.error)
     with open_store() as store:
         report = ingest_documents([DOCUMENT], PARSERS, store, embed_model=CountingEmbedding())
         places = {"store": store, "collection": report.columns[0].collection}
-        with pytest.raises(ModelError, match=r"BrokenEmbedding failed: KeyError: 'weights'; mend"):
+        with pytest.raises(ModelError, match=r"BrokenEmbedding failed: KeyError; mend"):
             ask("How much?", **places, embed_model=broken, llm="extractive")
-        with pytest.raises(ModelError, match=r"\.BrokenLLM failed: KeyError: ") as failure:
+        with pytest.raises(ModelError, match=r"\.BrokenLLM failed: KeyError; ") as failure:
             ask("How much?", **places, embed_model=CountingEmbedding(), llm=BrokenLLM())
     assert "http" not in str(failure.value)
 
@@ -233,14 +234,17 @@ def test_no_key_of_a_model_of_ones_own_is_in_what_is_said_of_its_mistake() -> No
     with pytest.raises(ModelError) as failure:
         check_models(Models.of(embed_model=Keyed(fails=fails), llm="extractive"))
     assert "canary" not in str(failure.value)
-    assert "no use of ****, **** and ****" in str(failure.value)
+    assert "Keyed failed: ValueError; mend it" in str(failure.value)
 
 
 def test_a_service_of_ones_own_model_that_is_away_ends_the_run_as_any_other_does() -> None:
-    away = BrokenEmbedding(fails=ConnectionRefusedError("port 7"))
-    with pytest.raises(ModelConnectionError, match=r"BrokenEmbedding failed: Connection.*port 7"):
+    away = BrokenEmbedding(fails=ConnectionRefusedError(errno.ECONNREFUSED, "port 7"))
+    with pytest.raises(
+        ModelConnectionError,
+        match="ConnectionRefusedError: Connection refused",
+    ):
         check_models(Models.of(embed_model=away, llm="extractive"))
-    file = BrokenEmbedding(fails=FileNotFoundError("weights.bin"))
-    with pytest.raises(ModelError, match=r"FileNotFoundError: weights\.bin") as failure:
+    file = BrokenEmbedding(fails=FileNotFoundError(errno.ENOENT, "weights.bin"))
+    with pytest.raises(ModelError, match=r"FileNotFoundError: No such file") as failure:
         check_models(Models.of(embed_model=file, llm="extractive"))
     assert not isinstance(failure.value, ModelConnectionError)

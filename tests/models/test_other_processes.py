@@ -249,7 +249,7 @@ def test_several_processes_write_into_one_journal_and_no_text_is_lost(
         (SectionSummary(on_done=lambda: None), "<lambda> is no function of a module"),
         (
             LettersEmbedding(rate_limiter=TokenBucketRateLimiter(requests_per_minute=1)),
-            r"cannot be pickled \(TypeError: cannot pickle '_thread.lock' object\)",
+            r"cannot be pickled \(TypeError\)",
         ),
         (ForeignNodeParser(splitter=lambda text: [text]), "<lambda> is no function of a module"),
         (type("Scripted", (Stamp,), {"__module__": "__main__"})(), "Scripted is no class of a mod"),

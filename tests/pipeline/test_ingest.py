@@ -150,7 +150,7 @@ def test_one_failing_parser_never_stops_the_others(
     other.write_text("Something else entirely.")
     report = ingest([manual, other], parsers, store, models=models)
     fixed, heading = report.columns
-    assert fixed.error == "manual.md: ZeroDivisionError: a bug in a parser"
+    assert fixed.error == "manual.md: ZeroDivisionError"
     assert fixed.chunks == 1, "the other document went through"
     assert heading.error is None
     assert [file.status for file in report.files] == ["incomplete", "read"]

@@ -157,7 +157,7 @@ def test_an_extractor_that_fails_for_one_document_costs_that_document_alone(
     assert [file.status for file in report.files] == ["read", "incomplete", "read"]
     failed = report.files[1].columns["fixed"]
     assert failed.error is not None
-    assert failed.error.startswith("Changing failed: KeyError: 'no title for ****")
+    assert failed.error.startswith("Changing failed: KeyError; what was stored")
     assert "ingest again" in failed.error
     assert failed.superseded == len(former)
     kept = [node for node in stored(store, models) if node.ref_doc_id == "manual-1.md"]

@@ -139,7 +139,7 @@ class TalkativeLLM(ParrotLLM):
 
 def test_no_key_of_any_llm_is_stored_with_a_chunk() -> None:
     [node] = ChunkContext(TalkativeLLM(api_key="canary-0123"))(passages("It holds nine litres."))
-    assert "no account has ****" in node.metadata["context_error"]
+    assert "TalkativeLLM failed: ValueError; mend it" in node.metadata["context_error"]
     assert "canary" not in str(node.to_dict())
 
 

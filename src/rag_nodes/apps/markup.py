@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from rag_nodes.errors import CHECK_KEY, SET_KEY
 from rag_nodes.parsers.presets import PRESETS, parser_names
 from rag_nodes.view.markdown import visible
 
@@ -115,6 +116,13 @@ def _template(name: str) -> Template:
     return TEMPLATES.get_template(f"{name}.html")
 
 
+def for_page(message: str) -> str:
+    """Return a message of the library with remedies that a visitor of the page can follow."""
+    for remedy in (CHECK_KEY, SET_KEY):
+        message = message.replace(remedy, "check the API key under Models and options")
+    return message
+
+
 def _shown(value: Any) -> Any:
     if value is None:
         return ""
@@ -129,4 +137,5 @@ TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+TEMPLATES.filters["for_page"] = for_page
 TEMPLATES.globals.update(colour_of=colour_of, count=count, place=place, title_of=title_of)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -17,6 +16,7 @@ from rag_nodes.errors import (
     StoreLockedError,
     StoreUnreachableError,
 )
+from rag_nodes.keys import kind_of, trace_of
 from rag_nodes.operations import ExitCode
 
 if TYPE_CHECKING:
@@ -44,10 +44,9 @@ def exit_code_of(error: BaseException) -> ExitCode:
 
 
 def report_failure(error: Exception, cli: Invocation) -> ExitCode:
-    """Say on stderr what went wrong, with a traceback only under `--verbose`."""
+    """Say on stderr what went wrong, with where it was raised only under `--verbose`."""
     if cli.verbose:
-        trace = "".join(traceback.format_exception(error))
-        cli.errors.print(Text(clean(trace), style="dim"), soft_wrap=True)
+        cli.errors.print(Text(clean(f"Traceback\n{trace_of(error)}"), style="dim"), soft_wrap=True)
     said = clean(cli.with_store(_message(error)))
     cli.errors.print(Text.assemble(("Error: ", "bold red"), said), soft_wrap=True)
     return exit_code_of(error)
@@ -63,6 +62,5 @@ def _message(error: Exception) -> str:
     if isinstance(error, RagNodesError):
         return str(error)
     return (
-        f"unexpected {type(error).__name__}: {error}. This is a bug: please report it with what "
-        "--verbose prints"
+        f"unexpected {kind_of(error)}. This is a bug: please report it with what --verbose prints"
     )

@@ -141,10 +141,13 @@ class Watch:
 
     def _grow(self, piece: Any) -> None:
         """A piece of the one answer, written as it comes."""
-        from rag_nodes.query import Delta
+        from rag_nodes.query import Delta, Failed
 
         if isinstance(piece, Delta):
             self._cli.output.print(plain(piece.text), end="", soft_wrap=True)
+        elif isinstance(piece, Failed) and piece.text:
+            self._stop()
+            self._cli.complain("the answer broke off; what had arrived of it is shown")
 
     def _do(self, what: str) -> None:
         if self._cli.quiet:

@@ -9,7 +9,7 @@ from llama_index.core.base.response.schema import StreamingResponse
 
 from rag_nodes.columns.finding import hits_of
 from rag_nodes.errors import RagNodesError
-from rag_nodes.keys import without_keys
+from rag_nodes.keys import kind_of
 from rag_nodes.query.answering import answer_of
 from rag_nodes.query.citations import cite_sources, cited_numbers, marks_of
 from rag_nodes.query.reading import one_by_one
@@ -64,8 +64,10 @@ class AnsweringEngine:
             yield Failed(error, "".join(pieces))
             return
         except Exception as error:  # noqa: BLE001 -- another's engine may raise anything
-            why = without_keys(f"{type(error).__name__}: {error}")
-            failure = RagNodesError(f"{type(self._engine).__name__} did not answer: {why}")
+            failure = RagNodesError(
+                f"{type(self._engine).__name__} did not answer: {kind_of(error)}; run its query() "
+                "alone to see where it fails"
+            )
             failure.__cause__ = error
             yield Failed(failure, "".join(pieces))
             return

@@ -17,7 +17,7 @@ from llama_index.core.vector_stores.types import BasePydanticVectorStore, Vector
 
 from rag_nodes.columns.placing import Placing, is_placed
 from rag_nodes.errors import ConfigurationError, RagNodesError
-from rag_nodes.keys import without_keys
+from rag_nodes.keys import kind_of
 from rag_nodes.query.retriever import in_order, rescored
 from rag_nodes.several import several
 from rag_nodes.store import Engine, Filter, Hit, Store
@@ -159,8 +159,9 @@ class _OfLlamaIndex(FoundStore):
         except RagNodesError:
             raise
         except Exception as error:
-            why = without_keys(f"{type(error).__name__}: {error}")
-            raise RagNodesError(f"{self._what} found nothing: {why}") from error
+            raise RagNodesError(
+                f"{self._what} found nothing: {kind_of(error)}; run it alone to see where it fails"
+            ) from error
         return hits_of(found, self._placing)
 
     def _found(self, query: Query) -> list[NodeWithScore]:

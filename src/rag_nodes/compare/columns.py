@@ -19,6 +19,7 @@ from rag_nodes.compare.report import Column, ComparisonReport
 from rag_nodes.compare.sizing import EqualSize
 from rag_nodes.errors import ConfigurationError, RagNodesError, StoreError
 from rag_nodes.evaluation.columns import plain_parser
+from rag_nodes.keys import kind_of
 from rag_nodes.metadata import PARSER
 from rag_nodes.models import settled
 from rag_nodes.parsers import PRESETS, as_parser, get_parser
@@ -266,10 +267,9 @@ class ColumnEngines:
 
 def as_failure(name: str, error: Exception) -> RagNodesError:
     """Any exception as one of ours, noted in the log: a column must never take others down."""
-    failure = (
-        error
-        if isinstance(error, RagNodesError)
-        else RagNodesError(f"{type(error).__name__}: {error}")
-    )
+    failure = error
+    if not isinstance(failure, RagNodesError):
+        failure = RagNodesError(f"{kind_of(error)}; run this column alone to see where it fails")
+        failure.__cause__ = error
     logger.warning("%s: %s", name, failure)
     return failure

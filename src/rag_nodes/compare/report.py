@@ -24,6 +24,7 @@ class Column:
         statistics: its chunks, tokens and times of ingestion.
         answer: its answer; None when it failed.
         error: why it failed; None when it answered.
+        partial: what had arrived of an answer that broke off or was cancelled; "" otherwise.
         seconds: wall-clock time per stage of answering: "embed" (shared by all columns),
             "retrieve", "answer".
     """
@@ -35,6 +36,7 @@ class Column:
     answer: Answer | None
     error: str | None
     seconds: dict[str, float] = field(default_factory=dict)
+    partial: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
@@ -45,6 +47,7 @@ class Column:
             "statistics": self.statistics.as_dict(),
             "answer": self.answer.as_dict() if self.answer else None,
             "error": self.error,
+            "partial": self.partial,
             "seconds": dict(self.seconds),
         }
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.storage.kvstore import SimpleKVStore
 
-from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError
+from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.evaluation.sizes import TOLERANCE, matched
+from rag_nodes.keys import words_of
 from rag_nodes.metadata import PAGE_STARTS
 from rag_nodes.pipeline import Progress
 from rag_nodes.readers import Limits, listed, read_listed
@@ -140,9 +141,9 @@ class EqualSize:
             found = matched(_remembering(parser), documents, self.target, cut=cut)
         except CancelledError:
             raise
-        except Exception as error:
-            logger.info("%s cannot be sized", name, exc_info=True)
-            why = str(error) if isinstance(error, RagNodesError) else type(error).__name__
+        except Exception as error:  # noqa: BLE001 - another's splitter may raise anything
+            why = words_of(error)
+            logger.info("%s cannot be sized: %s", name, why)
             self._remarks[name] = f"it keeps its own size ({why})"
             return parser
         sized = found.parser.model_copy(update=_models_of(parser))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from queue import SimpleQueue
 from threading import Lock, RLock
@@ -57,7 +58,7 @@ class ComparisonStream:
         self._queue: SimpleQueue[Named | None] = SimpleQueue()
         self._lock = RLock()
         self._texts: dict[str, list[str]] = {name: [] for name in compared.columns}
-        self._ends: dict[str, tuple[Event, float]] = {}
+        self._ends: dict[str, tuple[Finished | Failed | Cancelled, float]] = {}
         self._waiting = set(compared.columns)
         self._closed = False
         self._embedding = Lock()
@@ -151,7 +152,8 @@ class ComparisonStream:
         seconds = {"total": ended - self._started}
         if answer and answer.mode not in {"", "sparse"} and self._embedded:
             seconds["embed"] = self._embedded[1]
-        return self._compared.column(name, answer, error, seconds)
+        column = self._compared.column(name, answer, error, seconds)
+        return replace(column, partial="" if isinstance(event, Finished) else event.text)
 
     def _run(self, name: str) -> None:
         """One parser's thread."""

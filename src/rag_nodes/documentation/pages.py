@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_nodes.documentation.validate import check_page
 from rag_nodes.errors import ReadError
 from rag_nodes.executors import Inline, LostUnit, Pool
+from rag_nodes.keys import words_of
 from rag_nodes.parsers import leaf_nodes
 from rag_nodes.readers import Reading, build_document
 
@@ -49,7 +50,7 @@ class PageCutter:
             nodes = leaf_nodes(self.parser([document]))
             check = check_page(document, nodes, self.parser)
         except Exception as error:  # noqa: BLE001 -- one page must not end the work on the others
-            reason = f"{page.source}: unexpected {type(error).__name__} while cutting it: {error}"
+            reason = f"{page.source}: it could not be split: {words_of(error)}"
             return ReadError(self.path, reason, "please report this page as a bug")
         return CutPage(document, nodes, check)
 

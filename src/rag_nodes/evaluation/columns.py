@@ -11,6 +11,7 @@ from rag_nodes.columns import StoredCollection as StoredCollection  # noqa: PLC0
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.report import LeftOut
 from rag_nodes.evaluation.sizes import resized
+from rag_nodes.keys import words_of
 from rag_nodes.parsers import ForeignNodeParser, SpanNodeParser, as_parser, get_parser
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def _at_sizes(own: Variant, plan: EvaluationPlan) -> tuple[list[Variant], list[L
         try:
             parser = resized(own.parser, size)
         except Exception as error:  # noqa: BLE001 -- another's splitter may raise anything
-            refused[str(error) or type(error).__name__].append(str(size))
+            refused[words_of(error)].append(str(size))
         else:
             role: Role = "own" if plan.chosen_from == "sizes" else "size"
             found.append(replace(own, role=role, parser=parser, nominal=size))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from llama_index.core.evaluation import CorrectnessEvaluator, FaithfulnessEvaluator
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import ConfigurationError, ModelResponseError
 from rag_nodes.evaluation.leads import Interval, own_mean
 from rag_nodes.evaluation.plan import Step
 from rag_nodes.evaluation.tables import JudgedAnswer, JudgedColumn, Judgement, Rating
@@ -208,7 +208,7 @@ class Stage:
         async def chat(_: str) -> str:
             text = (await self._llm.achat(asked)).message.content or ""
             if not text.strip():
-                raise ValueError("an empty reply")
+                raise ModelResponseError("an empty reply")
             return text.strip()
 
         text = await self._answering.answered(chat, "")

@@ -28,6 +28,7 @@ from rag_nodes.evaluation.report import LeftOut, Outcome, Row
 from rag_nodes.evaluation.scoring import ContextRead, score
 from rag_nodes.evaluation.sizes import matched
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost
+from rag_nodes.keys import words_of
 from rag_nodes.models import Models
 from rag_nodes.models.pickling import unpickled
 from rag_nodes.parsers import SpanNodeParser
@@ -141,7 +142,7 @@ def measure(recipe: Recipe, unit: Unit) -> Measured:
     except (CancelledError, EngineError):
         raise
     except Exception as error:  # noqa: BLE001 -- one row must never take the others down
-        why = str(error) or type(error).__name__
+        why = words_of(error)
         if not is_sized:
             return Measured(row_of(variant, error=why), {})
         size = f"a mean of {recipe.plan.target}"

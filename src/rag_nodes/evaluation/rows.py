@@ -20,6 +20,7 @@ from rag_nodes.evaluation.measuring import Measured, Recipe, Unit, measure, row_
 from rag_nodes.evaluation.plan import Step
 from rag_nodes.evaluation.report import LeftOut, Row
 from rag_nodes.executors import Inline, LostUnit, Pool, usable_cores
+from rag_nodes.keys import words_of
 from rag_nodes.models.pickling import pickled
 from rag_nodes.processes import current_interrupt
 from rag_nodes.transforms import WRITTEN_FILE, unwritten
@@ -110,7 +111,7 @@ def _results(
         except (CancelledError, EngineError):
             raise
         except Exception as error:
-            raise EngineError(f"the workers cannot measure: {error}") from error
+            raise EngineError(f"the workers cannot measure: {words_of(error)}") from error
     for unit in here:
         pace.say("index", unit.variant.name)
         yield from Inline().run(measure, recipe, [unit])

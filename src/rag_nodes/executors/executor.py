@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from rag_nodes.errors import ConfigurationError, EngineError
-from rag_nodes.keys import without_keys
+from rag_nodes.keys import without_keys, words_of
 from rag_nodes.models.pickling import Sharing, keys_in, pickled, unpickled
 from rag_nodes.processes import current_interrupt
 
@@ -338,9 +338,11 @@ class _Log(logging.Handler):
 
 def _portable(error: Exception | None, keys: Sequence[str]) -> Exception | None:
     """The error, or what it says where it cannot be pickled."""
+    if error is None:
+        return None
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 -- what was just made
     except Exception:  # noqa: BLE001 -- errors of others may need anything
-        said = without_keys(str(error), keys)
-        return EngineError(f"a worker failed with an unexpected {type(error).__name__}: {said}")
+        words = without_keys(words_of(error), keys)
+        return EngineError(f"a worker failed with an unexpected error: {words}")
     return error

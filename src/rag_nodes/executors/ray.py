@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError, EngineError, MissingExtraError
 from rag_nodes.executors.executor import POLL, Death, Dispatcher, UnitOutcome, WorkerJob
+from rag_nodes.keys import words_of
 from rag_nodes.processes import BackgroundThread, current_interrupt
 
 if TYPE_CHECKING:
@@ -115,7 +116,9 @@ class Ray(Dispatcher):
         try:
             return pickle.loads(self._ray.get(one))  # type: ignore[no-any-return]  # noqa: S301 -- of our own task
         except errors.RayTaskError as error:
-            raise EngineError(f"a task of Ray could not be done: {error.cause}") from error
+            raise EngineError(
+                f"a task of Ray could not be done: {words_of(error.cause)}"
+            ) from error
         except errors.RayError as error:
             if not self._ray.cluster_resources():
                 raise EngineError(

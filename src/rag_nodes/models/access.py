@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import ConfigurationError, CredentialsError
+from rag_nodes.errors import SET_KEY, ConfigurationError, CredentialsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +29,8 @@ def server_access(settings: Settings, http_client: HttpClient | None) -> dict[st
     key = settings.api_key.get_secret_value() if settings.api_key else ""
     if settings.uses_openai_itself and not key:
         raise CredentialsError(
-            "OpenAI models are asked for and no key is set; set OPENAI_API_KEY or "
-            "RAG_NODES_API_KEY, or use the offline models: embedding=lexical, llm=extractive"
+            f"OpenAI models are asked for and no key is set; {SET_KEY}, or use the offline "
+            "models: embedding=lexical, llm=extractive"
         )
     if not key.isascii() or not key.isprintable() or " " in key:
         raise CredentialsError(

@@ -13,7 +13,7 @@ from llama_index.core.prompts import PromptTemplate
 from pydantic import BaseModel
 
 from rag_nodes.errors import CredentialsError, RagNodesError
-from rag_nodes.keys import keys_of, without_keys
+from rag_nodes.keys import keys_of, kind_of, without_keys
 from rag_nodes.models.faults import failure_of
 from rag_nodes.processes import BackgroundExecutor, BackgroundThread
 
@@ -90,7 +90,7 @@ class Asker:
                 if isinstance(error, RagNodesError):
                     raise
                 if not self._llm.metadata.is_function_calling_model:
-                    raise UnformedError(str(error)) from error
+                    raise UnformedError(kind_of(error)) from error
                 return None  # a model that talks where it should call a tool
             return found
 

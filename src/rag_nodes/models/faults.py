@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import (
+    CHECK_KEY,
     CredentialsError,
     ModelConnectionError,
     ModelError,
@@ -14,7 +15,7 @@ from rag_nodes.errors import (
     RateLimitedError,
     UnknownModelError,
 )
-from rag_nodes.keys import keys_of, without_keys
+from rag_nodes.keys import keys_of, kind_of, without_keys
 from rag_nodes.settings import OPENAI_API_BASE
 
 if TYPE_CHECKING:
@@ -44,16 +45,16 @@ def failure_of(error: Exception, asked: object, *, name: str) -> ModelError | Cr
         name: of the model, for messages about its server.
 
     Returns:
-        The error to raise: what failed, where, the server's words, and the remedy. What the
-        model's own code raised is told by its class and the error's, without an address. No key
-        of the model is in the message.
+        The error to raise: what failed, where, the words of a server that speaks OpenAI's
+        protocol, and the remedy. Of any other model's exception the class is told, without its
+        text. No key of the model is in the message.
     """
     if isinstance(error, ModelError | CredentialsError):
         return error
     own = f"{type(asked).__module__}.{type(asked).__qualname__}"
     families = {family.__name__ for family in type(error).__mro__}
-    words = server_words(error, keys_of(asked))
     is_openai = own.startswith(_OPENAI) or "OpenAIError" in families
+    words = server_words(error, keys_of(asked)) if is_openai else type(error).__name__
     address = getattr(asked, "api_base", None) or OPENAI_API_BASE
     place = f"{name} at {address}" if is_openai else f"{name} of {own}"
     if isinstance(status := getattr(error, "status_code", None), int):
@@ -62,8 +63,7 @@ def failure_of(error: Exception, asked: object, *, name: str) -> ModelError | Cr
         return _of_openai(error, families, place, words)
     is_unreached = families & _UNREACHED and not families & _OF_FILES
     kind = ModelConnectionError if is_unreached else ModelResponseError
-    said = ": ".join(filter(None, (type(error).__name__, words)))
-    return kind(f"{own} failed: {said}; mend it, or choose another model")
+    return kind(f"{own} failed: {kind_of(error)}; mend it, or choose another model")
 
 
 def server_words(error: BaseException, keys: Iterable[str] = ()) -> str:
@@ -114,8 +114,8 @@ def _of_status(
         )
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return CredentialsError(
-            f"{place}: the key was refused ({words}); check RAG_NODES_API_KEY or OPENAI_API_KEY, "
-            "and that this key may use this model"
+            f"{place}: the key was refused ({words}); {CHECK_KEY}, and that this key may use this "
+            "model"
         )
     if status == HTTPStatus.TOO_MANY_REQUESTS and out_of_quota(error):
         return RateLimitedError(

@@ -13,6 +13,7 @@ from typing import Any, Self
 from pydantic import PrivateAttr
 
 from rag_nodes.errors import ConfigurationError, MissingExtraError, ModelConnectionError
+from rag_nodes.keys import kind_of, without_keys
 from rag_nodes.text.tokens import encodable
 
 try:
@@ -49,10 +50,12 @@ class LocalEmbedding(FastEmbedEmbedding):
         try:
             super().__init__(model_name=model_name, **values)
         except ValueError as error:
-            raise ConfigurationError(f"fastembed:{model_name} cannot be made: {error}") from error
+            raise ConfigurationError(
+                f"fastembed:{model_name} cannot be made: {without_keys(str(error))}"
+            ) from error
         except Exception as error:
             raise ModelConnectionError(
-                f"fastembed:{model_name} cannot be loaded ({type(error).__name__}: {error}); it is "
+                f"fastembed:{model_name} cannot be loaded ({kind_of(error)}); it is "
                 "downloaded where it is first used: check the network, or name a folder that holds "
                 "it with the option specific_model_path"
             ) from error

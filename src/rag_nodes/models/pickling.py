@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rag_nodes.errors import ConfigurationError, RagNodesError
-from rag_nodes.keys import keys_of, without_keys
+from rag_nodes.keys import keys_of, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -149,7 +149,7 @@ def _dumped(thing: object, known: Sequence[object]) -> tuple[bytes, list[object]
         raise
     except Exception as error:
         # Objects of others may raise anything.
-        why = without_keys(f"{type(error).__name__}: {error}")
+        why = kind_of(error)
         raise ConfigurationError(
             f"{type(thing).__name__} cannot be pickled ({why}), {_REMEDY}"
         ) from error

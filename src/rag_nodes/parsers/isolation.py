@@ -23,6 +23,7 @@ from rag_nodes.errors import (
     ParseTimeoutError,
     RagNodesError,
 )
+from rag_nodes.keys import kind_of
 from rag_nodes.metadata import page_name
 from rag_nodes.processes import (
     BackgroundThread,
@@ -164,6 +165,6 @@ def _cut(request: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
         raise
     except Exception as error:
         # A parser of another package may raise anything, and the parent should hear of it.
-        raise ParseError(f"{type(error).__name__}: {error}") from error
+        raise ParseError(f"{kind_of(error)}; choose another parser") from error
     for start in range(0, len(nodes), _BATCH):
         yield [node.to_dict() for node in nodes[start : start + _BATCH]]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import label_of
+from rag_nodes.keys import words_of
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.preset_files import load_preset
 from rag_nodes.parsers.presets import (
@@ -57,7 +58,7 @@ def offered(foreign: Mapping[str, Any] | str | Iterable[str] = ()) -> dict[str, 
             if name not in PRESETS:
                 preset.make()
         except Exception as error:  # noqa: BLE001 -- whatever a package does
-            logger.warning("parser %s is left out: %s: %s", name, type(error).__name__, error)
+            logger.warning("parser %s is left out: %s", name, words_of(error))
         else:
             found[name] = preset
     for name, given in _named(several(foreign)):

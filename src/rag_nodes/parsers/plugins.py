@@ -14,6 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.keys import kind_of
 
 if TYPE_CHECKING:
     from rag_nodes.parsers.base import SpanNodeParser
@@ -90,8 +91,7 @@ def _import(entry: EntryPoint) -> type[SpanNodeParser]:
         parser = entry.load()
     except (Exception, SystemExit) as error:
         raise ConfigurationError(
-            f"{where} cannot be imported: {type(error).__name__}: {error}; "
-            "upgrade or uninstall that package"
+            f"{where} cannot be imported: {kind_of(error)}; upgrade or uninstall that package"
         ) from error
     if not (isinstance(parser, type) and issubclass(parser, SpanNodeParser)):
         raise ConfigurationError(

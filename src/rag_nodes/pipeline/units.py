@@ -17,7 +17,7 @@ from rag_nodes.errors import (
     StoreError,
     UnknownModelError,
 )
-from rag_nodes.keys import without_keys
+from rag_nodes.keys import trace_of, without_keys, words_of
 from rag_nodes.ledger import DocumentRow, StoredDocument
 from rag_nodes.metadata import (
     BLANK_PAGES,
@@ -163,7 +163,7 @@ class DocumentRead(NamedTuple):
             return cls(row, seconds, blank_pages=blank)
         cause = error.__cause__
         extra = cause.extra if isinstance(cause, MissingExtraError) else None
-        return cls(row, seconds, str(error), isinstance(error, EmptyFileError), extra)
+        return cls(row, seconds, words_of(error), isinstance(error, EmptyFileError), extra)
 
 
 @dataclass(slots=True, eq=False)
@@ -263,16 +263,14 @@ def noted(column: str, what: str, error: BaseException) -> str:
     """Log an error of a column, and say it."""
     # Where nobody configured logging, Python prints warnings, and with them any traceback.
     logger.warning("%s: %s: %s", column, what, said(error))
-    if not isinstance(error, RagNodesError):  # ours say it all, and their causes may hold keys
-        logger.debug("%s: %s", column, what, exc_info=error)
+    if not isinstance(error, RagNodesError):  # ours say it all
+        logger.debug("%s: %s\n%s", column, what, trace_of(error))
     return f"{what}: {said(error)}"
 
 
 def said(error: BaseException) -> str:
-    """An error in words; those that are not ours with their class."""
-    if isinstance(error, RagNodesError):
-        return str(error)
-    return ": ".join(filter(None, (type(error).__name__, str(error))))
+    """An error in words; of those that are not ours the class alone."""
+    return words_of(error)
 
 
 def in_brief(error: str | None) -> str:

@@ -16,6 +16,7 @@ from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
 from llama_index.core.prompts.mixin import PromptMixin
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.keys import kind_of
 from rag_nodes.query.citations import without_marks
 
 if TYPE_CHECKING:
@@ -117,7 +118,10 @@ class EnginePrompts(PromptMixin):
         try:
             messages = template.format_messages(llm=self.models.llm, **values)
         except Exception as error:  # any template class, and what it is made with
-            raise ConfigurationError(f"{name} cannot be filled in ({error!r})") from error
+            raise ConfigurationError(
+                f"{name} cannot be filled in ({kind_of(error)}); its variables are "
+                "{context_str} and {query_str}"
+            ) from error
         return _by_role(name, messages)
 
 

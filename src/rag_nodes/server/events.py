@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from starlette.responses import Response, StreamingResponse
 
 from rag_nodes.errors import RagNodesError
+from rag_nodes.keys import trace_of
 from rag_nodes.operations.run import Said
 from rag_nodes.query.types import (
     CitationSeen,
@@ -84,7 +85,7 @@ async def streamed(
             yield _line("result", event.data)
         else:
             if not isinstance(event, RagNodesError):
-                logger.error("a request failed", exc_info=event)
+                logger.error("a request failed\n%s", trace_of(event))
             yield _line("failed", _problem(event))
         yield _line("end", {})
 

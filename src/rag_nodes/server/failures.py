@@ -12,6 +12,8 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 from rag_nodes.errors import (
+    CHECK_KEY,
+    SET_KEY,
     BusyError,
     CollectionMissingError,
     ConfigurationError,
@@ -27,6 +29,7 @@ from rag_nodes.errors import (
     SessionEndedError,
     StoreError,
 )
+from rag_nodes.keys import trace_of
 from rag_nodes.operations.base import misfit
 
 if TYPE_CHECKING:
@@ -101,7 +104,9 @@ def public(error: Exception) -> tuple[int, str, str]:
 
 
 def without_paths(text: str) -> str:
-    """The text with every path cut down to its last part."""
+    """The text with every path cut down to its last part, and no advice on the server's keys."""
+    for remedy in (CHECK_KEY, SET_KEY):
+        text = text.replace(remedy, "whoever runs the server has to check its key")
     return _PATH.sub(lambda found: found["address"] or found["last"], text)
 
 
@@ -145,14 +150,14 @@ def misfits(errors: Iterable[Mapping[str, Any]]) -> str:
 
 def _gone(_: Request, error: Exception) -> Response:
     """Nobody is there to read this; that a client hung up is no fault of the server."""
-    logger.debug("a client left in the middle of its request", exc_info=error)
+    logger.debug("a client left in the middle of its request\n%s", trace_of(error))
     return Response(status_code=_GONE)
 
 
 def _failed(_: Request, error: Exception) -> Response:
     status, what, remedy = public(error)
     if not isinstance(error, RagNodesError):
-        logger.error("a request failed", exc_info=error)
+        logger.error("a request failed\n%s", trace_of(error))
     return error_response(status, what, remedy)
 
 

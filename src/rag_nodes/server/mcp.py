@@ -23,6 +23,7 @@ from starlette.routing import Route
 
 from rag_nodes import IDENTITY
 from rag_nodes.errors import RagNodesError
+from rag_nodes.keys import trace_of
 from rag_nodes.operations import OPERATIONS, Operation
 from rag_nodes.operations.base import model_for
 from rag_nodes.server.failures import public
@@ -82,8 +83,8 @@ def make_mcp(served: ServedOperations) -> Tools:
             return _result(await _done(served, offered[name], arguments, server.request_context))
         except RagNodesError as error:
             return _refused("; ".join(public(error)[1:]))
-        except Exception as error:
-            logger.exception("a tool failed")
+        except Exception as error:  # noqa: BLE001 - the agent is told what its server can say
+            logger.error("a tool failed\n%s", trace_of(error))  # noqa: TRY400 - may hold a key
             return _refused("; ".join(public(error)[1:]))
 
     manager = StreamableHTTPSessionManager(

@@ -30,9 +30,9 @@ from pydantic import Field
 from rag_nodes import metadata as keys
 from rag_nodes.code_identity import code_of
 from rag_nodes.errors import ConfigurationError, RagNodesError, TransformationError
+from rag_nodes.keys import kind_of
 from rag_nodes.models import failure_of
 from rag_nodes.models.asking import awaited
-from rag_nodes.models.faults import server_words
 from rag_nodes.parsers.foreign.configuration import class_path, digest_of
 from rag_nodes.parsers.nodes import link_neighbours
 from rag_nodes.parsers.parent_child import is_leaf
@@ -150,8 +150,8 @@ def _failing_as_ours(step: TransformComponent) -> Iterator[None]:
             model = getattr(getattr(llm, "metadata", None), "model_name", None) or _name(step)
             raise failure_of(error, llm or step, name=model) from error
         raise TransformationError(
-            f"{_name(step)} failed: {type(error).__name__}: {server_words(error)}; what was stored "
-            "of the document is kept; mend the transformation, or leave it out, and ingest again"
+            f"{_name(step)} failed: {kind_of(error)}; what was stored of the document is kept; "
+            "mend the transformation, or leave it out, and ingest again"
         ) from error
 
 

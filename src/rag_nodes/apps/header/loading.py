@@ -16,6 +16,7 @@ from rag_nodes.apps.header import status
 from rag_nodes.apps.inside_gradio import Drawn, for_scripts, is_uploaded, now
 from rag_nodes.apps.visitors.sessions import KNOWN_BY, session_of
 from rag_nodes.errors import CancelledError, RagNodesError
+from rag_nodes.keys import trace_of
 
 if TYPE_CHECKING:
     from gradio.events import Dependency
@@ -291,12 +292,12 @@ class LoadingEvents:
                 panel = status.cancelled(session.report)
                 yield self._ended(session, panel, again=session.ready)
             return _CANCELLED
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - it is logged
             # Whatever it was, the visitor can go on.
             known = isinstance(error, RagNodesError)
             failure = str(error) if known else _FAULT.format(type(error).__name__)
             if not known:
-                logger.exception("documents could not be loaded")
+                logger.error("documents could not be loaded\n%s", trace_of(error))  # noqa: TRY400 - its text may hold a key
             yield self._failed(session, failure, session.report if known else None)
             return failure
         yield ended

@@ -16,6 +16,7 @@ from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.run import recommend
 from rag_nodes.evaluation.wording import rounded
 from rag_nodes.executors import Pool, usable_cores
+from rag_nodes.keys import trace_of
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER, PRESETS, SWEPT
 from rag_nodes.processes import BackgroundThread, Interrupt, Leases, interruptible, pause
@@ -227,8 +228,8 @@ class Decider:
             error = STOPPED
         except RagNodesError as failure:
             error = str(failure)
-        except Exception as failure:
-            logger.exception("a sweep failed")
+        except Exception as failure:  # noqa: BLE001 - it is logged
+            logger.error("a sweep failed\n%s", trace_of(failure))  # noqa: TRY400 - its text may hold a key
             error = _FAULT.format(type(failure).__name__)
         finally:
             timer.cancel()

@@ -170,6 +170,8 @@ def _parts(column: Column, width: int, shown: int) -> tuple[list[RenderableType]
     lost = recovery_in_words(statistics.unplaced, statistics.chunks)
     said += [plain(one_line(one), "yellow") for one in (lost, statistics.size_remark) if one]
     if answer is None:
+        if column.partial:
+            said += [label("Answer", "broke off"), plain(column.partial)]
         return said, [], []
     said.append(label("Answer", _kind(answer)))
     if answer.kind != "retrieval":

@@ -16,7 +16,7 @@ import httpx
 import openai
 from pydantic import BaseModel, Field, PrivateAttr, SecretStr
 
-from rag_nodes.errors import CredentialsError, RagNodesError
+from rag_nodes.errors import SET_KEY, CredentialsError, RagNodesError
 from rag_nodes.models.faults import failure_of, out_of_quota
 from rag_nodes.models.pacing import RequestWindow, retried
 from rag_nodes.models.public_servers import usual_certificates
@@ -264,10 +264,7 @@ class ServerModel(BaseModel):
             return settings.api_key.get_secret_value()
         if self.api_base not in (None, OPENAI_API_BASE):
             return None
-        raise CredentialsError(
-            f"{self._here}: no key; set OPENAI_API_KEY or RAG_NODES_API_KEY, or use the "
-            "offline models"
-        )
+        raise CredentialsError(f"{self._here}: no key; {SET_KEY}, or use the offline models")
 
     @contextmanager
     def _asking(self) -> Iterator[None]:

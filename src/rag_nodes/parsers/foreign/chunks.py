@@ -16,7 +16,7 @@ from llama_index.core.schema import BaseNode, Document, MetadataMode, TransformC
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError, ParseError, RagNodesError
-from rag_nodes.models.faults import server_words
+from rag_nodes.keys import kind_of
 from rag_nodes.parsers.foreign.configuration import class_path
 from rag_nodes.text.spans import Span
 
@@ -68,8 +68,7 @@ def pieces_of(splitter: Any, text: str) -> list[ForeignChunk]:
         raise
     except (Exception, SystemExit) as error:
         raise ParseError(
-            f"{class_path(splitter)} failed: {type(error).__name__}: {server_words(error)}; mend "
-            "the splitter, or leave it out"
+            f"{class_path(splitter)} failed: {kind_of(error)}; mend the splitter, or leave it out"
         ) from error
 
 

@@ -22,6 +22,7 @@ from rag_nodes.apps.visitors.questions import suggested_questions
 from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.apps.visitors.turns import AT_FIRST, MOST_TURNS, rate, tally
 from rag_nodes.errors import ConfigurationError, RagNodesError
+from rag_nodes.keys import trace_of
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -94,7 +95,7 @@ class CompareEvents:
             raise gr.Error(str(error), print_exception=False) from error
         except Exception as error:
             # Whatever it was, the visitor can go on: the box is open again, and says what happened.
-            logger.exception("a question could not be answered")
+            logger.error("a question could not be answered\n%s", trace_of(error))  # noqa: TRY400 - its text may hold a key
             yield _answered(session)
             raise gr.Error(_FAULT.format(type(error).__name__), print_exception=False) from error
 
@@ -212,8 +213,8 @@ def _drawn(draw: Callable[[], Markup]) -> Markup:
     """One question, or why it cannot be shown: a fault of ours takes no other question along."""
     try:
         return draw()
-    except Exception as error:
-        logger.exception("a reply could not be drawn")
+    except Exception as error:  # noqa: BLE001 - it is logged
+        logger.error("a reply could not be drawn\n%s", trace_of(error))  # noqa: TRY400 - its text may hold a key
         return render("fault", kind=type(error).__name__)
 
 

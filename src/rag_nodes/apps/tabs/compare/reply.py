@@ -145,7 +145,7 @@ def _silent(turn: Turn) -> Iterator[str]:
         if one.name in turn.stopped:
             yield f"{title_of(one.name)} was stopped."
         elif one.answer is None:
-            yield f"{title_of(one.name)} failed."
+            yield f"{title_of(one.name)} {'broke off' if one.partial else 'failed'}."
         elif one.answer.kind == "nothing":
             yield f"{title_of(one.name)} found no answer."
 
@@ -221,6 +221,7 @@ def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[d
             if one.name in turn.stopped
             else None,
             "error": one.error or "no answer",
+            "partial": growing_text(one.partial, quoted=False) if one.partial else None,
             "answer": answer,
             "places": places.get(one.name, ()),
             "mark": turn.marks.get(one.name),
