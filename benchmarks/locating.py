@@ -13,6 +13,7 @@ earlier state of its pages, makes pypdf's pages differ from the visible ones.
 from __future__ import annotations
 
 import argparse
+import logging
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,6 +51,7 @@ def extracted(path: Path) -> Iterator[tuple[str, list[str]]]:
     if find_spec("pypdf"):
         from pypdf import PdfReader  # type: ignore[import-not-found, unused-ignore]
 
+        logging.getLogger("pypdf").setLevel(logging.CRITICAL)
         yield "pypdf", [page.extract_text() for page in PdfReader(path).pages]
 
 
@@ -59,14 +61,19 @@ def count(ours: Document, texts: Sequence[str], size: int) -> Count:
     if pages is None:
         raise SystemExit("the document has no pages")
     placing, found = Placing([ours]), Count(0, 0, 0)
-    for number, text in enumerate(texts, start=1):
+    known = {"file_path": ours.metadata["source"]}
+    documents = [
+        Document(text=text, metadata={"page_label": str(number), **known})
+        for number, text in enumerate(texts, start=1)
+    ]
+    nodes = splitter.get_nodes_from_documents(documents)
+    placing.learn(nodes)
+    for node in nodes:
+        number = int(node.metadata["page_label"])
         page = pages.span(number, number, len(ours.text)) or Span(0, 0)
-        for node in splitter.get_nodes_from_documents([Document(text=text)]):
-            place = placing.place(node)
-            is_wrong = place is not None and page.overlap(place.span) < ON_PAGE * place.span.length
-            found = Count(
-                found.chunks + 1, found.located + (place is not None), found.wrong + is_wrong
-            )
+        place = placing.place(node)
+        is_wrong = place is not None and page.overlap(place.span) < ON_PAGE * place.span.length
+        found = Count(found.chunks + 1, found.located + (place is not None), found.wrong + is_wrong)
     return found
 
 

@@ -158,3 +158,63 @@ def test_the_window_of_a_stock_parser_becomes_a_slice_too() -> None:
 def test_nodes_of_other_kinds_are_shown_without_a_place() -> None:
     placed = Placing([manual()]).placed(ImageNode(image_path="pump.png"))
     assert not is_placed(placed)
+
+
+BELL = "The bell of the church rings at noon."
+TOWN = (
+    f"First paragraph of the town.\n\n{BELL}\n\nMiddle paragraph of it.\n\n{BELL}\n\nLast one here."
+)
+
+
+def pieces_of(text: str, **metadata: object) -> list[TextNode]:
+    """Split a text at its blank lines, as a parser of other documents might have."""
+    pieces = text.split("\n\n")
+    starts = [text.index(piece) for piece in pieces]
+    starts[3] = text.rindex(BELL)
+    return [
+        cut(piece, of="theirs", start=start, **metadata)
+        for piece, start in zip(pieces, starts, strict=True)
+    ]
+
+
+def test_what_stands_twice_is_located_by_its_neighbours_if_all_nodes_are_known() -> None:
+    changed = f"A preface of later days.\n\n{TOWN}"
+    document = Document(text=changed, id_="town")
+    nodes = pieces_of(TOWN)
+    assert Placing([document]).place(nodes[1]) is None
+    placing = Placing([document])
+    placing.learn(reversed(nodes))
+    first, second = (placing.place(nodes[number]) for number in (1, 3))
+    assert first is not None
+    assert second is not None
+    assert (first.span.start, second.span.start) == (changed.index(BELL), changed.rindex(BELL))
+    assert {first.span.of(changed), second.span.of(changed)} == {BELL}
+
+
+def test_pages_of_one_file_are_neighbours() -> None:
+    document = Document(text=TOWN, id_="town", metadata={"source": "/town.pdf"})
+    pages = [
+        cut(
+            piece.text,
+            of=f"page {number}",
+            start=0,
+            page_label=str(number),
+            file_path="/town.pdf",
+        )
+        for number, piece in enumerate(pieces_of(TOWN), start=9)
+    ]
+    placing = Placing([document])
+    placing.learn(pages)
+    places = [placing.place(page) for page in pages]
+    assert [place and place.span.start for place in places] == [
+        TOWN.index(page.text) if page is not pages[3] else TOWN.rindex(BELL) for page in pages
+    ]
+
+
+def test_neighbours_of_another_order_locate_nothing() -> None:
+    document = Document(text=TOWN, id_="town")
+    nodes = pieces_of(TOWN)
+    nodes[1].start_char_idx, nodes[1].end_char_idx = 900, 900 + len(BELL)
+    placing = Placing([document])
+    placing.learn(nodes)
+    assert placing.place(nodes[1]) is None

@@ -2,7 +2,9 @@
 
 import pytest
 
-from rag_nodes.text.locating import LetterIndex, folded_letters
+from rag_nodes.text.letters import folded_letters
+from rag_nodes.text.locating import LetterIndex, Place
+from rag_nodes.text.spans import Span
 
 PROSE = [
     f"Section {name}. The {thing} is inspected by the {person} before every {event}, and the "
@@ -75,6 +77,21 @@ def test_a_copy_with_one_other_word_is_not_taken_for_the_text() -> None:
     copy = TEXT.replace("storm", "flood")
     assert found(f"Page 3 {TEXT} Page 4", TEXT, copy) is None
     assert found(TEXT, TEXT, copy) == TEXT
+
+
+def test_a_text_that_stands_twice_is_found_in_a_part_or_next_to_a_place() -> None:
+    twice = f"{TEXT}\n\n{TEXT}"
+    index, second = LetterIndex([twice]), len(TEXT) + 2
+    assert index.find(PROSE[3]) is None
+    half = Place(0, Span(second, len(twice)))
+    place = index.find(PROSE[3], between=half)
+    assert place is not None
+    assert place.span.start == second + TEXT.index(PROSE[3])
+    assert place.span.of(twice) == PROSE[3]
+    assert index.beside(PROSE[4], place, behind=True) == index.find(PROSE[4], between=half)
+    assert index.beside(PROSE[2], place, behind=False) == index.find(PROSE[2], between=half)
+    assert index.beside(PROSE[2], place, behind=True) is None
+    assert index.beside(PROSE[0], Place(0, Span(0, 5)), behind=False) is None
 
 
 def test_only_the_texts_that_are_named_are_searched() -> None:

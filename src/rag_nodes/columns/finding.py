@@ -148,6 +148,8 @@ class _OfLlamaIndex(FoundStore):
         self._given = given
         self.embeds = isinstance(given, BasePydanticVectorStore)
         self.deepens = self.embeds or isinstance(given, VectorStoreIndex)
+        if isinstance(given, BaseIndex):
+            placing.learn(given.docstore.docs.values())
         if self.embeds and not given.stores_text:
             raise ConfigurationError(
                 f"{self._what} stores no texts: give the VectorStoreIndex that knows them"
@@ -206,6 +208,7 @@ class _Collection(FoundStore):
         super().__init__(f"{given.name} in {given.store.location}", placing)
         self._given = given
         nodes = given.nodes_of(placing.documents)
+        placing.learn(nodes)
         self.outdated = len({node.ref_doc_id for node in nodes if placing.is_elsewhere(node)})
 
     def _asked(self, query: Query) -> list[Hit]:

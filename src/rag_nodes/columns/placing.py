@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 from llama_index.core.schema import (
@@ -20,7 +21,7 @@ from llama_index.core.schema import (
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.foreign.placing import Visible, place_window
-from rag_nodes.text.locating import LetterIndex
+from rag_nodes.text.locating import LetterIndex, Place
 from rag_nodes.text.spans import PageMap, Span
 
 _SOURCES = (keys.SOURCE, keys.FILE_PATH, "url", "URL")
@@ -30,6 +31,10 @@ _LEAST = 20
 it."""
 _NUMBERED = re.compile(r"\ASource \d+:\n")
 """What LlamaIndex's `CitationQueryEngine` puts in front of the texts it reads."""
+_PAGES = ("page_label", keys.SOURCE)
+"""Metadata in which readers put the number of a page that is a document."""
+_NEXT = 4
+"""Characters, such as blank lines, between nodes that follow each other."""
 _OFFSETS = (keys.HEADINGS_INSIDE, keys.WINDOW_PLACE, keys.PAGE_BREAKS)
 """Metadata with offsets, which are wrong where those of the node are."""
 _NAMES = (keys.SOURCE, keys.FILE_NAME, keys.TITLE)
@@ -86,12 +91,60 @@ class Placing:
             facts |= window
         return _copy(node, span.of(document.text), span, facts, document)
 
+    def learn(self, nodes: Iterable[BaseNode]) -> None:
+        """Locate nodes of which all are known: what stands in several places, by its neighbours.
+
+        Neighbours are the nodes before and behind it in the same file.
+        """
+        for family in in_order_of_files(nodes):
+            places = [self.place(node) for node in family]
+            pairs = list(pairwise(range(len(family))))
+            for one, other in (*pairs, *((b, a) for a, b in reversed(pairs))):
+                if (place := places[one]) and places[other] is None:
+                    places[other] = self._beside(family[one], place, family[other])
+            following: list[NodePlace | None] = []
+            for place in reversed(places):
+                following.append(place or (following[-1] if following else None))
+            following.reverse()
+            before: NodePlace | None = None
+            for number, node in enumerate(family):
+                places[number] = places[number] or self._between(node, before, following[number])
+                before = places[number] or before
+            self._known |= dict(zip(map(self._key, family), places, strict=True))
+
+    def _beside(self, node: BaseNode, place: NodePlace, other: BaseNode) -> NodePlace | None:
+        """Return the place of a node directly behind or before another, as in its own document."""
+        start, end = _offsets(node)
+        first, last = _offsets(other)
+        is_next, is_last = 0 <= first - end <= _NEXT, 0 <= start - last <= _NEXT
+        if node.ref_doc_id != other.ref_doc_id or not (is_next or is_last):
+            return None
+        known = Place(self._numbers[place.document], place.span)
+        found = self._index.beside(_text_of(other), known, behind=is_next)
+        return NodePlace(place.document, found.span) if found else None
+
+    def _between(
+        self, node: BaseNode, before: NodePlace | None, behind: NodePlace | None
+    ) -> NodePlace | None:
+        """Return the only place of a node from one place to another."""
+        if before is None or behind is None:
+            return None
+        span = Span(before.span.start, behind.span.end)
+        if before.document != behind.document or span.start > behind.span.start:
+            return None
+        number, text = self._numbers[before.document], _text_of(node)
+        place = self._index.find(text, between=Place(number, span))
+        return NodePlace(before.document, place.span) if place else None
+
+    def _key(self, node: BaseNode) -> tuple[str, str, str, int | None]:
+        start = getattr(node, "start_char_idx", None)
+        return node.node_id, node.ref_doc_id or "", _text_of(node), start
+
     def place(self, node: BaseNode) -> NodePlace | None:
         """Where a node stands; None where that is not certain."""
-        text = _text_of(node)
-        key = (node.node_id, node.ref_doc_id or "", text, getattr(node, "start_char_idx", None))
+        key = self._key(node)
         if key not in self._known:
-            self._known[key] = self._searched(node, text)
+            self._known[key] = self._searched(node, _text_of(node))
         return self._known[key]
 
     def is_elsewhere(self, node: BaseNode) -> bool:
@@ -164,6 +217,31 @@ class Placing:
         return not any(letters in one.letters for one in others)
 
 
+def _offsets(node: BaseNode) -> tuple[int, int]:
+    start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
+    return (-1 if start is None else start), (-1 if end is None else end)
+
+
+def in_order_of_files(nodes: Iterable[BaseNode]) -> list[list[BaseNode]]:
+    """Return the nodes of each file in the order in which they stand in it.
+
+    Pages of a file may be documents; nodes that do not say where they begin are left out.
+    """
+    families: dict[str, list[tuple[int, str, int, BaseNode]]] = defaultdict(list)
+    for node in nodes:
+        start = getattr(node, "start_char_idx", None)
+        if start is not None:
+            labels = (str(node.metadata.get(key) or "") for key in _PAGES)
+            page = next((int(one) for one in labels if one.isdecimal()), 0)
+            path = next((one for one in _sources(node) if "/" in one), node.ref_doc_id or "")
+            own = node.ref_doc_id or ""
+            families[path].append((page, own, int(start), node))
+    return [
+        [node for *_, node in sorted(family, key=lambda one: one[:3])]
+        for family in families.values()
+    ]
+
+
 def is_placed(node: BaseNode) -> bool:
     """Whether it is known where a placed node stands."""
     return getattr(node, "start_char_idx", None) is not None
@@ -174,7 +252,9 @@ def _sources(node: BaseNode) -> list[str]:
     also = node.metadata.get(keys.ALSO_AT)
     named = [node.metadata.get(key) for key in _SOURCES]
     named += also if isinstance(also, list) else []
-    return list(dict.fromkeys(_spelt(one) for one in named if isinstance(one, str) and one.strip()))
+    # Some readers put the number of the page there.
+    paths = (one for one in named if isinstance(one, str) and one.strip() and not one.isdecimal())
+    return list(dict.fromkeys(map(_spelt, paths)))
 
 
 def _spelt(source: str) -> str:

@@ -1,0 +1,144 @@
+"""Letters and digits of texts, normalised, and what two texts have in common."""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_left
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Codes = NDArray[np.uint32]
+    Numbers = NDArray[np.int64]
+    Hashes = NDArray[np.uint64]
+
+SHORT_RUN = 8
+"""Letters in a row that count as common."""
+_BASE = 0x9E3779B97F4A7C15
+"""Odd multiplier of the rolling hash."""
+
+
+class Block(NamedTuple):
+    """Equal letters: where they begin in the text that is sought and in the index."""
+
+    at: int
+    place: int
+    size: int
+
+
+def folded_letters(text: str) -> tuple[Codes, Numbers]:
+    """Return the letters and digits of a text, normalised, and the offset of each in the text."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    kinds, which = np.unique(codes, return_inverse=True)
+    folded = [_folded(chr(code)) for code in kinds]
+    sizes = np.array([len(one) for one in folded], dtype=np.int64)
+    flat = np.array([ord(letter) for one in folded for letter in one], dtype=np.uint32)
+    count = sizes[which]
+    offsets = np.repeat(np.arange(len(codes)), count)
+    step = np.arange(len(offsets)) - np.repeat(np.cumsum(count) - count, count)
+    return flat[(np.cumsum(sizes) - sizes)[which[offsets]] + step], offsets
+
+
+@cache
+def _folded(character: str) -> str:
+    """Return the letters and digits that a character stands for."""
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
+    return "".join(letter for letter in plain if letter.isalnum())
+
+
+def hashes(codes: Codes, size: int) -> Hashes:
+    """Return a hash of every run of `size` letters, a power of two."""
+    found = (codes.astype(np.uint64) + np.uint64(1)) * np.uint64(_BASE)
+    factor, width = _BASE, 1
+    while width < size:
+        factor = factor * factor % 2**64
+        found = found[:-width] * np.uint64(factor) + found[width:]
+        width *= 2
+    return found
+
+
+def shared(codes: Codes, others: Codes) -> int:
+    """Return how many letters are in a short run that stands among the others, too."""
+    if min(len(codes), len(others)) < SHORT_RUN:
+        return 0
+    at = np.flatnonzero(np.isin(hashes(codes, SHORT_RUN), hashes(others, SHORT_RUN)))
+    isshared = np.zeros(len(codes), dtype=np.bool_)
+    for step in range(SHORT_RUN):
+        isshared[at + step] = True
+    return int(isshared.sum())
+
+
+def aligned(codes: Codes, others: Codes) -> list[Block]:
+    """Return the blocks of letters that stand in both in the same order.
+
+    Runs that stand once in each are the anchors; what is equal beside them belongs to them.
+    """
+    if min(len(codes), len(others)) < SHORT_RUN:
+        return []
+    (runs, at), (other_runs, place) = _once(codes), _once(others)
+    _, one, other = np.intersect1d(runs, other_runs, assume_unique=True, return_indices=True)
+    order = np.argsort(at[one])
+    starts, ends = at[one][order].tolist(), place[other][order].tolist()
+    blocks: list[Block] = []
+    for number in _increasing(ends):
+        begin, there = starts[number], ends[number]
+        last = blocks[-1] if blocks else Block(0, 0, 0)
+        free = begin - last.at - last.size, there - last.place - last.size
+        if min(free) < 0:
+            continue
+        back = _equal(
+            codes[begin - min(free) : begin][::-1], others[there - min(free) : there][::-1]
+        )
+        size = _equal(codes[begin:], others[there:])
+        blocks.append(Block(begin - back, there - back, back + size))
+    return blocks
+
+
+def _once(codes: Codes) -> tuple[Hashes, Numbers]:
+    """Return the short runs that stand once, and where."""
+    runs, at, counts = np.unique(hashes(codes, SHORT_RUN), return_index=True, return_counts=True)
+    return runs[counts == 1], at[counts == 1]
+
+
+def _equal(letters: Codes, others: Codes) -> int:
+    """Return how many letters two texts begin with alike."""
+    size = min(len(letters), len(others))
+    is_other = letters[:size] != others[:size]
+    return int(np.argmax(is_other)) if is_other.any() else size
+
+
+def _increasing(numbers: Sequence[int]) -> list[int]:
+    """Return the places of the longest increasing subsequence."""
+    tails: list[int] = []
+    places: list[int] = []
+    before: list[int] = []
+    for place, number in enumerate(numbers):
+        at = bisect_left(tails, number)
+        before.append(places[at - 1] if at else -1)
+        tails[at : at + 1], places[at : at + 1] = [number], [place]
+    found, place = list[int](), places[-1] if places else -1
+    while place >= 0:
+        found.append(place)
+        place = before[place]
+    return found[::-1]
+
+
+def densest(blocks: list[Block]) -> list[Block]:
+    """Return the blocks with the most letters over those that lie between them."""
+    best, score, first, chosen = 0, 0, 0, (0, len(blocks))
+    for number, block in enumerate(blocks):
+        if number:
+            last = blocks[number - 1]
+            score -= block.place - last.place - last.size
+        if score <= 0:
+            score, first = 0, number
+        score += block.size
+        if score > best:
+            best, chosen = score, (first, number + 1)
+    return blocks[slice(*chosen)]
