@@ -91,9 +91,7 @@ def launch(
             **forwarding(access),
         )
         address = f"http://{_shown(host)}:{listener.getsockname()[1]}/"
-        server = uvicorn.Server(config)
-        _announcing(server, partial(announce or _to_stderr, address))
-        server.run(sockets=[listener])
+        _run(uvicorn.Server(config), listener, partial(announce or _to_stderr, address))
 
 
 def make_server(
@@ -235,8 +233,8 @@ def _listening(host: str, port: int) -> Any:
         yield listener
 
 
-def _announcing(server: uvicorn.Server, ready: Callable[[], None]) -> None:
-    """Have `ready` called once the server answers requests."""
+def _run(server: uvicorn.Server, listener: socket.socket, ready: Callable[[], None]) -> None:
+    """Run until it is interrupted; `ready` is called once requests are answered."""
     start = server.startup
 
     async def startup(sockets: list[socket.socket] | None = None) -> None:
@@ -245,6 +243,7 @@ def _announcing(server: uvicorn.Server, ready: Callable[[], None]) -> None:
             ready()
 
     server.startup = startup  # type: ignore[method-assign]
+    server.run(sockets=[listener])
 
 
 def _shown(host: str) -> str:
