@@ -25,6 +25,6 @@ def test_of_what_one_change_starts_only_one_waits_for_its_turn(
 
 
 def test_questions_that_wait_for_documents_hold_up_nobody_who_is_ready(app: gr.Blocks) -> None:
-    limits = {one.concurrency_limit for one in app.fns.values() if one.name == "apply"}
+    limits = {one.concurrency_limit for one in app.fns.values() if one.name == "apply_and_hold"}
     assert limits == {LOOKING}
     assert LOOKING > AT_ONCE

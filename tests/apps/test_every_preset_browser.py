@@ -118,7 +118,7 @@ def test_a_chunk_shows_what_matched_and_what_was_read_in_its_place(page: Page) -
 def test_a_reply_that_cannot_be_drawn_says_so_and_the_next_question_is_answered(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stumble(*_: Any) -> None:
+    def stumble(*_: Any, **__: Any) -> None:
         raise KeyError("child_options")
 
     with monkeypatch.context() as patch:
