@@ -161,6 +161,6 @@ def _read_offline(browser: Browser, report: Path) -> None:
     asked: list[str] = []
     opened.on("request", lambda one: asked.append(one.url))
     opened.goto(report.as_uri())
-    assert opened.inner_text("h1").startswith(("Take ", "Keep ", "For answers"))
+    assert opened.inner_text("h1").startswith(("Take ", "Proposed: ", "Keep ", "For answers"))
     assert asked == [report.as_uri()]
     context.close()

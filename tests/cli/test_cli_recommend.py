@@ -35,7 +35,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_shipped_manual_is_told_not_to_be_cut_large_and_what_to_take(made: Path) -> None:
     said = (made / "said.txt").read_text("utf-8")
-    assert "Take recursive at 100 (" in said
+    assert "Not decided yet: 2 of 4 settings may be best; " in said
+    assert "Proposed: recursive at 100 (" in said
     assert "recursive at 800" in said
     assert "46 questions about one document" in said
     found = json.loads((made / "run.json").read_text("utf-8"))

@@ -119,6 +119,8 @@ class Invocation:
             self.emit(shown)
         else:
             self.show(*shown)
+        if self.hints:
+            self.output.file.flush()  # in a pipe, too, they stand below the result
         for hint in self.hints:
             self.note(hint)
         raise typer.Exit(int(result.outcome))
