@@ -33,7 +33,7 @@ class Api:
         settings: of the server.
         limits: how much it takes on.
         access: what requests have to show; None for nothing.
-        offer: parsers that may be named; None for presets and plug-ins.
+        offer: parsers that may be named; None for the presets.
     """
 
     def __init__(

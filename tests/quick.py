@@ -27,7 +27,6 @@ SLOW = (
     "parsers/test_isolated.py",
     "parsers/test_llama_index_settings.py",
     "parsers/test_parent_child.py",
-    "parsers/test_plugins.py",
     "pipeline/test_ingest.py",
     "pipeline/test_restored_stores.py",
     "pipeline/test_stored_whole.py",

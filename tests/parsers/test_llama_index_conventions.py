@@ -1,7 +1,6 @@
 """What users of LlamaIndex's own parsers expect of any other: names, progress bars, round trips."""
 
 import json
-from pathlib import Path
 
 import pytest
 from llama_index.core.embeddings import MockEmbedding
@@ -21,7 +20,6 @@ from rag_nodes.parsers import (
     SpanNodeParser,
     get_parser,
     load_parser,
-    plugins,
 )
 
 EVERY = pytest.mark.parametrize("name", PRESETS)
@@ -95,28 +93,6 @@ def test_load_parser_gives_back_the_parsers_of_llama_index(stock: NodeParser) ->
     again = load_parser(json.loads(json.dumps(stock.to_dict())))
     assert type(again) is type(stock)
     assert again.to_dict() == stock.to_dict()
-
-
-def test_load_parser_finds_the_parser_of_an_installed_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    info = tmp_path / "odd_parser-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd-parser\nVersion: 1.0\n")
-    entry = "[rag_nodes.parsers]\nodd = odd_loaded_plugin:OddNodeParser\n"
-    (info / "entry_points.txt").write_text(entry)
-    (tmp_path / "odd_loaded_plugin.py").write_text(
-        "from rag_nodes.parsers import FixedSizeNodeParser\n"
-        "class OddNodeParser(FixedSizeNodeParser): pass\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    plugins.find_plugins.cache_clear()
-    try:
-        again = load_parser({"class_name": "OddNodeParser", "chunk_size": 321})
-    finally:
-        plugins.find_plugins.cache_clear()
-    assert again.class_name() == "OddNodeParser"
-    assert again.to_dict()["chunk_size"] == 321
 
 
 def _own_id(_: int, document: object) -> str:

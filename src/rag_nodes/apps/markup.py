@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rag_nodes.errors import CHECK_KEY, SET_KEY
-from rag_nodes.parsers.presets import PRESETS, parser_names
+from rag_nodes.parsers.presets import PRESETS
 from rag_nodes.view.markdown import visible
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def drawn(markup: Markup) -> Markup:
 
 def colour_of(parser: str) -> str:
     """The class that carries the parser's colour, the same everywhere."""
-    names = parser_names()
+    names = tuple(PRESETS)
     own = len(names) + sum(parser.encode("utf-8", "replace"))
     position = names.index(parser) if parser in names else own
     return f"rn-c{position % _COLOURS + 1}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from rag_nodes.columns.finding import finds
 from rag_nodes.parsers import offered
-from rag_nodes.parsers.presets import Preset, parser_names, preset_named
+from rag_nodes.parsers.presets import PRESETS, Preset, preset_named
 from rag_nodes.several import several
 
 
@@ -50,7 +50,7 @@ def offered_columns(columns: Mapping[str, Any] | str | Iterable[str] = ()) -> di
         return {name: offer[name] for name in (*own, *offer)}
     found = {name: one for name, one in columns.items() if finds(one)}
     rest = {
-        name: _renamed(name, one) if isinstance(one, str) and one in parser_names() else one
+        name: _renamed(name, one) if isinstance(one, str) and one in PRESETS else one
         for name, one in columns.items()
         if name not in found
     }

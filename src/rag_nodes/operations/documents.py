@@ -299,7 +299,7 @@ class Parsers(Result):
 
 
 def parsers(request: ParsersRequest, run: Run) -> Parsers:  # noqa: ARG001 - as all are called
-    """Look at each preset and plug-in."""
+    """Describe each preset."""
     run.emit(Doing("Loading parsers"))
     from rag_nodes.parsers import offered
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import is_path, label_of
 from rag_nodes.operations.base import NOT_BLANK, Flag, Only, Request, Typed, visitors
-from rag_nodes.parsers.presets import PRESETS, is_preset_file, parser_names
+from rag_nodes.parsers.presets import PRESETS, is_preset_file
 from rag_nodes.workspace.limits import LARGEST
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ PARSER_WORDS = "NAME[:OPTION=VALUE]"
 """How a parser is typed."""
 ASSIGNMENT = "OPTION=VALUE"
 """How an option is typed."""
-PARSER_NAMES = ", ".join(parser_names())
+PARSER_NAMES = ", ".join(PRESETS)
 """All presets, for descriptions."""
 
 _MOST_DIGITS = 9

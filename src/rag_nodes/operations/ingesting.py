@@ -192,12 +192,10 @@ def _identity(request: IngestRequest, run: Run) -> str:
 
     That is where it takes more than what is installed: code of the user, an LLM, preset files.
     """
-    from rag_nodes.parsers.plugins import find_plugins
     from rag_nodes.parsers.presets import PRESETS
 
-    ours = PRESETS.keys() - find_plugins().keys()
     names = {one.name for one in request.parsers}
-    if request.dry_run or _WRITTEN & {*request.vector} or not names <= ours:
+    if request.dry_run or _WRITTEN & {*request.vector} or not names <= PRESETS.keys():
         return ""
     asked = request.model_dump(include={"parsers", "vector"})
     made_by = [version("rag-nodes"), version("llama-index-core"), _newest()]

@@ -58,10 +58,10 @@ def make_parsers(specs: Sequence[ParserSpec], embedding: Embedding) -> dict[str,
     made: dict[str, SpanNodeParser] = {}
     for spec in specs:
         if spec.is_foreign:
-            from rag_nodes.parsers import ForeignNodeParser
+            from rag_nodes.parsers.foreign import parser_at
 
             _refuse_twice(spec.label, "fixed", made)
-            made[spec.label] = ForeignNodeParser(path=spec.name)
+            made[spec.label] = parser_at(spec.name)
             continue
         preset = preset_of(spec)
         label = preset.name if spec.is_file else spec.label

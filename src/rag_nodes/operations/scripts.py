@@ -11,7 +11,7 @@ from rag_nodes.metadata import USUAL
 from rag_nodes.models.names import place_of
 from rag_nodes.parsers import ForeignNodeParser, get_parser
 from rag_nodes.parsers.preset_files import base_of
-from rag_nodes.parsers.presets import parser_names, preset_named
+from rag_nodes.parsers.presets import PRESETS, home_of
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, FASTEMBED
 
@@ -42,7 +42,7 @@ import argparse
 {imports_standard}import sys
 
 from rag_nodes.models import choose_models
-from rag_nodes.parsers import {made_by}
+{import_parser}
 from rag_nodes.pipeline import build_pipeline
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.readers import read_all
@@ -144,7 +144,7 @@ def script_for(
 
     Args:
         name: what the parser is called here, which names the file unless `file` does.
-        parser: ours, of an installed package, or a splitter that was named by its import path.
+        parser: one of ours, or a splitter that was named by its import path.
         models: what embeds and answers.
         options: how is answered.
         file: what the script will be called.
@@ -155,16 +155,23 @@ def script_for(
     chosen = _models(models)
     asks_openai = "os.environ" in chosen
     embedder = next((one for one in _EMBEDDERS if getattr(parser, one, None)), None)
+    home = "rag_nodes.parsers"
     if isinstance(parser, ForeignNodeParser):
         made_by, arguments = "ForeignNodeParser", _arguments([], {"path": _path_of(parser)})
+    elif not home_of(parser.class_name()):
+        home, made_by = type(parser).__module__, type(parser).__name__
+        arguments = _arguments([], _changed_options(type(parser)(), parser, embedder))
     else:
         made_by, preset = "get_parser", _preset_for(name, parser)
-        arguments = _arguments([repr(preset)], _parser_options(preset, parser, embedder))
+        arguments = _arguments(
+            [repr(preset)], _changed_options(get_parser(preset), parser, embedder)
+        )
     return _TEMPLATE.format(
         extras="pdf,qdrant,openai" if asks_openai else "pdf,qdrant",
         file=_plain(file, also="._-") or script_name(name),
         imports_standard="import os\n" if asks_openai else "",
         models=chosen,
+        import_parser=f"from {home} import {made_by}",
         made_by=made_by,
         parser=arguments,
         parser_object=(
@@ -189,7 +196,7 @@ def _steps(vector: str) -> dict[str, str]:
 
 def _preset_for(name: str, parser: SpanNodeParser) -> str:
     """The preset that makes such a parser: that of its name, else one of its class."""
-    known = name in parser_names() and preset_named(name).parser is type(parser)
+    known = name in PRESETS and PRESETS[name].parser is type(parser)
     return name if known else base_of(parser).name
 
 
@@ -266,9 +273,11 @@ def _path_of(parser: ForeignNodeParser) -> str:
     return parser.path
 
 
-def _parser_options(preset: str, parser: SpanNodeParser, embedder: str | None) -> dict[str, Any]:
-    """The options that differ from those of the preset."""
-    usual = get_parser(preset).to_dict()
+def _changed_options(
+    default: SpanNodeParser, parser: SpanNodeParser, embedder: str | None
+) -> dict[str, Any]:
+    """Return the options of a parser that differ from those of `default`."""
+    usual = default.to_dict()
     left_out = _NOT_OPTIONS | ({"embedding"} if embedder else set())
     return {
         name: value

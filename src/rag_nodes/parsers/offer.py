@@ -1,17 +1,15 @@
-"""What users can choose from: presets, parsers of installed packages, and splitters they name.
+"""Parsers to choose from: presets, and splitters that are given or named by import path.
 
 And what is said of each without anybody writing it down again: its numbers, and how far they go.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import label_of
-from rag_nodes.keys import words_of
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.preset_files import load_preset
 from rag_nodes.parsers.presets import (
@@ -20,15 +18,11 @@ from rag_nodes.parsers.presets import (
     OptionRange,
     Preset,
     is_preset_file,
-    parser_names,
-    preset_named,
 )
 from rag_nodes.several import several
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
-
-logger = logging.getLogger(__name__)
 
 _WIDE = 4
 """How many times as large as at first an option without a bound may become."""
@@ -38,9 +32,7 @@ _COMMON = frozenset({*SpanNodeParser.model_fields, "output_version"})
 
 
 def offered(foreign: Mapping[str, Any] | str | Iterable[str] = ()) -> dict[str, Preset]:
-    """All that can be chosen, by name: presets, sound plug-ins, then what is given here.
-
-    A plug-in that cannot be used is logged and left out, so that it does not stop the others.
+    """Return everything that can be chosen, by name: the presets, then what is given here.
 
     Args:
         foreign: splitters of other packages (see `ForeignNodeParser`) or parsers of ours with
@@ -51,16 +43,7 @@ def offered(foreign: Mapping[str, Any] | str | Iterable[str] = ()) -> dict[str, 
     Raises:
         ConfigurationError: one of these cannot be used, or its name is taken.
     """
-    found: dict[str, Preset] = {}
-    for name in parser_names():
-        try:
-            preset = preset_named(name)
-            if name not in PRESETS:
-                preset.make()
-        except Exception as error:  # noqa: BLE001 -- whatever a package does
-            logger.warning("parser %s is left out: %s", name, words_of(error))
-        else:
-            found[name] = preset
+    found = dict(PRESETS)
     for name, given in _named(several(foreign)):
         if name in found:
             raise ConfigurationError(f"the name {name!r} is taken by a parser; choose another one")
@@ -81,17 +64,15 @@ def _named(foreign: Mapping[str, Any] | Iterable[str]) -> Iterator[tuple[str, An
 
 
 def _as_preset(name: str, given: Any) -> Preset:
-    from rag_nodes.parsers.foreign import ForeignNodeParser, as_parser
+    from rag_nodes.parsers.foreign import ForeignNodeParser, as_parser, parser_at
 
-    parser: SpanNodeParser
     options: dict[str, Any]
-    if isinstance(given, str):
-        parser, options = ForeignNodeParser(path=given), {"path": given}
-    elif isinstance(made := as_parser(given), ForeignNodeParser):
-        parser, options = made, {"splitter": made.splitter}
+    parser = parser_at(given) if isinstance(given, str) else as_parser(given)
+    if isinstance(parser, ForeignNodeParser):
+        options = {"path": parser.path} if parser.path else {"splitter": parser.splitter}
     else:
-        fields = (one for one in type(made).model_fields if one != "id_func")
-        parser, options = made, {one: getattr(made, one) for one in fields}
+        names = (name for name in type(parser).model_fields if name != "id_func")
+        options = {name: getattr(parser, name) for name in names}
     where = f"{type(parser).__module__}:{type(parser).__qualname__}"
     splits = getattr(parser, "splitter_class", "") or parser.class_name()
     return Preset(name, where, name, f"as {splits.replace(':', '.')} cuts", options=options)

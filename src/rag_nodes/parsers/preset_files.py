@@ -12,7 +12,7 @@
     [query]
     mode = "hybrid"
 
-A file names a preset of ours or the parser of an installed package, never a module, and no model:
+A file names a preset of ours, never a module, and no model:
 it may come from anybody, and whoever loads it runs nothing that is not installed, and sends no
 text anywhere.
 """
@@ -33,7 +33,6 @@ from llama_index.core.node_parser.node_utils import default_id_func
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.files import write_text
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.plugins import plugin_of
 from rag_nodes.parsers.presets import FILE_SUFFIX, PRESETS, Preset, preset_named
 
 SCHEMA = 1
@@ -77,7 +76,7 @@ def load_preset(path: Path | str) -> Preset:
 
 
 def preset_for(parser: SpanNodeParser, name: str, **facts: Any) -> Preset:
-    """A preset that makes such a parser, ours or an installed package's, to be written to a file.
+    """Return a preset that makes such a parser, to be written to a file.
 
     `facts` are other attributes of it, such as `summary` and `query`.
 
@@ -207,12 +206,14 @@ def _refuse_unknown(table: str, given: Mapping[str, Any], known: Iterable[str]) 
 
 
 def base_of(parser: SpanNodeParser) -> Preset:
-    """The preset, or parser of an installed package, of the same class; of no other splitter."""
+    """Return the preset whose parser has the same class.
+
+    Raises:
+        ConfigurationError: no preset has that class.
+    """
     for preset in PRESETS.values():
         if preset.parser is type(parser):
             return preset
-    if plugin := plugin_of(parser.class_name()):
-        return preset_named(plugin)
     raise ConfigurationError(
         f"{getattr(parser, 'splitter_class', '') or parser.class_name()} is of another package, "
         "which no preset file names: whoever loaded the file would run it; write a script instead"
@@ -279,8 +280,6 @@ def load_parser(data: Mapping[str, Any] | NodeParser | str | Path, **overrides: 
     name = str(data.get("class_name"))
     built_in = {preset.parser.class_name(): preset.parser for preset in PRESETS.values()}
     own = built_in.get(name)
-    if own is None and (plugin := plugin_of(name)):
-        own = preset_named(plugin).parser
     if own is None:
         return _stock(name, {**data, **overrides}, known=sorted(built_in))
     return own.from_dict(dict(data), **overrides)

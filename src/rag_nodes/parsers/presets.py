@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.plugins import find_plugins, load_plugin
 
 if TYPE_CHECKING:
     from rag_nodes.parsers.base import SpanNodeParser
@@ -297,26 +296,14 @@ def home_of(class_name: str) -> str:
     return next((module for module, _, own in paths if own == class_name), "")
 
 
-def parser_names() -> tuple[str, ...]:
-    """What `get_parser` takes: the presets, then the parsers of installed packages."""
-    return (*PRESETS, *(name for name in find_plugins() if name not in PRESETS))
-
-
 def preset_named(name: str) -> Preset:
-    """A preset, or the parser of an installed package as one, see `rag_nodes.parsers.plugins`.
+    """Return the preset of that name.
 
     Raises:
-        ConfigurationError: there is none of that name, or the package's cannot be used.
+        ConfigurationError: there is no such preset.
     """
-    parser = None
-    if name in find_plugins():
-        parser = load_plugin(name, {one.name: one.parser for one in PRESETS.values()})
-    if parser is not None:
-        summary, _, _ = (parser.__doc__ or "").strip().partition("\n")
-        path = f"{parser.__module__}:{parser.__qualname__}"
-        return Preset(name, path, name, summary.rstrip("."))
     if name not in PRESETS:
-        known = ", ".join(parser_names())
+        known = ", ".join(PRESETS)
         hint = "; files of presets end in .toml" if name.endswith(".json") else ""
         raise ConfigurationError(f"unknown parser {name!r}; choose one of: {known}{hint}")
     return PRESETS[name]
@@ -328,10 +315,10 @@ def is_preset_file(text: str) -> bool:
 
 
 def get_parser(name: str, **overrides: Any) -> SpanNodeParser:
-    """The parser of a preset or of an installed package, with some options changed.
+    """Return the parser of a preset, with some options changed.
 
     Args:
-        name: a key of `PRESETS`, or what a package calls its parser.
+        name: a key of `PRESETS`.
         overrides: options of the parser's class.
 
     Raises:

@@ -114,7 +114,7 @@ def make_server(
         limits: how much the server takes on; None for the defaults.
         mcp: offer the tools for agents.
         local_models: visitors may type in addresses behind this machine's firewall.
-        parsers: what visitors can choose besides presets and plug-ins: splitters of other packages
+        parsers: what visitors can choose besides presets: splitters of other packages
             by name, or import paths, see `rag_nodes.parsers.offered`. Visitors never name a path.
         data: folder that keeps what is done on the page, see `build_app`; None keeps nothing.
 

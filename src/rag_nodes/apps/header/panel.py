@@ -80,7 +80,7 @@ def build_header(
     Args:
         settings: defaults of the controls.
         example: offered to visitors who have no document at hand; None for no offer.
-        offer: what can be compared; None for presets and plug-ins.
+        offer: what can be compared; None for the presets.
         own: names of those that are ticked at first; () for the usual ones.
         sessions: of which a list is shown where they are kept; None for no list.
         answering: see `build_answering`.

@@ -95,7 +95,7 @@ def make_parsers(
     Args:
         choice: what was chosen.
         embedding: compares sentences where a parser needs that; None for the offline one.
-        offer: what may be chosen, see `rag_nodes.parsers.offered`; None for presets and plug-ins.
+        offer: what may be chosen, see `rag_nodes.parsers.offered`; None for the presets.
 
     Raises:
         ConfigurationError: too many, one that is not on offer, chunks that would be too many, or

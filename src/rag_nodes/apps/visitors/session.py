@@ -58,7 +58,7 @@ class PageSession(AnsweringSession):
     Args:
         settings: the server's; what the visitor types in comes on top.
         local_models: the visitor may type in addresses behind the server's firewall.
-        offer: parsers to choose from; None for presets and plug-ins.
+        offer: parsers to choose from; None for the presets.
         documents: that can be loaded without a file, by the path they go by.
         answering: how questions are answered where nothing is chosen; None for the settings' way.
         transformations: between parser and embedding, whatever is chosen.

@@ -57,7 +57,7 @@ class PageSessions(Sessions[PageSession]):
 
     Args:
         settings: of each session.
-        offer: parsers that visitors can choose; None for presets and plug-ins.
+        offer: parsers that visitors can choose; None for the presets.
         idle_seconds: see `Sessions`.
         most: see `Sessions`.
         data: folder in which sessions are kept; None for memory alone.

@@ -1,5 +1,5 @@
 """Splitters of other packages as columns beside ours."""
 
-from rag_nodes.parsers.foreign.parser import ForeignNodeParser, as_parser
+from rag_nodes.parsers.foreign.parser import ForeignNodeParser, as_parser, parser_at
 
-__all__ = ["ForeignNodeParser", "as_parser"]
+__all__ = ["ForeignNodeParser", "as_parser", "parser_at"]

@@ -197,6 +197,20 @@ def as_parser(parser: Any) -> SpanNodeParser:
     return parser if isinstance(parser, SpanNodeParser) else ForeignNodeParser(splitter=parser)
 
 
+def parser_at(path: str) -> SpanNodeParser:
+    """Return the parser that an import path names; other splitters as a `ForeignNodeParser`.
+
+    Args:
+        path: `module:Class` or `module:Class(option=value)`.
+
+    Raises:
+        ConfigurationError: the path cannot be imported, or names something that splits no texts.
+    """
+    check_no_key(path)
+    splitter = load(path)
+    return splitter if isinstance(splitter, SpanNodeParser) else ForeignNodeParser(path=path)
+
+
 def _made(options: dict[str, Any]) -> Any:
     """The splitter that options without one stand for."""
     if options.get("path"):
