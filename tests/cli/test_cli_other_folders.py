@@ -62,7 +62,7 @@ COMMANDS = [
     "ask what",
     "remove manual.md",
     "clear --yes",
-    "doctor --repair",
+    "doctor",
     "ingest MANUAL",
     "compare MANUAL --ask what",
     "evaluate MANUAL --questions QUESTIONS --collection handbook",

@@ -83,7 +83,9 @@ def test_a_torn_ledger_names_itself_and_the_remedy(
     filled(place)
     place.write_bytes(left(place.read_bytes()))
 
-    with pytest.raises(LedgerDamagedError, match=r"ledger.sqlite: .*move it away.*anew"):
+    with pytest.raises(
+        LedgerDamagedError, match=r"ledger.sqlite: .*move it away.*a new one from the store"
+    ):
         stored_in(place)
 
 
@@ -117,7 +119,9 @@ def test_a_page_that_is_torn_where_nobody_reads_is_found_by_a_check(tmp_path: Pa
 
     with Ledger(place) as ledger:
         assert len(ledger.stored("one")) == 2000
-        with pytest.raises(LedgerDamagedError, match=r"ledger.sqlite: .*move it away.*anew"):
+        with pytest.raises(
+            LedgerDamagedError, match=r"ledger.sqlite: .*move it away.*a new one from the store"
+        ):
             ledger.check()
 
 

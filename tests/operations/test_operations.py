@@ -231,7 +231,6 @@ def told(operation: Operation, there: Path, out: Path) -> Request:
         "source": str(there / "kept"),
         "target": str(out / "copy"),
         "yes": True,
-        "repair": True,
     }
     fields = operation.request.model_fields
     return operation.request.model_validate({k: v for k, v in given.items() if k in fields})

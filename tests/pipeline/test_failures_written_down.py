@@ -46,11 +46,11 @@ def listed(corpus: FolderIngests) -> dict[str, ListedDocument]:
     return {one.name: one for one in found}
 
 
-def mended(corpus: FolderIngests) -> list[Trouble]:
-    """What the doctor finds, and mends where it can."""
+def findings(corpus: FolderIngests) -> list[Trouble]:
+    """Check the store as `doctor` does."""
     with corpus.ledger as ledger:
         place = ledger.path
-    return list(examined(corpus.store.location, lambda: corpus.store, lambda _: place, repair=True))
+    return list(examined(corpus.store.location, lambda: corpus.store, lambda _: place))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_what_is_stored_in_part_is_asked_of_the_store_and_keeps_its_reason(
         [status] = map(inventory.status, inventory.collections())
     assert (status.incomplete, status.failed, status.error) == (1, 1, "too long")
     stored = corpus.store.documents(column.collection)
-    assert mended(corpus) == []
+    assert findings(corpus) == []
     assert corpus.store.documents(column.collection) == stored, "what was paid for stays"
     corpus.ingest()
     [row] = rows(corpus, "1.md")

@@ -1,4 +1,4 @@
-"""What is wrong with a store is found, and mended where nothing is lost by it."""
+"""Findings of the doctor: what is wrong with a store, and what to do about it."""
 
 import json
 from collections.abc import Callable
@@ -14,14 +14,13 @@ from rag_nodes.ledger import CollectionRow, Ledger, StoredDocument
 from rag_nodes.store import Store, open_store
 from rag_nodes.upkeep import Trouble, examined
 
-Examine = Callable[..., list[Trouble]]
+Examine = Callable[[], list[Trouble]]
 
 
 @pytest.fixture
 def examine(store: Store, ledger: Ledger) -> Examine:
-    def look(*, repair: bool = False) -> list[Trouble]:
-        place = lambda _: ledger.path  # noqa: E731
-        return list(examined(store.location, lambda: store, place, repair=repair))
+    def look() -> list[Trouble]:
+        return list(examined(store.location, lambda: store, lambda _: ledger.path))
 
     return look
 
@@ -35,7 +34,7 @@ def test_a_sound_store_has_no_findings(examine: Examine) -> None:
     assert examine() == []
 
 
-def test_a_document_of_which_chunks_are_missing_is_torn_and_goes(
+def test_a_document_of_which_chunks_are_missing_is_torn_and_nothing_is_changed(
     examine: Examine, store: Store, ledger: Ledger
 ) -> None:
     store.delete(HEADING, [nodes_of("a.md", 3)[1].node_id])
@@ -43,12 +42,9 @@ def test_a_document_of_which_chunks_are_missing_is_torn_and_goes(
     assert (torn.kind, torn.where) == ("torn", f"{HEADING}: document a.md")
     assert "2 of 3 chunks are there" in torn.what
     assert unlike.kind == "ledger"
-    assert all(one.mended for one in examine(repair=True))
-    assert store.stored(HEADING, "a.md") == {}
-    assert store.count(FIXED) == 5
-    assert ledger.stored(HEADING).keys() == {"b.md"}
-    assert ledger.totals(HEADING) == (2, 2)
-    assert examine() == []
+    assert len(store.stored(HEADING, "a.md")) == 2
+    assert ledger.stored(HEADING).keys() == {"a.md", "b.md"}
+    assert examine() == [torn, unlike]
 
 
 def versions(total: int) -> list[TextNode]:
@@ -60,33 +56,9 @@ def versions(total: int) -> list[TextNode]:
     return old
 
 
-def test_of_two_versions_the_whole_one_stays(
-    examine: Examine, store: Store, ledger: Ledger
-) -> None:
+def test_two_versions_of_a_document_are_torn(examine: Examine, store: Store) -> None:
     store.add(HEADING, versions(total=4))
     assert "chunks of 2 versions" in examine()[0].what
-    examine(repair=True)
-    whole = {one.node_id for one in nodes_of("a.md", 3)}
-    assert store.stored(HEADING, "a.md").keys() == whole
-    assert {*ledger.listed_ids(HEADING, ["a.md"])["a.md"]} == whole
-    assert examine() == []
-
-
-def test_a_repair_that_is_killed_leaves_a_ledger_that_asks_the_store(
-    examine: Examine, store: Store, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.add(HEADING, versions(total=4))
-    delete = store.delete
-
-    def killed_then(collection: str, node_ids: list[str]) -> None:
-        delete(collection, node_ids)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(store, "delete", killed_then)
-    with pytest.raises(KeyboardInterrupt):
-        examine(repair=True)
-    assert [one for one, row in ledger.stored(HEADING).items() if not row.version] == ["a.md"]
-    assert len(ledger.listed_ids(HEADING, ["a.md"])["a.md"]) == 5
 
 
 def family() -> tuple[TextNode, TextNode]:
@@ -105,8 +77,6 @@ def test_children_without_parents_and_parents_without_children_are_torn(
 ) -> None:
     store.add(HEADING, [family()[kept]])
     assert said in examine()[0].what
-    examine(repair=True)
-    assert store.stored(HEADING, "p.md") == {}
 
 
 def test_chunks_without_a_vector_are_found_and_the_remedy_clears_their_collection_alone(
@@ -124,12 +94,11 @@ def test_a_whole_family_is_sound(examine: Examine, store: Store) -> None:
     assert {one.kind for one in examine()} == {"ledger"}
 
 
-def test_nodes_that_no_ingest_wrote_are_not_judged_and_stay(examine: Examine, store: Store) -> None:
+def test_nodes_that_no_ingest_wrote_are_not_judged(examine: Examine, store: Store) -> None:
     (own,) = nodes_of("own.md", 1)
     own.metadata = {}
     store.add(HEADING, [own])
-    assert {one.kind for one in examine(repair=True)} == {"ledger"}
-    assert store.stored(HEADING, "own.md")
+    assert {one.kind for one in examine()} == {"ledger"}
 
 
 def one_more_is_stored(store: Store, _: Ledger) -> None:
@@ -163,25 +132,19 @@ def a_point_is_not_listed(_: Store, ledger: Ledger) -> None:
         a_point_is_not_listed,
     ],
 )
-def test_a_ledger_that_says_something_else_is_mended_from_the_store(
+def test_a_ledger_that_says_something_else_than_the_store_is_named(
     examine: Examine, store: Store, ledger: Ledger, change: Callable[[Store, Ledger], None]
 ) -> None:
     change(store, ledger)
-    unlike = only(examine(repair=True))
-    assert (unlike.kind, unlike.where, unlike.mended) == ("ledger", FIXED, True)
+    unlike = only(examine())
+    assert (unlike.kind, unlike.where) == ("ledger", FIXED)
     assert "something else of 1 document: " in unlike.what
-    count = store.count(FIXED)
-    assert ledger.totals(FIXED) == (count, count)
-    assert examine() == []
+    assert "ingest again" in unlike.remedy
 
 
-def test_rows_of_a_collection_that_is_gone_are_forgotten(
-    examine: Examine, store: Store, ledger: Ledger
-) -> None:
+def test_rows_of_a_collection_that_is_gone_are_named(examine: Examine, store: Store) -> None:
     store.drop(FIXED)
     assert "the store has it no more" in only(examine()).what
-    examine(repair=True)
-    assert [one.name for one in ledger.collections()] == [HEADING]
 
 
 def test_a_collection_of_which_the_ledger_knows_nothing_is_worth_a_note(
@@ -191,17 +154,6 @@ def test_a_collection_of_which_the_ledger_knows_nothing_is_worth_a_note(
     assert not only(examine()).is_wrong
     ledger.use(CollectionRow(FIXED, "tests", "FixedParser", "f2", "{}", "fake/2", 2))
     assert not only(examine()).is_wrong
-
-
-def test_a_damaged_ledger_is_put_aside(store: Store, tmp_path: Path) -> None:
-    path = tmp_path / "torn.sqlite"
-    path.write_bytes(b"SQLite format 3\0" + b"\xff" * 4000)
-    (damaged,) = examined(store.location, lambda: store, lambda _: path)
-    assert (damaged.kind, damaged.is_wrong) == ("ledger", True)
-    (mended,) = examined(store.location, lambda: store, lambda _: path, repair=True)
-    assert mended.mended
-    assert not path.exists()
-    assert (tmp_path / "torn.sqlite.damaged").exists()
 
 
 def refused(error: Exception) -> Callable[[], Store]:
@@ -217,7 +169,7 @@ def never() -> Store:
 
 def test_a_folder_of_another_program_is_told_and_neither_opened_nor_touched(tmp_path: Path) -> None:
     (tmp_path / "meta.json").write_text('{"collections": {}}', encoding="utf-8")
-    found = only(list(examined(str(tmp_path), never, lambda _: None, repair=True)))
+    found = only(list(examined(str(tmp_path), never, lambda _: None)))
     assert (found.kind, found.is_wrong) == ("foreign", True)
     assert f"rag-nodes store import {tmp_path}" in found.remedy
     assert [one.name for one in tmp_path.iterdir()] == ["meta.json"]
@@ -243,8 +195,8 @@ def test_a_damaged_collection_is_no_orphan_of_the_ledger_and_hides_no_other(
     for about in folder.glob("collections/*fixed*/collection.json"):
         about.write_text("{", encoding="utf-8")
     with open_store(folder) as again:
-        found = list(examined(str(folder), lambda: again, lambda _: ledger.path, repair=True))
-    assert [one.kind for one in found] == ["unreadable", "torn"]
+        found = list(examined(str(folder), lambda: again, lambda _: ledger.path))
+    assert [one.kind for one in found] == ["unreadable", "torn", "ledger"]
     assert {one.name for one in ledger.collections()} == {FIXED, HEADING}
 
 
@@ -267,22 +219,17 @@ def test_a_server_that_does_not_answer_is_a_finding() -> None:
     assert (found.kind, found.remedy) == ("unreachable", "check the address")
 
 
-def test_what_cannot_be_mended_says_why(
-    examine: Examine, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.delete(HEADING, [nodes_of("a.md", 3)[1].node_id])
-
-    def fail(*_: object) -> None:
-        raise StoreUnreachableError("it has left")
-
-    monkeypatch.setattr(store, "delete", fail)
-    torn = examine(repair=True)[0]
-    assert not torn.mended
-    assert "could not be mended: it has left" in torn.what
-
-
 def test_findings_are_plain_data(examine: Examine, store: Store) -> None:
     store.drop(FIXED)
     told: dict[str, Any] = json.loads(json.dumps(only(examine()).as_dict()))
-    assert told["can_be_repaired"]
-    assert not told["mended"]
+    assert told["kind"] == "ledger"
+    assert told["is_wrong"] is True
+
+
+def test_a_damaged_ledger_is_named_with_what_to_move_away(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "torn.sqlite"
+    path.write_bytes(b"SQLite format 3\0" + b"\xff" * 4000)
+    damaged = only(list(examined(store.location, lambda: store, lambda _: path)))
+    assert (damaged.kind, damaged.is_wrong) == ("ledger", True)
+    assert "move it away, with torn.sqlite-wal beside it" in damaged.remedy
+    assert path.exists()

@@ -289,8 +289,8 @@ def _unusable(path: Path, reason: str) -> LedgerError:
 
 def _damaged(path: Path, reason: object) -> LedgerDamagedError:
     return LedgerDamagedError(
-        f"{path}: the ledger is damaged ({reason}); move it away, with {path.name}-wal beside it, "
-        "as `rag-nodes doctor --repair` does: the next ingest makes it anew from the store"
+        f"{path}: the ledger is damaged ({reason}); move it away, with {path.name}-wal beside it: "
+        "the next ingest makes a new one from the store, and embeds nothing again"
     )
 
 

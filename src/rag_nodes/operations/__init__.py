@@ -35,7 +35,6 @@ _COMPLETED = "What was stored stays valid; run the same command again to complet
 _REMOVED = "What was removed is gone; run the same command again to remove the rest."
 _RESUMED = "What a model wrote, if one was asked, is kept: --resume uses it."
 _CACHED = "What a paid model made is kept where --cache names a folder; the rest is made again."
-_MENDED = "What was mended stays mended; run the same command again for the rest."
 GROUPS = {
     "questions": "Labelled questions: drafts, their review, what is wrong with them.",
     "store": "Copy a store to or from a Qdrant server, import a folder, manage aliases.",
@@ -159,10 +158,9 @@ OPERATIONS: tuple[Operation, ...] = (
         "doctor",
         "stored:doctor",
         "Check a store for damage and suggest fixes.",
-        examples=("doctor", "doctor --repair --store http://localhost:6333"),
-        usual=("repair", "store"),
+        examples=("doctor", "doctor --store http://localhost:6333"),
+        usual=("store",),
         settings=(*STORE, "ledger"),
-        interrupted=_MENDED,
     ),
     Operation(
         "read",

@@ -92,12 +92,9 @@ class ClearRequest(OfParser):
 class DoctorRequest(Request):
     """Check a store for damage and suggest fixes.
 
-    Every collection is read document by document. Ends with 4 where something is wrong that was not
-    mended, else with 0.
+    Every collection is read document by document; nothing is changed. Ends with 4 if something is
+    wrong, else with 0.
     """
-
-    repair: bool = False
-    """Mend the ledger and incomplete documents without loss; then ingest again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +142,7 @@ class Gone(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined(Result):
-    """What was found in a store, and whether all of it was mended."""
+    """Findings in a store; it is `sound` if nothing is wrong."""
 
     store: str
     sound: bool
@@ -237,18 +234,18 @@ def clear(request: ClearRequest, run: Run) -> Gone:
     )
 
 
-def doctor(request: DoctorRequest, run: Run) -> Examined:
-    """Look at everything, and mend what may be mended."""
+def doctor(request: DoctorRequest, run: Run) -> Examined:  # noqa: ARG001 - as all are called
+    """Check everything in the store."""
     from rag_nodes.upkeep import examined
 
     store = run.settings.store
     must_exist(store)
     run.emit(Doing("Looking at the store"))
     findings = []
-    for one in examined(store, lambda: opened(run), partial(ledger_of, run), repair=request.repair):
+    for one in examined(store, lambda: opened(run), partial(ledger_of, run)):
         run.check()
         findings.append(one)
-    sound = not any(one.is_wrong and not one.mended for one in findings)
+    sound = not any(finding.is_wrong for finding in findings)
     outcome = ExitCode.DONE if sound else ExitCode.GATE
     return Examined(outcome=outcome, store=store, sound=sound, findings=findings)
 

@@ -1,20 +1,13 @@
-"""The doctor: what is torn, foreign or orphaned in a store, found and mended.
-
-Nothing changes unless it is asked to, and then only what loses nothing: the ledger is made to say
-what the store holds, remains of a former version go where a whole one is there, and a document that
-is not whole goes, so that the next ingest makes it anew.
-"""
+"""Checks of a store: what is torn, foreign or orphaned in it, and what to do about it."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.errors import (
-    LedgerDamagedError,
     LedgerError,
     RagNodesError,
     StoreDamagedError,
@@ -29,7 +22,7 @@ from rag_nodes.pipeline.columns import stored_row
 from rag_nodes.store import lack_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from rag_nodes.store import Store, StoredNode
 
@@ -54,9 +47,9 @@ _KINDS: tuple[tuple[type[Exception], FindingKind], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One thing that was found: where, what is wrong with it, and what to do.
+    """A finding: where it is, what is wrong, and what to do.
 
-    What is not `is_wrong` is only worth knowing; without `repair` a person has to decide.
+    A finding that is not `is_wrong` is only worth knowing.
     """
 
     kind: FindingKind
@@ -64,8 +57,6 @@ class Trouble:
     what: str
     remedy: str
     is_wrong: bool = True
-    repair: Callable[[], None] | None = field(default=None, compare=False)
-    mended: bool = False
 
     @classmethod
     def of(cls, error: Exception, where: str, otherwise: FindingKind, remedy: str = "") -> Trouble:
@@ -75,41 +66,23 @@ class Trouble:
         return cls(next(kinds, otherwise), where, what, remedy or said or "see what it says")
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        said = {one: getattr(self, one) for one in ("kind", "where", "what", "remedy", "is_wrong")}
-        return {**said, "can_be_repaired": self.repair is not None, "mended": self.mended}
+        """Return the finding as plain data."""
+        return asdict(self)
 
 
 def examined(
     location: str,
     opened: Callable[[], Store],
     ledger_path: Callable[[str], Path | None],
-    *,
-    repair: bool = False,
 ) -> Iterator[Trouble]:
-    """Look at a store; findings come as they are made.
+    """Check a store and yield each finding as it is made.
 
     Args:
         location: folder or URL of the store.
         opened: opens it; whoever gives this closes it.
-        ledger_path: of an open store's location, where its ledger lies; None for none.
-        repair: mend what can be mended without a loss.
+        ledger_path: gives the path of the ledger for the location of an open store; None if it has
+            no ledger.
     """
-    for finding in _findings(location, opened, ledger_path):
-        if not (repair and finding.repair):
-            yield finding
-            continue
-        try:
-            finding.repair()
-        except (RagNodesError, OSError) as error:
-            yield replace(finding, what=f"{finding.what}; it could not be mended: {error}")
-        else:
-            yield replace(finding, mended=True)
-
-
-def _findings(
-    location: str, opened: Callable[[], Store], ledger_path: Callable[[str], Path | None]
-) -> Iterator[Trouble]:
     try:
         yield from _folder(location)
         store = opened()
@@ -125,9 +98,7 @@ def _findings(
             except LedgerError as error:
                 ledger = None
                 cleanup.close()
-                is_torn = isinstance(error, LedgerDamagedError)
-                mend = partial(_put_aside, path) if is_torn else None
-                yield replace(Trouble.of(error, str(path), "ledger"), repair=mend)
+                yield Trouble.of(error, str(path), "ledger")
         names = [info.name for info in store.collections()]
         for name in names:
             try:
@@ -140,9 +111,8 @@ def _findings(
             with suppress(RagNodesError):
                 if ledger and one.documents and one.name not in names and not store.count(one.name):
                     what = "the ledger knows this collection, and the store has it no more"
-                    remedy = "--repair forgets it; ingest its documents again if it should be there"
-                    forget = partial(ledger.forget_collection, one.name)
-                    yield Trouble("ledger", one.name, what, remedy, repair=forget)
+                    remedy = "ingest its documents again if it should be there"
+                    yield Trouble("ledger", one.name, what, remedy)
 
 
 def _folder(location: str) -> Iterator[Trouble]:
@@ -155,18 +125,10 @@ def _folder(location: str) -> Iterator[Trouble]:
             yield Trouble.of(unread, str(path), "unreadable")
 
 
-def _put_aside(path: Path) -> None:
-    """Rename a ledger and what SQLite has beside it."""
-    for side in ("", "-wal", "-shm"):
-        file = path.with_name(path.name + side)
-        if file.exists():
-            file.replace(file.with_name(f"{file.name}.damaged"))
-
-
 def _collection(store: Store, ledger: Ledger | None, name: str) -> Iterator[Trouble]:
-    """All about one collection; what the ledger says is looked at when documents are mended."""
+    """Yield what is wrong with a collection, and where its ledger says something else."""
     stored = store.documents(name)
-    yield from _torn(store, ledger, name, stored)
+    yield from _torn(ledger, name, stored)
     chunks = sum(not node.is_parent for nodes in stored.values() for node in nodes.values())
     if lacking := chunks - store.count(name):
         what = f"{lacking} of {chunks} chunks have no embedding, and no search finds them"
@@ -183,17 +145,14 @@ def _collection(store: Store, ledger: Ledger | None, name: str) -> Iterator[Trou
             "ledger",
             name,
             f"the ledger says something else of {count}: {shown}",
-            "--repair makes it say what is stored, as the next ingest does by itself",
-            repair=partial(_adopt, store, ledger, name),
+            "ingest again: the ledger is then made from what is stored",
         )
 
 
-def _torn(
-    store: Store, ledger: Ledger | None, name: str, stored: StoredDocuments
-) -> Iterator[Trouble]:
-    """Documents that are not whole, and are looked at again when they were mended."""
+def _torn(ledger: Ledger | None, name: str, stored: StoredDocuments) -> Iterator[Trouble]:
+    """Yield a finding for each document of which chunks are missing or versions are mixed."""
     rows = ledger.stored(name) if ledger else {}
-    for document, nodes in list(stored.items()):
+    for document, nodes in stored.items():
         # What no ingest wrote cannot be judged; what failed the next ingest completes with what is
         # there, which may have been paid for.
         is_judged = any(node.source_hash for node in nodes.values())
@@ -203,11 +162,8 @@ def _torn(
                 "torn",
                 f"{name}: document {document}",
                 what,
-                "ingest it again, or repeat the push that was interrupted; --repair removes what "
-                "is not whole, so that it becomes due",
-                repair=partial(_mend, store, ledger, name, document, nodes),
+                "ingest it again, or repeat the push that was interrupted",
             )
-            stored[document] = store.stored(name, document)
 
 
 def _different(ledger: Ledger, name: str, stored: StoredDocuments) -> list[str]:
@@ -221,30 +177,3 @@ def _different(ledger: Ledger, name: str, stored: StoredDocuments) -> list[str]:
         if said.get(one, "") != there.get(one, "")
         or not stored.get(one, {}).keys() <= {*listed.get(one, ())}
     ]
-
-
-def _mend(
-    store: Store,
-    ledger: Ledger | None,
-    name: str,
-    document: str,
-    nodes: Mapping[str, StoredNode],
-) -> None:
-    """Keep the version that is whole, if there is one, and delete the rest."""
-    versions: StoredDocuments = {}
-    for one, node in nodes.items():
-        versions.setdefault(node.source_hash, {})[one] = node
-    whole = [found for found in versions.values() if not lack_of(found)]
-    kept = max(whole, key=len, default={})
-    if ledger:
-        ledger.intend(name, {document: nodes})
-    store.delete(name, [one for one in nodes if one not in kept])
-    if ledger and kept:
-        ledger.settle([stored_row(name, document, kept)], {document: kept})
-    elif ledger:
-        ledger.forget_stored(name, [document])
-
-
-def _adopt(store: Store, ledger: Ledger, name: str) -> None:
-    documents = store.documents(name).items()
-    ledger.adopt(name, ((stored_row(name, one, nodes), nodes) for one, nodes in documents))

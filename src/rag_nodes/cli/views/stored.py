@@ -152,22 +152,15 @@ def gone_view(found: Gone, _: Request, __: Invocation) -> Iterator[RenderableTyp
 
 
 def examined_view(found: Examined, _: Request, __: Invocation) -> Iterator[RenderableType]:
-    """What was found, what to do about it, and how many findings there are of each kind."""
-    for one in found.findings:
-        style = "yellow" if one.mended else "red" if one.is_wrong else "dim"
-        word = "mended" if one.mended else one.kind if one.is_wrong else "note"
-        yield plain(f"{word}: {one_line(one.where)}", style)
+    """Show each finding with its remedy, and how many there are."""
+    for finding in found.findings:
+        word, style = (finding.kind, "red") if finding.is_wrong else ("note", "dim")
+        yield plain(f"{word}: {one_line(finding.where)}", style)
         # Our messages begin with the place, which stands above already.
-        yield plain(f"  {one_line(one.what.removeprefix(f'{one.where}: '))}")
-        if not one.mended:
-            yield plain(f"  {one_line(one.remedy)}", "dim")
-    mended = sum(one.mended for one in found.findings)
-    wrong = sum(one.is_wrong and not one.mended for one in found.findings)
-    by_repair = sum(one.repair is not None and not one.mended for one in found.findings)
-    said = [f"{wrong} wrong" if wrong else "nothing is wrong"]
-    said += [f"{mended} mended"] if mended else []
-    said += [f"{by_repair} of them can be mended by --repair"] if by_repair else []
-    yield plain(f"{near(found.store)}: {', '.join(said)}", "dim")
+        yield plain(f"  {one_line(finding.what.removeprefix(f'{finding.where}: '))}")
+        yield plain(f"  {one_line(finding.remedy)}", "dim")
+    wrong = sum(finding.is_wrong for finding in found.findings)
+    yield plain(f"{near(found.store)}: {f'{wrong} wrong' if wrong else 'nothing is wrong'}", "dim")
 
 
 def copied_view(found: Copied, _: Request, __: Invocation) -> Iterator[RenderableType]:
