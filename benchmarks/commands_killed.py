@@ -3,8 +3,8 @@
     python benchmarks/commands_killed.py STORE [--kills 20] [--seed 1] [--seals] [--part 10000]
         -- COMMAND…
 
-The command, such as `remove a.pdf`, `clear --yes`, `ingest docs --prune`, `store push {}` or
-`store pull BACKUP`, works on copies of the folder STORE; `{}` is a folder beside each copy. It is
+The command, such as `remove a.pdf`, `clear --yes`, `ingest docs --prune` or `store push {}`,
+works on copies of the folder STORE; `{}` is a folder beside each copy. It is
 killed (SIGKILL) at random moments until it comes to its end, in the last copies at the first of
 them; then all points, the documents that `list` shows and the findings of `doctor` are compared
 with those of a copy in which nobody disturbed it. Needs

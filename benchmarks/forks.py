@@ -152,7 +152,6 @@ def import_all() -> None:
         "rag_nodes.readers",
         "rag_nodes.store.edge",
         "rag_nodes.store.copying",
-        "rag_nodes.store.importing",
         "rag_nodes.upkeep",
         "rag_nodes.workspace",
     ):

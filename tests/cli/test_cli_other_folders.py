@@ -1,4 +1,4 @@
-"""Folders and collections that other programs made, as commands meet them, and `store import`."""
+"""Folders and collections that other programs made, as commands meet them."""
 
 import hashlib
 import shutil
@@ -9,7 +9,6 @@ import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
-from qdrant_client.http import models as rest
 from store import qdrant_server as _server
 from tests.cli.conftest import MANUAL, Command
 
@@ -67,13 +66,12 @@ COMMANDS = [
     "compare MANUAL --ask what",
     "evaluate MANUAL --questions QUESTIONS --collection handbook",
     "store alias",
-    "store push TARGET",
-    "store pull THEIRS --store TARGET",
+    "store push TARGET --store THEIRS",
 ]
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_no_command_changes_a_folder_of_another_program_and_each_names_the_import(
+def test_no_command_changes_a_folder_of_another_program_and_each_says_what_to_do(
     command: Command, theirs: Path, manual: Path, questions: Path, tmp_path: Path, words: str
 ) -> None:
     before, target = content(theirs), tmp_path / "target"
@@ -83,7 +81,8 @@ def test_no_command_changes_a_folder_of_another_program_and_each_names_the_impor
     assert ended.code not in {ExitCode.DONE, ExitCode.USAGE}
     said = " ".join((ended.stdout + ended.stderr).split())
     assert "another program made this folder with qdrant-client's local mode" in said
-    assert f"rag-nodes store import {theirs} --store NEW" in said
+    assert "name another folder with --store" in said
+    assert "QdrantClient.migrate" in said
     assert content(theirs) == before
     assert not target.exists()
 
@@ -123,41 +122,3 @@ def test_a_collection_of_another_program_is_named_asked_by_an_alias_and_measured
             *("--mode", "dense", *at, "--json"),
         )
         assert measured.code == 0
-
-
-def test_an_import_names_what_it_refused_and_imports_the_rest(
-    command: Command, theirs: Path, tmp_path: Path
-) -> None:
-    with closing(QdrantClient(path=str(theirs))) as client:
-        params = rest.VectorParams(size=2, distance=rest.Distance.EUCLID)
-        client.create_collection("by distance", vectors_config=params)
-    ended = command("store", "import", theirs, "--store", tmp_path / "ours", "--json")
-    assert ended.code == ExitCode.PARTIAL
-    assert ended.json["collections"] == [
-        {"collection": "handbook", "points": 2, "left_out": []},
-    ]
-    [refused] = ended.json["failed"]
-    assert refused["collection"] == "by distance"
-    assert "compares vectors by Euclid" in refused["error"]
-    assert "Not imported: 1 of 2 collections" in ended.stderr
-    again = command("store", "import", theirs, "--store", tmp_path / "ours")
-    assert again.code == ExitCode.FAILURE
-    assert "'handbook' is there already, with 2 points" in again.stderr
-
-
-def test_a_store_in_the_folder_that_is_imported_is_refused(command: Command, theirs: Path) -> None:
-    before = content(theirs)
-    ended = command("store", "import", theirs, "--store", theirs / "ours")
-    assert ended.code == ExitCode.USAGE
-    assert "name another one with --store" in ended.stderr
-    assert content(theirs) == before
-    assert not (theirs / "ours").exists()
-
-
-def test_what_is_no_folder_of_local_mode_is_not_imported_and_no_store_is_made(
-    command: Command, tmp_path: Path
-) -> None:
-    ended = command("store", "import", tmp_path / "nowhere", "--store", tmp_path / "ours")
-    assert ended.code == ExitCode.FAILURE
-    assert "no folder of qdrant-client's local mode" in ended.stderr
-    assert not (tmp_path / "ours").exists()

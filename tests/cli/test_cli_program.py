@@ -56,7 +56,7 @@ def test_help_names_no_type_of_python(command: Command) -> None:
 
 def test_a_command_that_is_typed_wrong_is_answered_with_one_like_it(command: Command) -> None:
     assert "Did you mean 'ingest'" in command("ingset").stderr
-    assert "Did you mean 'pull'" in command("store", "pulll").stderr
+    assert "Did you mean 'push'" in command("store", "pusch").stderr
 
 
 def test_shell_completion_is_offered_and_help_does_not_list_it(

@@ -1,4 +1,4 @@
-"""`rag-nodes store push` and `pull`: what is stored goes to a server and back."""
+"""`rag-nodes store push`: a store is copied to a server and back."""
 
 from collections.abc import Iterator
 from pathlib import Path

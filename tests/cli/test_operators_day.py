@@ -118,7 +118,7 @@ def test_a_whole_day(
     rag("store", "push", backup, *here)
     whole = contents(store)
     shutil.rmtree(store)
-    rag("store", "pull", backup, *here)
+    rag("store", "push", store, "--store", backup)
     assert contents(store) == whole
     assert set(statuses(rag("ingest", docs / "manual.md", "-p", "heading", *here)).values()) == {
         "unchanged"

@@ -6,7 +6,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,6 @@ import pytest
 from crawls import write_crawl
 from fixtures_app import offline_settings
 from pydantic import ValidationError
-from qdrant_client import QdrantClient
-from qdrant_client.models import Distance, PointStruct, VectorParams
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
@@ -210,10 +207,6 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ingest(
             [text], {"auto": get_parser("auto")}, store, models=choose_models(offline_settings())
         )
-    with closing(QdrantClient(path=str(folder / "theirs"))) as client:
-        size = VectorParams(size=2, distance=Distance.COSINE)
-        client.create_collection("theirs", size)
-        client.upsert("theirs", [PointStruct(id=1, vector=[1.0, 0.0], payload={"text": "tea"})])
     return folder
 
 
@@ -226,9 +219,7 @@ def told(operation: Operation, there: Path, out: Path) -> Request:
         "file": there / ("q.csv" if is_of_questions else "tea.md"),
         "question": "How hot?",
         "crawl": there / "crawl.json",
-        "folder": there / "theirs",
         "output": out / "made.json",
-        "source": str(there / "kept"),
         "target": str(out / "copy"),
         "yes": True,
     }
@@ -243,7 +234,7 @@ def test_an_operation_that_is_ended_does_nothing_more(
 ) -> None:
     if when != "before" and operation.name in SILENT:
         return
-    is_filled = operation.name in {"ingest", "store pull", "store import"}
+    is_filled = operation.name == "ingest"
     store = no_configuration / "new" if is_filled else there / "kept"
     settings = offline_settings().model_copy(update={"store": str(store)})
     request, interrupt, heard = told(operation, there, no_configuration), Interrupt(), []

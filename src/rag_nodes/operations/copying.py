@@ -1,10 +1,9 @@
-"""Whole stores: copied to a server and back, imported, and other names of what is there."""
+"""Copies of whole stores, and aliases of collections."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Never
 
 from pydantic import Field
@@ -12,20 +11,28 @@ from pydantic import Field
 from rag_nodes.errors import CollectionMissingError, ConfigurationError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
-from rag_nodes.operations.places import foreign_words, inventory, must_exist, of_parser, opened
+from rag_nodes.operations.places import foreign_words, inventory, must_exist, of_parser
 from rag_nodes.operations.run import Doing, Run
 from rag_nodes.operations.stored import OF_PARSER
 
 if TYPE_CHECKING:
     from rag_nodes.store import Store
     from rag_nodes.store.copying import CopyFailure, CopyReport
-    from rag_nodes.store.importing import ImportReport
     from rag_nodes.upkeep import HeldCollection, Inventory
 
 
-class _Copy(Request):
-    """What is copied between two stores."""
+class PushRequest(Request):
+    """Copy a store to a Qdrant server or another folder; nothing is embedded again.
 
+    Points that are there already are not sent again, so a run that was interrupted goes on when it
+    is repeated. The old chunks of changed documents are deleted there once the new ones are in;
+    documents that only the target has stay, unless you add --prune. At the end both sides are read
+    and compared. The server's key is taken from RAG_NODES_STORE_API_KEY. To copy a store back, name
+    it with --store and the new place as the target.
+    """
+
+    target: Annotated[str, OWNER, Flag(argument=True)]
+    """URL of a Qdrant server, or another folder."""
     collections: Annotated[list[str], Flag("--collection", metavar="NAME")] = Field(
         default_factory=list
     )
@@ -34,38 +41,6 @@ class _Copy(Request):
     """The collections of every corpus."""
     prune: bool = False
     """Delete the documents that only the other side has."""
-
-
-class PushRequest(_Copy):
-    """Copy a store to a Qdrant server; nothing is split or embedded again.
-
-    Points that are there already are not sent again, so that a run which was interrupted goes on
-    when it is repeated. Of documents that changed, the former chunks are deleted there when the new
-    ones are in; documents that only the target has stay without --prune. At the end both sides are
-    read and compared. The server's key is taken from RAG_NODES_STORE_API_KEY.
-    """
-
-    target: Annotated[str, OWNER, Flag(argument=True)]
-    """URL of a Qdrant server, or another folder."""
-
-
-class PullRequest(_Copy):
-    """Copy a store back from a Qdrant server."""
-
-    source: Annotated[str, OWNER, Flag(argument=True)]
-    """URL of a Qdrant server, or another folder."""
-
-
-class ImportRequest(Request):
-    """Copy the collections of a folder of qdrant-client's local mode into the store.
-
-    Ids, payloads and vectors are copied as they are. The folder is only read. A collection that the
-    store has already is refused, unless it is empty. Ask what was imported by an alias (`store
-    alias`, then `ask --alias`), or measure it with `evaluate --collection`.
-    """
-
-    folder: Annotated[Path, OWNER, Flag(argument=True)]
-    """As the program gives it: QdrantClient(path=...)."""
 
 
 class AliasRequest(Request):
@@ -92,7 +67,7 @@ class Copied(Result):
 
     source: str
     target: str
-    collections: Sequence[CopyReport | ImportReport]
+    collections: Sequence[CopyReport]
     failed: Sequence[CopyFailure]
 
 
@@ -105,29 +80,37 @@ class Aliases(Result):
 
 
 def push(request: PushRequest, run: Run) -> Copied:
-    """Copy from the store."""
-    return _copied(request, run, run.settings.store, request.target)
+    """Copy the store to the target.
 
+    Raises:
+        StoreError: no collection could be copied.
+    """
+    from rag_nodes.store.copying import CopyFailure
 
-def pull(request: PullRequest, run: Run) -> Copied:
-    """Copy into the store."""
-    return _copied(request, run, request.source, run.settings.store)
+    must_exist(run.settings.store)
+    run.emit(Doing("Opening the stores"))
+    from rag_nodes.upkeep import copied
 
-
-def import_folder(request: ImportRequest, run: Run) -> Copied:
-    """Copy from another program's folder."""
-    from rag_nodes.store.importing import collections_in, import_collections
-
-    source = request.folder.expanduser().resolve()
-    collections_in(source)  # which refuses what is no such folder, before a store is made
-    if Path(run.settings.store).expanduser().resolve().is_relative_to(source):
-        raise ConfigurationError(
-            f"{run.settings.store}: the store would be made in the folder that is imported, which "
-            "is left as it is; name another one with --store"
-        )
-    store = opened(run)
-    outcomes = list(import_collections(source, store, run.emit))
-    return _concluded(run, "imported", str(source), store.location, outcomes)
+    here = inventory(run)
+    chosen = _chosen(here, request.collections, None if request.all else run.settings.corpus)
+    there = inventory(run, request.target)  # last, because opening a folder makes it
+    outcomes = list(copied(here.store, there, chosen, run.emit, prune=request.prune))
+    failed = [outcome for outcome in outcomes if isinstance(outcome, CopyFailure)]
+    whole = [outcome for outcome in outcomes if not isinstance(outcome, CopyFailure)]
+    if failed and not whole:
+        raise failed[0].error
+    for failure in failed:
+        run.warn(f"{failure.collection}: {failure.error}")
+    if failed:
+        count = f"{len(failed)} of {len(outcomes)} collections"
+        run.warn(f"Not copied: {count}; remove the cause and run this again")
+    return Copied(
+        outcome=ExitCode.PARTIAL if failed else ExitCode.DONE,
+        source=here.store.location,
+        target=there.store.location,
+        collections=whole,
+        failed=failed,
+    )
 
 
 def alias(request: AliasRequest, run: Run) -> Aliases:
@@ -155,51 +138,6 @@ def _only_one(found: list[str], corpus: str) -> str:
             f"means one; name it, or its --parser: {there}"
         )
     return found[0]
-
-
-def _copied(request: _Copy, run: Run, source: str, target: str) -> Copied:
-    """Copy from the first of two stores to the second."""
-    must_exist(source)
-    run.emit(Doing("Opening the stores"))
-    from rag_nodes.upkeep import copied
-
-    here = inventory(run, source)
-    chosen = _chosen(here, request.collections, None if request.all else run.settings.corpus)
-    there = inventory(run, target)  # after what may refuse, as a folder is made by opening it
-    copies = copied(here.store, there, chosen, run.emit, prune=request.prune)
-    return _concluded(run, "copied", here.store.location, there.store.location, list(copies))
-
-
-def _concluded(
-    run: Run,
-    done: str,
-    source: str,
-    target: str,
-    outcomes: Sequence[CopyReport | ImportReport | CopyFailure],
-) -> Copied:
-    """Name what was not done; the rest was.
-
-    Raises:
-        StoreError: nothing was.
-    """
-    from rag_nodes.store.copying import CopyFailure
-
-    failed = [one for one in outcomes if isinstance(one, CopyFailure)]
-    whole = [one for one in outcomes if not isinstance(one, CopyFailure)]
-    if failed and not whole:
-        raise failed[0].error
-    for one in failed:
-        run.warn(f"{one.collection}: {one.error}")
-    if failed:
-        count = f"{len(failed)} of {len(outcomes)} collections"
-        run.warn(f"Not {done}: {count}; mend the cause and run this again")
-    return Copied(
-        outcome=ExitCode.PARTIAL if failed else ExitCode.DONE,
-        source=source,
-        target=target,
-        collections=whole,
-        failed=failed,
-    )
 
 
 def _chosen(held: Inventory, names: list[str], corpus: str | None) -> list[HeldCollection]:

@@ -20,8 +20,6 @@ VIEWS = {
     "remove": "stored:gone_view",
     "status": "stored:status_view",
     "store alias": "stored:aliases_view",
-    "store import": "stored:copied_view",
-    "store pull": "stored:copied_view",
     "store push": "stored:copied_view",
 }
 """By operation, the module of this folder and its function."""

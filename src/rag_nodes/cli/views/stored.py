@@ -168,13 +168,6 @@ def copied_view(found: Copied, _: Request, __: Invocation) -> Iterator[Renderabl
     for one in found.collections:
         points = f"  {counted(one.points, 'point')}"
         yield plain(one.collection, "bold")
-        if isinstance(one, tuple):  # of another program
-            yield plain(points)
-            if one.left_out:
-                names = ", ".join(map(repr, one.left_out))
-                left_out = f"  vectors that cannot be ranked here were left out: {names}"
-                yield plain(left_out, "yellow")
-            continue
         gone = f", {one.deleted:,} former ones deleted" if one.deleted else ""
         sent = f"{one.sent:,} sent, {one.unchanged:,} there already{gone}"
         yield plain(f"{points}: {sent}, in {seconds(one.seconds)}")

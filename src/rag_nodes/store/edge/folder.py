@@ -14,7 +14,6 @@ import errno
 import json
 import os
 import re
-import shlex
 import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -103,10 +102,10 @@ def check_ours(path: Path) -> None:
     if not path.is_dir() or (path / MARKER).exists():
         return
     if _is_local_mode(path):
-        command = f"rag-nodes store import {shlex.quote(str(path))} --store NEW"
         raise StoreForeignError(
             f"{path}: another program made this folder with qdrant-client's local mode, and it is "
-            f"left unchanged; copy its collections into a store of rag_nodes with `{command}`"
+            "left unchanged; name another folder with --store. To ask its collections, copy them "
+            "to a Qdrant server with QdrantClient.migrate and name that server"
         )
     within = path / COLLECTIONS
     if within.is_dir() and any(map(_is_collection, within.iterdir())):
