@@ -22,11 +22,10 @@ from rag_nodes.cli.views import NAMES_COMMANDS, VIEWS
 from rag_nodes.cli.views.text import one_line, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from rich.console import RenderableType
 
-    from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.operations import Operation
     from rag_nodes.operations.base import Request
     from rag_nodes.settings import Settings
@@ -124,16 +123,6 @@ class Invocation:
         for hint in self.hints:
             self.note(hint)
         raise typer.Exit(int(result.outcome))
-
-    def review(self, dataset: Dataset, keep: Callable[[Dataset], None]) -> None:
-        """Ask about one question after the other, on stderr."""
-        from rag_nodes.cli.reviewing import Review
-
-        Review(dataset).run(
-            lambda wanted: self.errors.input(plain(wanted)),
-            lambda lines: self.errors.print(plain(lines), soft_wrap=True),
-            keep,
-        )
 
     def standard_input(self, sent: Literal["text", "data"]) -> Path:
         """What was sent to this process, as a file that is gone at the end of the run."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rag_nodes.cli.views.text import counted, ending, one_line, plain, shortened
 from rag_nodes.models.prices import dollars
-from rag_nodes.operations.labelled import Reviewing
 from rag_nodes.operations.run import Doing, QuestionAsked, Said
 
 if TYPE_CHECKING:
@@ -124,9 +123,6 @@ class Watch:
                 self._grows = True
             case (str(), piece) if self._grows:
                 self._grow(piece)
-            case Reviewing(dataset, keep):
-                self._stop()
-                self._cli.review(dataset, keep)
             case Doing(what):
                 self._do(what)
             case _ if hasattr(event, "stage") and not self._cli.quiet:

@@ -36,7 +36,7 @@ _REMOVED = "What was removed is gone; run the same command again to remove the r
 _RESUMED = "What a model wrote, if one was asked, is kept: --resume uses it."
 _CACHED = "What a paid model made is kept where --cache names a folder; the rest is made again."
 GROUPS = {
-    "questions": "Labelled questions: drafts, their review, what is wrong with them.",
+    "questions": "Labelled questions: drafts, and checks of them.",
     "store": "Copy a store to or from a Qdrant server, import a folder, manage aliases.",
 }
 """First words that several operations share, and what these are about."""
@@ -214,14 +214,6 @@ OPERATIONS: tuple[Operation, ...] = (
         usual=("output", "count", "kinds", "llm", "answers"),
         settings=("exclude", "llm_model", "llm_options", "api_base", "retry_seconds"),
         interrupted=_RESUMED,
-    ),
-    Operation(
-        "questions review",
-        "labelled:review",
-        "Accept, reject and reword questions one at a time, each beside what answers it.",
-        examples=("questions review drafts.json docs/",),
-        usual=("output",),
-        settings=("exclude",),
     ),
     Operation(
         "questions check",

@@ -1,21 +1,21 @@
-"""Labelled questions: drafted, reviewed and checked."""
+"""Labelled questions: drafts and checks."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.files import check_writable, write_text
 from rag_nodes.operations import ExitCode
-from rag_nodes.operations.asked import Documents, Questions, counted, dataset_of, sent_dataset
-from rag_nodes.operations.base import OWNER, Flag, Request, Result
+from rag_nodes.operations.asked import Documents, Questions, dataset_of, sent_dataset
+from rag_nodes.operations.base import OWNER, Flag, Result
 from rag_nodes.operations.fields import OfText, Writing
 from rag_nodes.operations.run import Doing, Run
 
@@ -46,37 +46,13 @@ class CheckRequest(OfText):
     """Files and folders the questions are about; none where the questions bring them."""
 
 
-class ReviewRequest(Request):
-    """Accept, reject and reword questions one at a time, each beside what answers it.
-
-    A key and Enter: how long the answer is, another question of the same passage, the next part of
-    the documents that nothing is asked about. What was decided is written at once; after 10, 20 and
-    50 accepted questions it is said what these can decide.
-    """
-
-    file: Annotated[Path, OWNER, Flag(argument=True, metavar="QUESTIONS")]
-    """Drafts, or a file that is not there yet."""
-    paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="DOCS")]
-    """Files and folders they are about."""
-    output: Annotated[Path | None, OWNER, Flag(short="-o", metavar="FILE")] = None
-    """File for our own JSON; QUESTIONS unless named."""
-
-
-class Reviewing(NamedTuple):
-    """Somebody is to decide about questions now; `keep` takes them after every decision."""
-
-    dataset: Dataset
-    keep: Callable[[Dataset], None]
-
-
 class DraftRequest(Writing):
     """Draft questions about documents that have none, each with the exact place of its answer.
 
     Instructions and references give 30 to 150, reports 1 to 10, speech none; kinds take turns, and
     docs/get-started/choose-chunking.md tells what each is made of. In OUTPUT each has "draft":
     true, and drafts choose no parser and pass no gate. Accept a question by setting its "draft" to
-    false, by `questions review`, or in the app; throw out what nobody would ask, and write what is
-    missed.
+    false in the file, or on the page; delete what nobody would ask, and add what is missing.
 
     With --llm a model writes them; each is kept only where its quote stands in the text, and where
     the model finds the answer there and in none of the passages closest to it. That takes two
@@ -131,39 +107,6 @@ def check(request: CheckRequest, run: Run) -> Checked:
     found = check_dataset(dataset)
     whole = ExitCode.PARTIAL if run.unread else ExitCode.DONE
     return Checked(outcome=whole if found.is_sound else ExitCode.GATE, check=found, dataset=dataset)
-
-
-def review(request: ReviewRequest, run: Run) -> Checked:
-    """Have every question decided about."""
-    from rag_nodes.evaluation.checks import check_dataset
-    from rag_nodes.evaluation.dataset import Dataset
-
-    kept = request.output or request.file
-    check_writable(kept)
-    if request.file.exists():
-        decided = dataset_of(run, request.file, request.paths)
-    else:
-        decided = Dataset(kept.stem, tuple(run.read(request.paths)), ())
-    if kept == request.file and (kept.suffix.lower() != ".json" or decided.unplaced):
-        raise ConfigurationError(
-            f"{kept} would lose what our own JSON does not hold, or answers without a place; name "
-            "another file with --output"
-        )
-
-    def keep(now: Dataset) -> None:
-        nonlocal decided
-        decided = now
-        _write(now, kept)
-
-    run.emit(Reviewing(decided, keep))
-    if request.output and decided.questions and not kept.exists():
-        keep(decided)  # in our JSON, also where nothing was decided
-    found = check_dataset(decided)
-    accepted = found.questions - found.drafts
-    run.note(f"{counted(accepted)} accepted, {found.drafts} drafts left in {kept}")
-    return Checked(
-        outcome=ExitCode.PARTIAL if run.unread else ExitCode.DONE, check=found, dataset=decided
-    )
 
 
 def draft(request: DraftRequest, run: Run) -> Checked:

@@ -14,7 +14,6 @@ VIEWS = {
     "parsers": "documents:parsers_view",
     "questions check": "evaluation:check_view",
     "questions draft": "evaluation:drafts_view",
-    "questions review": "evaluation:nothing_more",
     "read": "documents:readings_view",
     "recommend": "evaluation:measured_view",
     "remove": "stored:gone_view",

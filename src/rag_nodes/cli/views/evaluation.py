@@ -218,8 +218,3 @@ def drafts_view(found: Checked, _: Request, __: Invocation) -> Iterator[Renderab
         f"{found.check.leakage:.0%} of their words are in their answers. {DRAFTED.capitalize()} a "
         f"parser or a size: {ACCEPT}."
     )
-
-
-def nothing_more(*_: object) -> Iterator[RenderableType]:
-    """Nothing: all was seen while it was done."""
-    yield from ()

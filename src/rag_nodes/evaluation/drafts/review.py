@@ -1,6 +1,6 @@
-"""Questions as a person reviews them: how long an answer is, what comes next, what so many decide.
+"""Steps of a review of questions: the length of an answer, the next draft, what so many can decide.
 
-The page and the terminal show the same; a question that changes is another object, never the same.
+Questions are immutable: a change gives a new object.
 """
 
 from __future__ import annotations
