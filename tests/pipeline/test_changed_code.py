@@ -1,4 +1,4 @@
-"""An edit of a splitter, a transformation or a model of one's own makes documents due."""
+"""Edits of a splitter, a transformation or a model of the user make documents due."""
 
 import importlib
 import sys
@@ -9,7 +9,7 @@ import pytest
 from llama_index.core import Document
 
 from rag_nodes.ledger import Ledger
-from rag_nodes.parsers import ForeignNodeParser, get_parser
+from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
 from rag_nodes.store import open_store
 from rag_nodes.upkeep import Inventory
@@ -149,19 +149,38 @@ def test_a_changed_model_embeds_everything_again_in_the_same_collection(
     assert len(collections) == 1
 
 
-def test_what_cannot_be_told_is_due_in_every_run_and_said(corpus: Any, write: Any) -> None:
-    file = "import sys\nFILE = sys.__stdout__\n"
+def test_state_of_a_module_that_changes_at_run_time_makes_nothing_due(
+    corpus: Any, write: Any
+) -> None:
+    counting = "CALLS = 0\nCLIENT = None\nKNOWN = {}\n" + MODEL.replace(
+        "        object.__setattr__", "        global CALLS, CLIENT\n        CALLS += 1\n"
+        "        CLIENT = CLIENT or open(__file__)\n        KNOWN[text] = CALLS\n"
+        "        object.__setattr__",
+    )  # fmt: skip
+    module = write("own_model", counting)
+    written = [
+        run(corpus, OURS, embed_model=module.Model(embed_dim=2)).columns[0].written
+        for _ in range(3)
+    ]
+    module.CLIENT.close()
+    assert written == [module.CALLS, 0, 0]
+
+
+@pytest.mark.parametrize("kind", ["splitter", "step"])
+def test_code_without_a_source_file_is_processed_in_every_run_and_named(
+    corpus: Any, kind: str
+) -> None:
+    typed: dict[str, Any] = {"__name__": "__typed__"}
+    exec(SPLITTER + STEP, typed)  # noqa: S102 -- as in a cell of a notebook
+    parsers = {"mine": typed["Mine"]()} if kind == "splitter" else OURS
+    steps = [typed["Step"]()] if kind == "step" else []
     for _ in range(2):
-        splitter = write("own_split", SPLITTER.replace("300)]", "300) if FILE]") + file).Mine()
-        step = write("own_step", STEP.replace('"calm"', "str(FILE)") + file).Step()
-        parsers = {"mine": ForeignNodeParser(splitter=splitter)}
-        for steps, name in (([], "own_split:Mine"), ([step], "own_step:Step")):
-            report = run(corpus, parsers if not steps else OURS, transformations=steps)
-            [said] = report.untold
-            assert said.startswith(f"Nobody can tell whether the code of {name} changed (FILE")
-            assert statuses(report) == {"read"}
-            assert corpus[1].count(report.columns[0].collection) == report.columns[0].chunks
-    assert run(corpus, parsers, dry_run=True).due == {"mine": 3}
+        report = run(corpus, parsers, transformations=steps)
+        [reason] = report.unhashable
+        assert reason.startswith("Changes of __typed__:")
+        assert "has no source file" in reason
+        assert statuses(report) == {"read"}
+        assert corpus[1].count(report.columns[0].collection) == report.columns[0].chunks
 
 
 def test_another_release_makes_documents_due(corpus: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ def cached(models: Models, folder: Path | None, opened: ExitStack) -> Models:
         return models
     code = code_of(models.embedding)
     vectors: MutableMapping[str, Vector] = {}
-    if not code.untold:  # or the vectors are kept for this run alone
+    if not code.unhashable:  # else the vectors are kept for this run alone
         vectors = _Vectors(database, models.embedding_name + (code.digest if code.is_own else ""))
     kept = MutableMappingKVStore(mapping_factory=lambda: vectors)
     return replace(models, embedding=models.embedding.model_copy(update={"embeddings_cache": kept}))

@@ -141,8 +141,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         files = run.due(listed(wanted, shard, exclude=exclusion, skipped=skipped))
         report = run.execute(files, ttl=ttl, executor=None if dry_run else executor)
         report = replace(report, **skipped.facts())
-        for one in report.untold:
-            logger.warning("%s, so every ingest makes it anew", one)
+        for reason in report.unhashable:
+            logger.warning("%s, so every ingest processes its documents again", reason)
         if request:
             run.remember(request)
         if not run.keeps_ledger:

@@ -89,13 +89,14 @@ class Origins(NamedTuple):
     """What the versions of documents depend on beside their content.
 
     `steps` are this release and each transformation with its options and code, and `codes` of each
-    column by name, see `rag_nodes.ledger.version_of`: "" where all of it is of this package. Code
-    that cannot be told is another one in every run; `untold` says why, a clause for each.
+    column by name, see `rag_nodes.ledger.version_of`: "" if all of it belongs to this package.
+    Code whose changes cannot be detected counts as changed in every run; `unhashable` says why, a
+    clause for each.
     """
 
     steps: Sequence[str]
     codes: Mapping[str, str]
-    untold: tuple[str, ...] = ()
+    unhashable: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -109,14 +110,14 @@ class Origins(NamedTuple):
         Raises:
             ConfigurationError: one is no transformation, or cannot say what it is made of.
         """
-        untold: list[str] = []
+        unhashable: dict[str, None] = {}
 
-        def digest(one: object) -> str:
-            code = code_of(one)
-            if not code.untold:
+        def digest(thing: object) -> str:
+            code = code_of(thing)
+            if not code.unhashable:
                 return code.digest
-            name = class_path(one)
-            untold.append(f"Nobody can tell whether the code of {name} changed ({code.untold})")
+            name = class_path(thing)
+            unhashable[f"Changes of {name} cannot be detected ({code.unhashable})"] = None
             return secrets.token_hex(8)
 
         cutting = {
@@ -130,9 +131,9 @@ class Origins(NamedTuple):
             codes[name] = (both if one or embedding else "") + own
         steps = [version("rag-nodes")]
         for step in UserTransformations(transformations).steps:
-            is_told = not code_of(step).untold
-            steps.append(identity_of(step) + ("" if is_told else digest(step)))
-        return cls(steps, codes, tuple(untold))
+            is_hashable = not code_of(step).unhashable
+            steps.append(identity_of(step) + ("" if is_hashable else digest(step)))
+        return cls(steps, codes, tuple(unhashable))
 
 
 def journal_beside(ledger: Path) -> Path:

@@ -181,9 +181,9 @@ class IngestReport:
     or put off since something was not stored whole; else `gone` counts documents that are stored
     and of which no file is left, or only one that is excluded, and `moved` are files that are not
     there any more, and whose bytes were read from elsewhere. `kept_vectors` are embeddings that
-    nobody asked for, kept up to date as the collections have them. `untold` says of which
-    splitters, models and transformations nobody can tell whether their code changed: what they make
-    is made anew by every ingest.
+    nobody asked for, kept up to date as the collections have them. `unhashable` names the
+    splitters, models and transformations of which changes cannot be detected: every ingest
+    processes their documents again.
 
     `skipped` counts the files of folders that no reader takes, by suffix, most frequent first; and
     `excluded` files and folders that match a pattern of `exclude`. `blank_pages` names the pages
@@ -209,7 +209,7 @@ class IngestReport:
     due: Mapping[str, int] = field(default_factory=dict)
     estimated: tuple[str, ...] = ()
     omitted: int = 0
-    untold: tuple[str, ...] = ()
+    unhashable: tuple[str, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
     excluded: int = 0
     blank_pages: tuple[str, ...] = ()

@@ -155,8 +155,8 @@ class IngestRun:
         Or an LLM, or embeddings that were not asked for.
         """
         origins, models = self._origins, self._models
-        is_told = not (origins.untold or self._kept or self._dry_run)
-        if self.keeps_ledger and is_told and not any(origins.codes.values()):
+        is_known = not (origins.unhashable or self._kept or self._dry_run)
+        if self.keeps_ledger and is_known and not any(origins.codes.values()):
             facts = {
                 "collections": self._names,
                 "identities": origins.steps,
@@ -199,7 +199,7 @@ class IngestRun:
             dry_run=self._dry_run,
             due=self._tally.due if self._dry_run else {},
             estimated=self._estimated,
-            untold=self._origins.untold,
+            unhashable=self._origins.unhashable,
         )
 
     def _run(self, files: Iterable[DueFile], executor: Executor) -> None:

@@ -97,8 +97,9 @@ def _done(report: IngestReport) -> Iterator[RenderableType]:
             yield plain(f"{one.parser}: {one.error}", "red")
         if said := recovery_in_words(one.unplaced, one.chunks):
             yield plain(f"{one.parser}: {said}", "yellow")
-    for untold in report.untold:
-        yield plain(f"{one_line(untold)}, so every ingest makes it anew.", "yellow")
+    for reason in report.unhashable:
+        again = "so every ingest processes its documents again."
+        yield plain(f"{one_line(reason)}, {again}", "yellow")
     if report.embedding_cache_hit_rate:
         cost = f" · {dollars(report.saved_cost)}" if report.saved_cost else ""
         tokens = counted(report.saved_tokens, "token")
