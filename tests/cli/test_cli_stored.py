@@ -11,7 +11,7 @@ from tests.cli.conftest import Command
 from rag_nodes.cli.progress import _STAGES
 from rag_nodes.cli.views import VIEWS
 from rag_nodes.cli.views.evaluation import _COLOURS
-from rag_nodes.documentation.report import DocsStep
+from rag_nodes.documentation import DocsStep
 from rag_nodes.errors import CredentialsError
 from rag_nodes.evaluation.diagnosis import REMEDIES, Reason
 from rag_nodes.evaluation.gates import Outcome

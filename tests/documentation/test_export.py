@@ -3,14 +3,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crawls import GUIDE, SITE
+from crawls import GUIDE, LONG, SITE
 from llama_index.core import Document
 from llama_index.core.schema import TextNode
 
-from rag_nodes.documentation import FORMATS
-from rag_nodes.documentation.writer import as_json
+from rag_nodes.documentation.export import as_json, chunk_objects, chunk_rows
 from rag_nodes.files import replacing
 from rag_nodes.parsers import get_parser
+from rag_nodes.text.tokens import count_tokens
 from rag_nodes.transforms import SectionSummary
 
 
@@ -30,17 +30,17 @@ def nodes_of(text: str, parser: str = "heading", **options: Any) -> list[TextNod
     return SectionSummary()(nodes)  # type: ignore[return-value]
 
 
-def rows(name: str, nodes: list[TextNode]) -> list[dict[str, Any]]:
-    return list(FORMATS[name](nodes, {}))
+def rows(nodes: list[TextNode]) -> list[dict[str, Any]]:
+    return list(chunk_rows(nodes, Document(text="")))
 
 
 def section(found: list[dict[str, Any]], key: str, start: str) -> dict[str, Any]:
     return next(row for row in found if row[key].startswith(start))
 
 
-def test_documentation_has_the_fields_of_s1_16() -> None:
+def test_the_json_document_has_the_fields_of_s1_16() -> None:
     nodes = nodes_of(GUIDE, chunk_size=150, min_chunk_size=20)
-    row = section(rows("documentation", nodes), "content", "### Hardness")
+    row = section(list(chunk_objects(nodes)), "content", "### Hardness")
     node = next(node for node in nodes if node.text.startswith("### Hardness"))
     assert row == {
         "chunk_id": node.node_id,
@@ -59,55 +59,49 @@ def test_documentation_has_the_fields_of_s1_16() -> None:
 
 
 def test_parts_and_full_documents_say_so_in_the_words_of_the_requirements() -> None:
-    parts = rows("documentation", nodes_of(GUIDE, chunk_size=64, min_chunk_size=0))
+    parts = list(chunk_objects(nodes_of(GUIDE, chunk_size=64, min_chunk_size=0)))
     numbered = [row["metadata"]["part"] for row in parts if "part" in row["metadata"]]
     assert numbered[:2] == ["Part 1", "Part 2"]
-    [whole] = rows("documentation", nodes_of("# Hello\n\nShort."))
+    [whole] = chunk_objects(nodes_of("# Hello\n\nShort."))
     assert whole["metadata"]["note"] == "full document"
 
 
-def test_links_have_the_fields_of_s1_05_and_the_pages_own_anchors() -> None:
-    nodes = nodes_of(GUIDE, chunk_size=150, min_chunk_size=20)
-    found = rows("links", nodes)
+def test_lines_have_the_link_heading_text_and_summary_of_s1_05() -> None:
+    found = rows(nodes_of(GUIDE, chunk_size=150, min_chunk_size=20))
     row = section(found, "text", "### Hardness")
-    assert list(row) == ["chunk_link", "chunk_heading", "text", "summary"]
-    assert row["chunk_link"] == f"{SITE}/guide#water-hardness"
-    assert row["chunk_heading"] == "Hardness"
-    assert section(found, "text", "## Cleaning")["chunk_link"] == f"{SITE}/guide"
+    assert row["link"] == f"{SITE}/guide#water-hardness"
+    assert row["heading"] == "Hardness"
+    assert row["summary"]
+    assert section(found, "text", "## Cleaning")["link"] == f"{SITE}/guide"
 
 
-def test_tokens_has_the_fields_of_s2_13() -> None:
-    nodes = nodes_of(GUIDE)
-    row = rows("tokens", nodes)[0]
-    assert list(row) == ["text", "tokens", "chunk_index", "metadata"]
-    place = row["metadata"]
-    assert (place["document_id"], place["page_number"]) == ("page", None)
-    assert GUIDE[place["start_char"] : place["end_char"]] == row["text"]
+def test_lines_have_the_text_tokens_index_and_offsets_of_s2_13() -> None:
+    row = rows(nodes_of(GUIDE))[0]
+    assert row["document_id"] == "page"
+    assert row["token_count"] == count_tokens(row["text"])
+    assert row["chunk_index"] == 0
+    assert GUIDE[row["start_char"] : row["end_char"]] == row["text"]
 
 
-def test_web_has_the_fields_of_s3_09() -> None:
-    found = rows("web", nodes_of(GUIDE, chunk_size=150, min_chunk_size=20))
-    assert list(found[0])[:11] == [
-        "chunk_id",
-        "total_chunks",
-        "content",
-        "section",
-        "hierarchy",
-        "position",
-        "token_count",
-        "overlap_with_prev",
-        "overlap_with_next",
-        "source_url",
-        "source_hash",
-    ]
-    assert [row["chunk_id"] for row in found] == list(range(len(found)))
+def test_lines_have_the_position_hierarchy_and_source_of_s3_09() -> None:
+    found = rows(nodes_of(GUIDE, chunk_size=150, min_chunk_size=20))
+    assert [row["chunk_index"] for row in found] == list(range(len(found)))
     assert {row["total_chunks"] for row in found} == {len(found)}
-    assert not any(row["overlap_with_prev"] or row["overlap_with_next"] for row in found)
-    assert found[-1]["hierarchy"] == ["Tea machine", "Cleaning"]
+    assert found[-1]["heading_path"] == ["Tea machine", "Cleaning"]
+    assert (found[-1]["source_url"], found[-1]["source_hash"]) == (f"{SITE}/guide", "abc")
 
 
-def test_flat_rows_have_the_same_columns_of_the_same_type_everywhere() -> None:
-    found = rows("jsonl", [*nodes_of(GUIDE), *nodes_of("# Hello\n\nShort.")])
+@pytest.mark.parametrize("overlap", [0, 30])
+def test_lines_say_which_neighbours_share_text_as_s3_09_asks(overlap: int) -> None:
+    found = rows(nodes_of(LONG, "token-overlap", chunk_size=120, chunk_overlap=overlap))
+    assert len(found) > 3
+    before, after = ([row[f"overlap_with_{side}"] for row in found] for side in ("prev", "next"))
+    assert before == [False, *[overlap > 0] * (len(found) - 1)]
+    assert after == before[::-1]
+
+
+def test_lines_have_the_same_columns_of_the_same_type_everywhere() -> None:
+    found = rows([*nodes_of(GUIDE), *nodes_of("# Hello\n\nShort.")])
     assert len({tuple(row) for row in found}) == 1
     for name in found[0]:
         assert len({type(row[name]) for row in found if row[name] is not None}) <= 1

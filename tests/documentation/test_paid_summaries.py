@@ -11,14 +11,14 @@ import pytest
 from openai_server import FAILING, Fault, OpenAIServer
 
 from rag_nodes import documentation
-from rag_nodes.documentation import DocsOptions
 from rag_nodes.errors import (
     ConfigurationError,
 )
 from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import get_parser
+from rag_nodes.transforms import SectionSummary
 
-SMALL = {"parser": get_parser("heading", chunk_size=200, min_chunk_size=20)}
+SMALL: dict[str, Any] = {"parser": get_parser("heading", chunk_size=200, min_chunk_size=20)}
 
 
 def chunks(output: Path) -> list[dict[str, Any]]:
@@ -44,15 +44,15 @@ def test_failed_summaries_keep_the_journal_and_resume_asks_only_for_them(
 ) -> None:
     openai_server.fail(Fault(), times=2)
     openai_server.fail(FAILING, times=2)
-    options: dict[str, Any] = {**SMALL, "concurrency": 1}
-    first = documentation.run(crawl, output, DocsOptions(**options), llm=llm)
+    options = {**SMALL, "summary": SectionSummary(llm=llm, concurrency=1)}
+    first = documentation.run(crawl, output, **options)
     assert first.statistics.summaries["failed"] == 2
     assert first.journal == f"{output}.summaries.sqlite"
     assert sum(row["metadata"].get("summary_error") is not None for row in chunks(output)) == 2
     before = len(asked(openai_server))
     with pytest.raises(ConfigurationError, match="--resume"):
-        documentation.run(crawl, output, DocsOptions(**options), llm=llm)
-    second = documentation.run(crawl, output, DocsOptions(resume=True, **options), llm=llm)
+        documentation.run(crawl, output, **options)
+    second = documentation.run(crawl, output, resume=True, **options)
     assert len(asked(openai_server)) == before + 2
     assert second.reused == second.statistics.chunks - 2
     assert second.journal is None
@@ -75,7 +75,6 @@ def test_a_killed_run_resumes_without_paying_twice(
     crawl: Path, output: Path, no_configuration: Path
 ) -> None:
     del no_configuration
-    options: dict[str, Any] = {**SMALL, "concurrency": 1}
     script = (
         "import sys\n"
         "from rag_nodes import documentation\n"
@@ -83,8 +82,9 @@ def test_a_killed_run_resumes_without_paying_twice(
         "llm = OpenAIServerLLM(model='tea-1', api_base=sys.argv[3])\n"
         "from rag_nodes import get_parser\n"
         "parser = get_parser('heading', chunk_size=200, min_chunk_size=20)\n"
-        "options = documentation.DocsOptions(parser=parser, concurrency=1)\n"
-        "documentation.run(sys.argv[1], sys.argv[2], options, llm=llm)\n"
+        "from rag_nodes import SectionSummary\n"
+        "summary = SectionSummary(llm=llm, concurrency=1)\n"
+        "documentation.run(sys.argv[1], sys.argv[2], parser=parser, summary=summary)\n"
     )
     with Holding() as server:
         server.fail(Fault(), times=4)
@@ -100,12 +100,13 @@ def test_a_killed_run_resumes_without_paying_twice(
         server.reset()
 
         llm = OpenAIServerLLM(model="tea-1", api_base=server.base)
-        report = documentation.run(crawl, output, DocsOptions(resume=True, **options), llm=llm)
+        options = {**SMALL, "summary": SectionSummary(llm=llm, concurrency=1)}
+        report = documentation.run(crawl, output, resume=True, **options)
         assert report.reused == 4
         # What reads the same, in the same place of a page of the same title, is asked once.
         assert len(asked(server)) == len(set(asked(server)))
         assert not set(asked(server)) & set(paid)
         resumed = output.read_bytes()
 
-        documentation.run(crawl, output, DocsOptions(**options), llm=llm)
+        documentation.run(crawl, output, **options)
         assert output.read_bytes() == resumed

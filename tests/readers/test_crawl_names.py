@@ -114,7 +114,7 @@ def test_what_a_crawl_says_beside_the_text_is_kept_and_neither_embedded_nor_answ
 @pytest.mark.usefixtures("no_configuration")
 def test_the_exports_have_it_too(crawl: Path, tmp_path: Path) -> None:
     output = tmp_path / "chunks.jsonl"
-    assert run(["docs", str(crawl), str(output), "--format", "jsonl", "--quiet"]) == 0
+    assert run(["docs", str(crawl), str(output), "--quiet"]) == 0
     tank, colour = map(json.loads, output.read_text(encoding="utf-8").splitlines())
     assert (tank["base_url"], tank["timestamp"]) == (SITE, "2026-01-02T03:04:05Z")
     assert (tank["links_on_page"], tank["og_locale_alternate"]) == (LINKS, [])

@@ -1,81 +1,90 @@
-"""One page of a crawl: read, cut, checked. Runs in worker processes, so everything can travel."""
+"""Pages of a crawl: read, split and checked, in this process or in several."""
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.documentation.validate import check_page
+from rag_nodes.documentation.checks import CheckedPage, PageFinding, check_page
+from rag_nodes.documentation.statistics import Statistics, page_statistics
 from rag_nodes.errors import ReadError
 from rag_nodes.executors import Inline, LostUnit, Pool
 from rag_nodes.keys import words_of
 from rag_nodes.parsers import leaf_nodes
-from rag_nodes.readers import Reading, build_document
+from rag_nodes.readers import Reading, build_document, readings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator
     from pathlib import Path
 
     from llama_index.core.schema import Document, TextNode
 
-    from rag_nodes.documentation.statistics import PageCheck
     from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.readers import Limits
+
+WORTH_WORKERS = 16 * 1024 * 1024
+"""Bytes of a crawl above which several processes save more time than they take to start."""
 
 
-class CutPage(NamedTuple):
-    """A page and its chunks."""
+class SplitPage(NamedTuple):
+    """A page with its chunks; of parents and children, the children are the chunks."""
 
     document: Document
     nodes: list[TextNode]
-    check: PageCheck
+    statistics: Statistics
+    findings: list[PageFinding]
 
 
-@dataclass(frozen=True, slots=True)
-class PageCutter:
-    """Cuts one page of a crawl and checks the result; the same in any process.
-
-    Of parents and children, the children are the chunks.
-    """
+class Splitting(NamedTuple):
+    """What all pages of a crawl share: the file, and the parser that splits them."""
 
     path: Path
     parser: SpanNodeParser
 
-    def __call__(self, page: Reading | ReadError) -> CutPage | ReadError:
-        """The page with its chunks, or why there are none."""
-        if isinstance(page, ReadError):
-            return page
-        try:
-            document = build_document(self.path, page)
-            nodes = leaf_nodes(self.parser([document]))
-            check = check_page(document, nodes, self.parser)
-        except Exception as error:  # noqa: BLE001 -- one page must not end the work on the others
-            reason = f"{page.source}: it could not be split: {words_of(error)}"
-            return ReadError(self.path, reason, "please report this page as a bug")
-        return CutPage(document, nodes, check)
 
+def process_pages(
+    crawl: Splitting, limits: Limits, workers: int | None
+) -> Generator[SplitPage | ReadError]:
+    """Read, split and check the pages of a crawl; yield them in their order.
 
-def cut_pages(
-    cutter: PageCutter, pages: Iterable[Reading | ReadError], workers: int
-) -> Iterator[CutPage | ReadError]:
-    """The pages in their order, cut by this process or by several.
-
-    A page by which two processes died is one that failed.
+    An error takes the place of a page that failed, and of one that ended its process twice.
     """
-    waiting: dict[int, CutPage | ReadError] = {}
+    pages = readings(crawl.path, limits=limits)  # by a child process: it is somebody else's HTML
+    workers = workers or _default_workers(crawl)
+    waiting: dict[int, SplitPage | ReadError] = {}
     due = 0
     with closing(Pool(workers) if workers > 1 else Inline()) as executor:
-        for (number, page), cut in executor.run(_cut, cutter, enumerate(pages)):
-            if isinstance(cut, LostUnit):
+        for (number, page), result in executor.run(process_page, crawl, enumerate(pages)):
+            if isinstance(result, LostUnit):
                 source = page.source if isinstance(page, Reading) else page
-                reason = f"{source}: the process that cut it died ({cut.reason})"
-                waiting[number] = ReadError(cutter.path, reason, "use fewer --workers")
+                reason = f"{source}: the process that split it died ({result.reason})"
+                waiting[number] = ReadError(crawl.path, reason, "use fewer --workers")
             else:
-                waiting[number] = cut
+                waiting[number] = result
             while due in waiting:
                 yield waiting.pop(due)
                 due += 1
 
 
-def _cut(cutter: PageCutter, unit: tuple[int, Reading | ReadError]) -> CutPage | ReadError:
-    return cutter(unit[1])
+def process_page(
+    crawl: Splitting, numbered: tuple[int, Reading | ReadError]
+) -> SplitPage | ReadError:
+    """Split one page and check its chunks, or return why that failed."""
+    _, reading = numbered
+    if isinstance(reading, ReadError):
+        return reading
+    try:
+        document = build_document(crawl.path, reading)
+        page = CheckedPage(document, leaf_nodes(crawl.parser([document])), crawl.parser)
+        findings = check_page(page)
+        return SplitPage(document, list(page.nodes), page_statistics(page, findings), findings)
+    except Exception as error:  # noqa: BLE001 -- one page must not end the work on the others
+        reason = f"{reading.source}: it could not be split: {words_of(error)}"
+        return ReadError(crawl.path, reason, "please report this page as a bug")
+
+
+def _default_workers(crawl: Splitting) -> int:
+    asks_a_model = getattr(crawl.parser, "embed_model", None) is not None
+    is_small = crawl.path.stat().st_size < WORTH_WORKERS
+    return 1 if is_small or asks_a_model else os.cpu_count() or 1

@@ -189,10 +189,9 @@ OPERATIONS: tuple[Operation, ...] = (
         "Split, check and summarise a crawl of documentation.",
         examples=(
             "docs crawl.json chunks.json",
-            "docs crawl.json chunks.jsonl --format jsonl --no-summaries",
-            "docs crawl.json chunks.json --fail-on lost-headings,coverage=99.9,duplicates=0",
+            "docs crawl.json chunks.jsonl --max-tokens 500 --no-summaries",
         ),
-        usual=("parser", "max_tokens", "format", "summaries", "fail_on"),
+        usual=("parser", "max_tokens", "summaries"),
         settings=MODELS,
         interrupted=_RESUMED,
     ),

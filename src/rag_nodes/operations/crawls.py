@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from rag_nodes.documentation import DocsReport
     from rag_nodes.parsers import SpanNodeParser
 
-_SIZES = {"max_tokens": "chunk_size", "min_tokens": "min_chunk_size", "overlap": "chunk_overlap"}
-"""Fields that set an option of the parser."""
 _RETRY_SECONDS = 120.0
 """Nobody waits in front of a screen here, so a server that is busy or away gets more time."""
 
@@ -51,22 +49,12 @@ class DocsRequest(Summarised):
     crawl: Annotated[Path, OWNER, Flag(argument=True, metavar="INPUT", stdin="data")]
     """JSON of a Firecrawl crawl."""
     output: Annotated[Path, OWNER, Flag(argument=True)]
-    """File for the chunks."""
+    """File for the chunks: one chunk per line if it ends in .jsonl, else one JSON document."""
     parser: ParserToUse = ParserSpec(name="heading")
     max_tokens: int | None = None
-    """Tokens a chunk may hold, of a parser that counts them; 1000 by default."""
-    min_tokens: int | None = None
-    """Shorter sections join a neighbour, where the parser knows that; 100 by default."""
-    overlap: Annotated[int | None, Field(ge=0)] = None
-    """Overlap of neighbouring chunks, in the parser's unit; the parser's own by default."""
-    format: Literal["documentation", "links", "tokens", "web", "jsonl"] = "documentation"
-    """Shape of the output."""
+    """Maximum tokens of a chunk, for a parser that counts tokens; 1000 by default."""
     workers: Annotated[int | None, Field(ge=1)] = None
     """Processes; by default all cores for crawls over 16 MB, else 1."""
-    fail_on: Annotated[str, Flag(metavar="NAME[=NUMBER],...")] = ""
-    """Exit with 4 where a finding is over NUMBER (0), such as lost-headings, or coverage=99.9."""
-    keep_duplicates: bool = False
-    """Split the same text again under another URL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,72 +70,57 @@ class Documented(Result):
         return self.report.as_dict()
 
     def reasons(self) -> Sequence[str]:
-        """Pages that failed, and thresholds that were crossed."""
-        return [*self.report.failed_pages, *self.report.crossed]
+        """Return why pages failed."""
+        return self.report.failed_pages
 
 
 def docs(request: DocsRequest, run: Run) -> Documented:
-    """Cut every page."""
+    """Split every page."""
     check_there([request.crawl])
     run.emit(Doing("Loading the workflow"))
-    from rag_nodes.documentation import DocsOptions, parse_thresholds
     from rag_nodes.documentation import run as documented
+    from rag_nodes.transforms import SectionSummary
 
-    ((label, made),) = run.parsers([_sized(request)]).items()
-    options = DocsOptions(
-        parser=made,
-        summaries=request.summaries,
-        summary_tokens=request.summary_tokens,
-        knowledge_base=request.knowledge_base,
-        concurrency=request.concurrency,
-        resume=request.resume,
-        format=request.format,
-        workers=request.workers,
-        fail_on=parse_thresholds(request.fail_on),
-        keep_duplicates=request.keep_duplicates,
-    )
-    llm = _llm(request, run) if request.summaries else None
+    ((label, parser),) = run.parsers([_sized(request.parser, request.max_tokens)]).items()
+    summary = None
+    if request.summaries:
+        summary = SectionSummary(
+            llm=_llm(request, run),
+            knowledge_base=request.knowledge_base,
+            max_tokens=request.summary_tokens,
+            concurrency=request.concurrency,
+        )
     report = documented(
-        request.crawl, request.output, options, llm=llm, limits=run.limits(), progress=run.emit
+        request.crawl,
+        request.output,
+        parser=parser,
+        summary=summary,
+        resume=request.resume,
+        workers=request.workers,
+        limits=run.limits(),
+        progress=run.emit,
     )
-    whole = ExitCode.DONE if report.complete else ExitCode.PARTIAL
-    return Documented(
-        outcome=ExitCode.GATE if report.crossed else whole,
-        report=report,
-        label=label,
-        parser=made,
-    )
+    outcome = ExitCode.DONE if report.complete else ExitCode.PARTIAL
+    return Documented(outcome=outcome, report=report, label=label, parser=parser)
 
 
-def _sized(request: DocsRequest) -> ParserSpec:
-    """The parser with the options that are flags here.
+def _sized(spec: ParserSpec, max_tokens: int | None) -> ParserSpec:
+    """Return the parser with `--max-tokens` as its size.
 
     Raises:
-        ConfigurationError: the parser has no such option, or counts something else.
+        ConfigurationError: the parser does not count tokens, or has a size already.
     """
-    spec = request.parser
+    if max_tokens is None:
+        return spec
+    sized = spec.model_copy(update={"options": {**spec.options, "chunk_size": max_tokens}})
     known = {} if spec.is_foreign else {**plain_options(preset_of(spec).make()), **spec.options}
-    unit = known.get("unit", "tokens")
-    options = dict(spec.options)
-    for name, option in _SIZES.items():
-        size, flag = getattr(request, name), f"--{name.replace('_', '-')}"
-        if size is None:
-            continue
-        if option not in known:
-            raise ConfigurationError(
-                f"{flag}: {spec.label} has no option {option}; 'rag-nodes parsers' lists what "
-                "each parser takes"
-            )
-        if name.endswith("tokens") and unit != "tokens":
-            meant = spec.model_copy(update={"options": {**spec.options, option: size}})
-            raise ConfigurationError(
-                f"{flag}: {spec.label} counts {unit}; if you mean them, write "
-                f"--parser {meant.label}"
-            )
-        if option in options:
-            raise ConfigurationError(f"{flag}: {option} is given twice; leave one out")
-        options[option] = size
-    return spec.model_copy(update={"options": options})
+    counts_tokens = "chunk_size" in known and known.get("unit", "tokens") == "tokens"
+    if not counts_tokens or "chunk_size" in spec.options:
+        raise ConfigurationError(
+            f"--max-tokens: {spec.label} does not count tokens, or has a size already; leave it "
+            f"out, or write --parser {sized.label} if you mean that"
+        )
+    return sized
 
 
 def _llm(request: DocsRequest, run: Run) -> LLM | None:

@@ -233,10 +233,7 @@ def docs_view(found: Documented, _: DocsRequest, __: Invocation) -> Iterator[Ren
     rest = sum(report.statistics.findings.values()) - _MOST_FINDINGS
     if rest > 0:
         yield plain(f"{counted(rest, 'more finding')} in {report.output}.report.json", "dim")
-    for page in report.repeated:
-        yield plain(f"repeated: {page.page} is also at {', '.join(page.also_at)}", "dim")
     yield from (plain(f"failed: {one_line(reason)}", "red") for reason in report.failed_pages)
-    yield from (plain(f"threshold crossed: {reason}", "red") for reason in report.crossed)
     if report.journal:
         yield plain(
             f"Summaries are missing; what was paid is kept in {report.journal}. Run again "
@@ -247,30 +244,24 @@ def docs_view(found: Documented, _: DocsRequest, __: Invocation) -> Iterator[Ren
 
 
 def _statistics(report: DocsReport) -> Iterator[tuple[str, str]]:
-    found = report.statistics
-    failed = f", {found.pages_failed:,} failed" if found.pages_failed else ""
-    repeated = f", {found.pages_repeated:,} repeated" if found.pages_repeated else ""
-    yield "Pages", f"{found.pages:,}{failed}{repeated}, {counted(found.urls, 'URL')}"
-    yield "Page tokens", f"{found.page_tokens:,}"
-    yield "Chunks", f"{found.chunks:,}"
-    of_chunks = f"mean {found.tokens_mean:,.0f}, min {found.tokens_min:,}, max {found.tokens_max:,}"
-    yield "Chunk tokens", f"{found.tokens:,}, {of_chunks}"
-    share = 100 * found.tokens_shared / found.tokens if found.tokens else 0
-    yield "Shared tokens", f"{found.tokens_shared:,}, {share:.3g} % of the chunks'"
-    levels = enumerate(zip(found.headings, found.headings_kept, strict=True), 1)
-    told = (
-        f"H{level} {kept:,}" if kept == there else f"H{level} {kept:,} of {there:,}"
-        for level, (there, kept) in levels
-        if there
+    figures = report.statistics
+    failed = f", {figures.pages_failed:,} failed" if figures.pages_failed else ""
+    yield "Pages", f"{figures.pages:,}{failed}, {counted(figures.urls, 'URL')}"
+    yield "Page tokens", f"{figures.page_tokens:,}"
+    yield "Chunks", f"{figures.chunks:,}, {figures.chunks_with_code:,} with code"
+    sizes = f"mean {figures.tokens_mean:,.0f}, min {figures.tokens_min:,}"
+    yield "Chunk tokens", f"{figures.tokens:,}, {sizes}, max {figures.tokens_max:,}"
+    headings = (
+        f"{level} {kept:,}" if kept == total else f"{level} {kept:,} of {total:,}"
+        for level, total in sorted(figures.headings.items())
+        for kept in [figures.headings_kept[level]]
     )
-    yield "Headings", ", ".join(told) or "none"
-    blocks, chunks = counted(found.code_blocks, "block"), counted(found.chunks_with_code, "chunk")
-    yield "Code", f"{blocks}, in {chunks}, {found.chunks_oversized:,} over the limit"
-    yield "Coverage", f"{found.coverage:.6g} % of the visible text"
+    yield "Headings", ", ".join(headings) or "none"
+    yield "Coverage", f"{figures.coverage:.6g} % of the visible text"
     reused = f", {report.reused:,} of them from the journal" if report.reused else ""
-    by = f"{_counts(found.summaries)} by {report.model}{reused}"
+    by = f"{_counts(figures.summaries)} by {report.model}{reused}"
     yield "Summaries", by if report.model else "none"
-    yield "Findings", _counts(found.findings) or "none"
+    yield "Findings", _counts(figures.findings) or "none"
 
 
 def _counts(counts: dict[str, Any]) -> str:
