@@ -30,10 +30,10 @@ def crawl(tmp_path: Path) -> Path:
     return tmp_path / "crawl.json"
 
 
-def read(path: Path, content: Any, **options: Any) -> list[Reading | ReadError]:
+def read(path: Path, content: Any) -> list[Reading | ReadError]:
     """Write a crawl, as JSON unless it is bytes, and read it."""
     path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-    return list(read_firecrawl(path, Limits(), **options))
+    return list(read_firecrawl(path, Limits()))
 
 
 def good(outcomes: list[Reading | ReadError]) -> list[Reading]:
@@ -119,15 +119,16 @@ def test_a_byte_order_mark_is_no_part_of_the_json(crawl: Path) -> None:
 
 def test_content_may_be_markdown_or_html(crawl: Path) -> None:
     html = "<h2>Tea</h2><script>bad()</script><p>It is hot and it is made of leaves.</p>"
+    marked_up = f"<div>{html}</div>"
     pages = [
         {"content": "### Tea\n\nHot.", "metadata": {"sourceURL": f"{SITE}/a"}},
         {"content": html, "metadata": {"sourceURL": f"{SITE}/b"}},
-        {"markdown": html, "metadata": {"sourceURL": f"{SITE}/c"}},
+        {"markdown": marked_up, "metadata": {"sourceURL": f"{SITE}/c"}},
     ]
-    markdown, converted, kept = good(read(crawl, pages, keep_duplicates=True))
+    markdown, converted, kept = good(read(crawl, pages))
     assert markdown.text == "### Tea\n\nHot."
     assert " ".join(converted.text.split()) == "## Tea It is hot and it is made of leaves."
-    assert kept.text == html
+    assert kept.text == marked_up
 
 
 def test_repeated_meta_tags_give_the_first_that_says_anything(crawl: Path) -> None:
@@ -205,14 +206,6 @@ def test_a_text_under_several_urls_is_given_once_with_all_of_them(crawl: Path) -
     first, second = good(read(crawl, pages))
     assert (first.source, first.also_at) == (f"{SITE}/a", (f"{SITE}/c", f"{SITE}/d"))
     assert (second.source, second.also_at) == (f"{SITE}/b", ())
-
-
-def test_repeated_pages_are_kept_where_that_is_asked_for(crawl: Path) -> None:
-    readings = good(read(crawl, [page("a"), page("b")], keep_duplicates=True))
-    assert [(reading.source, reading.also_at) for reading in readings] == [
-        (f"{SITE}/a", ()),
-        (f"{SITE}/b", ()),
-    ]
 
 
 def test_one_url_with_two_texts_is_reported_because_both_would_be_one_document(

@@ -110,7 +110,6 @@ def readings(
     limits: Limits = DEFAULT_LIMITS,
     isolate: bool = True,
     layout: Layout | None = None,
-    keep_duplicates: bool = False,
     started: Callable[[], None] = lambda: None,
 ) -> Iterator[Reading | ReadError]:
     """Read a file of any kind as plain data, without LlamaIndex; `read` and `read_all` use it.
@@ -120,7 +119,6 @@ def readings(
         limits: how large the file and each document may be.
         isolate: see `read`.
         layout: see `read`.
-        keep_duplicates: of a crawl, see `read_firecrawl`; other files have none.
         started: called where a child process was made ready for the file and begins to read it.
 
     Yields:
@@ -130,7 +128,7 @@ def readings(
         ReadError: the file, or what is left of it, cannot be read.
         MissingExtraError: the file needs an optional dependency that is not installed.
     """
-    options = ReadOptions(layout, keep_duplicates)
+    options = ReadOptions(layout)
     path = Path(path)
     with typed_errors(path):
         size = _checked_size(path, limits)

@@ -58,10 +58,9 @@ _SHIPPED: Mapping[str, Callable[..., Any]] = {**SUFFIXES, **COLLECTIONS}
 
 
 class ReadOptions(NamedTuple):
-    """What a caller may want of a PDF, see `read_pdf`, and of a crawl, see `read_firecrawl`."""
+    """What a caller may want of a PDF, see `read_pdf`."""
 
     layout: Layout | None = None
-    keep_duplicates: bool = False
 
 
 def supported() -> str:
@@ -108,8 +107,6 @@ def read_here(path: Path, limits: Limits, options: ReadOptions) -> Outcomes:
 def _read(path: Path, limits: Limits, options: ReadOptions) -> Iterable[Reading | ReadError]:
     suffix = path.suffix.lower()
     if many := COLLECTIONS.get(suffix):
-        if many is read_firecrawl:
-            return read_firecrawl(path, limits, keep_duplicates=options.keep_duplicates)
         return many(path, limits)
     if suffix not in SUFFIXES:
         reason = f"no reader for files of type {suffix or '(no suffix)'}"

@@ -53,9 +53,7 @@ _HTML = re.compile(
 )
 
 
-def read_firecrawl(
-    path: str | Path, limits: Limits, *, keep_duplicates: bool = False
-) -> Iterator[Reading | ReadError]:
+def read_firecrawl(path: str | Path, limits: Limits) -> Iterator[Reading | ReadError]:
     """Read a crawl page by page; memory holds one page and two short hashes per page.
 
     Shapes: version 0 (`base_url`, `data[].markdown` or `.content`), version 1 (`input_url`,
@@ -63,12 +61,11 @@ def read_firecrawl(
     is its Markdown, else its content, which may be Markdown or HTML, else its HTML.
 
     A text that was crawled under several URLs is given once, at its first URL, with the others in
-    `also_at`. To know them by then, the file is read twice; `keep_duplicates` saves the first pass.
+    `also_at`. To know them by then, the file is read twice.
 
     Args:
         path: an existing file.
         limits: `characters` is checked for each page.
-        keep_duplicates: give every page, also those whose text was there before.
 
     Yields:
         In the order of the file: a page, with title, description, language and HTTP status; or,
@@ -83,7 +80,7 @@ def read_firecrawl(
     """
     path = Path(path)
     about: dict[str, Any] = {}
-    further = {} if keep_duplicates else _further_urls(path, limits, about)
+    further = _further_urls(path, limits, about)
     texts: set[bytes] = set()
     urls: set[bytes] = set()
     for page in _pages(path, limits, about):
