@@ -37,7 +37,8 @@ from rag_nodes.evaluation.drafts import draft_questions, fewer
 from rag_nodes.ledger import Ledger
 from rag_nodes.parsers import offered
 from rag_nodes.query.options import asks_for_steps
-from rag_nodes.readers import listed
+from rag_nodes.readers import Exclusion, listed
+from rag_nodes.settings import Settings
 from rag_nodes.text.extracts import extract
 from rag_nodes.text.spans import Span
 from rag_nodes.transforms import unwritten, vector_steps
@@ -150,6 +151,10 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
             "a",
             lambda one: told(comparison.ask("pump", document_ids=one)),
         ),
+        "Comparison.ingest(exclude)": (
+            "x.txt",
+            lambda one: [Comparison(parsers).ingest(["ab", "a"], exclude=one).excluded],
+        ),
         "Comparison.ingest(paths)": (
             "ab",
             lambda one: world.ingested(Comparison(parsers).ingest(one)),
@@ -167,6 +172,7 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
             lambda one: world.found(comparison.engine("fixed", document_ids=one)),
         ),
         "ComparisonStream(document_ids)": ("a", world.streamed),
+        "Exclusion(patterns)": ("x.txt", lambda one: [Exclusion(one).leaves_out(["x.txt"])]),
         "Filter(document_ids)": ("a", lambda one: Filter(document_ids=one).where()),
         "Filter(heading_path)": ("Setup", lambda one: Filter(heading_path=one).where()),
         "Filter.within(document_ids)": ("a", lambda one: Filter().within(one).where()),
@@ -221,6 +227,7 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
             "\n\n",
             lambda one: RecursiveNodeParser(separators=one).separators,
         ),
+        "Settings(exclude)": ("x.txt", lambda one: Settings(exclude=one).exclude),
         "SpanNodeParser.split_texts(texts)": ("The pump.", world.parser.split_texts),
         "SpanNodeParser.split_texts_metadata_aware(metadata_strs)": (
             "no",
@@ -273,11 +280,19 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
             lambda one: extract("What moves water?", one),
         ),
         "fewer(kinds)": ("asked", lambda one: fewer(draft_questions(ASKED), 9, one)),
+        "ingest(exclude)": (
+            "x.txt",
+            lambda one: [ingest(["ab", "a"], parsers, open_store(), exclude=one).excluded],
+        ),
         "ingest(paths)": ("ab", lambda one: world.ingested(ingest(one, parsers, open_store()))),
         "listed(paths)": ("ab", lambda one: [file.path for file in listed(one)]),
         "main(arguments)": ("--version", world.printed),
         "offered(foreign)": (SPLITTER, lambda one: [*offered(one)]),
         "offered_columns(columns)": (SPLITTER, lambda one: [*offered_columns(one)]),
+        "read_all(exclude)": (
+            "a",
+            lambda one: world.read(read_all(["ab", "a", "b"], exclude=one)),
+        ),
         "read_all(paths)": ("ab", lambda one: world.read(read_all(one))),
         "recommend(vectors)": ("plain", world.recommended),
         "tab_of(documents)": (

@@ -14,6 +14,7 @@ import hashlib
 import importlib.util
 import sys
 import sysconfig
+import threading
 import types
 from collections.abc import Iterator
 from contextlib import suppress
@@ -26,6 +27,8 @@ _PACKAGE = __name__.partition(".")[0]
 _INSTALLED = ("site-packages", "dist-packages")
 _HEAP_TYPE = 1 << 9
 """Flag of classes that a class statement or a call of `type` made."""
+_PARSING = threading.Lock()
+_TRIES = 4
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _SOURCES: dict[str, tuple[object, bytes]] = {}
 """Source by file, with the import that it was read for: this process runs no later edit."""
@@ -287,10 +290,10 @@ def _source_of(file: str, module: types.ModuleType | None) -> bytes:
 def _imports_of(source: bytes, package: str) -> Iterator[str]:
     """Yield the names of the modules that a source imports anywhere, by statement."""
     try:
-        nodes = ast.walk(ast.parse(source))
+        tree = _parsed(source)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise _UnhashableError(f"a source of it cannot be parsed ({error})") from error
-    for node in nodes:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name
@@ -302,6 +305,14 @@ def _imports_of(source: bytes, package: str) -> Iterator[str]:
                 if not _is_installed(base):
                     inner = (f"{base}.{alias.name}" for alias in node.names)
                     yield from (name for name in inner if _spec_of(name))
+
+
+def _parsed(source: bytes) -> ast.Module:
+    """Parse a source; Python up to 3.11 fails at random if two threads do so at once."""
+    for _ in range(_TRIES):
+        with suppress(SystemError), _PARSING:
+            return ast.parse(source)
+    return ast.parse(source)
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 import pytest
 
 from rag_nodes.text.letters import folded_letters
-from rag_nodes.text.locating import LetterIndex, Place
+from rag_nodes.text.locating import LetterIndex, IndexedSpan
 from rag_nodes.text.spans import Span
 
 PROSE = [
@@ -83,7 +83,7 @@ def test_a_text_that_stands_twice_is_found_in_a_part_or_next_to_a_place() -> Non
     twice = f"{TEXT}\n\n{TEXT}"
     index, second = LetterIndex([twice]), len(TEXT) + 2
     assert index.find(PROSE[3]) is None
-    half = Place(0, Span(second, len(twice)))
+    half = IndexedSpan(0, Span(second, len(twice)))
     place = index.find(PROSE[3], between=half)
     assert place is not None
     assert place.span.start == second + TEXT.index(PROSE[3])
@@ -91,7 +91,7 @@ def test_a_text_that_stands_twice_is_found_in_a_part_or_next_to_a_place() -> Non
     assert index.beside(PROSE[4], place, behind=True) == index.find(PROSE[4], between=half)
     assert index.beside(PROSE[2], place, behind=False) == index.find(PROSE[2], between=half)
     assert index.beside(PROSE[2], place, behind=True) is None
-    assert index.beside(PROSE[0], Place(0, Span(0, 5)), behind=False) is None
+    assert index.beside(PROSE[0], IndexedSpan(0, Span(0, 5)), behind=False) is None
 
 
 def test_only_the_texts_that_are_named_are_searched() -> None:

@@ -21,7 +21,7 @@ from llama_index.core.schema import (
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.foreign.placing import Visible, place_window
-from rag_nodes.text.locating import LetterIndex, Place
+from rag_nodes.text.locating import IndexedSpan, LetterIndex
 from rag_nodes.text.spans import PageMap, Span
 
 _SOURCES = (keys.SOURCE, keys.FILE_PATH, "url", "URL")
@@ -119,7 +119,7 @@ class Placing:
         is_next, is_last = 0 <= first - end <= _NEXT, 0 <= start - last <= _NEXT
         if node.ref_doc_id != other.ref_doc_id or not (is_next or is_last):
             return None
-        known = Place(self._numbers[place.document], place.span)
+        known = IndexedSpan(self._numbers[place.document], place.span)
         found = self._index.beside(_text_of(other), known, behind=is_next)
         return NodePlace(place.document, found.span) if found else None
 
@@ -133,7 +133,7 @@ class Placing:
         if before.document != behind.document or span.start > behind.span.start:
             return None
         number, text = self._numbers[before.document], _text_of(node)
-        place = self._index.find(text, between=Place(number, span))
+        place = self._index.find(text, between=IndexedSpan(number, span))
         return NodePlace(before.document, place.span) if place else None
 
     def _key(self, node: BaseNode) -> tuple[str, str, str, int | None]:

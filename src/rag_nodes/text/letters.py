@@ -24,7 +24,7 @@ _BASE = 0x9E3779B97F4A7C15
 """Odd multiplier of the rolling hash."""
 
 
-class Block(NamedTuple):
+class EqualLetters(NamedTuple):
     """Equal letters: where they begin in the text that is sought and in the index."""
 
     at: int
@@ -74,7 +74,7 @@ def shared(codes: Codes, others: Codes) -> int:
     return int(isshared.sum())
 
 
-def aligned(codes: Codes, others: Codes) -> list[Block]:
+def aligned(codes: Codes, others: Codes) -> list[EqualLetters]:
     """Return the blocks of letters that stand in both in the same order.
 
     Runs that stand once in each are the anchors; what is equal beside them belongs to them.
@@ -85,10 +85,10 @@ def aligned(codes: Codes, others: Codes) -> list[Block]:
     _, one, other = np.intersect1d(runs, other_runs, assume_unique=True, return_indices=True)
     order = np.argsort(at[one])
     starts, ends = at[one][order].tolist(), place[other][order].tolist()
-    blocks: list[Block] = []
+    blocks: list[EqualLetters] = []
     for number in _increasing(ends):
         begin, there = starts[number], ends[number]
-        last = blocks[-1] if blocks else Block(0, 0, 0)
+        last = blocks[-1] if blocks else EqualLetters(0, 0, 0)
         free = begin - last.at - last.size, there - last.place - last.size
         if min(free) < 0:
             continue
@@ -96,7 +96,7 @@ def aligned(codes: Codes, others: Codes) -> list[Block]:
             codes[begin - min(free) : begin][::-1], others[there - min(free) : there][::-1]
         )
         size = _equal(codes[begin:], others[there:])
-        blocks.append(Block(begin - back, there - back, back + size))
+        blocks.append(EqualLetters(begin - back, there - back, back + size))
     return blocks
 
 
@@ -129,7 +129,7 @@ def _increasing(numbers: Sequence[int]) -> list[int]:
     return found[::-1]
 
 
-def densest(blocks: list[Block]) -> list[Block]:
+def densest(blocks: list[EqualLetters]) -> list[EqualLetters]:
     """Return the blocks with the most letters over those that lie between them."""
     best, score, first, chosen = 0, 0, 0, (0, len(blocks))
     for number, block in enumerate(blocks):

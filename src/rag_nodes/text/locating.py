@@ -51,7 +51,7 @@ _MARGIN_LETTERS, _MARGIN_SHARE = 2 * _RUN, 0.1
 header may be on the wrong page alone."""
 
 
-class Place(NamedTuple):
+class IndexedSpan(NamedTuple):
     """Number of a text among those of the index, and the characters there."""
 
     text: int
@@ -91,8 +91,8 @@ class LetterIndex:
         self._sorted = runs[self._order]
 
     def find(
-        self, text: str, among: Collection[int] | None = None, between: Place | None = None
-    ) -> Place | None:
+        self, text: str, among: Collection[int] | None = None, between: IndexedSpan | None = None
+    ) -> IndexedSpan | None:
         """Return the one place at which a text stands.
 
         Args:
@@ -122,20 +122,20 @@ class LetterIndex:
             return None
         return self._place(best.start, best.end)
 
-    def beside(self, text: str, place: Place, *, behind: bool) -> Place | None:
+    def beside(self, text: str, place: IndexedSpan, *, behind: bool) -> IndexedSpan | None:
         """Return where a text stands next to a place, behind or before it; None if it does not."""
         (codes, _), span = folded_letters(text), self._letters(place)
         start = span.end if behind else span.start - len(codes)
         same = np.array_equal(self._codes[max(0, start) : start + len(codes)], codes)
         return self._place(start, start + len(codes)) if len(codes) and same else None
 
-    def _place(self, start: int, end: int) -> Place:
+    def _place(self, start: int, end: int) -> IndexedSpan:
         """Return letters of the index by number as a place."""
         number = int(np.searchsorted(self._starts, start, "right")) - 1
         first, last = (int(self._offsets[at]) for at in (start, end - 1))
-        return Place(number, _with_signs(self._texts[number], Span(first, last + 1)))
+        return IndexedSpan(number, _with_signs(self._texts[number], Span(first, last + 1)))
 
-    def _letters(self, place: Place) -> Span:
+    def _letters(self, place: IndexedSpan) -> Span:
         """Return a place as letters of the index by number."""
         first = int(self._starts[place.text])
         after = [*self._starts.tolist(), len(self._codes)][place.text + 1] - 1

@@ -1,7 +1,7 @@
 """One view per result: what people see of it on a terminal."""
 
 VIEWS = {
-    "app": "evaluation:nothing_more",
+    "app": "text:nothing",
     "ask": "answer:asked_view",
     "chunk": "documents:chunks_view",
     "clear": "stored:gone_view",

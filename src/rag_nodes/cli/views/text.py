@@ -262,3 +262,8 @@ def _option(value: Any) -> str:
     if not isinstance(value, dict):
         return str(value)
     return ", ".join(f"{name} {_option(inner)}".rstrip() for name, inner in value.items())
+
+
+def nothing(*_: object) -> tuple[()]:
+    """Show nothing: the command has shown everything while it ran."""
+    return ()
