@@ -1,94 +1,75 @@
-"""What it is worth to embed more than a chunk's text: headings, neighbours, summaries, contexts.
+"""What it is worth to embed more than a chunk's text: its headings, or these and a summary.
 
 On documentation with headings, chunks of the preset `retrieval`, search by meaning and by both.
 Recall of every question is kept in `benchmarks/results`; `scripts/docs/make_results.py` makes the
-table. Rows that ask a model are measured where one is configured (`RAG_NODES_LLM` and its
+table. The row that asks a model is measured where one is configured (`RAG_NODES_LLM` and its
 like, see docs/guides/models.md) and left out where not: a mock's words mean nothing. What was paid
-for is kept in the cache, and its tokens and price are printed.
+for is kept in the cache.
 
     python benchmarks/contextual.py --data FOLDER --pages PAGES.json --cache FOLDER
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from labelled_sets import labelled_set, options_of
 from llama_index.core.llms import LLM
-from llama_index.core.schema import BaseNode, TransformComponent
 from minilm import MiniLM
 from quality import Measurement
-from results.contextual import (
-    CONTEXT,
-    EXTRACT,
-    HEADINGS,
-    NEIGHBOURS,
-    SUMMARY,
-    TEXT_ALONE,
-    step_of,
-)
+from results.contextual import EXTRACT, HEADINGS, SUMMARY, TEXT_ALONE, step_of
 from results.kept import Kept
 
-from rag_nodes import ChunkContext, NeighbourText, SectionSummary, choose_models, get_parser
+from rag_nodes import SectionSummary, choose_models, get_parser
 from rag_nodes.evaluation.columns import StoredCollection
 from rag_nodes.evaluation.dataset import Dataset
-from rag_nodes.metadata import BREADCRUMB
+from rag_nodes.metadata import EmbeddedAs
 from rag_nodes.models import Models
+from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.models.names import is_mock
-from rag_nodes.models.prices import dollars
 from rag_nodes.parsers import DEFAULT_PARSER
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
-from rag_nodes.transforms import ChunkWriter, TextJournal
 
 MODES = ("dense", "hybrid")
 
 
-class WithoutHeadings(TransformComponent):
-    """Has the text embedded alone, without the headings above it."""
+class Embedding(NamedTuple):
+    """What of a chunk is embedded, and what writes its summary."""
 
-    @classmethod
-    def class_name(cls) -> str:
-        """Name of the class."""
-        return "WithoutHeadings"
-
-    def __call__(self, nodes: Sequence[BaseNode], **_kwargs: Any) -> Sequence[BaseNode]:
-        """The nodes, with one key more that is not embedded."""
-        for node in nodes:
-            node.excluded_embed_metadata_keys = [*node.excluded_embed_metadata_keys, BREADCRUMB]
-        return nodes
+    text: EmbeddedAs
+    summary: SectionSummary | None = None
 
 
-def variants(llm: LLM | None, journal: TextJournal | None) -> dict[str, TransformComponent | None]:
-    """What stands between parser and embedding, by row; those with a model where there is one."""
-    found: dict[str, TransformComponent | None] = {
-        HEADINGS: None,
-        TEXT_ALONE: WithoutHeadings(),
-        NEIGHBOURS: NeighbourText(),
-        EXTRACT: SectionSummary(embed=True),
+def variants(llm: LLM | None, answers: KeptAnswers | None) -> dict[str, Embedding]:
+    """What is embedded, by row; that with a model where there is one."""
+    found = {
+        HEADINGS: Embedding("heading"),
+        TEXT_ALONE: Embedding("plain"),
+        EXTRACT: Embedding("summary"),
     }
     if llm is not None:
-        found[SUMMARY] = SectionSummary(llm=llm, embed=True, journal=journal)
-        found[CONTEXT] = ChunkContext(llm, journal=journal)
+        found[SUMMARY] = Embedding("summary", SectionSummary(llm=llm, kept=answers))
     return found
 
 
 def columns(
-    dataset: Dataset, store: Store, models: Models, steps: dict[str, TransformComponent | None]
+    dataset: Dataset, store: Store, models: Models, rows: dict[str, Embedding]
 ) -> Iterator[tuple[str, StoredCollection]]:
     """A collection for each row."""
-    for number, (name, step) in enumerate(steps.items()):
+    for number, (name, row) in enumerate(rows.items()):
         report = ingest_documents(
             dataset.documents,
             {DEFAULT_PARSER: get_parser(DEFAULT_PARSER)},
             store,
             models=models,
             corpus=f"contextual-{number}",
-            transformations=[step] if step else [],
+            transformations=[row.summary] if row.summary else [],
+            text=row.text,
         )
         [column] = report.columns
         if column.error or any(file.status == "incomplete" for file in report.files):
@@ -96,27 +77,24 @@ def columns(
         yield name, StoredCollection(store, column.collection)
 
 
-def measure(dataset: Dataset, llm: LLM | None, journal: TextJournal | None) -> Kept:
+def measure(dataset: Dataset, llm: LLM | None, answers: KeptAnswers | None) -> Kept:
     """All rows, with each embedding and way of searching."""
     kept = Kept(
         "contextual",
         [one.id for one in dataset.questions],
         [dataset.names[one.document] for one in dataset.questions],
     )
-    steps = variants(llm, journal)
+    rows = variants(llm, answers)
     for embedding, model in (("lexical", "lexical"), ("MiniLM", MiniLM())):
         models = Models.of(embed_model=model, llm="extractive")
         with open_store() as store:
-            found = dict(columns(dataset, store, models, steps))
+            found = dict(columns(dataset, store, models, rows))
             for mode in MODES:
                 options = QueryOptions(mode=mode)  # type: ignore[arg-type] # one of two
                 measurement = Measurement(dataset, None, models=models, options=options)
                 for system in measurement.systems(found):
                     kept.put(step_of(embedding, mode), system)
                 print(step_of(embedding, mode), flush=True)
-    for name, step in steps.items():
-        if isinstance(step, ChunkWriter) and step.spent.requests:
-            print(f"{name}: {step.spent}, {dollars(step.spent.cost)}")
     return kept
 
 
@@ -134,12 +112,12 @@ def main() -> None:
     dataset = labelled_set("headed", options.data, options.pages)
     llm = real_model()
     if llm is None:
-        print("no model is configured: rows that ask one are not measured here")
-    journal = None
+        print("no model is configured: the row that asks one is not measured here")
+    answers = None
     if llm is not None and options.cache:
         options.cache.mkdir(parents=True, exist_ok=True)
-        journal = TextJournal(options.cache / "contextual.jsonl")
-    measure(dataset, llm, journal).save()
+        answers = KeptAnswers(options.cache / "contextual.sqlite")
+    measure(dataset, llm, answers).save()
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ from llama_index.core import Document
 from llama_index.core.schema import BaseNode, TextNode, TransformComponent
 from pydantic import PrivateAttr
 
+from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.models.pickling import unpickled
-from rag_nodes.transforms import PromptKey, TextJournal, identity_of
+from rag_nodes.transforms import identity_of
 
 TINY = "tests/tiny"
 TEXT = "The tank holds nine litres. Fill it before the first cup. Never use sand."
@@ -81,7 +82,7 @@ def parse(data: bytes, text: str) -> list[tuple[str, str]]:
 
 
 def write(path: Path, writer: int, count: int, size: int) -> None:
-    """Long lines into a journal into which others write."""
-    journal = TextJournal(path)
+    """Long answers into a file into which others write."""
+    kept = KeptAnswers(path)
     for number in range(count):
-        journal.add(PromptKey(f"writer-{writer}", str(number)), f"{writer}" * size)
+        kept.add(f"writer-{writer}", str(number), f"{writer}" * size)

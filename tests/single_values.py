@@ -12,10 +12,7 @@ from llama_index.core.schema import Document
 
 from rag_nodes import (
     Comparison,
-    Dataset,
-    EvaluationPlan,
     Filter,
-    NamedVectors,
     QueryOptions,
     Question,
     RagNodesQueryEngine,
@@ -32,7 +29,6 @@ from rag_nodes.apps import build_app, page, tab_of
 from rag_nodes.cli import main
 from rag_nodes.columns import StoredCollection, offered_columns
 from rag_nodes.compare import ComparisonStream
-from rag_nodes.evaluation import Passage, recommend
 from rag_nodes.evaluation.drafts import draft_questions, fewer
 from rag_nodes.ledger import Ledger
 from rag_nodes.parsers import offered
@@ -40,8 +36,6 @@ from rag_nodes.query.options import asks_for_steps
 from rag_nodes.readers import Exclusion, listed
 from rag_nodes.settings import Settings
 from rag_nodes.text.extracts import extract
-from rag_nodes.text.spans import Span
-from rag_nodes.transforms import unwritten, vector_steps
 from rag_nodes.upkeep import Inventory, documents_named
 
 SPLITTER = "llama_index.core.node_parser:SentenceSplitter"
@@ -118,14 +112,6 @@ class World:
     def streamed(self, document_ids: Any) -> list[str]:
         with ComparisonStream(self.comparison, "pump", document_ids) as stream:
             return told(stream.wait())
-
-    def recommended(self, vectors: Any) -> list[str]:
-        answer = Passage("a", Span(8, 35))
-        question = Question("1", "Which pump moves water?", ((answer,),))
-        dataset = Dataset("pumps", tuple(self.documents), (question,))
-        plan = EvaluationPlan(sizes=())
-        report = recommend(dataset, {"fixed": self.parser}, plan=plan, vectors=vectors)
-        return [row.name for row in report.rows]
 
 
 def told(report: Any) -> list[str]:
@@ -205,7 +191,6 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
             lambda one: world.ledger.stored(world.listed.name, one),
         ),
         "Ledger.unheld(lost)": (world.path, lambda one: world.ledger.unheld("default", one)),
-        "NamedVectors(names)": ("plain", lambda one: NamedVectors(names=one).names),
         "QueryOptions(step_words)": (
             "set up",
             lambda one: asks_for_steps("Set up the pump", QueryOptions(step_words=one).step_words),
@@ -294,11 +279,8 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
             lambda one: world.read(read_all(["ab", "a", "b"], exclude=one)),
         ),
         "read_all(paths)": ("ab", lambda one: world.read(read_all(one))),
-        "recommend(vectors)": ("plain", world.recommended),
         "tab_of(documents)": (
             "ab",
             lambda one: world.captured_page(lambda: tab_of(comparison, one)),
         ),
-        "unwritten(names)": ("context", unwritten),
-        "vector_steps(names)": ("plain", lambda one: vector_steps(one)[0].names),
     }

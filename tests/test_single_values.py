@@ -26,13 +26,13 @@ from rag_nodes.errors import FileTooLargeError
 from rag_nodes.evaluation import Passage
 from rag_nodes.evaluation.importers import read_labels
 from rag_nodes.ledger import Ledger
+from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.parsers import preset_for
 from rag_nodes.parsers.preset_files import preset_text
 from rag_nodes.readers import FileShard, Limits, Reading, build_document, readings
 from rag_nodes.readers.html import read_html
 from rag_nodes.readers.pdf import read_pdf
 from rag_nodes.text.spans import Span
-from rag_nodes.transforms import TextJournal
 
 MADE_BY_US = {
     *("CandidateSentence", "Citation", "CollectionStatus", "DocsReport", "EvaluationReport"),
@@ -128,7 +128,7 @@ TAKE_PATHS: dict[str, tuple[Callable[[Path], Path], Callable[[Any], Any]]] = {
         lambda folder: folder / "none.sqlite", lambda path: _entered(Ledger.scratch(path))),
     "Limits.check": (
         web_page, lambda path: _refused(lambda: Limits(pages=1).check(path, 2, "pages"))),
-    "TextJournal": (lambda folder: folder / "texts", lambda path: TextJournal(path).path),
+    "KeptAnswers": (lambda folder: folder / "texts", lambda path: KeptAnswers(path).path),
     "build_document": (
         lambda folder: folder / "a.txt", lambda path: build_document(path, Reading(text="a")).id_),
     "load_dataset": (

@@ -11,12 +11,10 @@ from results.summary import in_points, words
 
 HEADINGS = "headings (the default)"
 TEXT_ALONE = "text alone"
-NEIGHBOURS = "headings, 50 tokens of each neighbour"
 EXTRACT = "headings, sentences of the chunk"
 SUMMARY = "headings, summary by a model"
-CONTEXT = "headings, context by a model"
-ROWS = (TEXT_ALONE, HEADINGS, NEIGHBOURS, EXTRACT, SUMMARY, CONTEXT)
-"""What is embedded, as the table shows it; those by a model where one was configured."""
+ROWS = (TEXT_ALONE, HEADINGS, EXTRACT, SUMMARY)
+"""What is embedded, as the table shows it; that by a model where one was configured."""
 SEARCHES = (("lexical", "dense"), ("MiniLM", "dense"), ("MiniLM", "hybrid"))
 BUDGET = 1000
 """Tokens that are read."""

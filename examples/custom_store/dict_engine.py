@@ -50,7 +50,7 @@ class DictCollection(EngineCollection):
 
     def count(self, vector: str | None) -> int:
         every = self._points.values()
-        return sum(vector is None or vector in self._vectors(point) for point in every)
+        return sum(vector is None or point.vector is not None for point in every)
 
     def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         return [self._points[one] for one in node_ids if one in self._points]
@@ -63,21 +63,15 @@ class DictCollection(EngineCollection):
                 yield point
 
     def scores(self, query: Query) -> Scores:
-        layout = self.layout.using(query.using) or self.layout
-        every = {one.node_id: self._vectors(one) for one in self.select(query.where, None)}
+        every = {one.node_id: one.vector for one in self.select(query.where, None)}
         dense = sparse = None
         if query.mode != "sparse":
-            compared = {one: own[layout.dense] for one, own in every.items() if layout.dense in own}
             asked = query.vector or ()
-            dense = {one: similarity(asked, vector) for one, vector in compared.items()}
+            dense = {one: similarity(asked, vector) for one, vector in every.items() if vector}
         if query.mode != "dense":
             scores = self._word_scores(query.text or "")
             sparse = {one: score for one, score in scores.items() if one in every}
         return Scores(dense, sparse)
-
-    def _vectors(self, point: Point) -> dict[str, Sequence[float]]:
-        own = {} if point.vector is None else {self.layout.dense: point.vector}
-        return {**point.named, **own}
 
     def _word_scores(self, text: str) -> dict[str, float]:
         """BM25 score of each chunk that has a word of the question."""

@@ -60,13 +60,7 @@ if TYPE_CHECKING:
     )
     from rag_nodes.readers import RagNodesReader, read, read_all
     from rag_nodes.store import Filter, ServerOptions, Store, open_store
-    from rag_nodes.transforms import (
-        ChunkContext,
-        EmbeddingGuard,
-        NamedVectors,
-        NeighbourText,
-        SectionSummary,
-    )
+    from rag_nodes.transforms import EmbeddingGuard, SectionSummary
 
     __version__: str
 
@@ -80,7 +74,6 @@ __all__ = [
     "PRESETS",
     "Answer",
     "AutoNodeParser",
-    "ChunkContext",
     "Citation",
     "Comparison",
     "ComparisonReport",
@@ -95,8 +88,6 @@ __all__ = [
     "HeadingHierarchyNodeParser",
     "IngestReport",
     "Models",
-    "NamedVectors",
-    "NeighbourText",
     "PageNodeParser",
     "ParentChildNodeParser",
     "QueryOptions",
@@ -169,13 +160,7 @@ _HOMES = {
     ),
     "readers": ("RagNodesReader", "read", "read_all"),
     "store": ("Filter", "ServerOptions", "Store", "open_store"),
-    "transforms": (
-        "ChunkContext",
-        "EmbeddingGuard",
-        "NamedVectors",
-        "NeighbourText",
-        "SectionSummary",
-    ),
+    "transforms": ("EmbeddingGuard", "SectionSummary"),
 }
 """Where a name is defined; all others are those of `parsers`."""
 

@@ -5,8 +5,7 @@
     ├── CancelledError                the caller ended it before it was done
     ├── ConfigurationError            an option is unknown, out of range or contradicts another
     │   ├── CredentialsError          a key is missing or was refused
-    │   ├── AmbiguousDocumentError    several stored documents are called so
-    │   └── VectorMissingError        no chunk of the collection has such an embedding
+    │   └── AmbiguousDocumentError    several stored documents are called so
     ├── DatasetError                  documents and questions that nothing can be measured with
     │   └── DatasetTooLargeError      more than one visitor of a server may have measured
     ├── EngineError                   what runs an ingest's workers cannot be started or reached
@@ -98,10 +97,6 @@ class DatasetTooLargeError(DatasetError):
 
 class EngineError(RagNodesError):
     """What runs workers cannot be started or reached, or gave up."""
-
-
-class VectorMissingError(ConfigurationError):
-    """The chunks of a collection have no embedding of the name that was asked for."""
 
 
 class MissingPackageError(RagNodesError, ImportError):

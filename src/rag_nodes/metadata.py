@@ -7,9 +7,7 @@ says what becomes of it, and whoever reads it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from rag_nodes.errors import ConfigurationError
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -126,23 +124,12 @@ PARSER = _hidden("parser")
 DECISION = _hidden("parser_choice")
 """Which parser and size `AutoNodeParser` chose for the document, and why, in a sentence (str)."""
 
-NAMED_VECTORS = _own("named_vectors")
-"""Further embeddings by name, None for one that is due (dict); stored are the names (list)."""
 SUMMARY = _own("summary")
-"""What `SectionSummary` wrote about the node (str). Embedded where that is asked for."""
+"""What `SectionSummary` wrote about the node (str). Embedded where an ingest is asked to."""
 SUMMARY_KIND = _own("summary_kind")
 """Who wrote it: `generated` by a model, or `extract`, sentences of the text itself (str)."""
 SUMMARY_ERROR = _own("summary_error")
 """Why there is no summary (str)."""
-
-CONTEXT = _own("context")
-"""What `ChunkContext` wrote about the node's place in its document (str). Embedded."""
-CONTEXT_ERROR = _own("context_error")
-"""Why there is no context (str)."""
-TEXT_BEFORE = _own("before")
-"""The end of the text before the node, by `NeighbourText` (str). Embedded."""
-TEXT_AFTER = _own("after")
-"""The beginning of the text after it (str). Embedded."""
 
 WINDOW = _own("window")
 """A node's text with the sentences around it (str): LlamaIndex's key, for its post-processor."""
@@ -172,11 +159,10 @@ FILE_PATH = "file_path"
 PAGE_LABEL = "page_label"
 """Of LlamaIndex's readers: the page as printed, read where there are no pages of ours (str)."""
 
-VECTORS = ("heading", "plain", "summary", "context")
-"""What stands in front of a chunk where it is embedded: the headings above it, nothing, or a
-summary or context and then the headings."""
-USUAL = VECTORS[0]
-"""The embedding that every chunk has."""
+EmbeddedAs = Literal["plain", "heading", "summary"]
+EMBEDDED_TEXTS = get_args(EmbeddedAs)
+"""What of a chunk is embedded: its text alone, with the headings above it, or with these and a
+summary."""
 
 BOOKKEEPING = tuple(_bookkeeping)
 """Keys hidden from the embedding model and the LLM."""
@@ -185,17 +171,6 @@ NOT_INHERITED = frozenset(_not_inherited)
 
 _LONGEST_TITLE = 100
 """Characters of a title in a name; the address behind it tells pages apart."""
-
-
-def check_vector(name: str) -> None:
-    """Refuse what is no name of an embedding.
-
-    Raises:
-        ConfigurationError: it is none of `VECTORS`.
-    """
-    if name not in VECTORS:
-        known = f"{', '.join(VECTORS[:-1])} or {VECTORS[-1]}"
-        raise ConfigurationError(f"unknown vector {name!r}; choose {known}")
 
 
 def display_name(metadata: Mapping[str, Any]) -> str:

@@ -146,7 +146,6 @@ def test_what_was_chosen_is_shown_again_but_no_key(controls: Controls) -> None:
         temperature=0.5,
         max_output_tokens=99,
         equal_size=EQUAL_SIZE,
-        vector="plain",
     )
     shown = controls.restored(chosen)
     assert TYPED.get_secret_value() not in repr(shown)

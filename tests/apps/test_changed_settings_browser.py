@@ -80,14 +80,7 @@ def test_slider_and_embedding_count_for_the_next_question_and_a_change_taken_bac
     size.fill("500")
     size.press("Enter")
     open_drawer(page, "Retrieval")
-    page.locator("#rn-vector input").click()
-    names = page.get_by_role("option").all_inner_texts()
-    assert [one.strip("✓ \n") for one in names] == [
-        "headings and text",
-        "text alone",
-        "summary, headings and text",
-    ]
-    page.get_by_role("option", name="text alone").click()
+    page.get_by_label("Show the chunks only").check()
     page.locator(NOTE).wait_for()
     _ask(page)
     page.locator(".rn-turn").wait_for()

@@ -201,23 +201,22 @@ def test_a_comparison_is_a_page_of_its_columns_models_options_and_documents(
 
 
 @pytest.mark.parametrize(
-    ("options", "vector"),
+    "options",
     [
-        (QueryOptions(budget=77), "plain"),
-        (QueryOptions(budget=16_050), "context"),
-        (QueryOptions(top_k=37, budget=None), "context"),
+        QueryOptions(budget=77),
+        QueryOptions(budget=16_050),
+        QueryOptions(top_k=37, budget=None),
     ],
 )
 def test_the_page_of_a_comparison_takes_what_it_begins_with_however_unusual_that_is(
     options: QueryOptions,
-    vector: str,
     monkeypatch: pytest.MonkeyPatch,
     leaks_collected: Callable[[], AbstractContextManager[None]],
 ) -> None:
     made: list[tuple[Settings, dict[str, Any]]] = []
     monkeypatch.setattr("rag_nodes.apps.build_app", lambda own, **more: made.append((own, more)))
     columns = {"fixed": get_parser("fixed", chunk_size=400), "fixed (yours)": get_parser("fixed")}
-    with Comparison(columns, options=options, vectors=[vector], llm=MockLLM()) as comparison:
+    with Comparison(columns, options=options, llm=MockLLM()) as comparison:
         comparison.tab()
     [(settings, more)] = made
     assert [*more["columns"]] == ["fixed (yours)*", "fixed (yours)"]
@@ -229,7 +228,6 @@ def test_the_page_of_a_comparison_takes_what_it_begins_with_however_unusual_that
         options.budget,
         options.top_k,
     )
-    assert controls["vector"].value == vector
 
 
 def test_the_page_of_a_comparison_starts_with_what_was_ingested_last(

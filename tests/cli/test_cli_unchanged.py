@@ -143,7 +143,7 @@ def test_what_is_due_is_stored_all_the_same(
 
 
 @pytest.mark.parametrize(
-    "options", [("-p", "retrieval:chunk_size=50"), ("--vector", "plain"), ("--corpus", "other")]
+    "options", [("-p", "retrieval:chunk_size=50"), ("--text", "plain"), ("--corpus", "other")]
 )
 def test_another_request_is_not_taken_for_the_one_before(
     ingest: Ingest, options: tuple[str, ...]
@@ -151,17 +151,6 @@ def test_another_request_is_not_taken_for_the_one_before(
     ingest()
     [column] = ingest(*options)["columns"]
     assert column["written"]
-
-
-def test_embeddings_that_another_request_brought_are_kept_up_to_date(
-    ingest: Ingest, made: list[Run]
-) -> None:
-    ingest()
-    ingest("--vector", "plain")
-    assert ingest()["kept_vectors"] == ["plain"]
-    made.clear()
-    assert ingest("--vector", "plain")["kept_vectors"] == []
-    assert not made
 
 
 def test_a_file_that_is_gone_is_pruned_though_nothing_is_due(

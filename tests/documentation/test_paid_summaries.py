@@ -39,7 +39,7 @@ def asked(server: OpenAIServer) -> list[str]:
     return [body["messages"][0]["content"] for body in server.asked("chat/completions")]
 
 
-def test_failed_summaries_keep_the_journal_and_resume_asks_only_for_them(
+def test_failed_summaries_are_kept_and_resume_asks_only_for_them(
     llm: OpenAIServerLLM, openai_server: OpenAIServer, crawl: Path, output: Path
 ) -> None:
     openai_server.fail(Fault(), times=2)
@@ -47,15 +47,14 @@ def test_failed_summaries_keep_the_journal_and_resume_asks_only_for_them(
     options = {**SMALL, "summary": SectionSummary(llm=llm, concurrency=1)}
     first = documentation.run(crawl, output, **options)
     assert first.statistics.summaries["failed"] == 2
-    assert first.journal == f"{output}.summaries.sqlite"
+    assert first.kept == f"{output}.summaries.sqlite"
     assert sum(row["metadata"].get("summary_error") is not None for row in chunks(output)) == 2
     before = len(asked(openai_server))
     with pytest.raises(ConfigurationError, match="--resume"):
         documentation.run(crawl, output, **options)
     second = documentation.run(crawl, output, resume=True, **options)
     assert len(asked(openai_server)) == before + 2
-    assert second.reused == second.statistics.chunks - 2
-    assert second.journal is None
+    assert second.kept is None
     assert not output.with_name("chunks.json.summaries.sqlite").exists()
 
 
@@ -102,7 +101,7 @@ def test_a_killed_run_resumes_without_paying_twice(
         llm = OpenAIServerLLM(model="tea-1", api_base=server.base)
         options = {**SMALL, "summary": SectionSummary(llm=llm, concurrency=1)}
         report = documentation.run(crawl, output, resume=True, **options)
-        assert report.reused == 4
+        assert report.complete
         # What reads the same, in the same place of a page of the same title, is asked once.
         assert len(asked(server)) == len(set(asked(server)))
         assert not set(asked(server)) & set(paid)

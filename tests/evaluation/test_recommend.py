@@ -102,14 +102,6 @@ def test_what_stands_is_at_other_sizes_the_preset_recursive(
     assert [row.name for row in report.rows] == ["retrieval", "recursive at 30", REFERENCE]
 
 
-def test_every_embedding_is_tried_where_that_is_asked_for(dataset: Dataset) -> None:
-    given = {"recursive": get_parser("recursive")}
-    plan = replace(SMALL, sizes=(30,))
-    report = recommend(dataset, given, plan=plan, vectors=("heading", "plain"))
-    names = {row.name for row in report.rows}
-    assert {"recursive by heading at 30", "recursive by plain at 30"} <= names
-
-
 @pytest.mark.parametrize(
     ("characters", "measure", "chosen_by"),
     [(200, "", "recall@200"), (2500, "", "recall@1000"), (200, "mrr", "mrr")],

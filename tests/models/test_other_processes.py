@@ -30,19 +30,16 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.executors.executor import WorkerJob, pickled_job
 from rag_nodes.keys import without_keys
 from rag_nodes.models import Models
+from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
 from rag_nodes.models.pacing import RequestWindow
 from rag_nodes.models.pickling import Sharing, keys_in, pickled, unpickled
 from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.transforms import (
-    ChunkContext,
+    EmbeddedText,
     EmbeddingGuard,
-    NamedVectors,
-    NeighbourText,
-    PromptKey,
     SectionSummary,
-    TextJournal,
     UserTransformations,
     identity_of,
 )
@@ -139,19 +136,18 @@ def test_models_of_llama_index_keep_their_key(
     assert {one.authorization for one in openai_server.requests} == {f"Bearer {KEY}"}
 
 
-def test_writers_keep_their_llm_and_what_was_paid_for(
+def test_a_summary_keeps_its_llm_and_what_was_paid_for(
     openai_server: OpenAIServer,
     access: dict[str, Any],
     tmp_path: Path,
 ) -> None:
     llm = OpenAIServerLLM(model="llama3", **access)
-    journal = TextJournal(tmp_path / "written.sqlite")
-    summary = SectionSummary(llm=llm, journal=journal, knowledge_base="Tea", max_tokens=99)
-    context = ChunkContext(llm, journal=journal, embed=False)
+    kept = KeptAnswers(tmp_path / "written.sqlite")
+    summary = SectionSummary(llm=llm, kept=kept, knowledge_base="Tea", max_tokens=99)
     here = [TextNode(text=TEXT)]
-    context(summary(here))
+    summary(here)
     paid = len(openai_server.requests)
-    steps = [summary, context, NamedVectors("summary", "plain")]
+    steps = [summary, EmbeddedText(text="summary")]
     found, identities = in_worker.transform(pickled(steps), [TEXT])
     assert len(openai_server.requests) == paid
     assert found[0]["summary"] == here[0].metadata["summary"]
@@ -161,15 +157,12 @@ def test_writers_keep_their_llm_and_what_was_paid_for(
     assert openai_server.requests[-1].authorization == f"Bearer {KEY}"
     summary([TextNode(text=other)])
     assert len(openai_server.requests) == paid + 1
-    assert pickle.loads(pickled(summary)).spent.requests == 0
 
 
 def test_other_transformations_do_the_same_there() -> None:
     steps = [
-        NeighbourText(tokens=3),
         EmbeddingGuard(max_tokens=64, tokenizer="o200k_base"),
-        NamedVectors("plain", keep=False),
-        UserTransformations([NeighbourText(tokens=2)], tokenizer="o200k_base"),
+        UserTransformations([SectionSummary(max_tokens=20)], tokenizer="o200k_base"),
     ]
     found, identities = in_worker.transform(pickled(steps), [TEXT, TEXT * 12])
     nodes: Any = [TextNode(text=TEXT), TextNode(text=TEXT * 12)]
@@ -177,7 +170,6 @@ def test_other_transformations_do_the_same_there() -> None:
         nodes = step(nodes)
     assert [one.keys() for one in found] == [node.metadata.keys() for node in nodes]
     assert identities == [identity_of(step) for step in steps]
-    assert pickle.loads(pickled(steps[2])).keep is False
 
 
 def test_the_users_own_state_and_the_key_of_their_llm_go_along(
@@ -216,7 +208,7 @@ def test_what_is_pickled_stays_as_it_was_and_what_is_shared_shared(access: dict[
     before = dict(embedding.__dict__)
     models = Models.of(embed_model=embedding, llm=ParrotLLM(says="no"))
     llm = OpenAIServerLLM(model="llama3", **access)
-    steps = [SectionSummary(llm=llm), UserTransformations([ChunkContext(llm)])]
+    steps = [SectionSummary(llm=llm), UserTransformations([SectionSummary(llm=llm)])]
     arrived, (one, two) = unpickled(pickled((models, steps)))
     assert arrived.describe() == models.describe()
     assert arrived.llm.complete("?") == CompletionResponse(text="no")
@@ -225,22 +217,21 @@ def test_what_is_pickled_stays_as_it_was_and_what_is_shared_shared(access: dict[
     assert embedding.callback_manager is callbacks
 
 
-def test_several_processes_write_into_one_journal_and_no_text_is_lost(
+def test_several_processes_write_into_one_file_and_no_answer_is_lost(
     workers: ProcessPoolExecutor, tmp_path: Path
 ) -> None:
     path = tmp_path / "written.sqlite"
-    own = TextJournal(path)
-    assert own.get(PromptKey("writer-0", "0")) is None
+    own = KeptAnswers(path)
+    assert own.get("writer-0", "0") is None
     there = [workers.submit(in_worker.write, path, one, 25, 30_000) for one in range(2)]
     for number in range(25):
-        own.add(PromptKey("writer-2", str(number)), "2" * 30_000)
+        own.add("writer-2", str(number), "2" * 30_000)
     for one in there:
         one.result()
-    for journal in (own, TextJournal(path)):
+    for kept in (own, KeptAnswers(path)):
         for writer in range(3):
-            keys = [PromptKey(f"writer-{writer}", str(number)) for number in range(25)]
-            assert [journal.get(key) for key in keys] == [f"{writer}" * 30_000] * 25
-    assert own.reused == 0
+            found = [kept.get(f"writer-{writer}", str(number)) for number in range(25)]
+            assert found == [f"{writer}" * 30_000] * 25
 
 
 @pytest.mark.parametrize(

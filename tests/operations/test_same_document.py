@@ -52,7 +52,7 @@ def differing(reply: Any, document: Any, where: str = "") -> list[str]:
         ("compare", {"question": "How high?", "parsers": ["fixed"], "granularity": "sentences"}),
         ("compare", {"question": "How high?", "parsers": ["fixed"], "equal_size": 20}),
         ("evaluate", {"budgets": [4], "sizes": [30], "equal_size": 20, "seed": 7}),
-        ("evaluate", {"parsers": ["heading"], "sizes": [], "vector": ["plain", "summary"]}),
+        ("evaluate", {"parsers": ["heading"], "sizes": []}),
         ("recommend", {"parsers": ["fixed"], "budgets": [4], "sizes": [30, 60]}),
         ("questions check", {}),
     ],

@@ -21,7 +21,6 @@ NEURAL = Models.of(embed_model=MockEmbedding(embed_dim=4), llm="extractive")
         (False, {}, "sparse"),
         (True, {}, "hybrid"),
         (False, {"similarity_cutoff": 0.0}, "hybrid"),
-        (False, {"vector": "plain"}, "hybrid"),
         (False, {"mode": "dense"}, "dense"),
         (True, {"mode": "sparse"}, "sparse"),
         (False, {"mode": "sparse", "similarity_cutoff": 0.2}, "sparse"),

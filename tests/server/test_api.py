@@ -103,20 +103,6 @@ def test_columns_have_one_size_where_that_is_asked_for_and_keep_it(
     assert refused.status_code == 422
 
 
-def test_a_question_is_asked_by_another_embedding_which_no_llm_is_paid_for(
-    client: httpx.Client,
-) -> None:
-    session = _uploaded(client, "# Pump\n\n## Rinsing\n\nOnce a week, with clear water.\n")
-    body = {"question": "When is the pump rinsed?", "mode": "dense", "parser": "heading"}
-    found = {
-        name: client.post("/ask", json={**body, "vector": name}, headers=session).json()
-        for name in ("heading", "plain", "summary", "heading")
-    }
-    assert len({one["hits"][0]["similarity"] for one in found.values()}) > 1
-    refused = client.post("/ask", json={**body, "vector": "context"}, headers=session)
-    assert refused.status_code == 422
-
-
 def test_a_similarity_cutoff_holds_and_nonsense_is_refused(
     client: httpx.Client, manual: dict[str, str]
 ) -> None:

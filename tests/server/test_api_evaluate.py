@@ -155,7 +155,6 @@ def test_texts_that_come_with_questions_are_the_documents_of_a_new_session(
         ({"questions": [{"question": "Who?", "gold": [{"start": 1}]}]}, "start and end"),
         ({"questions": [{**one, "id": "same"} for one in QUESTIONS]}, "same"),
         ({"budgets": []}, "budgets"),
-        ({"vector": ["context"]}, "LLM"),
         ({"budget": 500}, "budget"),
     ],
 )

@@ -28,7 +28,6 @@ from rag_nodes.server.mcp import PATH, make_mcp
 from rag_nodes.server.served import ServedOperations
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
-from rag_nodes.transforms import NamedVectors
 
 TOKEN = "a-token-for-tests-only"
 TOOLS = [one.name.replace(" ", "_") for one in OPERATIONS if "mcp" in one.surfaces]
@@ -56,14 +55,8 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     (folder / "note.md").write_text(TEXT, encoding="utf-8")
     settings = offline_settings().model_copy(update={"store": str(folder / "stored")})
     with open_store(settings.store) as store:
-        for name, steps in (("heading", [NamedVectors("plain")]), ("auto", [])):
-            ingest(
-                [folder / "note.md"],
-                {name: get_parser(name)},
-                store,
-                models=choose_models(settings),
-                transformations=steps,
-            )
+        parsers = {name: get_parser(name) for name in ("heading", "auto")}
+        ingest([folder / "note.md"], parsers, store, models=choose_models(settings))
     return settings
 
 
@@ -138,20 +131,6 @@ async def test_an_agents_question_stands_alone_unless_it_brings_the_earlier_ques
     assert alone["question"] == "How tall?"
     assert following["question"] == followed["question"] == f"{earlier} How tall?"
     assert "give the earlier question as follow_up" in str(unknown.content)
-
-
-async def test_an_agent_asks_by_an_embedding_that_is_stored_and_hears_of_those_that_are(
-    address: str,
-) -> None:
-    asked = {"question": "What colour is the machine?", "parser": "heading"}
-    async with _connected(address) as session:
-        plain = await session.call_tool("ask", {**asked, "vector": "plain"})
-        missing = await session.call_tool("ask", {**asked, "vector": "context"})
-        unwritten = await session.call_tool("ask", {**asked, "text": TEXT, "vector": "context"})
-    assert "ask by heading, plain or summary" in str(unwritten.content)
-    assert "red" in _data(plain)["text"]
-    assert missing.isError
-    assert "has no vectors 'context'; it has: heading, plain." in str(missing.content)
 
 
 async def test_an_agent_asks_the_stored_documents_and_changes_nothing(

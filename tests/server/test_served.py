@@ -92,6 +92,8 @@ def test_what_the_owner_alone_may_name_is_refused_by_name(
         if OWNER in field.metadata or "Path" in str(field.annotation)
     }
     owners |= Settings.model_fields.keys() - set(operation.request.configures)
+    assert "text" not in operation.request.configures
+    owners.remove("text")  # in a request it is that of a document, and sets nothing
     assert {"file", "paths", "output", "column", "judge_model", "store", "api_base"} <= owners
     for name in sorted(owners):
         with pytest.raises(ConfigurationError, match=f"{name}: Extra inputs are not permitted"):

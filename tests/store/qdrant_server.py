@@ -236,11 +236,6 @@ def _delete(double: QdrantDouble, name: str, body: Any) -> Any:
     return double.client.delete(name, selector)
 
 
-def _add_vector(double: QdrantDouble, name: str, body: Any) -> Any:
-    vector, config = body["name"], rest.DenseVectorNameConfig.model_validate(body["config"])
-    return double.client.create_vector_name(name, vector, config)
-
-
 ROUTES: dict[tuple[str, str], Callable[[QdrantDouble, str, Any], Any]] = {
     ("GET", ""): lambda double, _name, _body: double.client.get_collections(),
     ("GET", "/"): _describe,
@@ -249,7 +244,6 @@ ROUTES: dict[tuple[str, str], Callable[[QdrantDouble, str, Any], Any]] = {
     ("PATCH", "/"): _change,
     ("DELETE", "/"): _drop,
     ("PUT", "/index"): _index,
-    ("PUT", "/vectors"): _add_vector,
     ("PUT", "/points"): _upsert,
     ("POST", "/points"): _retrieve,
     ("POST", "/points/count"): _count,

@@ -3,7 +3,7 @@
 import pytest
 
 from rag_nodes.text.letters import folded_letters
-from rag_nodes.text.locating import LetterIndex, IndexedSpan
+from rag_nodes.text.locating import IndexedSpan, LetterIndex
 from rag_nodes.text.spans import Span
 
 PROSE = [

@@ -5,7 +5,6 @@ Importing this loads no Gradio; `build_app` and `launch` do.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import MissingExtraError
@@ -76,7 +75,7 @@ def tab_of(
     from rag_nodes.settings import Settings
 
     models = comparison.models
-    options = replace(comparison.options, vector=comparison.asked_by[0])
+    options = comparison.options
     columns: dict[str, Any] = {}
     for name in comparison.names:
         parser = comparison.parsers.get(name)

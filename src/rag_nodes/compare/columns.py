@@ -26,9 +26,7 @@ from rag_nodes.parsers import PRESETS, as_parser, get_parser
 from rag_nodes.pipeline import ParserOutcome
 from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesQueryEngine
 from rag_nodes.query.chat import MAX_TURNS
-from rag_nodes.several import several
 from rag_nodes.store import parser_collection
-from rag_nodes.transforms import NamedVectors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,7 +73,6 @@ class ColumnEngines:
         prompt: str | None = None,
         options: QueryOptions | None = None,
         equal_size: int | None = None,
-        vectors: str | Sequence[str] = (),
     ) -> None:
         if not columns:
             raise ConfigurationError("nothing to compare: name at least one column")
@@ -99,8 +96,7 @@ class ColumnEngines:
             step_factor=chosen.step_factor or 1.0,
             granularity=chosen.granularity or "chunks",
         )
-        self.asked_by = tuple(dict.fromkeys(several(vectors))) or (self.options.vector,)
-        self.transformations = [*transformations, NamedVectors(*self.asked_by)]
+        self.transformations = [*transformations]
         self.vectors = QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
         self.prompt = prompt
         self.statistics: dict[str, ParserOutcome] = {}
@@ -109,19 +105,6 @@ class ColumnEngines:
         """The last questions as they were searched for, with the first answer to each."""
         self.within: Sequence[str] | None = None
         """Documents that parsers search where a question names none; None for all of the corpus."""
-
-    @property
-    def columns(self) -> dict[str, tuple[str, str]]:
-        """What is asked, by name of a column: a parser, and by which embedding of its chunks.
-
-        What finds as it stands is asked once, in its own way.
-        """
-        several = len(self.asked_by) > 1
-        return {
-            f"{name} by {vector}" if several and name in self.parsers else name: (name, vector)
-            for name in self.names
-            for vector in (self.asked_by if name in self.parsers else self.asked_by[:1])
-        }
 
     def collection(self, name: str) -> str:
         """The collection that holds the chunks of the parser called `name`."""
@@ -147,13 +130,12 @@ class ColumnEngines:
         Raises:
             StoreError: ingestion left the parser without a single stored chunk, and why.
         """
-        parser, vector = self.columns[name]
-        store, collection, given = self.store, name, self.found.get(parser)
-        options = replace(self.options, vector=vector)
+        store, collection, given = self.store, name, self.found.get(name)
+        options = self.options
         if given is None:
-            if why := self._nothing_stored(parser):
+            if why := self._nothing_stored(name):
                 raise StoreError(why)
-            collection = self.collection(parser)
+            collection = self.collection(name)
         elif isinstance(given, BaseQueryEngine) and not self.options.retrieval_only:
             return AnsweringEngine(given, self.placing)
         else:
@@ -183,16 +165,14 @@ class ColumnEngines:
             error: None when it answered.
             seconds: "embed" and "total", which the answer itself does not know.
         """
-        parser, vector = self.columns[name]
-        if parser in self.found:
+        if name in self.found:
             return self._found_column(name, answer, error, seconds)
-        preset = PRESETS.get(parser)
-        by = f" by {vector}" if len(self.asked_by) > 1 else ""
+        preset = PRESETS.get(name)
         return Column(
             name=name,
-            title=f"{preset.title}{by}" if preset else name,
-            parser=plain_parser(self.parsers[parser]),
-            statistics=self._statistics_of(parser),
+            title=preset.title if preset else name,
+            parser=plain_parser(self.parsers[name]),
+            statistics=self._statistics_of(name),
             answer=answer,
             error=error,
             seconds={**(answer.seconds if answer else {}), **seconds},

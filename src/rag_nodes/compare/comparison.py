@@ -66,8 +66,6 @@ class Comparison(ColumnEngines):
         equal_size: tokens that a chunk of every parser has on average: chunks of one size are what
             tells ways of cutting apart. The sizes are found on the first documents that are
             ingested, and stay; `parsers` then are those parsers. None for their own options.
-        vectors: embeddings of the chunks, see `NamedVectors`: each parser is asked by each of
-            them, in one collection. () for that of the options alone.
 
     Raises:
         ConfigurationError: no column, two parsers of equal configuration, `models` next to
@@ -152,10 +150,9 @@ class Comparison(ColumnEngines):
         """These columns as a page of the app: to launch, to mount, or as a tab of other blocks.
 
         Every visitor starts with these columns, models and options, over chunks of their own in
-        memory: nothing they do reaches this comparison, which is to stay open. Asked is by the
-        first of `vectors`; the first four columns are ticked; chunks have the sizes that
-        `equal_size` has found up to now; a number of chunks means whole ones there, whatever the
-        budget.
+        memory: nothing they do reaches this comparison, which is to stay open. The first four
+        columns are ticked; chunks have the sizes that `equal_size` has found up to now; a number of
+        chunks means whole ones there, whatever the budget.
 
         Args:
             documents: that every visitor starts with, by path or as they are; None for those of

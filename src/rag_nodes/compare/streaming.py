@@ -57,14 +57,14 @@ class ComparisonStream:
         self._started = time.perf_counter()
         self._queue: SimpleQueue[Named | None] = SimpleQueue()
         self._lock = RLock()
-        self._texts: dict[str, list[str]] = {name: [] for name in compared.columns}
+        self._texts: dict[str, list[str]] = {name: [] for name in compared.names}
         self._ends: dict[str, tuple[Finished | Failed | Cancelled, float]] = {}
-        self._waiting = set(compared.columns)
+        self._waiting = set(compared.names)
         self._closed = False
         self._embedding = Lock()
         self._embedded: tuple[QuestionVector, float] | None = None
         self._embedding_failed: Exception | None = None
-        for name in compared.columns:
+        for name in compared.names:
             BackgroundThread(partial(self._run, name), f"ask {name}", end=self.close).start()
 
     def __enter__(self) -> Self:

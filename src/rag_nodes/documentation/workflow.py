@@ -26,9 +26,10 @@ from rag_nodes.errors import (
     UnsupportedFileError,
 )
 from rag_nodes.files import replacing, write_text
+from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.parsers import as_parser, get_parser
 from rag_nodes.readers import COLLECTIONS, Limits, readings
-from rag_nodes.transforms import SectionSummary, TextJournal
+from rag_nodes.transforms import SectionSummary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -66,20 +67,18 @@ class DocsReport:
     """Result of one run.
 
     `parser` split the pages, as `load_parser` takes it; `model` wrote the summaries, None if there
-    are none. `reused` counts summaries of an interrupted run, and `journal` is where paid ones were
-    kept because others failed. `findings` are up to 10,000, in the order of the pages;
-    `failed_pages` says why each page failed.
+    are none. `kept` is the file of paid summaries, which stays if others failed. `findings` are up
+    to 10,000, in the order of the pages; `failed_pages` says why each page failed.
     """
 
     input: str
     output: str
     parser: dict[str, Any]
     model: str | None
-    reused: int = 0
     statistics: Statistics = field(default_factory=Statistics)
     findings: list[PageFinding] = field(default_factory=list)
     failed_pages: list[str] = field(default_factory=list)
-    journal: str | None = None
+    kept: str | None = None
     seconds: float = 0.0
 
     @property
@@ -155,10 +154,10 @@ def run(
     is_lines = output.suffix.lower() == LINES
     results = process_pages(Splitting(crawl.resolve(), splitter), limits or Limits(), workers)
     with replacing(output) as write, closing(results):
-        journal = _journal(output, resume=resume) if summary and summary.llm else None
+        kept = _kept(output, resume=resume) if summary and summary.llm else None
         pages: Iterator[SplitPage] = _good_pages(results, report, progress)
         if summary:
-            pages = _summarised(pages, summary, journal, report, progress)
+            pages = _summarised(pages, summary, kept, report, progress)
         for text in as_json(_rows(pages, lines=is_lines), lines=is_lines):
             write(text)
         if not report.statistics.pages:
@@ -169,12 +168,10 @@ def run(
                 f"{first}",
                 "crawl the site again",
             )
-    if journal:
-        report.reused = journal.reused
-        if report.statistics.summaries["failed"]:
-            report.journal = str(journal.path)
-        else:
-            journal.path.unlink()
+    if kept and report.statistics.summaries["failed"]:
+        report.kept = str(kept.path)
+    elif kept:
+        kept.path.unlink()
     report.seconds = time.perf_counter() - started
     write_text(report_path, json.dumps(report.as_dict(), ensure_ascii=False, indent=2) + "\n")
     return report
@@ -207,14 +204,14 @@ def _beside(output: Path, ending: str) -> Path:
     return output.with_name(f"{output.name}.{ending}")
 
 
-def _journal(output: Path, *, resume: bool) -> TextJournal:
+def _kept(output: Path, *, resume: bool) -> KeptAnswers:
     path = _beside(output, "summaries.sqlite")
     if not resume and path.exists() and path.stat().st_size:
         raise ConfigurationError(
             f"{path}: an interrupted run left paid summaries there; add --resume to use them, or "
             "remove the file to start afresh"
         )
-    return TextJournal(path)
+    return KeptAnswers(path)
 
 
 def _good_pages(
@@ -241,18 +238,18 @@ def _good_pages(
 def _summarised(
     pages: Iterable[SplitPage],
     summary: SectionSummary,
-    journal: TextJournal | None,
+    kept: KeptAnswers | None,
     report: DocsReport,
     progress: Callable[[DocsStep], None],
 ) -> Iterator[SplitPage]:
-    """Yield the pages with summarised chunks; what is paid for is kept in the journal."""
+    """Yield the pages with summarised chunks; paid summaries go into `kept`."""
     numbers = count(1)
     name = summary.model_name
 
     def done() -> None:
         progress(DocsStep("summaries", name, next(numbers), report.statistics.chunks))
 
-    summary = summary.model_copy(update={"journal": journal, "on_done": done})
+    summary = summary.model_copy(update={"kept": kept, "on_done": done})
     for batch in _batches(pages):
         nodes = [node for page in batch for node in page.nodes]
         summary(nodes)

@@ -164,7 +164,6 @@ def _settings(plan: EvaluationPlan, models: Models, rows: Sequence[Row]) -> Repo
         target=plan.target,
         chosen_from=plan.chosen_from,
         mode=", ".join(dict.fromkeys(row.mode for row in rows if row.mode)) or usual,
-        vector=plan.options.vector,
         granularity=plan.options.granularity or "chunks",
         draws=plan.draws,
         seed=plan.seed,

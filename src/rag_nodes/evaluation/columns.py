@@ -29,7 +29,7 @@ REFERENCE = "LlamaIndex SentenceSplitter"
 """Name of the row of that splitter: 1,024 tokens, 200 of them shared."""
 _REFERENCE_PATH = "llama_index.core.node_parser:SentenceSplitter"
 _PLAIN = (str, int, float, bool, dict)
-_SEARCHING = ("granularity", "mode", "fusion", "vector", "expand", "similarity_cutoff")
+_SEARCHING = ("granularity", "mode", "fusion", "expand", "similarity_cutoff")
 """Options of a search that are plain values."""
 
 
@@ -98,23 +98,6 @@ def variants_of(
             f"two rows would be called {repeated[0]!r}; choose another name for that column"
         )
     return found, left_out
-
-
-def by_vectors(
-    columns: Mapping[str, object], options: QueryOptions, vectors: Sequence[str]
-) -> dict[str, object]:
-    """Each column by each embedding of its chunks; the same columns for one embedding or none."""
-    wanted = dict.fromkeys(vectors)
-    if len(wanted) <= 1:
-        return dict(columns)
-    found: dict[str, object] = {}
-    for name, column in columns.items():
-        if isinstance(column, Searched):  # in a way of its own
-            found[name] = column
-        else:
-            each = {one: replace(options, vector=one) for one in wanted}
-            found |= {f"{name} by {one}": Searched(column, how) for one, how in each.items()}
-    return found
 
 
 def _own(name: str, column: object) -> Variant:

@@ -23,7 +23,6 @@ from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.query.sentences import Sentences
 from rag_nodes.store import Layout, Store, parser_collection
 from rag_nodes.text.tokens import count_tokens
-from rag_nodes.transforms import vector_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,7 +139,6 @@ class Index:
             corpus=_CORPUS,
             progress=lambda _: current_interrupt().check("the evaluation"),
             parse=lambda _, document: cut.pop(document.id_),
-            transformations=vector_steps([self.options.vector], recipe.known.llm, recipe.written),
         ).columns[0]
         if outcome.error:
             raise RagNodesError(outcome.error)

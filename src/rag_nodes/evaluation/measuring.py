@@ -35,7 +35,6 @@ from rag_nodes.parsers import SpanNodeParser
 from rag_nodes.query import QuestionVectors
 from rag_nodes.store import open_store
 from rag_nodes.text.filling import fill
-from rag_nodes.transforms import TextJournal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,9 +76,8 @@ class Recipe:
     Attributes:
         dataset: documents and questions, asked in this order.
         plan: what is measured.
-        models: embed texts and questions, and write about chunks.
+        models: embed texts and questions.
         cache: folder with vectors that were paid for; None for memory.
-        journal: file in which is kept what an LLM writes; None where none does.
         judged: ids of the questions of which is kept what was read.
         parse: cuts a document in this process; None to have the parser do it.
         told: hears the name of a row in this process, and how many questions it was asked.
@@ -89,24 +87,21 @@ class Recipe:
     plan: EvaluationPlan
     models: Models
     cache: Path | None = None
-    journal: Path | None = None
     judged: frozenset[str] = frozenset()
     parse: Parse | None = None
     told: Callable[[str, int], None] | None = None
     opened: ExitStack | None = field(default=None, init=False, repr=False)
 
     def prepare(self) -> None:
-        """Open cache, journal and store, once in a process.
+        """Open cache and store, once in a process.
 
         Raises:
-            ConfigurationError: the journal cannot be written.
             DatasetError: the cache cannot be used.
         """
         if self.opened is not None:
             return
         self.opened = opened = ExitStack()  # as long as this process, or until it is closed
         self.known = cached(self.models, self.cache, opened)
-        self.written = TextJournal(self.journal) if self.journal else None
         self.room = opened.enter_context(open_store())
         self.vectors = QuestionVectors(size=len(self.dataset.questions), ttl_hours=1e6)
         options = self.plan.options

@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -23,7 +23,6 @@ from rag_nodes.executors import Inline, LostUnit, Pool, usable_cores
 from rag_nodes.keys import words_of
 from rag_nodes.models.pickling import pickled
 from rag_nodes.processes import current_interrupt
-from rag_nodes.transforms import WRITTEN_FILE, unwritten
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset
@@ -119,15 +118,11 @@ def _results(
 
 def _shared(recipe: Recipe, executor: Executor) -> Recipe | None:
     """What other processes are given; None where they cannot make it, and one line says so."""
-    if recipe.journal and executor.is_remote:
-        logger.warning("all rows are measured in this process: an LLM writes about their chunks")
-        return None
     folder = None if executor.is_remote or recipe.models.embeds_offline else recipe.cache
     shared = replace(
         recipe,
-        models=recipe.models if recipe.journal else replace(recipe.models, llm=None),
+        models=replace(recipe.models, llm=None),
         cache=folder.absolute() if folder else None,
-        journal=recipe.journal.absolute() if recipe.journal else None,
         parse=None,
         told=None,
     )
@@ -187,18 +182,14 @@ def workers_for(dataset: Dataset, rows: int, models: Models) -> Pool | None:
 
 
 @contextmanager
-def kept_in(
-    given: Path | None, models: Models, executor: Executor | None, vectors: Iterable[str]
-) -> Iterator[tuple[Path | None, Path | None]]:
-    """The folder and the file in which a run keeps what it pays for, so that all rows share it.
+def kept_in(given: Path | None, models: Models, executor: Executor | None) -> Iterator[Path | None]:
+    """The folder in which a run keeps vectors that it pays for, so that all rows share them.
 
-    The folder has vectors, the file what an LLM writes about chunks for the embeddings of these
-    names. The folder that was given, or one for this run; both None where nothing is paid for.
+    That which was given, or one for this run; None where nothing is shared.
     """
-    writes = models.llm is not None and bool(unwritten(vectors))
     shares = executor is not None and not executor.is_remote and not models.embeds_offline
-    with ExitStack() as stack:
-        folder = given
-        if folder is None and (writes or shares):
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rag-")))
-        yield folder, folder / WRITTEN_FILE if folder and writes else None
+    if given is None and shares:
+        with tempfile.TemporaryDirectory(prefix="rag-") as folder:
+            yield Path(folder)
+    else:
+        yield given

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rag_nodes.columns import finds
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.assembly import assemble
-from rag_nodes.evaluation.columns import Searched, Variant, by_vectors, placed_in, variants_of
+from rag_nodes.evaluation.columns import Searched, Variant, placed_in, variants_of
 from rag_nodes.evaluation.measuring import Recipe
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport, ReportDecision
@@ -21,10 +21,9 @@ from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser, preset_for
 from rag_nodes.parsers.preset_files import QUERY_KEYS, preset_text
 from rag_nodes.parsers.presets import DEFAULT_PARSER, SWEPT
 from rag_nodes.query import QueryOptions
-from rag_nodes.several import several
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
@@ -103,13 +102,12 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     variants, left_out = variants_of(placed_in(dataset.documents, columns), plan)
     if executor == "auto":
         executor = workers_for(dataset, len(variants), chosen)
-    vectors = {(one.options or plan.options).vector for one in variants}
     folder = None if cache is None else Path(cache)
     with ExitStack() as opened:
-        kept, journal = opened.enter_context(kept_in(folder, chosen, executor, vectors))
+        kept = opened.enter_context(kept_in(folder, chosen, executor))
         if executor:
             opened.callback(executor.close)
-        recipe = Recipe(dataset, plan, chosen, kept, journal, parse=parse)
+        recipe = Recipe(dataset, plan, chosen, kept, parse=parse)
         opened.callback(recipe.close)
         recipe.prepare()
         stage = None
@@ -137,7 +135,6 @@ def recommend(
     parsers: Mapping[str, object] | None = None,
     *,
     plan: EvaluationPlan | None = None,
-    vectors: str | Sequence[str] = (),
     **options: Any,
 ) -> EvaluationReport:
     """Find the parser and size to take for some documents, or say that the data cannot tell.
@@ -153,8 +150,6 @@ def recommend(
             stands, see `evaluate`, and `Searched` columns are measured as they are.
         plan: budgets, sizes, and how is searched; None for the defaults. Where its options name a
             granularity all rows are read so.
-        vectors: by which embeddings of the chunks every row is searched, see `NamedVectors`; ()
-            for that of the plan.
         **options: as for `evaluate`.
 
     Raises:
@@ -168,8 +163,7 @@ def recommend(
     given = parsers or {name: get_parser(name) for name in SWEPT}
     sized = {_sized(name, parser, given): _without_overlap(parser)
              for name, parser in given.items()}  # fmt: skip
-    columns = by_vectors(sized, plan.options, several(vectors))
-    return evaluate(dataset, {**first, **columns}, plan=plan, **options)
+    return evaluate(dataset, {**first, **sized}, plan=plan, **options)
 
 
 def standing(plan: EvaluationPlan | None = None) -> ReportDecision:

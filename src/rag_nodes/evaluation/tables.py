@@ -50,7 +50,6 @@ class ReportSettings:
         target: mean size of the comparison at equal size, in tokens; None for none.
         chosen_from: what is decided between: "columns", or each of them at each of the "sizes".
         mode: how it was searched: sparse, dense, hybrid, or own where a column finds as it stands.
-        vector: the embedding that was searched.
         granularity: what was read: "chunks" or "sentences".
         draws: random swaps that intervals come from.
         seed: of the swaps.
@@ -67,7 +66,6 @@ class ReportSettings:
     target: int | None
     chosen_from: str
     mode: str
-    vector: str
     granularity: str
     draws: int
     seed: int

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     Prices = Mapping[str, tuple[float, float]]
 
@@ -73,49 +73,3 @@ def billed(told: Mapping[str, Any]) -> tuple[int, int] | None:
     """
     read, written = told.get("prompt_tokens"), told.get("completion_tokens")
     return (read, written) if isinstance(read, int) and isinstance(written, int) else None
-
-
-class Spent(NamedTuple):
-    """What some requests took: tokens read and written, and US dollars, None for an unknown price.
-
-    Some were counted here where the server did not say: then it is `estimated`.
-    """
-
-    requests: int
-    tokens_in: int
-    tokens_out: int
-    estimated: bool
-    cost: float | None
-
-    @classmethod
-    def of(cls, parts: Sequence[Spent]) -> Self:
-        """The sum of several."""
-        costs = [one.cost for one in parts]
-        known = [cost for cost in costs if cost is not None]
-        return cls(
-            sum(one.requests for one in parts),
-            sum(one.tokens_in for one in parts),
-            sum(one.tokens_out for one in parts),
-            any(one.estimated for one in parts),
-            sum(known) if len(known) == len(costs) else None,
-        )
-
-
-NOTHING_SPENT = Spent(0, 0, 0, estimated=False, cost=0.0)
-"""Before the first request."""
-
-
-def spent_on(told: Mapping[str, Any], prompt: str, answer: str, *, model: str) -> Spent:
-    """What one request took, by the server's count where it gave one.
-
-    Args:
-        told: the `additional_kwargs` of the response.
-        prompt: everything the model read.
-        answer: everything it wrote.
-        model: its name in the price table.
-    """
-    from rag_nodes.text.tokens import count_tokens  # what shows prices counts nothing
-
-    counted = billed(told)
-    read, written = counted or (count_tokens(prompt), count_tokens(answer))
-    return Spent(1, read, written, counted is None, cost_of(read, written, model, {}))

@@ -96,13 +96,13 @@ OPERATIONS: tuple[Operation, ...] = (
         examples=(
             "ingest report.pdf manual.md --parser heading",
             "ingest docs/ -p semantic -p fixed --store http://localhost:6333",
-            "ingest docs/ -p heading --vector plain --vector summary",
+            "ingest docs/ -p heading --text summary --llm openai",
             "ingest docs/ --exclude '*.tmp' --exclude drafts --prune",
             "ingest docs/ --store http://localhost:6333 --shard 3/8",
             "ingest docs/ --embedding openai --dry-run",
         ),
         usual=("parsers", "store", "corpus", "prune", "dry_run"),
-        settings=("exclude", *STORE, "ledger", "corpus", *MODELS),
+        settings=("text", "exclude", *STORE, "ledger", "corpus", *MODELS),
         interrupted=_COMPLETED,
     ),
     Operation(

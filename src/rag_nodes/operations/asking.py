@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -56,8 +56,6 @@ class AskRequest(FollowUps, Searching, OfText):
     ] = None
     alias: Annotated[str | None, OWNER, Flag(metavar="NAME")] = None
     """Search the collection of this alias, instead of naming parser and corpus."""
-    vector: Literal["heading", "plain", "summary", "context"] | None = None
-    """Named vector to search: heading (the default), plain, summary or context."""
     chunks: Annotated[int, OWNER, Field(ge=0)] = 3
     """Chunks to show."""
 
@@ -155,7 +153,7 @@ def _ask_sent(request: AskRequest, run: Run) -> Asked:
     options = run.options(request, {"step_factor": STEP_FACTOR})
     options = replace(options, granularity="sentences" if options.reads_sentences else "chunks")
     spec = request.parser or ParserSpec(name=DEFAULT_PARSER)
-    report = compare_sent(request, run, [spec], options, vector=request.vector)
+    report = compare_sent(request, run, [spec], options)
     [column] = report.columns
     if column.answer is None:
         raise RagNodesError(column.error or "there is no answer")

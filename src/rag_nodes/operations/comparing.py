@@ -17,7 +17,6 @@ from rag_nodes.operations.fields import (
     OfText,
     ParserSpec,
     Searching,
-    Vectors,
 )
 from rag_nodes.operations.places import check_there, concluded, reasons_of
 from rag_nodes.operations.run import Doing, Run
@@ -66,7 +65,6 @@ class CompareRequest(FollowUps, Searching, Columns, OfText):
         int | None, Field(ge=1), visitors(ge=LEAST_CHUNK, le=LARGEST), Flag(metavar="TOKENS")
     ] = None
     """Mean chunk size in tokens, the same for every parser; the parsers' own sizes by default."""
-    vector: Annotated[Vectors, visitors(max_length=1)] = Field(default_factory=list)
     chunks: Annotated[int, OWNER, Field(ge=0)] = 3
     """Chunks to show of each parser."""
 
@@ -109,14 +107,12 @@ def compare(request: CompareRequest, run: Run) -> Compared:
     """Cut the documents by every parser, and ask each."""
     if not run.is_trusted:
         options = run.options(request)
-        vector = next(iter(request.vector), None)
         report = compare_sent(
             request,
             run,
             request.parsers,
             options,
             equal_size=request.equal_size,
-            vector=vector,
         )
         return Compared(files=report.files, report=report, options=options)
     check_there(request.paths)
@@ -138,7 +134,6 @@ def compare(request: CompareRequest, run: Run) -> Compared:
         corpus=settings.corpus,
         options=options,
         equal_size=request.equal_size,
-        vectors=request.vector,
     )
     with made as comparison:
         ingested = comparison.ingest(
@@ -175,7 +170,6 @@ def compare_sent(
     options: QueryOptions,
     *,
     equal_size: int | None = None,
-    vector: str | None = None,
 ) -> ComparisonReport:
     """The answers from the documents that a stranger has sent."""
     if not run.documents:
@@ -189,7 +183,6 @@ def compare_sent(
         models,
         options,
         equal_size=equal_size,
-        vector=vector or "heading",
         progress=run.emit,
     )
     return _answers(run, comparison, request)

@@ -230,14 +230,6 @@ Parser = Annotated[ParserSpec, ReadParser]
 
 
 ParserToUse = Annotated[Parser, AS_PARSER, Field(description=f"Parser to use: {PARSER_NAMES}.")]
-Vectors = Annotated[
-    list[Literal["heading", "plain", "summary", "context"]],
-    Flag(metavar="NAME"),
-    Field(
-        description="Named vectors, each asked of every column: heading (default), plain, "
-        "summary, context."
-    ),
-]
 
 
 def described_parsers(used: str, default: Iterable[str]) -> str:

@@ -35,11 +35,6 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline import IngestReport, Progress
     from rag_nodes.readers import Exclusion, FileShard
 
-_WRITTEN = {"summary", "context"}
-"""Vectors for which a model writes."""
-_NONE = "none"
-"""Keeps no vectors that are stored and not named."""
-
 
 class Working(Request):
     """Other processes that work along."""
@@ -98,8 +93,6 @@ class IngestRequest(Working):
         as_parsers((DEFAULT_PARSER,)),
         Field(description=described_parsers("use", (DEFAULT_PARSER,)), min_length=1),
     ] = Field(default_factory=lambda: [ParserSpec(name=DEFAULT_PARSER)])
-    vector: Annotated[list[str], Flag(metavar="NAME")] = Field(default_factory=list)
-    """Named vector beside heading, repeatable: plain, summary, context (an LLM), or none."""
     shard: Annotated[str | None, Flag(metavar="I/N")] = None
     """Only the files of one of N shares, by a hash of their path below PATH."""
     prune: bool = False
@@ -143,14 +136,10 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         return _told(request, run, report)
     run.emit(Doing("Loading parsers and models"))
     from rag_nodes.pipeline import ingest as ingested
-    from rag_nodes.transforms import NamedVectors
 
-    settings, vectors = run.settings, request.vector
-
-    models = run.models(answers=bool(_WRITTEN & {*vectors}), check=not request.dry_run)
+    settings = run.settings
+    models = run.models(answers=settings.text == "summary", check=not request.dry_run)
     parsers = run.parsers(request.parsers, models)
-    names = [one for one in vectors if one != _NONE]
-    steps = [NamedVectors(*names, keep=_NONE not in vectors)]
     run.note(models.describe())
     store = run.session.store
     if request.engine == "ray" and "://" not in store.location:
@@ -160,7 +149,7 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         parsers,
         store,
         models=models,
-        transformations=steps,
+        text=settings.text,
         corpus=settings.corpus,
         limits=run.limits(),
         progress=_rehearsed(run.emit) if request.dry_run else run.emit,
@@ -195,9 +184,9 @@ def _identity(request: IngestRequest, run: Run) -> str:
     from rag_nodes.parsers.presets import PRESETS
 
     names = {one.name for one in request.parsers}
-    if request.dry_run or _WRITTEN & {*request.vector} or not names <= PRESETS.keys():
+    if request.dry_run or run.settings.text == "summary" or not names <= PRESETS.keys():
         return ""
-    asked = request.model_dump(include={"parsers", "vector"})
+    asked = request.model_dump(include={"parsers"})
     made_by = [version("rag-nodes"), version("llama-index-core"), _newest()]
     facts = json.dumps([asked, run.settings.model_dump(), made_by], default=str, sort_keys=True)
     return hashlib.sha256(facts.encode()).hexdigest()
@@ -244,7 +233,6 @@ def _unchanged(
             limits=run.limits(),
             progress=noted,
             prices=settings.answering().get("prices", {}),
-            vectors=request.vector,
             shard=shard,
             exclude=exclusion,
             prune=request.prune,

@@ -144,7 +144,7 @@ def draft(request: DraftRequest, run: Run) -> Checked:
 def _written_by_llm(request: DraftRequest, run: Run, documents: Sequence[Any]) -> Dataset:
     """Drafts of the model, whose answers are kept until they are written."""
     from rag_nodes.evaluation.drafts import write_questions
-    from rag_nodes.transforms import TextJournal
+    from rag_nodes.models.kept import KeptAnswers
 
     kept = request.output.with_name(f"{request.output.name}.answers.sqlite")
     if not request.resume:
@@ -160,7 +160,7 @@ def _written_by_llm(request: DraftRequest, run: Run, documents: Sequence[Any]) -
         answers=request.answers,
         seed=request.seed,
         concurrency=request.concurrency,
-        journal=TextJournal(kept),
+        kept=KeptAnswers(kept),
     )
     kept.unlink()
     for reason, times in Counter(one.reason for one in dataset.unplaced).most_common():

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import USUAL
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.asked import LabelledQuestions, asked_of
 from rag_nodes.operations.base import OWNER, Flag, Result, Typed, visitors
@@ -31,7 +30,6 @@ from rag_nodes.operations.fields import (
     MOST_COLUMNS,
     Finding,
     Parser,
-    Vectors,
     as_parsers,
     described_parsers,
     numbers,
@@ -77,7 +75,6 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
         Flag(metavar="N[,N...]", joined=True),
     ] = (100, 200, 400, 800)
     """Chunk sizes of the size curve, in tokens; 0 for none."""
-    vector: Annotated[Vectors, visitors(max_length=4)] = Field(default_factory=list)
     own_document: bool = False
     """Search only the document that a question belongs to."""
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 0
@@ -165,7 +162,7 @@ class Evaluated(Result):
 
 def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
     """Measure every column."""
-    from rag_nodes.evaluation.columns import StoredCollection, by_vectors
+    from rag_nodes.evaluation.columns import StoredCollection
     from rag_nodes.evaluation.run import evaluate as measured
 
     typed = "parsers" in request.model_fields_set
@@ -183,12 +180,12 @@ def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
     dataset = asked_of(request, run, request.seed)
     models = run.models(answers=bool(judging))
     parsers = {} if stored and not typed else run.parsers(request.parsers, models)
-    columns: Mapping[str, object] = by_vectors({**parsers, **stored}, plan.options, request.vector)
+    columns: Mapping[str, object] = {**parsers, **stored}
     gates.check_comparable(columns, dataset.questions)
     if judging:
         requests = judging.requests(len(columns), len(dataset.questions))
         run.note(f"Answering and judging takes up to {requests:,} requests.")
-    with _admitted(request, run, dataset, len(columns), plan):
+    with _admitted(run, dataset, len(columns), plan):
         report = measured(
             _narrowed(request, dataset),
             columns,
@@ -209,21 +206,18 @@ def recommend(request: RecommendRequest, run: Run) -> Evaluated:
     dataset = asked_of(request, run, request.seed)
     models = run.models(answers=False)
     parsers = run.parsers(request.parsers, models) if request.parsers else None
-    count = len(parsers or SWEPT) * max(1, len(request.vector))
-    with _admitted(request, run, dataset, count, plan):
+    count = len(parsers or SWEPT)
+    with _admitted(run, dataset, count, plan):
         report = measured(
             _narrowed(request, dataset),
             parsers,
-            vectors=request.vector,
             **_how(request, run, plan, models),
         )
     return _told(request, run, report, models)
 
 
 @contextmanager
-def _admitted(
-    request: Measuring, run: Run, dataset: Dataset, columns: int, plan: EvaluationPlan
-) -> Iterator[None]:
+def _admitted(run: Run, dataset: Dataset, columns: int, plan: EvaluationPlan) -> Iterator[None]:
     """Room for the work: that of strangers is bounded, and a few at a time.
 
     Raises:
@@ -233,11 +227,6 @@ def _admitted(
     if run.is_trusted:
         yield
         return
-    if "context" in request.vector:
-        raise ConfigurationError(
-            "vectors 'context' are of what an LLM writes, which this server pays for nobody; "
-            "compare heading, plain or summary"
-        )
     check_plan(plan)
     check_amount(dataset, columns, plan)
     with _AT_ONCE.take("the evaluation"):
@@ -252,9 +241,7 @@ def _how(request: Measuring, run: Run, plan: EvaluationPlan, models: Models) -> 
         return {**given, "cache": request.cache, "executor": executor}
     from rag_nodes.parsers.isolation import cutting
 
-    # No LLM: it would be paid for summaries, which are sentences of the chunks here.
-    models = replace(models, llm=None)
-    return {**given, "models": models, "parse": cutting.within(CUT_SECONDS)}
+    return {**given, "parse": cutting.within(CUT_SECONDS)}
 
 
 def _narrowed(request: Measuring, dataset: Dataset) -> Dataset:
@@ -267,8 +254,7 @@ def _plan(
     from rag_nodes.evaluation.plan import EvaluationPlan
 
     asked = request.model_copy(update={"granularity": None})
-    vector: str = next(iter(request.vector), USUAL)
-    options = replace(run.options(asked), vector=vector)
+    options = run.options(asked)
     if request.granularity:
         options = replace(
             options, granularity=request.granularity, top_k=None, budget=request.budgets[0]

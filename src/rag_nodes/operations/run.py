@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rag_nodes.settings import Settings
     from rag_nodes.workspace.session import Session
 
-_ASKED = ("granularity", "mode", "expand", "retrieval_only", "vector")
+_ASKED = ("granularity", "mode", "expand", "retrieval_only")
 """What a request says as `QueryOptions` does."""
 
 
@@ -239,8 +239,6 @@ class Run:
         if isinstance(request, Searching) and (request.budget or request.top_k):
             chosen["step_factor"] = 1.0
         told = {name: one for name, one in asked.items() if one is not None and one is not False}
-        if isinstance(told.get("vector"), list):
-            del told["vector"]
         if request.filter:
             if not self.is_trusted:
                 request.filter.check_no_path()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.keys import is_secret
-from rag_nodes.metadata import USUAL
 from rag_nodes.models.names import place_of
 from rag_nodes.parsers import ForeignNodeParser, get_parser
 from rag_nodes.parsers.preset_files import base_of
@@ -48,7 +47,7 @@ from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.readers import read_all
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store, parser_collection
-{imports_steps}
+
 {models}
 
 # How documents are cut; every chunk is an exact slice of its document.
@@ -85,7 +84,7 @@ def main():
         pipeline = build_pipeline(
             parser,
             embed_model=models.embedding,
-            transformations={steps},  # extractors of LlamaIndex, or your own
+            transformations=[],  # extractors of LlamaIndex, or your own
             disable_cache=True,
         )
         nodes = pipeline.run(documents=read(chosen.paths))
@@ -180,18 +179,7 @@ def script_for(
             else "PARSER"
         ),
         options=_arguments([], _answer_options(options)),
-        **_steps(options.vector),
     )
-
-
-def _steps(vector: str) -> dict[str, str]:
-    """What makes the embedding that is asked, and its import."""
-    if vector == USUAL:
-        return {"steps": "[]", "imports_steps": ""}
-    return {
-        "steps": f"vector_steps([{vector!r}], models.llm)",
-        "imports_steps": "from rag_nodes.transforms import vector_steps\n",
-    }
 
 
 def _preset_for(name: str, parser: SpanNodeParser) -> str:

@@ -38,7 +38,7 @@ from rag_nodes.parsers.presets import FILE_SUFFIX, PRESETS, Preset, preset_named
 SCHEMA = 1
 """Version of the file; raised when a key changes its meaning."""
 QUERY_KEYS = (
-    "budget", "top_k", "granularity", "mode", "fusion", "vector", "similarity_cutoff", "expand"
+    "budget", "top_k", "granularity", "mode", "fusion", "similarity_cutoff", "expand"
 )  # fmt: skip
 """Options of `rag_nodes.query.QueryOptions` that a file may have."""
 LARGEST = 64_000

@@ -18,7 +18,6 @@ from rag_nodes.pipeline.report import (
     ParserOutcome,
     Progress,
     Stage,
-    WriterOutcome,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ __all__ = [
     "ParserOutcome",
     "Progress",
     "Stage",
-    "WriterOutcome",
     "aingest",
     "aingest_documents",
     "build_pipeline",

@@ -7,38 +7,27 @@ documents and not transformations, and the cache knows contents and not document
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
-from llama_index.core.schema import BaseNode, Document, MetadataMode, TransformComponent
+from llama_index.core.schema import BaseNode, Document, TransformComponent
 from pydantic import Field
 
-from rag_nodes.metadata import (
-    FILE_NAME,
-    NAMED_VECTORS,
-    SOURCE,
-    SOURCE_HASH,
-    TOKEN_COUNT,
-    USUAL,
-)
+from rag_nodes.metadata import FILE_NAME, SOURCE, SOURCE_HASH, TOKEN_COUNT
 from rag_nodes.models import settled
 from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.text.tokens import count_tokens
-from rag_nodes.transforms import (
-    EmbeddingGuard,
-    UserTransformations,
-    identity_of,
-    vector_text,
-)
+from rag_nodes.transforms import EmbeddingGuard, UserTransformations, embedded_as, identity_of
 
 if TYPE_CHECKING:
     from llama_index.core.ingestion import IngestionCache
     from llama_index.core.storage.docstore import BaseDocumentStore
     from llama_index.core.vector_stores.types import BasePydanticVectorStore
+
+    from rag_nodes.metadata import EmbeddedAs
 
 _IDENTITY = (SOURCE, FILE_NAME, SOURCE_HASH)
 """Metadata of the document that every node needs."""
@@ -71,57 +60,13 @@ class LeafEmbedding(TransformComponent):
         """The nodes, their vectors set in place."""
         if due := list(filter(lacks_vector, nodes)):
             self.embed_model(due, **kwargs)
-        for name, texts in _further(nodes).items():
-            made = self.embed_model.get_text_embedding_batch(list(texts))
-            _give_vectors(nodes, name, dict(zip(texts, made, strict=True)))
         return nodes
 
     async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
         """Like a call, from a running event loop."""
         if due := list(filter(lacks_vector, nodes)):
             await self.embed_model.acall(due, **kwargs)
-        for name, texts in _further(nodes).items():
-            made = await self.embed_model.aget_text_embedding_batch(list(texts))
-            _give_vectors(nodes, name, dict(zip(texts, made, strict=True)))
         return nodes
-
-
-def further_due(node: BaseNode) -> dict[str, str]:
-    """What a node is still to be embedded as beside the usual text, by name."""
-    marked = node.metadata.get(NAMED_VECTORS)
-    if not isinstance(marked, dict):
-        return {}
-    texts = {name: vector_text(node, name) for name, made in marked.items() if made is None}
-    return {name: text for name, text in texts.items() if text}
-
-
-def _further(nodes: Sequence[BaseNode]) -> dict[str, dict[str, None]]:
-    """The texts that are still to be embedded under each name, each once.
-
-    What is the usual text of a node as well has its vector already.
-    """
-    due: dict[str, dict[str, None]] = defaultdict(dict)
-    for node in nodes:
-        for name, text in further_due(node).items():
-            if text == node.get_content(MetadataMode.EMBED):
-                give_vector(node, name, node.embedding)
-            else:
-                due[name][text] = None
-    return due
-
-
-def _give_vectors(nodes: Sequence[BaseNode], name: str, vectors: Mapping[str, list[float]]) -> None:
-    for node in nodes:
-        if text := further_due(node).get(name):
-            give_vector(node, name, vectors[text])
-
-
-def give_vector(node: BaseNode, name: str, vector: list[float] | None) -> None:
-    """Let a node have an embedding, the usual one or a further one."""
-    if name == USUAL:
-        node.embedding = vector
-    else:
-        node.metadata[NAMED_VECTORS][name] = vector
 
 
 def lacks_vector(node: BaseNode) -> bool:
@@ -129,16 +74,12 @@ def lacks_vector(node: BaseNode) -> bool:
     return node.embedding is None and is_leaf(node)
 
 
-def is_due(node: BaseNode) -> bool:
-    """Whether a node is still to be embedded, in whatever way."""
-    return lacks_vector(node) or bool(further_due(node))
-
-
-def build_pipeline(
+def build_pipeline(  # noqa: PLR0913 - options of one call, all but one with defaults
     preset: object,
     *,
     embed_model: BaseEmbedding | str | None = None,
     transformations: Sequence[TransformComponent] = (),
+    text: EmbeddedAs = "heading",
     vector_store: BasePydanticVectorStore | None = None,
     docstore: BaseDocumentStore | None = None,
     docstore_strategy: DocstoreStrategy = DocstoreStrategy.UPSERTS,
@@ -158,6 +99,8 @@ def build_pipeline(
             of LlamaIndex's `Settings` where it was set, else offline, see `Models.of`.
         transformations: extractors, or others, between parser and guard; the laws of the nodes
             hold behind them, see `UserTransformations`.
+        text: what of a chunk is embedded, as in `ingest`; summaries are sentences of the chunk
+            where no `SectionSummary` is among the transformations.
         vector_store: as for `IngestionPipeline`, like all that follow.
         docstore: leaves out documents that were ingested; one per pipeline, as it knows documents
             and not what was done to them.
@@ -180,8 +123,10 @@ def build_pipeline(
     """
     parser = get_parser(preset) if isinstance(preset, str) else as_parser(preset)
     embedding = LeafEmbedding(embed_model=settled(None, embed_model).embedding)
+    given = UserTransformations(transformations).steps
+    behind = behind_parser(parser, embedded_as(text, given))
     return IngestionPipeline(
-        transformations=[parser, *behind_parser(parser, transformations), embedding],
+        transformations=[parser, *behind, embedding],
         vector_store=vector_store,
         docstore=docstore,
         docstore_strategy=docstore_strategy,
@@ -199,8 +144,8 @@ def behind_parser(
 
 
 def is_ready(node: BaseNode) -> bool:
-    """Whether it is a chunk, and no parent, that has its vectors."""
-    return is_leaf(node) and not is_due(node)
+    """Whether it is a chunk, and no parent, that has its vector."""
+    return is_leaf(node) and node.embedding is not None
 
 
 def identify(nodes: list[BaseNode], document: Document) -> None:

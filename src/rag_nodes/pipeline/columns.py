@@ -77,7 +77,7 @@ class IngestColumn:
                     found[one] = made.stored
         return found
 
-    def vectors(self, document_ids: Sequence[str], name: str) -> Mapping[str, Sequence[float]]:
+    def vectors(self, document_ids: Sequence[str]) -> Mapping[str, Sequence[float]]:
         """Stored vectors of documents by the text that was embedded, by the same model."""
         found: dict[str, tuple[str, list[float]]] = {}
         with self._failing((), "looking up what is stored"):
@@ -86,7 +86,7 @@ class IngestColumn:
             ids = [i for row, of in settled.values() if model_of(row.version) == own for i in of]
             for nodes in others.values():
                 ids += [one for one, node in nodes.items() if model_of(node.source_hash) == own]
-            found = self._store.vectors(self.collection, ids, name) if ids else {}
+            found = self._store.vectors(self.collection, ids) if ids else {}
         return dict(found.values())
 
     def _stored(

@@ -18,7 +18,7 @@ from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.models.names import place_of
 from rag_nodes.parsers import ForeignNodeParser
 from rag_nodes.parsers.embedders import cutting_with
-from rag_nodes.transforms import ChunkWriter, NamedVectors
+from rag_nodes.transforms import EmbeddedText, SectionSummary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,19 +40,22 @@ def rehearsal(
 ) -> Iterator[tuple[Models, list[TransformComponent], Store, Parse, tuple[str, ...]]]:
     """What it is done with; meanwhile parsers that compare sentences ask nobody.
 
-    Transformations are what an LLM writes, and what is embedded beside the usual text. The names
-    at the end are of parsers whose model would decide where to cut.
+    Transformations are those that say what is embedded. The names at the end are of parsers whose
+    model would decide where to cut.
     """
     stand_in = _StandIn(models.embedding)
-    asked = (one for one in steps if isinstance(one, NamedVectors | ChunkWriter))
     with cutting_with(stand_in):
         yield (
             replace(models, embedding=stand_in, offline=True),
-            [one.rehearsal() if isinstance(one, ChunkWriter) else one for one in asked],
+            [one for one in steps if _asks_nobody(one)],
             cast("Store", _UntouchedStore(store)),
             _cut_unasked,
             tuple(name for name, one in parsers.items() if _names_model(one.to_dict())),
         )
+
+
+def _asks_nobody(step: TransformComponent) -> bool:
+    return isinstance(step, EmbeddedText) or (isinstance(step, SectionSummary) and not step.llm)
 
 
 class _UntouchedStore:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_nodes.ledger import FileRow, version_of
-from rag_nodes.metadata import USUAL
 from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.pruning import check_prunable, compared
 from rag_nodes.pipeline.tally import Tally
@@ -199,7 +198,6 @@ def unchanged(  # noqa: PLR0913 - what `ingest` is asked, and the memory of it
     limits: Limits,
     progress: Callable[[Progress], None],
     prices: Prices,
-    vectors: Sequence[str] = (),
     shard: FileShard | None = None,
     exclude: Exclusion | None = None,
     prune: bool = False,
@@ -207,8 +205,7 @@ def unchanged(  # noqa: PLR0913 - what `ingest` is asked, and the memory of it
     """What `ingest` gives where nothing is due; None where something may be, or nobody knows.
 
     Nothing is stored, but what `prune` takes out is deleted. `request` is that of `ingest`, which
-    is asked the same; `progress` hears of files up to the first that is due, and `vectors` are the
-    further embeddings that are asked for.
+    is asked the same; `progress` hears of files up to the first that is due.
 
     Raises:
         FileMissingError: as `ingest`.
@@ -220,11 +217,8 @@ def unchanged(  # noqa: PLR0913 - what `ingest` is asked, and the memory of it
         return None
     rows = {one.name: one for one in ledger.collections(corpus)}
     collections: dict[str, str] = known["collections"]
-    names = collections.values()
-    if not rows.keys() >= {*names}:
+    if not rows.keys() >= {*collections.values()}:
         return None
-    if {name for one in names for name in store.vector_names(one)} - {USUAL, *vectors}:
-        return None  # they are kept up to date, which the transformations of then did not
     if prune:
         check_prunable(paths, store, ledger, corpus, exclude)
     total = documents_in(paths, shard, exclude)

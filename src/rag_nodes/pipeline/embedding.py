@@ -32,7 +32,7 @@ from rag_nodes.errors import (
     UnknownModelError,
 )
 from rag_nodes.models import failure_of
-from rag_nodes.pipeline.build import is_due
+from rag_nodes.pipeline.build import lacks_vector
 from rag_nodes.pipeline.units import DocumentResult
 from rag_nodes.processes import BackgroundThread, current_interrupt
 from rag_nodes.text.tokens import count_tokens
@@ -146,7 +146,7 @@ def _receive(asked: Asked, leaving: int = 0) -> None:
 
 def _requests(waiting: Waiting, models: Models) -> Iterator[Waiting]:
     """What is to be embedded in runs that a server takes with one request; offline all at once."""
-    due = [(node, document) for node, document in waiting if is_due(node)]
+    due = [(node, document) for node, document in waiting if lacks_vector(node)]
     if models.offline:
         if due:
             yield due

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.executors import Executor
     from rag_nodes.ledger import Ledger
+    from rag_nodes.metadata import EmbeddedAs
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.build import Parse
@@ -49,6 +50,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     models: Models | None = None,
     embed_model: BaseEmbedding | str | None = None,
     transformations: Sequence[TransformComponent] = (),
+    text: EmbeddedAs = "heading",
     corpus: str = "default",
     limits: Limits | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -81,7 +83,11 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             before they are embedded. What they add is stored with the chunks; a document for which
             one fails is stored as it was before, and its row says why. Where their code or options
             change, all documents are due again: see `UserTransformations` and `identity_of`.
-            Further embeddings that the collections have are kept up to date, see `NamedVectors`.
+        text: what of a chunk is embedded: "heading", its text with the headings above it;
+            "plain", its text alone; or "summary", with a summary beside the headings. That is
+            written by a `SectionSummary` among the transformations, else by the LLM of `models`,
+            whose answers are kept beside the ledger, or made of sentences of the chunk where there
+            is none. Another text makes all documents due again.
         corpus: name of the document set; every corpus has its own collections.
         limits: what one file may cost; None for the defaults.
         progress: called after every step, never from two threads at once.
@@ -127,6 +133,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         settled(models, embed_model),
         transformations,
         ledger,
+        text=text,
         corpus=corpus,
         prices=prices,
         progress=progress,
@@ -190,6 +197,7 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
     models: Models | None = None,
     embed_model: BaseEmbedding | str | None = None,
     transformations: Sequence[TransformComponent] = (),
+    text: EmbeddedAs = "heading",
     corpus: str = "default",
     progress: Callable[[Progress], None] | None = None,
     parse: Parse | None = None,
@@ -218,6 +226,7 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         settled(models, embed_model),
         transformations,
         ledger,
+        text=text,
         corpus=corpus,
         prices=prices,
         progress=progress,

@@ -16,26 +16,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_nodes.code_identity import code_of
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import FILE_NAME, CollectionRow, version_of
-from rag_nodes.metadata import BLANK_PAGES, READ_WARNINGS, SOURCE_HASH, USUAL
+from rag_nodes.metadata import BLANK_PAGES, READ_WARNINGS, SOURCE_HASH
+from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.parsers import ForeignNodeParser
 from rag_nodes.parsers.foreign.configuration import class_path
 from rag_nodes.parsers.media import has_media
 from rag_nodes.store import parser_collection
 from rag_nodes.text.packing import Packer
-from rag_nodes.transforms import (
-    WRITTEN_FILE,
-    ChunkWriter,
-    NamedVectors,
-    TextJournal,
-    UserTransformations,
-    asked_vectors,
-    identity_of,
-    unwritten,
-    vector_steps,
-)
+from rag_nodes.transforms import SectionSummary, UserTransformations, identity_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -46,8 +37,9 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.units import Tell
     from rag_nodes.readers import Limits
-    from rag_nodes.store import Store
 
+WRITTEN_FILE = "written.sqlite"
+"""Name of the file that keeps what an LLM wrote for an ingest, in the folder of its store."""
 _HIDDEN = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
 
 
@@ -75,10 +67,10 @@ class IngestRecipe:
             Packer("Warm up. Then run.", encoding=tokenizer).unit_starts(0, 1)
 
     def for_workers(self, *, is_remote: bool) -> IngestRecipe:
-        """The same for other processes, which on other machines do not have the journals."""
+        """The same for other processes, which on other machines do not have the files."""
         steps = [
-            one.model_copy(update={"journal": None})
-            if is_remote and isinstance(one, ChunkWriter)
+            one.model_copy(update={"kept": None})
+            if is_remote and isinstance(one, SectionSummary)
             else one
             for one in self.steps
         ]
@@ -136,35 +128,16 @@ class Origins(NamedTuple):
         return cls(steps, codes, tuple(unhashable))
 
 
-def journal_beside(ledger: Path) -> Path:
-    """Where what an LLM wrote for an ingest is kept: beside the ledger of its store."""
-    return ledger.with_name(
-        WRITTEN_FILE if ledger.name == FILE_NAME else f"{ledger.stem}.{WRITTEN_FILE}"
-    )
+def kept_beside(ledger: Path | None) -> KeptAnswers | None:
+    """What an LLM wrote for an ingest: beside the ledger of its store; None without a file of it.
 
-
-def completed(
-    transformations: Sequence[TransformComponent],
-    collections: Iterable[str],
-    store: Store,
-    models: Models,
-    journal: Path | None,
-    *,
-    dry_run: bool,
-) -> tuple[Sequence[TransformComponent], tuple[str, ...]]:
-    """The transformations with those that write for further embeddings, and names that are kept.
-
-    An ingest that names no further embeddings keeps up to date what its collections have: a vector
-    that is missing from a changed document would be found by its words alone, unnoticed.
+    Raises:
+        ConfigurationError: nothing can be written there.
     """
-    given = UserTransformations(transformations).steps
-    asked, there = asked_vectors(given), set[str]()
-    if all(step.keep for step in given if isinstance(step, NamedVectors)):
-        there = {name for one in collections for name in store.vector_names(one)}
-    kept = tuple(sorted(there.difference(asked, [USUAL])))
-    writes = models.llm and journal and unwritten([*asked, *kept], given)
-    texts = TextJournal(journal, frozen=dry_run) if journal and writes else None
-    return vector_steps(kept, models.llm, texts, given), kept
+    if ledger is None or ledger.name == ":memory:":
+        return None
+    name = WRITTEN_FILE if ledger.name == FILE_NAME else f"{ledger.stem}.{WRITTEN_FILE}"
+    return KeptAnswers(ledger.with_name(name))
 
 
 def collections_of(

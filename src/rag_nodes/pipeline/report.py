@@ -73,7 +73,7 @@ class FileColumn:
         if self.stored and self.stored == self.chunks:
             if self.superseded:
                 return f"stored, but {self.superseded} former chunks could not be deleted"
-            return "stored without all that was to be written about its chunks"
+            return "stored without the summaries of some chunks"
         lack = f"{self.stored} of {self.chunks} chunks stored" if self.stored else "nothing stored"
         return f"{lack}, the {self.superseded} former ones are kept" if self.superseded else lack
 
@@ -146,23 +146,6 @@ class ParserOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class WriterOutcome:
-    """What an LLM wrote about chunks, or would write in a dry run.
-
-    `step` is the class of the transformation that asked the `model`; `requests` those that were
-    answered, as what was written before is not asked for again. `tokens_out` of a dry run are those
-    of answers as long as they may be; `cost` is None when the price is unknown.
-    """
-
-    step: str
-    model: str
-    requests: int
-    tokens_in: int
-    tokens_out: int
-    cost: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Pruned:
     """What was gone from the folders and is gone from the store now: paths or URLs, and nodes."""
 
@@ -180,8 +163,7 @@ class IngestReport:
     changed; they stay until they are dropped. `pruned` is None where that was not asked for,
     or put off since something was not stored whole; else `gone` counts documents that are stored
     and of which no file is left, or only one that is excluded, and `moved` are files that are not
-    there any more, and whose bytes were read from elsewhere. `kept_vectors` are embeddings that
-    nobody asked for, kept up to date as the collections have them. `unhashable` names the
+    there any more, and whose bytes were read from elsewhere. `unhashable` names the
     splitters, models and transformations of which changes cannot be detected: every ingest
     processes their documents again.
 
@@ -201,8 +183,6 @@ class IngestReport:
     corpus: str = "default"
     superseded: tuple[CollectionRow, ...] = ()
     pruned: Pruned | None = None
-    writers: tuple[WriterOutcome, ...] = ()
-    kept_vectors: tuple[str, ...] = ()
     gone: int = 0
     moved: tuple[str, ...] = ()
     dry_run: bool = False

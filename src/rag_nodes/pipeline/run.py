@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Self
 from rag_nodes.errors import ConfigurationError, ReaderCrashedError
 from rag_nodes.executors import Inline, LostUnit
 from rag_nodes.ledger import WEB_HOURS, Ledger, ledger_path
-from rag_nodes.metadata import USUAL
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.due import DueFiles
@@ -25,15 +24,14 @@ from rag_nodes.pipeline.recipe import (
     Origins,
     collection_row,
     collections_of,
-    completed,
-    journal_beside,
+    kept_beside,
 )
 from rag_nodes.pipeline.report import FileColumn
 from rag_nodes.pipeline.tally import Tally
 from rag_nodes.pipeline.units import DocumentRead, FileUnit, UnitResult
 from rag_nodes.pipeline.work import work
 from rag_nodes.readers import Limits
-from rag_nodes.transforms import ChunkWriter, asked_vectors
+from rag_nodes.transforms import UserTransformations, embedded_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.executors import Executor
     from rag_nodes.ledger import StoredDocument
+    from rag_nodes.metadata import EmbeddedAs
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.build import Parse
@@ -77,6 +76,7 @@ class IngestRun:
         transformations: Sequence[TransformComponent],
         ledger: Ledger | str | Path | None,
         *,
+        text: EmbeddedAs,
         corpus: str,
         prices: Prices,
         progress: Callable[[Progress], None] | None,
@@ -99,10 +99,10 @@ class IngestRun:
         with ExitStack() as stack:
             self.keeps_ledger = place is not None
             self.ledger = stack.enter_context(_opened(ledger, place, dry_run=dry_run))
-            journal = journal_beside(place) if place and place.name != ":memory:" else None
-            steps, self._kept = completed(
-                transformations, names.values(), store, models, journal, dry_run=dry_run
-            )
+            is_paid = text == "summary" and models.llm is not None and not dry_run
+            kept = kept_beside(place) if is_paid else None
+            given = UserTransformations(transformations).steps
+            steps = embedded_as(text, given, models.llm, kept)
             self._origins = origins = Origins.of(made, models.embedding, steps)
             if dry_run:
                 from rag_nodes.pipeline.dry_run import rehearsal
@@ -112,8 +112,7 @@ class IngestRun:
                 )
             self.store, bounds = store, limits or Limits()
             self._recipe = IngestRecipe(made, models, steps, bounds, origins, parse)
-            writers = [one for one in steps if isinstance(one, ChunkWriter)]
-            self._tally = Tally(names, models.embedding_name, prices, progress, total, writers)
+            self._tally = Tally(names, models.embedding_name, prices, progress, total)
             known = {one.name: one for one in self.ledger.collections(corpus)}
             rows = {
                 name: collection_row(names[name], parser, corpus, models, known.get(names[name]))
@@ -152,10 +151,10 @@ class IngestRun:
     def remember(self, request: str) -> None:
         """Have `unchanged` know what a request came to, unless code of the user had a part in it.
 
-        Or an LLM, or embeddings that were not asked for.
+        Or an LLM.
         """
         origins, models = self._origins, self._models
-        is_known = not (origins.unhashable or self._kept or self._dry_run)
+        is_known = not (origins.unhashable or self._dry_run)
         if self.keeps_ledger and is_known and not any(origins.codes.values()):
             facts = {
                 "collections": self._names,
@@ -195,7 +194,6 @@ class IngestRun:
                     new.parser == one.parser and new.documents >= one.documents for new in current
                 )
             ),
-            kept_vectors=self._kept,
             dry_run=self._dry_run,
             due=self._tally.due if self._dry_run else {},
             estimated=self._estimated,
@@ -247,12 +245,11 @@ class IngestRun:
         dimensions = [one.dimension for one in self._columns]
         ids = self._due.document_ids(files, is_read=any(dimensions))
         documents: dict[tuple[int, str], StoredDocument] = {}
-        vectors: dict[tuple[int, str], Mapping[str, Sequence[float]]] = {}
+        vectors: dict[int, Mapping[str, Sequence[float]]] = {}
         for number, column in enumerate(self._columns):
             documents |= {(number, one): row for one, row in column.stored_whole(ids).items()}
-            for name in (USUAL, *asked_vectors(self._recipe.steps)):
-                found = column.vectors(ids, name)
-                vectors[number, name] = {text: array("f", of) for text, of in found.items()}
+            found = column.vectors(ids)
+            vectors[number] = {text: array("f", of) for text, of in found.items()}
             if column.stopped:
                 self._stopped.setdefault(column.name, column.stopped)
         if self._dry_run:  # whose models make vectors of another length

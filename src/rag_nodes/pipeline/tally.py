@@ -17,17 +17,15 @@ from rag_nodes.pipeline.report import (
     IngestReport,
     ParserOutcome,
     Progress,
-    WriterOutcome,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from rag_nodes.ledger import DocumentRow
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.report import FileStatus, Stage
     from rag_nodes.pipeline.units import DocumentRead, DocumentResult, UnitResult
-    from rag_nodes.transforms import ChunkWriter
 
 _STAGES = ("parse", "embed", "store")
 MOST_ROWS = 10_000
@@ -48,15 +46,13 @@ class Tally:
         prices: Prices,
         progress: Callable[[Progress], None] | None,
         total: int | None = None,
-        writers: Sequence[ChunkWriter] = (),
     ) -> None:
         self.columns = {
             name: ParserOutcome(name, collection, seconds=dict.fromkeys(_STAGES, 0.0))
             for name, collection in collections.items()
         }
         self.due = dict.fromkeys(collections, 0)
-        self._model, self._writers = model, writers
-        self._spent = [(0, 0, 0)] * len(self._writers)
+        self._model = model
         self._prices, self._progress, self._total = prices, progress, total
         self._errors = dict.fromkeys(collections, 0)
         self._told = {name: {"tokens": 0, "parse": 0, "embed": 0} for name in collections}
@@ -104,9 +100,6 @@ class Tally:
             one.embedding_tokens += made.embedded
             for stage, seconds in made.seconds.items():
                 one.seconds[stage] += seconds
-        for number, spent in result.spent.items():
-            before, read, written = self._spent[number]
-            self._spent[number] = before + spent[0], read + spent[1], written + spent[2]
 
     @contextmanager
     def storing(self, name: str) -> Iterator[None]:
@@ -210,22 +203,12 @@ class Tally:
         for path, pages in self._given.items():
             if pages[True] and not pages[False]:
                 self._add(self._documents, _without_text(path, pages[True]))
-        spent = [pair for pair in zip(self._writers, self._spent, strict=True) if pair[1][0]]
         return IngestReport(
             files=tuple(row for _, _, row in sorted(self._rows, key=lambda one: one[:2])),
             columns=tuple(self.columns.values()),
             seconds=time.perf_counter() - self._started,
             models=models,
             corpus=corpus,
-            writers=tuple(
-                WriterOutcome(
-                    one.class_name(),
-                    one.priced_name,
-                    *of,
-                    cost_of(of[1], of[2], one.priced_name, self._prices),
-                )
-                for one, of in spent
-            ),
             omitted=self._omitted,
             blank_pages=tuple(self._blank),
             **facts,

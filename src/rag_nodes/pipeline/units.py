@@ -93,14 +93,14 @@ class FileUnit(NamedTuple):
     """Files that are read, cut and embedded together, and what is stored of their documents.
 
     `documents` are those that are stored whole, in whatever version, by column and id; `vectors`
-    are by the text that was embedded, by column and name of the embedding; `dimensions` the lengths
-    of the vectors of each column, None where that is not known. `stopped` says by name why columns
-    gave up, as every further document would fail the same way.
+    are by column and by the text that was embedded; `dimensions` the lengths of the vectors of each
+    column, None where that is not known. `stopped` says by name why columns gave up, as every
+    further document would fail the same way.
     """
 
     files: tuple[DueFile, ...]
     documents: Mapping[tuple[int, str], StoredDocument]
-    vectors: Mapping[tuple[int, str], Mapping[str, Sequence[float]]]
+    vectors: Mapping[int, Mapping[str, Sequence[float]]]
     dimensions: Sequence[int | None]
     stopped: Mapping[str, str]
 
@@ -173,7 +173,7 @@ class DocumentResult:
     `stored` is what the ledger says of it once it is whole, and its version alone until it is cut;
     `ids` are those of all its nodes, `points` what the store was not given yet. `missing` chunks
     are not stored, `saved` tokens had their vectors already. `is_known` is one that is stored
-    whole and was not cut. `lacks_texts` says that chunks are stored without what an LLM was to
+    whole and was not cut. `lacks_summaries` says that chunks are stored without what an LLM was to
     write. `former` are ids of nodes that are stored of it, `former_chunks` of them chunks; a result
     that `is_listed` is in the ledger, and `touched` says that this ingest changed something of it.
     """
@@ -186,7 +186,7 @@ class DocumentResult:
     saved: int = 0
     is_known: bool = False
     is_cut: bool = False
-    lacks_texts: bool = False
+    lacks_summaries: bool = False
     choice: str | None = None
     error: str | None = None
     former: frozenset[str] = frozenset()
@@ -223,7 +223,10 @@ class DocumentResult:
     def is_whole(self) -> bool:
         """Whether every node is in the store as it should be, and nothing else of the document."""
         return (
-            self.is_stored and not self.superseded and not self.lacks_texts and self.error is None
+            self.is_stored
+            and not self.superseded
+            and not self.lacks_summaries
+            and self.error is None
         )
 
 
@@ -247,15 +250,13 @@ class UnitResult:
     """What came of a unit: of each file what was read, of each column what was made.
 
     `steps` are for whoever watches (stage, file or parser, chunks, tokens embedded), where it was
-    not told meanwhile; `spent` by each writing transformation: requests, tokens in and out.
-    `broken` is what ended it before it was done: what is there by then was paid for and is to be
-    stored.
+    not told meanwhile. `broken` is what ended it before it was done: what is there by then was
+    paid for and is to be stored.
     """
 
     columns: list[ColumnResult]
     reads: list[list[DocumentRead]] = field(default_factory=list)
     steps: list[tuple[Stage, str, int, int]] = field(default_factory=list)
-    spent: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     broken: BaseException | None = None
 
 

@@ -12,7 +12,7 @@ from array import array
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from llama_index.core.schema import Document
+from llama_index.core.schema import Document, MetadataMode
 
 from rag_nodes.errors import (
     CancelledError,
@@ -26,7 +26,7 @@ from rag_nodes.metadata import (
     DECISION,
     SOURCE_HASH,
     START_CHAR,
-    USUAL,
+    SUMMARY_ERROR,
     page_name,
 )
 from rag_nodes.parsers.media import has_media
@@ -34,10 +34,7 @@ from rag_nodes.parsers.parent_child import is_leaf, parents_first
 from rag_nodes.pipeline.build import (
     LeafEmbedding,
     behind_parser,
-    further_due,
-    give_vector,
     identify,
-    is_due,
     is_ready,
     lacks_vector,
     tokens_of,
@@ -56,7 +53,7 @@ from rag_nodes.pipeline.units import (
 from rag_nodes.processes import current_interrupt
 from rag_nodes.readers import read_listed
 from rag_nodes.store.payload import points_of
-from rag_nodes.transforms import ChunkWriter, vector_text
+from rag_nodes.transforms import SectionSummary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,8 +72,6 @@ def work(recipe: IngestRecipe, unit: FileUnit) -> UnitResult:
     Errors of files, parsers and models are in the result, and what broke it off in this process.
     """
     is_here = recipe.tell is not None
-    writers = [one for one in recipe.steps if isinstance(one, ChunkWriter)]
-    before = [one.spent for one in writers]
     result = UnitResult([])
     tell: Tell = recipe.tell or (lambda *step: result.steps.append(step))
     columns = [ColumnWork(n, one, recipe, unit, tell) for n, one in enumerate(recipe.parsers)]
@@ -95,10 +90,6 @@ def work(recipe: IngestRecipe, unit: FileUnit) -> UnitResult:
         result.broken = error
     for one in columns:
         one.finish(is_packed=not is_here)
-    for number, (step, then) in enumerate(zip(writers, before, strict=True)):
-        now = step.spent
-        requests, given = now.requests - then.requests, now.tokens_in - then.tokens_in
-        result.spent[number] = requests, given, now.tokens_out - then.tokens_out
     return result
 
 
@@ -197,7 +188,7 @@ class ColumnWork:
         # and a run that was killed leaves no child without its parent.
         nodes = parents_first(cut)
         identify(nodes, document)
-        self._note_unwritten(nodes, made)
+        self._note_missing_summaries(nodes, made)
         made.choice = next((node.metadata.get(DECISION) for node in nodes), None)
         chunks = [node for node in nodes if is_leaf(node)]
         tokens = list(map(tokens_of, chunks))
@@ -211,36 +202,33 @@ class ColumnWork:
         self._tell("parse", self.name, len(chunks), 0)
         return nodes
 
-    def _note_unwritten(self, nodes: Sequence[BaseNode], made: DocumentResult) -> None:
-        """Have chunks be due again about which an LLM was to write and did not.
+    def _note_missing_summaries(self, nodes: Sequence[BaseNode], made: DocumentResult) -> None:
+        """Have chunks be due again which an LLM was to summarise and did not.
 
-        They are stored without it meanwhile, as their usual vector finds them.
+        They are stored without a summary meanwhile.
         """
-        keys = {one.noted.error for one in self._recipe.steps if isinstance(one, ChunkWriter)}
-        found = [node for node in nodes if keys & node.metadata.keys()]
+        is_asked = any(isinstance(one, SectionSummary) for one in self._recipe.steps)
+        found = [node for node in nodes if is_asked and SUMMARY_ERROR in node.metadata]
         if not found:
             return
         for node in found:  # another version
             node.metadata[SOURCE_HASH] = f"{made.stored.version} unwritten"
-        (reason, *_) = sorted(keys & found[0].metadata.keys())
         error = ModelError(
-            f"an LLM wrote nothing about {len(found)} of {len(nodes)} chunks, which are stored "
-            f"without ({found[0].metadata[reason]}); ingest again to have them written about"
+            f"an LLM summarised {len(nodes) - len(found)} of {len(nodes)} chunks; the others are "
+            f"stored without a summary ({found[0].metadata[SUMMARY_ERROR]}); ingest again to have "
+            "them summarised"
         )
-        made.lacks_texts = True
+        made.lacks_summaries = True
         made.fail(said(error))
         self._note_error(made.label, error)
 
     def _reuse_vectors(self, nodes: Sequence[BaseNode], made: DocumentResult) -> None:
         """Give chunks the vectors that are stored for what reads the same to the model."""
-        for name in sorted({USUAL}.union(*map(further_due, nodes))):
-            vectors = self._unit.vectors.get((self._number, name), {})
-            for node in nodes if vectors else ():
-                if name == USUAL and not lacks_vector(node):
-                    continue
-                if vector := vectors.get(vector_text(node, name) or ""):
-                    give_vector(node, name, list(vector))
-                    made.saved += tokens_of(node)
+        vectors = self._unit.vectors.get(self._number, {})
+        for node in filter(lacks_vector, nodes if vectors else ()):
+            if vector := vectors.get(node.get_content(MetadataMode.EMBED)):
+                node.embedding = list(vector)
+                made.saved += tokens_of(node)
 
     def may_ask(self) -> bool:
         """Whether there is any use in asking the model for more.
@@ -288,7 +276,7 @@ class ColumnWork:
     def _fail(self, waiting: Waiting, why: str) -> None:
         """Say of what has no vector that it gets none."""
         for node, made in waiting:
-            if is_due(node):
+            if lacks_vector(node):
                 made.fail(why)
 
     def finish(self, *, is_packed: bool) -> None:
@@ -340,7 +328,6 @@ class ColumnWork:
 
 
 def _packed(point: Point) -> Point:
-    """With vectors as arrays, which pickle fast, and in the precision that Qdrant keeps."""
+    """With its vector as an array, which pickles fast, and in the precision that Qdrant keeps."""
     vector = None if point.vector is None else array("f", point.vector)
-    named = {name: array("f", further) for name, further in point.named.items()}
-    return point._replace(vector=vector, named=named)
+    return point._replace(vector=vector)

@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import USUAL, VECTORS
 from rag_nodes.query.checks import (
     check_choice,
     check_number,
@@ -153,7 +152,6 @@ DEFAULT_TOP_K = 5
 _CHOICES: dict[str, Sequence[str | None]] = {
     "mode": ("hybrid", "dense", "sparse", None),
     "fusion": FUSIONS,
-    "vector": VECTORS,
     "expand": EXPANSIONS,
     "granularity": (*GRANULARITIES, None),
 }
@@ -174,10 +172,8 @@ class QueryOptions:
             search by meaning alone, as sentences are ranked by their words.
         mode: "sparse" searches by words (BM25), "dense" by an embedding, "hybrid" by both; None for
             words alone, or for both where the embedding is more than the lexical one of offline
-            use, a cutoff or another `vector` is asked for, or words are not indexed.
+            use, a cutoff is asked for, or words are not indexed.
         fusion: how a hybrid search joins its rankings: "score" or "rank".
-        vector: which embedding of the chunks is compared: "heading", which all have, or one that
-            `NamedVectors` had made at the ingest: "plain", "summary" or "context".
         filter: search only chunks that pass it; None for all.
         similarity_cutoff: leave out chunks of a lower cosine similarity; None to keep all.
         expand: what is read around what was found: "auto" the window of a sentence or the parent
@@ -209,7 +205,6 @@ class QueryOptions:
     granularity: Granularity | None = None
     mode: SearchMode | None = None
     fusion: Fusion = "score"
-    vector: str = USUAL
     filter: Filter | None = None
     similarity_cutoff: float | None = None
     expand: Expand = "auto"
@@ -255,7 +250,7 @@ class QueryOptions:
             by_meaning: embeddings tell meaning, as those of `LexicalEmbedding` do not.
             has_words: the collection has BM25 vectors, see `Store.has_words`.
         """
-        compares = self.similarity_cutoff is not None or self.vector != USUAL
+        compares = self.similarity_cutoff is not None
         return self.mode or usual_mode(
             by_meaning=by_meaning, compares=compares, has_words=has_words
         )

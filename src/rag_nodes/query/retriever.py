@@ -186,7 +186,7 @@ class RagNodesRetriever(BaseRetriever):
     def _search(self, query: Query, options: QueryOptions) -> list[Hit]:
         """So many chunks, or more where they are so small that there is little to choose from."""
         scope = (options.filter or Filter()).within(self.document_ids)
-        query = replace(query, filter=scope, fusion=options.fusion, using=options.vector)
+        query = replace(query, filter=scope, fusion=options.fusion)
         while True:
             found = self.store.search(self.collection, query)
             if len(found) < query.limit or options.rerank or not _is_little(found, options):

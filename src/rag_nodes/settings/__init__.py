@@ -30,6 +30,7 @@ from pydantic_settings import (
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.keys import MASK
+from rag_nodes.metadata import EmbeddedAs
 from rag_nodes.settings.answers import (
     DEFAULT_PROMPT,
     DEFAULT_SYSTEM_PROMPT,
@@ -165,6 +166,8 @@ class Settings(BaseSettings):
     """Password that goes with `rag-nodes app --auth USER`."""
     corpus: str = Field("default", min_length=1)
     """Name that keeps documents apart from others in the same store; `default` by default."""
+    text: EmbeddedAs = "heading"
+    """Embedded with a chunk: nothing (plain), its headings (heading, default), or a summary too."""
     exclude: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)] = ()
     """Files and folders to leave out, as in .gitignore: '*.tmp', 'drafts/*'; repeatable."""
     read_seconds: float = Field(120.0, gt=0)

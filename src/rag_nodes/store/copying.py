@@ -23,6 +23,7 @@ from rag_nodes.errors import (
     StoreUnreachableError,
 )
 from rag_nodes.store.catalogue import missing
+from rag_nodes.store.engine import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -181,7 +182,7 @@ def _sides(name: str, source: Store, target: Store) -> tuple[EngineCollection, E
         raise missing(source.location, name)
     with target.engine.step(name):
         if target.engine.collection(name) is None and ours.layout.is_ours:
-            target.engine.create(name, ours.layout)
+            target.engine.create(name, Layout(ours.layout.size))
         theirs = target.engine.collection(name) or ours
     for store, side in ((source, ours), (target, theirs)):
         if not side.layout.is_ours:
@@ -189,13 +190,10 @@ def _sides(name: str, source: Store, target: Store) -> tuple[EngineCollection, E
                 f"{store.location}: collection {name!r} was written by another program, and only "
                 "collections of ours can be copied"
             )
-    if theirs.layout.sizes != ours.layout.sizes:
+    if theirs.layout.size != ours.layout.size:
         raise DimensionError(
-            f"{target.location}: collection {name!r} holds vectors of {_told(theirs)}, that of "
-            f"{source.location} {_told(ours)}; drop the one that is wrong, and run this again"
+            f"{target.location}: collection {name!r} holds vectors of length "
+            f"{theirs.layout.size}, that of {source.location} {ours.layout.size}; drop the one "
+            "that is wrong, and run this again"
         )
     return ours, theirs
-
-
-def _told(side: EngineCollection) -> str:
-    return " and ".join(f"length {size} ({name})" for name, size in side.layout.sizes.items())

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import ConfigurationError, DimensionError
-from rag_nodes.metadata import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,25 +32,13 @@ class Layout(NamedTuple):
     """Which vectors a collection has: ours, or those that another program wrote.
 
     The embedding `dense` of length `size`, the BM25 vector `sparse`, None where there is none that
-    we can read, and lengths of further embeddings by name.
+    we can read, and names of further vectors, which are `ignored`.
     """
 
     size: int
     dense: str = DENSE
     sparse: str | None = SPARSE
-    named: Mapping[str, int] = MappingProxyType({})
-
-    def using(self, name: str) -> Layout | None:
-        """The same, asked by another embedding; None where there is none of that name."""
-        if name == USUAL:
-            return self
-        found = self.named.get(named(name))
-        return self._replace(size=found, dense=named(name)) if found else None
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Length of each embedding by its name."""
-        return {self.dense: self.size, **self.named}
+    ignored: tuple[str, ...] = ()
 
     @property
     def is_ours(self) -> bool:
@@ -64,15 +50,13 @@ class Point(NamedTuple):
     """What is stored of a node, whose id is a UUID; another program may have given a number.
 
     The `payload` is what `rag_nodes.store.payload.payload_of` makes. A parent, which is never
-    ranked, has no `vector`; `words` are numbers and BM25 weights; of further embeddings, `named`, a
-    point need not have all that its collection has.
+    ranked, has no `vector`; `words` are numbers and BM25 weights.
     """
 
     node_id: str
     payload: Mapping[str, Any]
     vector: Sequence[float] | None = None
     words: tuple[list[int], list[float]] = ([], [])
-    named: Mapping[str, Sequence[float]] = MappingProxyType({})
 
     @classmethod
     def of(cls, node_id: str, payload: Mapping[str, Any], given: Any, layout: Layout) -> Point:
@@ -85,13 +69,7 @@ class Point(NamedTuple):
             payload,
             None if dense is None else list(dense),
             (list(words.indices), list(words.values)) if words is not None else ([], []),
-            {n: list(vectors[n]) for n in layout.named if vectors.get(n) is not None},
         )
-
-
-def named(name: str) -> str:
-    """What a further embedding is called in our collections."""
-    return f"text-{name}"
 
 
 def agreed_length(points: Sequence[Point], known: int | None, where: str) -> int:
@@ -187,10 +165,6 @@ class EngineCollection(ABC):
     """
 
     layout: Layout
-
-    def add_vector(self, name: str, size: int) -> None:
-        """Let points have a further embedding of that length."""
-        self.layout = self.layout._replace(named={**self.layout.named, name: size})
 
     @abstractmethod
     def write(self, points: Sequence[Point]) -> None:

@@ -8,11 +8,11 @@ from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 
 from rag_nodes.errors import ConfigurationError, StoreError
-from rag_nodes.metadata import NAMED_VECTORS, SCORES
+from rag_nodes.metadata import SCORES
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.store.bm25 import document_vectors
 from rag_nodes.store.catalogue import CHILDREN, PARENT
-from rag_nodes.store.engine import Point, named
+from rag_nodes.store.engine import Point
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,16 +37,9 @@ def points_of(nodes: Sequence[BaseNode]) -> list[Point]:
     return [
         Point(node.node_id, payload_of(node))
         if vector is None
-        else Point(node.node_id, payload_of(node), vector, next(words), _further(node))
+        else Point(node.node_id, payload_of(node), vector, next(words))
         for node, vector in zip(nodes, embeddings, strict=True)
     ]
-
-
-def _further(node: BaseNode) -> dict[str, list[float]]:
-    """Embeddings beside the usual one, by name; of a node that was read only names are known."""
-    marked = node.metadata.get(NAMED_VECTORS)
-    known = marked if isinstance(marked, dict) else {}
-    return {named(name): vector for name, vector in known.items() if vector is not None}
 
 
 def payload_of(node: BaseNode) -> dict[str, Any]:
@@ -55,8 +48,6 @@ def payload_of(node: BaseNode) -> dict[str, Any]:
     Scores of a question that the node was found for do not belong to it.
     """
     own = {key: value for key, value in node.metadata.items() if key not in SCORES}
-    if NAMED_VECTORS in own:  # kept as vectors
-        own[NAMED_VECTORS] = sorted(own[NAMED_VECTORS])
     stored = node.model_copy(update={"embedding": None, "metadata": own})
     payload = node_to_metadata_dict(stored, remove_text=False, flat_metadata=False)
     return {**payload, **family(node), VERSION: PAYLOAD_VERSION}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from rag_nodes.errors import (
     ConfigurationError,
 )
-from rag_nodes.metadata import FILE_NAME, SOURCE, USUAL, check_vector
+from rag_nodes.metadata import FILE_NAME, SOURCE
 from rag_nodes.store.filters import Filter, Where, all_of
 from rag_nodes.store.fusion import FUSIONS, Fusion, fuse
 
@@ -33,7 +33,7 @@ def usual_mode(*, by_meaning: bool, compares: bool, has_words: bool) -> SearchMo
 
     Args:
         by_meaning: embeddings tell meaning, as those of `LexicalEmbedding` do not.
-        compares: a cutoff of similarity, or an embedding that is not the usual one, is asked for.
+        compares: a cutoff of similarity is asked for.
         has_words: the collection indexes words.
     """
     return "hybrid" if by_meaning or compares or not has_words else "sparse"
@@ -55,12 +55,11 @@ class Query:
         mode: which rankings to use.
         filter: search only chunks that pass it; as it comes, it lets all pass.
         fusion: how a hybrid search joins its rankings, see `rag_nodes.store.fusion`.
-        using: name of the embedding that is compared, see `rag_nodes.NamedVectors`.
         alpha: weight of the dense ranking in the fusion "score", from 0 to 1; None for half.
         also: what nodes have to be beside passing the filter; None for nothing.
 
     Raises:
-        ConfigurationError: mode, fusion or `using` is unknown, the limit is below 1, `alpha` is no
+        ConfigurationError: mode or fusion is unknown, the limit is below 1, `alpha` is no
             share, or the mode needs a vector or text that is missing.
     """
 
@@ -70,7 +69,6 @@ class Query:
     mode: SearchMode = "hybrid"
     filter: Filter = field(default_factory=Filter)
     fusion: Fusion = "score"
-    using: str = USUAL
     alpha: float | None = None
     also: Where | None = None
 
@@ -82,7 +80,6 @@ class Query:
             raise ConfigurationError(f"search mode {self.mode!r} needs the question's embedding")
         if self.mode != "dense" and self.text is None:
             raise ConfigurationError(f"search mode {self.mode!r} needs the question's text")
-        check_vector(self.using)
         if self.limit < 1:
             raise ConfigurationError(
                 f"the number of chunks to find must be at least 1, not {self.limit}"

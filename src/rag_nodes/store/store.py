@@ -12,12 +12,10 @@ from rag_nodes.errors import (
     StoreError,
     StoreForeignError,
     StoreUnreachableError,
-    VectorMissingError,
 )
-from rag_nodes.metadata import USUAL, VECTORS
 from rag_nodes.several import several
 from rag_nodes.store.catalogue import BOOKKEEPING, Catalogue, StoredNode
-from rag_nodes.store.engine import DENSE, SPARSE, Layout, Point, agreed_length, named
+from rag_nodes.store.engine import DENSE, SPARSE, Layout, Point, agreed_length
 from rag_nodes.store.filters import DOCUMENT_ID, Filter
 from rag_nodes.store.queries import Query, best_hits
 
@@ -79,7 +77,6 @@ class Store(Catalogue):
         """
         if not points:
             return
-        further = {name: len(one) for point in points for name, one in point.named.items()}
         with self._step(collection) as found:
             if found and not found.layout.is_ours:
                 raise StoreForeignError(
@@ -90,11 +87,8 @@ class Store(Catalogue):
             known = found.layout.size if found else None
             length = agreed_length(points, known, self.engine.place(collection))
             if not found:
-                self.engine.create(collection, Layout(length, named=further))
-            there = found or self._there(collection)
-            for name in further.keys() - there.layout.named.keys():
-                there.add_vector(name, further[name])
-            there.write(points)
+                self.engine.create(collection, Layout(length))
+            (found or self._there(collection)).write(points)
 
     def flush(self, collection: str) -> None:
         """Have all written to a collection, if there is one, on the disk: no power cut loses it."""
@@ -171,14 +165,15 @@ class Store(Catalogue):
         return {one: node for one, node in nodes.items() if isinstance(node, TextNode)}
 
     def vectors(
-        self, collection: str, node_ids: str | Sequence[str], using: str = USUAL
+        self, collection: str, node_ids: str | Sequence[str]
     ) -> dict[str, tuple[str, list[float]]]:
         """What the nodes with these ids were embedded as: the text, and its vector.
 
         Unknown ids are left out. Vectors have unit length, as Qdrant keeps them for cosine.
         """
+        from llama_index.core.schema import MetadataMode
+
         from rag_nodes.store.payload import node_in
-        from rag_nodes.transforms.named_vectors import vector_text
 
         place = self.engine.place(collection)
         found: dict[str, tuple[str, list[float]]] = {}
@@ -186,23 +181,19 @@ class Store(Catalogue):
             with self.engine.step(collection):
                 points = self._there(collection).read(page, vectors=True)
             for point in points:
-                vector = point.vector if using == USUAL else point.named.get(named(using))
-                text = vector_text(node_in(point.payload, point.node_id, place), using)
-                if vector is not None and text is not None:
-                    found[point.node_id] = text, list(vector)
+                if point.vector is not None:
+                    node = node_in(point.payload, point.node_id, place)
+                    text = node.get_content(MetadataMode.EMBED)
+                    found[point.node_id] = text, list(point.vector)
         return found
 
-    def vector_names(self, collection: str) -> tuple[str, ...]:
-        """Which embeddings chunks of a collection have, by name, the usual one first.
+    def ignored_vectors(self, collection: str) -> tuple[str, ...]:
+        """Names of the vectors beside those that are searched, as releases before this made them.
 
-        Empty while the collection does not exist. One that chunks were to have and that none got is
-        not among them.
+        Empty while the collection does not exist.
         """
         with self._step(collection) as found:
-            if found is None:
-                return ()
-            known = (one for one in VECTORS if one != USUAL and named(one) in found.layout.named)
-            return (USUAL, *(name for name in known if found.count(named(name))))
+            return found.layout.ignored if found else ()
 
     def has_words(self, collection: str) -> bool:
         """Whether it has BM25 vectors of ours; True while it does not exist."""
@@ -216,7 +207,6 @@ class Store(Catalogue):
         Raises:
             CollectionMissingError: nothing was ingested under this name.
             DimensionError: the vector's length is not that of the collection.
-            VectorMissingError: no chunk has an embedding of that name.
         """
         try:
             return self._best(collection, query, remembered=True)
@@ -232,21 +222,13 @@ class Store(Catalogue):
             there = self._there(collection, remembered=remembered)
             if there.layout.sparse is None:
                 query = self._by_meaning(place, query)
-            used, length = there.layout.using(query.using), len(query.vector or ())
-            if used and query.mode != "sparse" and length != used.size:
+            size, length = there.layout.size, len(query.vector or ())
+            if query.mode != "sparse" and length != size:
                 raise DimensionError(
-                    f"{place} holds vectors of length {used.size}, the question's has {length}; "
+                    f"{place} holds vectors of length {size}, the question's has {length}; "
                     "ask with the embedding model it was ingested with"
                 )
-            scores = there.scores(query) if used else None
-            if not scores or (query.using != USUAL and scores.dense == {}):
-                names = self.vector_names(collection)
-                if not scores or query.using not in names:
-                    raise VectorMissingError(
-                        f"{place} has no vectors {query.using!r}; it has: "
-                        f"{', '.join(names) or 'none'}. Ask by one of these, or ingest the "
-                        f"documents again with --vector {query.using}"
-                    )
+            scores = there.scores(query)
             return best_hits(query, scores, lambda ids: self.fetch(collection, ids))
 
     def _by_meaning(self, place: str, query: Query) -> Query:

@@ -161,12 +161,9 @@ class Terms(NamedTuple):
         """What a question ranks by, as arguments of requests; none by words where it has none."""
         found: dict[str, dict[str, Any]] = {}
         if query.mode != "sparse":
-            dense = (layout.using(query.using) or layout).dense
             vector = list(map(float, query.vector or ()))
-            # Some points lack a further vector, and the engine in process fails on these.
-            having = self.having(dense) if dense != layout.dense else None
-            how = {"params": self.exactly, "filter": self.filter(having, chosen)}
-            found["dense"] = {**self.nearest(vector, dense), **how}
+            how = {"params": self.exactly, "filter": self.filter(chosen)}
+            found["dense"] = {**self.nearest(vector, layout.dense), **how}
         if query.mode != "dense":
             (indices,), (values,) = query_vectors([query.text or ""])
             if indices:

@@ -67,7 +67,7 @@ class CollectionStatus:
     options: str | None
     model: str
     dimension: int
-    vectors: tuple[str, ...]
+    ignored_vectors: tuple[str, ...]
     chunks: int
     parents: int
     documents: int
@@ -185,7 +185,7 @@ class Inventory:
             options=row.options if row else None,
             model=row.model if row else held.info.embedding,
             dimension=found.layout.size if found else (row and row.dimension) or 0,
-            vectors=self.store.vector_names(name) if found else (),
+            ignored_vectors=self.store.ignored_vectors(name) if found else (),
             chunks=sum(one.chunks for one in stored) if trouble else held.info.points,
             parents=sum(one.parents for one in stored),
             documents=sum(bool(one.nodes) for one in stored),

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rag_nodes.errors import (
     CancelledError,
-    ConfigurationError,
     DatasetTooLargeError,
     SessionEndedError,
     StoreError,
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
-    from llama_index.core.schema import Document, TransformComponent
+    from llama_index.core.schema import Document
 
     from rag_nodes.compare import Comparison
     from rag_nodes.evaluation.importers.formats import Labels
@@ -83,7 +82,6 @@ class Session:
         self._comparison: Comparison | None = None
         self._cut_for: object = None
         self._checked: Settings | None = None
-        self._vectors: set[str] = set()
 
     def __enter__(self) -> Self:
         """The session itself."""
@@ -207,7 +205,6 @@ class Session:
         options: QueryOptions,
         *,
         equal_size: int | None = None,
-        vector: str = "heading",
         progress: Callable[[Progress], None] = lambda _: None,
     ) -> Comparison:
         """The parsers over the documents; what was cut for the question before stays.
@@ -217,17 +214,15 @@ class Session:
             models: for all of them.
             options: how questions are answered.
             equal_size: tokens of a chunk on average in every column; None for own options.
-            vector: by which embedding is searched.
             progress: hears of every step, and may end the work.
 
         Raises:
-            ConfigurationError: there is no such embedding of what was sent.
             RagNodesError: the models do not answer.
         """
         from rag_nodes.compare import Comparison
 
         names = [(name, one.fingerprint) for name, one in parsers.items()]
-        asked = (names, models.embedding_name, equal_size, vector)
+        asked = (names, models.embedding_name, equal_size)
         before = self._comparison if asked == self._cut_for else None
         made = Comparison(
             before.parsers if before else parsers,
@@ -236,7 +231,6 @@ class Session:
             corpus=self._settings.corpus,
             options=options,
             equal_size=equal_size,
-            transformations=self._steps(vector),
         )
         if self._comparison:
             made.turns = self._comparison.turns
@@ -271,18 +265,6 @@ class Session:
             llm=given["llm"] or models.llm or EXTRACTIVE,
         )
         return replace(made, prompt=models.prompt, system_prompt=models.system_prompt)
-
-    def _steps(self, vector: str) -> list[TransformComponent]:
-        """What makes the embeddings that were asked for so far, and no LLM is paid for."""
-        if vector == "context":
-            raise ConfigurationError(
-                "vectors 'context' are of what an LLM writes when documents are stored, so these "
-                "have none; ask by heading, plain or summary"
-            )
-        from rag_nodes.transforms import vector_steps
-
-        self._vectors.add(vector)
-        return vector_steps(self._vectors)
 
     @staticmethod
     def _ingest(

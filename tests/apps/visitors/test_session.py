@@ -1,7 +1,6 @@
 """One visitor's work: loading, asking, starting over, and leaving nothing behind."""
 
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,22 +34,6 @@ def test_a_loaded_document_is_answered_from_by_every_parser(
     assert turn.report is not None
     assert [column.name for column in turn.report.columns] == ["fixed", "heading"]
     assert "red" in answers(session)
-
-
-def test_another_embedding_is_made_when_it_is_chosen_and_stays_for_the_next_choice(
-    session: PageSession, red: Path
-) -> None:
-    assert session.load([red], TWO, ignore).kept_vectors == ()
-    session.load([], replace(TWO, vector="summary"), ignore)
-    report = session.load([], replace(TWO, vector="plain"), ignore)
-    assert session.comparison is not None
-    assert session.comparison.options.vector == "plain"
-    for column in report.columns:
-        names = session.store.vector_names(column.collection)
-        assert names == ("heading", "plain", "summary")
-    turn = session.ask(QUESTION)
-    assert turn.report is not None
-    assert [column.error for column in turn.report.columns] == [None, None]
 
 
 def test_another_document_starts_over(session: PageSession, red: Path, blue: Path) -> None:

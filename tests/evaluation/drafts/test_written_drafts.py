@@ -16,8 +16,8 @@ from scripted_llm import ScriptedLLM
 from rag_nodes.errors import ConfigurationError, DatasetError, ModelError
 from rag_nodes.evaluation.drafts import write_questions
 from rag_nodes.evaluation.drafts.probes import AnswerLength
+from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.models.openai import OpenAIServerLLM
-from rag_nodes.transforms import TextJournal
 
 BIRDS = ("gull", "heron", "plover", "dunlin", "curlew", "avocet")
 QUESTION = re.compile(r"Question: (.*)")
@@ -161,11 +161,11 @@ def test_a_document_cannot_step_out_of_its_quotation() -> None:
 
 def test_answers_that_were_paid_for_are_not_asked_for_again(tmp_path: Path) -> None:
     llm = ScriptedLLM(lines=[reader])
-    journal = TextJournal(tmp_path / "answers.sqlite")
-    first = write_questions(documents(), llm, count=4, journal=journal)
+    kept = KeptAnswers(tmp_path / "answers.sqlite")
+    first = write_questions(documents(), llm, count=4, kept=kept)
     asked = len(llm.prompts)
-    journal = TextJournal(tmp_path / "answers.sqlite")
-    again = write_questions(documents(), llm, count=4, journal=journal)
+    kept = KeptAnswers(tmp_path / "answers.sqlite")
+    again = write_questions(documents(), llm, count=4, kept=kept)
     assert again.questions == first.questions
     assert len(llm.prompts) == asked > 0
 

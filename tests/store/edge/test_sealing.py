@@ -124,7 +124,6 @@ def are_alike(some: Sequence[Point], others: Sequence[Point]) -> bool:
         one.node_id == other.node_id
         and one.payload == other.payload
         and one.vector == pytest.approx(other.vector)
-        and one.named == {name: pytest.approx(vector) for name, vector in other.named.items()}
         and sorted(zip(*one.words, strict=True)) == sorted(zip(*other.words, strict=True))
         for one, other in zip(some, others, strict=True)
     )
@@ -187,27 +186,6 @@ def test_a_sealed_collection_answers_and_holds_what_one_that_is_not_does(
                     text: Scored(pytest.approx(one.similarity), pytest.approx(one.keywords))
                     for text, one in expected.items()
                 }
-
-
-@pytest.mark.parametrize("mode", ["dense", "hybrid"])
-def test_chunks_are_found_by_an_embedding_that_came_after_others_were_sealed(
-    mode: SearchMode, tmp_path: Path, make_nodes: Callable[[range], list[TextNode]]
-) -> None:
-    before, after = make_nodes(range(100)), make_nodes(range(100, 150))
-    for node in after:
-        node.metadata[keys.NAMED_VECTORS] = {"summary": [1.0, 0.5]}
-    with open_store(tmp_path) as store:
-        store.add("c", before)
-        assert sealed(tmp_path)
-        store.add("c", after)
-    for _ in range(2):
-        with open_store(tmp_path) as store:
-            found = store.search(
-                "c", Query(vector=[1.0, 0.5], text=WORDS[0], limit=99, mode=mode, using="summary")
-            )
-            similar = {hit.node.node_id for hit in found if hit.similarity is not None}
-            assert similar == {node.node_id for node in after}
-            store.delete("c", [node.node_id for node in before[10:90]])
 
 
 def test_a_disk_without_room_for_a_sealed_part_is_left_as_it_is() -> None:

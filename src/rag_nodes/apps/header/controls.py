@@ -12,7 +12,6 @@ from pydantic import SecretStr
 from rag_nodes.apps.markup import count, part, render, title_of
 from rag_nodes.apps.visitors.choice import MOST_COLUMNS, Choice, default_of
 from rag_nodes.compare.sizing import EQUAL_SIZE
-from rag_nodes.metadata import USUAL
 from rag_nodes.parsers import COMPARED
 from rag_nodes.parsers.offer import ranges_of
 from rag_nodes.query import QueryOptions
@@ -28,12 +27,6 @@ if TYPE_CHECKING:
 BY_BUDGET = "Same token budget"
 BY_SENTENCE = "Best sentences, same token budget"
 BY_COUNT = "Same number of chunks"
-_VECTORS = [
-    ("headings and text", USUAL),
-    ("text alone", "plain"),
-    ("summary, headings and text", "summary"),
-]
-"""Embeddings of a chunk that need no LLM, and what they are called."""
 _LONGEST = 4096
 """Tokens of the longest answer that can be chosen."""
 _QUIET: dict[str, Any] = {"show_progress": "hidden", "queue": False, "api_visibility": "private"}
@@ -91,7 +84,6 @@ class Controls:
             similarity_cutoff=number(typed.pop("similarity_cutoff")) or None,
             temperature=number(typed.pop("temperature")),
             max_output_tokens=int(typed.pop("max_output_tokens")),
-            vector=typed.pop("vector") or USUAL,
             **{name: value or "" for name, value in typed.items()},
         )
 
@@ -217,13 +209,6 @@ def build_answering(settings: Settings, usual: QueryOptions | None = None) -> di
                 label="Least similarity of a chunk",
                 info="Chunks of a lower cosine similarity are left out; 0 keeps all.",
                 elem_id="rn-cutoff",
-            ),
-            "vector": gr.Dropdown(
-                [*_VECTORS, *([] if usual.vector in dict(_VECTORS).values() else [usual.vector])],
-                value=usual.vector,
-                label="What of a chunk is compared with the question",
-                info="Another one is embedded as well when you apply it.",
-                elem_id="rn-vector",
             ),
             "retrieval_only": gr.Checkbox(
                 usual.retrieval_only,

@@ -137,7 +137,7 @@ class AnsweringSession(Session):
             try:
                 if self._comparison is None:
                     raise ConfigurationError("no document yet: upload one first")
-                growing = tuple(Growing(name) for name in self._comparison.columns)
+                growing = tuple(Growing(name) for name in self._comparison.names)
                 quoted = self._comparison.models.llm is None
                 asking = Asking(self._asked, question, growing, quoted)
                 show(asking)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import USUAL
 from rag_nodes.operations.parsers import check_cost
 from rag_nodes.parsers import PRESETS
 from rag_nodes.parsers.offer import in_few_words
@@ -48,7 +47,6 @@ class Choice:
         temperature: of the answer model; None for the server's.
         max_output_tokens: longest answer; None for the server's.
         equal_size: tokens of a chunk on average in every column; None for the parsers' own options.
-        vector: by which embedding of the chunks is searched.
     """
 
     parsers: tuple[str, ...]
@@ -65,7 +63,6 @@ class Choice:
     temperature: float | None = None
     max_output_tokens: int | None = None
     equal_size: int | None = None
-    vector: str = USUAL
 
 
 def headline_of(name: str, configuration: Mapping[str, object]) -> str:
@@ -156,7 +153,6 @@ def query_options(usual: QueryOptions, choice: Choice) -> QueryOptions:
         "top_k": choice.top_k,
         "retrieval_only": choice.retrieval_only,
         "similarity_cutoff": choice.similarity_cutoff,
-        "vector": choice.vector,
     }
     if choice.granularity:
         chosen["granularity"] = choice.granularity

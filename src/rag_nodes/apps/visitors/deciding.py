@@ -174,7 +174,7 @@ class Decider:
         own = (*_own_parsers(comparison), *comparison.found)
         documents = session.documents
         ids = (one.id_ for one in documents)
-        about = (decided_by, models.embedding_name, options.mode, options.vector, *own, *ids)
+        about = (decided_by, models.embedding_name, options.mode, *own, *ids)
         with self._lock:
             if session.comparison is not comparison:
                 return  # other documents took over, which then start this themselves

@@ -309,7 +309,6 @@ class PageSession(AnsweringSession):
         documents, files = self._documents, self._files
         if not known:
             documents, files = read_documents(wanted, self.read, step)
-            self._vectors.clear()
             loading.began_anew()
         store = self.store if known else self._opened()
         options = query_options(self._usual, choice)
@@ -321,7 +320,7 @@ class PageSession(AnsweringSession):
                 corpus=self._settings.corpus,
                 options=options,
                 equal_size=choice.equal_size,
-                transformations=[*self._transformations, *self._steps(choice.vector)],
+                transformations=self._transformations,
             )
             report = self._ingest(comparison, documents, step)
         except BaseException:

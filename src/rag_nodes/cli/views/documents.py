@@ -234,9 +234,9 @@ def docs_view(found: Documented, _: DocsRequest, __: Invocation) -> Iterator[Ren
     if rest > 0:
         yield plain(f"{counted(rest, 'more finding')} in {report.output}.report.json", "dim")
     yield from (plain(f"failed: {one_line(reason)}", "red") for reason in report.failed_pages)
-    if report.journal:
+    if report.kept:
         yield plain(
-            f"Summaries are missing; what was paid is kept in {report.journal}. Run again "
+            f"Summaries are missing; what was paid is kept in {report.kept}. Run again "
             "with --resume to ask for the others.",
             "yellow",
         )
@@ -258,8 +258,7 @@ def _statistics(report: DocsReport) -> Iterator[tuple[str, str]]:
     )
     yield "Headings", ", ".join(headings) or "none"
     yield "Coverage", f"{figures.coverage:.6g} % of the visible text"
-    reused = f", {report.reused:,} of them from the journal" if report.reused else ""
-    by = f"{_counts(figures.summaries)} by {report.model}{reused}"
+    by = f"{_counts(figures.summaries)} by {report.model}"
     yield "Summaries", by if report.model else "none"
     yield "Findings", _counts(figures.findings) or "none"
 

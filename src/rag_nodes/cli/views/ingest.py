@@ -50,16 +50,6 @@ def ingested_view(
         excluded = f" or {are} excluded" if report.excluded else ""
         said = f"{documents} {has} no file any more{excluded}"
         yield plain(f"{said}; --prune removes them.", "yellow")
-    tokens = "{:,} tokens to read and up to {:,} to write" if dry else (
-        "{:,} tokens read and {:,} written"
-    )  # fmt: skip
-    for one in report.writers:
-        asked = f"{one.step}: {counted(one.requests, 'request')} to {one.model}"
-        cost = f"{tokens.format(one.tokens_in, one.tokens_out)}: {dollars(one.cost)}"
-        yield plain(f"{asked}, {cost}.", "dim")
-    if report.kept_vectors:
-        names = f"vectors {', '.join(report.kept_vectors)}; --vector none stops that"
-        yield plain(f"Kept up to date, as they are stored: {names}.", "dim")
     yield from _concluded(report) if dry else _spent(report)
 
 

@@ -24,7 +24,6 @@ from rag_nodes.cli.views.text import (
     table,
 )
 from rag_nodes.errors import command
-from rag_nodes.metadata import USUAL
 from rag_nodes.operations.places import foreign_words
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
     numbers = f", {one.dimension} numbers" if one.dimension else ""
     yield "Options", configuration(json.loads(one.options or "{}"))
     yield "Model", f"{one_line(one.model)}{numbers}"
-    yield "Vectors", "" if one.vectors in {(), (USUAL,)} else ", ".join(one.vectors)
+    yield "Ignored", f"vectors {names}" if (names := ", ".join(one.ignored_vectors)) else ""
     parents = f" and {counted(one.parents, 'parent')}" if one.parents else ""
     documents = counted(one.documents, "document")
     said = ", says the ledger" if one.trouble else ""

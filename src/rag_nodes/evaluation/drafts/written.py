@@ -33,7 +33,6 @@ from rag_nodes.query.types import Source
 from rag_nodes.text.languages import content_words
 from rag_nodes.text.spans import Span, trimmed
 from rag_nodes.text.words import words
-from rag_nodes.transforms import PromptKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.evaluation.drafts.probes import AnswerLength
-    from rag_nodes.transforms import TextJournal
+    from rag_nodes.models.kept import KeptAnswers
 
 WRITTEN = "written"
 """Kind of a draft that a model wrote."""
@@ -119,7 +118,7 @@ def write_questions(
     answers: AnswerLength = "sentence",
     seed: int = 0,
     concurrency: int = 4,
-    journal: TextJournal | None = None,
+    kept: KeptAnswers | None = None,
 ) -> Dataset:
     """Questions that an LLM writes about passages chosen evenly.
 
@@ -134,7 +133,7 @@ def write_questions(
         answers: how long they are to be: the quote, or a whole paragraph or page.
         seed: other passages for another number.
         concurrency: passages worked on at the same time.
-        journal: where answers are kept as they arrive and looked up before asking.
+        kept: where answers are kept as they arrive and looked up before asking.
 
     Returns:
         A dataset of drafts; `unplaced` has those that were not believed, and why.
@@ -150,7 +149,7 @@ def write_questions(
         )
     if count < 1:
         raise ConfigurationError(f"count={count}: at least 1 question must be drafted")
-    writer = _Writer(documents, answers, llm, journal, seed)
+    writer = _Writer(documents, answers, llm, kept, seed)
     awaited(writer.write(count, concurrency))
     if not writer.written and writer.failure:
         raise ModelError(f"no question was drafted: {writer.failure}")
@@ -176,14 +175,14 @@ class _Writer:
         documents: Sequence[Document],
         answers: AnswerLength,
         llm: LLM,
-        journal: TextJournal | None,
+        kept: KeptAnswers | None,
         seed: int,
     ) -> None:
         self.written: dict[tuple[Place, str], Question] = {}
         self.refused: list[Unplaced] = []
         self.failure = ""
         self._documents, self._answers, self._seed = documents, answers, seed
-        self._asker, self._model, self._journal = Asker(llm), llm.metadata.model_name, journal
+        self._asker, self._model, self._kept = Asker(llm), llm.metadata.model_name, kept
         self._texts = [document.text for document in documents]
         self._places = [*self._passages()]
         self._rarity = Rarity(map(self._text, self._places))
@@ -247,15 +246,14 @@ class _Writer:
         shown = enumerate(map(self._text, places), start=1)
         sources = [Source(number, (), text, f"Source {number}", 0) for number, text in shown]
         prompt = fill(template, sources, question)
-        key = PromptKey.of(self._model, prompt)
-        known = self._journal.get(key) if self._journal else None
+        known = self._kept.get(self._model, prompt) if self._kept else None
         found = None
         with suppress(UnformedError, ValidationError):
             if known is not None:
                 return form.model_validate_json(known)
             found = await self._asker.predict(form, prompt)
-        if self._journal and known is None:  # at once: what is paid for must not wait
-            self._journal.add(key, found.model_dump_json() if found else "{}")
+        if self._kept and known is None:  # at once: what is paid for must not wait
+            self._kept.add(self._model, prompt, found.model_dump_json() if found else "{}")
         return found
 
     def _closest(self, question: str, place: Place, golds: Sequence[Place]) -> list[Place]:

@@ -108,13 +108,6 @@ class Collection(EngineCollection):
         self._wrote(len(points))
         self.find_by(USUAL)
 
-    def add_vector(self, name: str, size: int) -> None:
-        distance = edge.Distance.Cosine
-        self.shard.update(edge.UpdateOperation.create_dense_vector(name, size, distance))
-        super().add_vector(name, size)
-        if self._tenant is None:
-            folder.describe(self._disk, self._name, self.layout)
-
     def delete(self, node_ids: Sequence[str]) -> None:
         ids: list[Any] = list(map(self._id, node_ids))
         self.shard.update(edge.UpdateOperation.delete_points(ids))

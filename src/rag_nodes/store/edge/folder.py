@@ -165,16 +165,16 @@ def _read(file: Path) -> dict[str, Any]:
 
 def describe(folder: Path, name: str, layout: Layout) -> None:
     """Write down what a collection is, as the engine cannot be asked."""
-    about = {"name": name, **layout._asdict(), "named": dict(layout.named)}
+    about = {"name": name, "size": layout.size, "dense": layout.dense, "sparse": layout.sparse}
     replace_json(folder / ABOUT, about)
 
 
 def _read_about(folder: Path) -> tuple[str, Layout]:
     about = json.loads((folder / ABOUT).read_bytes())
-    named = {str(one): int(size) for one, size in about.get("named", {}).items()}
     if about["sparse"] not in {SPARSE, None}:
         raise ValueError(f"its words are {about['sparse']!r}, and this release ranks {SPARSE!r}")
-    layout = Layout(int(about["size"]), str(about["dense"]), about["sparse"], named)
+    ignored = tuple(map(str, about.get("named", ())))  # of an earlier release
+    layout = Layout(int(about["size"]), str(about["dense"]), about["sparse"], ignored)
     if not (folder / SHARD / CONFIG).is_file():
         raise FileNotFoundError(f"{SHARD}/{CONFIG} is lost")
     return str(about["name"]), layout

@@ -119,7 +119,7 @@ class MemoryEdge(Edge):
     def create(self, name: str, layout: Layout) -> None:
         if name in self._opened:
             return
-        key = layout.size, layout.sparse, *sorted(layout.named.items())
+        key = layout.size, layout.sparse
         shared = _shards.get(key)
         if shared is None or shared.process != os.getpid():
             shared = _shards[key] = _Shared(key, layout)

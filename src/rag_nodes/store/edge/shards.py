@@ -71,13 +71,11 @@ def made(folder: Path, layout: Layout, *, temporary: bool = False) -> Any:
         StoreFullError: the disk has too little space.
     """
     check_space(folder.parent, temporary=temporary)
-    # The engine compares kilobytes of that vector which has the most of them.
-    full = SEGMENT * max(_LEAST, 4 * max(layout.sizes.values())) // 1024
+    full = SEGMENT * max(_LEAST, 4 * layout.size) // 1024
     words = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, memory=_MAPPED)
     config = edge.EdgeConfig(
         vectors={
-            name: edge.EdgeVectorParams(size=size, distance=edge.Distance.Cosine)
-            for name, size in layout.sizes.items()
+            layout.dense: edge.EdgeVectorParams(size=layout.size, distance=edge.Distance.Cosine)
         },
         sparse_vectors={layout.sparse: words} if layout.sparse else None,
         # Sixteen by default, even on four cores; here every call holds Python's lock anyway.
@@ -183,13 +181,12 @@ def vectors_of(point: Point, layout: Layout, where: str) -> dict[str, Any]:
             f"{where}: metadata of node {point.node_id} is nested more than {_DEEPEST} levels "
             "deep; keep less of it"
         )
-    given = point.named if point.vector is None else {**point.named, layout.dense: point.vector}
-    vectors: dict[str, Any] = {
-        name: _numbers(vector, layout.sizes.get(name, 0), point.node_id, where)
-        for name, vector in given.items()
-    }
+    if point.vector is None:
+        return {}
+    numbers = _numbers(point.vector, layout.size, point.node_id, where)
+    vectors: dict[str, Any] = {layout.dense: numbers}
     indices, values = point.words
-    if point.vector is not None and layout.sparse and indices:
+    if layout.sparse and indices:
         vectors[layout.sparse] = edge.SparseVector(indices=indices, values=values)
     return vectors
 

@@ -95,7 +95,7 @@ class Served(Engine):
 
     def create(self, name: str, layout: Layout) -> None:
         try:
-            self._asked.create_collection(name, **new_collection(self._options, layout.sizes))
+            self._asked.create_collection(name, **new_collection(self._options, layout.size))
         except Exception as error:
             # Whoever came first made the same.
             if "already exists" not in str(error):
@@ -130,11 +130,6 @@ class ServedCollection(EngineCollection):
         self.layout = layout_of(info.config.params, where)
         self._lacks = [key for key in INDEXES if key not in info.payload_schema]
         self._size: int | None = None
-
-    def add_vector(self, name: str, size: int) -> None:
-        dense = rest.DenseVectorConfig(size=size, distance=rest.Distance.COSINE)
-        self._client.create_vector_name(self._name, name, rest.DenseVectorNameConfig(dense=dense))
-        super().add_vector(name, size)
 
     def marks(self) -> dict[str, str]:
         """The marks of its metadata; none where the server is too old for any."""

@@ -96,20 +96,20 @@ def layout_of(params: Any, where: str) -> Layout:
     # One that Qdrant does not weigh by document frequency is no BM25 of ours.
     words = (params.sparse_vectors or {}).get(SPARSE)
     sparse = SPARSE if words is not None and words.modifier == "idf" else None
-    named = {n: int(one.size) for n, one in vectors.items() if n != known[0] and _is_cosine(one)}
-    return Layout(int(found.size), known[0], sparse, named)
+    ignored = tuple(name for name in vectors if name != known[0])
+    return Layout(int(found.size), known[0], sparse, ignored)
 
 
 def _is_cosine(vector: Any) -> bool:
     return vector.distance == "Cosine" and vector.multivector_config is None
 
 
-def new_collection(options: ServerOptions, sizes: Mapping[str, int]) -> dict[str, Any]:
+def new_collection(options: ServerOptions, size: int) -> dict[str, Any]:
     """A collection of ours, as arguments of `create_collection`; None leaves it to the server."""
     common: dict[str, Any] = {"distance": rest.Distance.COSINE, "on_disk": options.vectors_on_disk}
     graph = None if options.hnsw_m is None else rest.HnswConfigDiff(m=options.hnsw_m)
     return {
-        "vectors_config": {n: rest.VectorParams(size=s, **common) for n, s in sizes.items()},
+        "vectors_config": {DENSE: rest.VectorParams(size=size, **common)},
         # Qdrant weighs our words by how rare they are.
         "sparse_vectors_config": {SPARSE: rest.SparseVectorParams(modifier=rest.Modifier.IDF)},
         "shard_number": options.shards,
@@ -122,9 +122,9 @@ def new_collection(options: ServerOptions, sizes: Mapping[str, int]) -> dict[str
 
 def struct(point: Point) -> rest.PointStruct:
     """What is stored of a node, built without validation: every value is ours."""
-    vector: dict[str, Any] = {name: list(one) for name, one in point.named.items()}
+    vector: dict[str, Any] = {}
     if point.vector is not None:
         indices, values = point.words
         sparse = rest.SparseVector.model_construct(indices=indices, values=values)
-        vector |= {DENSE: list(point.vector), SPARSE: sparse}
+        vector = {DENSE: list(point.vector), SPARSE: sparse}
     return rest.PointStruct.model_construct(id=point.node_id, payload=point.payload, vector=vector)
