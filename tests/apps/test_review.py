@@ -191,6 +191,7 @@ def test_questions_of_a_file_are_added_and_those_left_out_are_counted_by_reason(
         ("a.txt", "hello", "is of no kind that has questions"),
         ("a.json", json.dumps([{"question": "Who?", "gold": "It rained."}] * 1001), "over the 1,0"),
         ("a.json", json.dumps([{"question": "Who?", "gold": "x" * 5001}]), "in one quote"),
+        ("a.csv", "question,quote\n" + "Who?,It rained.\n" * 5001, "5,001 quotes"),
         ("big.json", " " * (MOST_BYTES + 1), "over 10 MB"),
         ("big.yaml", " " * (MOST_YAML + 1), "over 0.5 MB"),
     ],

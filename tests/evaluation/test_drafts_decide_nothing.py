@@ -1,6 +1,5 @@
 """Drafts that nobody has accepted put no column first, pass no gate, and choose no parser."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -12,7 +11,6 @@ from rag_nodes.evaluation.gates import against_baseline, under
 from rag_nodes.evaluation.page import html_of
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
-from rag_nodes.operations.replies import summary_of
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
@@ -61,7 +59,7 @@ def test_the_page_draws_no_column_above_another(by_drafts: EvaluationReport) -> 
     assert "best of all" not in page.lower()
 
 
-def test_pages_and_tools_say_why_answers_were_missed_and_advise_nothing() -> None:
+def test_the_report_says_why_answers_were_missed_and_advises_nothing() -> None:
     long = {"large": columns()["large"]}
     plan = replace(BARE, budgets=(5, 10))
     drafts, accepted = (
@@ -69,15 +67,9 @@ def test_pages_and_tools_say_why_answers_were_missed_and_advise_nothing() -> Non
     )
     (reason,) = drafts.of_role("own")[0].reasons
     advice = REMEDIES[reason]  # type: ignore[index] # a str in plain data
-    for shown in (html_of, summary):
-        assert reason in shown(drafts)
-        assert advice in shown(accepted)
-        assert advice not in shown(drafts)
-
-
-def summary(report: EvaluationReport) -> str:
-    """What agents read."""
-    return json.dumps(summary_of(report))
+    assert reason in html_of(drafts)
+    assert advice in html_of(accepted)
+    assert advice not in html_of(drafts)
 
 
 def test_no_gate_can_tell_by_drafts(by_drafts: EvaluationReport) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from llama_index.core.embeddings.mock_embed_model import MockEmbedding
 from llama_index.core.node_parser import SentenceSplitter
-from llama_index.core.schema import BaseNode, Document
+from llama_index.core.schema import Document
 from tests.evaluation.labelled import BARE, PLAN, columns, corpus
 
 from rag_nodes.errors import CancelledError, ConfigurationError, DatasetError
@@ -20,7 +20,8 @@ from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
-from rag_nodes.parsers import SpanNodeParser, get_parser
+from rag_nodes.parsers import FixedSizeNodeParser, get_parser
+from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.query import QueryOptions
@@ -230,28 +231,16 @@ def test_a_run_whose_owner_has_left_goes_no_further(dataset: Dataset, stage: str
     assert [step.stage for step in steps].count(stage) == 1
 
 
-def test_whoever_runs_it_says_how_documents_are_cut(dataset: Dataset) -> None:
-    cut = set[tuple[str, str]]()
+class Cancelled(FixedSizeNodeParser):
+    """A parser whose caller has left."""
 
-    def parse(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
-        cut.add((parser.fingerprint, document.id_))
-        return parser([document])
-
-    plan = EvaluationPlan(sizes=(40,), target=50, draws=50)
-    given = {"fixed": get_parser("fixed")}
-    report = evaluate(dataset, given, plan=plan, embed_model=MockEmbedding(8), parse=parse)
-    used = {row.parser["fingerprint"] for row in report.rows}
-    assert {(one, document.id_) for one in used for document in dataset.documents} <= cut
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
+        raise CancelledError(f"{len(source.text)} characters are not needed any more")
 
 
-def test_a_parser_that_was_cancelled_while_it_finds_its_size_ends_the_run(
-    dataset: Dataset,
-) -> None:
-    def parse(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
-        raise CancelledError(f"{parser.class_name()} of {document.id_} was cancelled")
-
+def test_a_parser_that_was_cancelled_ends_the_run(dataset: Dataset) -> None:
     with pytest.raises(CancelledError):
-        evaluate(dataset, columns(), plan=PLAN, embed_model=MockEmbedding(8), parse=parse)
+        evaluate(dataset, {"gone": Cancelled()}, plan=PLAN, embed_model=MockEmbedding(8))
 
 
 class Raising:

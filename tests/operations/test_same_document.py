@@ -17,11 +17,6 @@ from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.served import ServedOperations, request_of
 
 TEXT = "# Colour\n\nThe machine is red.\n\n# Size\n\nThe machine is two metres high.\n"
-QUESTIONS = [
-    {"question": "How is it painted?", "gold": [{"text": "The machine is red."}]},
-    {"question": "How tall is it?", "gold": [{"text": "two metres high"}]},
-    {"id": "lost", "question": "Who?", "gold": [{"text": "nobody wrote this sentence"}]},
-]
 OWN = {"seconds", "id", "node_id", "file", "file_name", "title"}
 """What a file has by its path, and times."""
 
@@ -51,10 +46,6 @@ def differing(reply: Any, document: Any, where: str = "") -> list[str]:
         ("compare", {"question": "How high?", "parsers": ["heading"], "retrieval_only": True}),
         ("compare", {"question": "How high?", "parsers": ["fixed"], "granularity": "sentences"}),
         ("compare", {"question": "How high?", "parsers": ["fixed"], "equal_size": 20}),
-        ("evaluate", {"budgets": [4], "sizes": [30], "equal_size": 20, "seed": 7}),
-        ("evaluate", {"parsers": ["heading"], "sizes": []}),
-        ("recommend", {"parsers": ["fixed"], "budgets": [4], "sizes": [30, 60]}),
-        ("questions check", {}),
     ],
 )
 def test_the_same_request_gives_the_same_document(
@@ -62,30 +53,24 @@ def test_the_same_request_gives_the_same_document(
 ) -> None:
     path, operation = no_configuration / "text.md", named(name)
     path.write_text(TEXT, "utf-8")
-    (no_configuration / "questions.json").write_text(json.dumps({"questions": QUESTIONS}), "utf-8")
     settings = offline_settings().model_copy(update={"store": ":memory:"})
-    fields = operation.request.model_fields
-    sent = {"text": TEXT} | ({"questions": QUESTIONS} if "questions" in fields else {})
     served = ServedOperations.of(settings, offered(), ServerLimits())
 
     def replied(surface: Surface) -> Any:
-        asked = request_of(operation, surface, told | sent)
+        asked = request_of(operation, surface, {**told, "text": TEXT})
         return served.perform(operation, surface, asked, lambda _: None)
 
     if name == "ask":  # of a store on the command line
-        document = compared = replied("rest")
+        document = replied("rest")
     else:
         where = {"file": path} if name == "chunk" else {"paths": [path]}
-        where |= {"file": no_configuration / "questions.json"} if "questions" in fields else {}
         run = Run(settings)
         found = operation.function(operation.request.model_validate(told | where), run)
         run.close()
         ids = document_id(path.resolve()), text_document(TEXT).id_
-        document, compared = (
-            json.loads(json.dumps(one, default=str).replace(*ids).replace('"text.md"', '"text"'))
-            for one in (found.as_dict(), found.brief())
-        )
-    for surface, own in (("rest", document), ("mcp", compared)):
+        plain = json.dumps(found.as_dict(), default=str)
+        document = json.loads(plain.replace(*ids).replace('"text.md"', '"text"'))
+    for surface in ("rest", "mcp"):
         reply = replied(surface)
         assert reply
-        assert differing(reply, own) == []
+        assert differing(reply, document) == []

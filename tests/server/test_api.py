@@ -145,6 +145,16 @@ def test_an_answer_grows_as_events_and_ends_in_the_reply(
     assert text.strip() == dict(events)["result"]["text"] == whole["text"]
 
 
+def test_a_comparison_reports_its_progress_before_the_result(client: httpx.Client) -> None:
+    body = {"question": "What?", "text": "The machine is red.", "parsers": ["fixed", "heading"]}
+    events = events_of(client.post("/compare", json=body, headers={"Accept": MEDIA_TYPE}))
+    names = [name for name, _ in events]
+    assert names[-2:] == ["result", "end"]
+    steps = [data for name, data in events if name == "progress"]
+    assert {step["name"] for step in steps} >= {"fixed", "heading"}
+    assert [column["name"] for column in events[-2][1]["columns"]] == ["fixed", "heading"]
+
+
 # --- chunks --------------------------------------------------------------------------------------
 
 

@@ -27,13 +27,6 @@ from rag_nodes.store import open_store
 
 LIMITS = ServerLimits(body_bytes=100_000)
 QUESTION = {"question": "What colour is the machine?"}
-LABELLED = {
-    "text": "The machine is red.",
-    "questions": [{**QUESTION, "gold": [{"text": "The machine is red."}]}],
-    "parsers": ["fixed"],
-    "mode": "dense",
-}
-"""A question whose answer is known, for a single column."""
 
 
 @pytest.fixture
@@ -92,22 +85,9 @@ def test_a_client_that_left_keeps_no_model_busy(
         assert client.post("/ask", json=QUESTION).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("name", "before", "given"),
-    [
-        *(("ask", before, QUESTION) for before in range(4)),  # two tries, the question, the answer
-        ("evaluate", 1, LABELLED),  # a try, the question, the documents
-        ("evaluate", 2, LABELLED),
-        ("recommend", 1, LABELLED),
-    ],
-    ids=lambda one: None if isinstance(one, dict) else one,
-)
+@pytest.mark.parametrize("before", range(4))  # two tries, the question, the answer
 def test_an_agent_that_left_has_nobody_wait_for_the_model(
-    name: str,
-    before: int,
-    given: dict[str, Any],
-    openai_server: OpenAIServer,
-    tmp_path: Path,
+    before: int, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     (tmp_path / "red.md").write_text("The machine is red.", "utf-8")
     settings = _settings(openai_server).model_copy(update={"store": str(tmp_path / "kept")})
@@ -115,11 +95,11 @@ def test_an_agent_that_left_has_nobody_wait_for_the_model(
         models = choose_models(settings)
         ingest([tmp_path / "red.md"], {"auto": get_parser("auto")}, store, models=models)
     served = ServedOperations.of(settings, offered(), LIMITS)
-    operation, interrupt = named(name), Interrupt()
+    operation, interrupt = named("ask"), Interrupt()
 
     def asked() -> None:
         with interruptible(interrupt):
-            request = request_of(operation, "mcp", given)
+            request = request_of(operation, "mcp", QUESTION)
             served.perform(operation, "mcp", request, lambda _: None)
 
     openai_server.fail(Fault(), before)
@@ -138,7 +118,7 @@ def test_an_agent_that_left_has_nobody_wait_for_the_model(
     [
         ("/chunk", {"text": "Hello."}, "application/json"),
         ("/compare", QUESTION, "application/json"),
-        ("/evaluate", LABELLED, MEDIA_TYPE),
+        ("/compare", QUESTION, MEDIA_TYPE),
     ],
 )
 def test_a_client_that_left_ends_the_process_that_cuts_its_document(

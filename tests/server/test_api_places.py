@@ -27,7 +27,6 @@ from rag_nodes.workspace.sessions import Sessions
 
 QUESTION = {"question": "What colour is the machine?", "parser": "fixed"}
 FILE = ("files", ("red.md", b"The machine is red."))
-SHEET = b"question,quote\nWhat colour is the machine?,The machine is red.\n"
 
 
 class Served(NamedTuple):
@@ -127,13 +126,12 @@ def test_a_session_that_is_cleared_while_it_is_filled_is_said_to_have_ended(
             assert upload.result().status_code == 404
 
 
-@pytest.mark.parametrize("path", ["/upload", "/questions"])
 def test_a_session_that_is_cleared_while_a_body_arrives_does_not_come_back(
-    path: str, settings: Settings
+    settings: Settings,
 ) -> None:
     with _served(settings, ServerLimits()) as server:
         session = server.upload()
-        with _arriving(server, path, session) as finished:
+        with _arriving(server, session) as finished:
             assert server.post("/clear", headers=session).status_code == 200
             assert finished() == 404
         assert server.post("/ask", json=QUESTION, headers=session).status_code == 404
@@ -142,18 +140,17 @@ def test_a_session_that_is_cleared_while_a_body_arrives_does_not_come_back(
 def test_a_session_makes_no_room_while_a_body_for_it_arrives(settings: Settings) -> None:
     with _served(settings, ServerLimits(sessions=1)) as server:
         session = server.upload()
-        with _arriving(server, "/upload", session) as finished:
+        with _arriving(server, session) as finished:
             assert server.post("/upload", files=[FILE]).status_code == 503
             assert finished() == 200
         assert server.post("/ask", json=QUESTION, headers=session).status_code == 200
 
 
 @contextmanager
-def _arriving(server: Served, path: str, session: dict[str, str]) -> Iterator[Callable[[], int]]:
-    """A request whose body is awaited; gives what sends it and returns the status."""
-    file = FILE if path == "/upload" else ("questions", ("asked.csv", SHEET))
+def _arriving(server: Served, session: dict[str, str]) -> Iterator[Callable[[], int]]:
+    """An upload whose body is awaited; gives what sends it and returns the status."""
     headers = {**session, "Expect": "100-continue"}
-    request = httpx.Request("POST", f"{server.address}{path}", files=[file], headers=headers)
+    request = httpx.Request("POST", f"{server.address}/upload", files=[FILE], headers=headers)
     lines = [f"{name}: {value}" for name, value in request.headers.items()]
     start = "\r\n".join([f"POST {request.url.path} HTTP/1.1", *lines, "", ""])
     place = (request.url.host, request.url.port or 80)

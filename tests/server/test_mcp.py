@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from starlette.applications import Starlette
 
 from rag_nodes.models import choose_models
-from rag_nodes.operations import OPERATIONS, run
+from rag_nodes.operations import run
 from rag_nodes.parsers import get_parser, offered
 from rag_nodes.pipeline import ingest
 from rag_nodes.server.gate import Access, Gate
@@ -30,12 +30,7 @@ from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 
 TOKEN = "a-token-for-tests-only"
-TOOLS = [one.name.replace(" ", "_") for one in OPERATIONS if "mcp" in one.surfaces]
 TEXT = "# Colour\n\nThe machine is red.\n\n# Size\n\nThe machine is two metres high.\n"
-QUESTIONS = [
-    {"question": "How is it painted?", "gold": [{"text": "The machine is red."}]},
-    {"question": "How tall is it?", "gold": [{"text": "two metres high"}]},
-]
 
 
 @contextmanager
@@ -92,7 +87,7 @@ async def test_an_agent_finds_tools_that_only_read_of_a_server_with_our_version(
         tools = (await session.list_tools()).tools
         unknown = await session.call_tool("nothing", {})
     assert (about.name, about.version) == ("rag_nodes", version("rag-nodes"))
-    assert [tool.name for tool in tools] == TOOLS
+    assert {tool.name for tool in tools} == {"ask", "chunk", "compare"}
     for tool in tools:
         assert tool.annotations is not None
         assert tool.annotations.readOnlyHint is True
@@ -179,53 +174,31 @@ async def test_wrong_arguments_are_an_error_the_agent_can_read(address: str) -> 
         assert "pydantic" not in said
 
 
-async def test_an_agent_hears_how_far_its_evaluation_is_and_gets_a_verdict_with_remedies(
-    address: str,
-) -> None:
-    lost = {"id": "lost", "question": "Who?", "gold": [{"text": "nobody wrote this sentence here"}]}
-    asked = {"parsers": ["fixed", "heading"], "budgets": [4], "sizes": [30]}
-    arguments = {"text": TEXT, "questions": [*QUESTIONS, lost], **asked}
+async def test_an_agent_hears_how_far_its_comparison_is(address: str) -> None:
+    arguments = {"text": TEXT, "question": "What colour?", "parsers": ["fixed", "heading"]}
     heard: list[tuple[float, float | None, str | None]] = []
 
     async def hear(done: float, total: float | None, message: str | None) -> None:
         heard.append((done, total, message))
 
     async with _connected(address) as session:
-        reply = await session.call_tool("evaluate", arguments, progress_callback=hear)
-    found = _data(reply)
-    assert heard[0][2] == "index: fixed"
-    assert heard[-1][:2] == (14, 14)
-    assert "2 questions about one document" in " ".join(found["verdict"])
-    assert [row["name"] for row in found["rows"]] == [
-        "fixed",
-        "fixed at 30",
-        "fixed at equal size",
-        "heading",
-        "heading at 30",
-        "heading at equal size",
-        "LlamaIndex SentenceSplitter",
-    ]
-    assert found["measure"] == "recall@4"
-    assert sum(one["questions"].get("fixed", 0) for one in found["missed"]) == 2
-    assert all(one["remedy"] for one in found["missed"])
-    assert [one["id"] for one in found["left_out"]] == ["lost"]
-    assert len(json.dumps(found)) < 5_000
+        _data(await session.call_tool("compare", arguments, progress_callback=hear))
+    assert [words for *_, words in heard[-2:]] == ["store: fixed", "store: heading"]
+    assert heard[-1][:2] == (1, 1)
 
 
-@pytest.mark.parametrize("tool", ["ask", "evaluate"])
 def test_an_agent_that_left_ends_the_process_that_cuts_for_it(
-    tool: str, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note = tmp_path / "process"
     parser = HangingNodeParser(note=str(note))
     monkeypatch.setattr(run, "make_offered", lambda *_: {"fixed": parser})
-    others = {"evaluate": {"questions": QUESTIONS}}
-    arguments = {"text": TEXT, **others.get(tool, {"question": "What colour?"})}
+    arguments = {"text": TEXT, "question": "What colour?"}
     call = {
         "jsonrpc": "2.0",
         "id": 1,
         "method": "tools/call",
-        "params": {"name": tool, "arguments": arguments},
+        "params": {"name": "ask", "arguments": arguments},
     }
     headers = {
         "Authorization": f"Bearer {TOKEN}",

@@ -123,8 +123,8 @@ class Index:
     def _ingested(self, name: str, parser: SpanNodeParser) -> list[BaseNode]:
         """The nodes of all documents, cut once and stored."""
         recipe, started = self._recipe, time.perf_counter()
-        documents, parse = recipe.dataset.documents, recipe.parse
-        cut = {one.id_: parse(parser, one) if parse else parser([one]) for one in documents}
+        documents = recipe.dataset.documents
+        cut = {one.id_: parser([one]) for one in documents}
         self._seconds = time.perf_counter() - started
         nodes = [node for made in cut.values() for node in made]
         if not nodes:

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rag_nodes.evaluation.dataset import Question
-    from rag_nodes.pipeline.build import Parse
     from rag_nodes.text.filling import Ranked
 
 _NO_CHUNKS, _NO_COST = ChunkStatistics(), Cost()
@@ -79,7 +78,6 @@ class Recipe:
         models: embed texts and questions.
         cache: folder with vectors that were paid for; None for memory.
         judged: ids of the questions of which is kept what was read.
-        parse: cuts a document in this process; None to have the parser do it.
         told: hears the name of a row in this process, and how many questions it was asked.
     """
 
@@ -88,7 +86,6 @@ class Recipe:
     models: Models
     cache: Path | None = None
     judged: frozenset[str] = frozenset()
-    parse: Parse | None = None
     told: Callable[[str, int], None] | None = None
     opened: ExitStack | None = field(default=None, init=False, repr=False)
 
@@ -149,7 +146,7 @@ def _matched(recipe: Recipe, variant: Variant) -> Variant:
     parser, target = variant.parser, recipe.plan.target
     assert isinstance(parser, SpanNodeParser)  # noqa: S101 -- for the type checker
     assert target  # noqa: S101 -- for the type checker
-    found = matched(parser, recipe.dataset.documents, target, cut=recipe.parse)
+    found = matched(parser, recipe.dataset.documents, target)
     note = "" if found.reached else f"mean size {found.mean:.0f}: {target} could not be reached"
     return replace(variant, parser=found.parser, note=note)
 

@@ -123,7 +123,6 @@ def _shared(recipe: Recipe, executor: Executor) -> Recipe | None:
         recipe,
         models=replace(recipe.models, llm=None),
         cache=folder.absolute() if folder else None,
-        parse=None,
         told=None,
     )
     try:

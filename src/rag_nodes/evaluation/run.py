@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.judging import Judging
     from rag_nodes.executors import Executor
     from rag_nodes.models import Models
-    from rag_nodes.pipeline.build import Parse
 
 _SIZED = "recursive"
 """The preset that the one which stands is at other sizes."""
@@ -48,7 +47,6 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     embed_model: BaseEmbedding | str | None = None,
     cache: str | Path | None = None,
     progress: Callable[[Step], None] | None = None,
-    parse: Parse | None = None,
     judge: Judging | None = None,
     executor: Executor | Literal["auto"] | None = None,
 ) -> EvaluationReport:
@@ -75,8 +73,6 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         cache: folder that keeps what a paid model made, so that a run that was ended pays for
             nothing again; None to keep nothing.
         progress: hears of every step.
-        parse: cuts a document in this process, such as by one that can be ended; None to have the
-            parser do it.
         judge: whether answers from what the columns read are good; None to ask no LLM.
         executor: measures rows in other processes, such as `Pool(4)` of `rag_nodes.executors`;
             "auto" where that pays; None for this one alone. The report is the same. What other
@@ -107,7 +103,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         kept = opened.enter_context(kept_in(folder, chosen, executor))
         if executor:
             opened.callback(executor.close)
-        recipe = Recipe(dataset, plan, chosen, kept, parse=parse)
+        recipe = Recipe(dataset, plan, chosen, kept)
         opened.callback(recipe.close)
         recipe.prepare()
         stage = None

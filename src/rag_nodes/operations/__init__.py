@@ -71,7 +71,6 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         usual=("file", "parsers", "budgets", "sizes", "html"),
         settings=("exclude", *STORE, *MODELS),
-        surfaces=SERVED,
         interrupted=_CACHED,
     ),
     Operation(
@@ -86,7 +85,6 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         usual=("file", "answers", "parsers", "sizes", "save"),
         settings=("exclude", *MODELS),
-        surfaces=SERVED,
         interrupted=_CACHED,
     ),
     Operation(
@@ -220,7 +218,6 @@ OPERATIONS: tuple[Operation, ...] = (
         "Look for what is wrong with questions before anything is measured with them.",
         examples=("questions check questions.csv docs/",),
         settings=("exclude",),
-        surfaces=SERVED,
     ),
     Operation(
         "store push",

@@ -56,8 +56,6 @@ class Result:
     reply: ClassVar[str] = ""
     """What strangers get of it, module below this package and class; "" for what only the owner may
     ask for."""
-    short: ClassVar[str] = ""
-    """What agents get instead, likewise; "" for the same."""
     outcome: ExitCode = ExitCode.DONE
 
     def as_dict(self) -> dict[str, Any]:
@@ -69,10 +67,6 @@ class Result:
     def reasons(self) -> Sequence[str]:
         """Why it did not end well, where its view shows that on stdout."""
         return ()
-
-    def brief(self) -> dict[str, Any]:
-        """What agents get of it; all of it, where it is short."""
-        return self.as_dict()
 
 
 def misfit(error: Mapping[str, Any]) -> str:

@@ -41,13 +41,11 @@ class Judged(Request):
 
     panel: ClassVar[str] = "Whether the answers are good"
 
-    judge: Annotated[int, OWNER, Field(ge=0), Flag(metavar="N")] = 0
+    judge: Annotated[int, Field(ge=0), Flag(metavar="N")] = 0
     """Questions that the LLM answers and a judge grades, which costs requests."""
-    judge_model: Annotated[str | None, OWNER] = None
+    judge_model: str | None = None
     """Model that judges: a name, or module:Class; that of the answers by default."""
-    judge_option: Annotated[list[str], OWNER, Flag(metavar=ASSIGNMENT)] = Field(
-        default_factory=list
-    )
+    judge_option: Annotated[list[str], Flag(metavar=ASSIGNMENT)] = Field(default_factory=list)
     """Option of that LLM's class, repeatable: model=llama3.2."""
 
 
@@ -56,13 +54,11 @@ class Gated(Request):
 
     panel: ClassVar[str] = "Gates"
 
-    baseline: Annotated[Path | None, OWNER, Flag(metavar="FILE")] = None
+    baseline: Annotated[Path | None, Flag(metavar="FILE")] = None
     """Exit with 4 where a column fell below this run, with 5 where that cannot be told."""
-    tolerance: Annotated[float, OWNER, Field(ge=0, le=1)] = 0.05
+    tolerance: Annotated[float, Field(ge=0, le=1)] = 0.05
     """Largest drop below --baseline that passes, from 0 to 1."""
-    fail_under: Annotated[list[str], OWNER, Flag(metavar="MEASURE=VALUE")] = Field(
-        default_factory=list
-    )
+    fail_under: Annotated[list[str], Flag(metavar="MEASURE=VALUE")] = Field(default_factory=list)
     """Exit with 4 where a column does not reach it, as recall@1000=0.85; repeatable."""
 
 
@@ -184,13 +180,13 @@ class Gates:
 class Saved(Request):
     """Files that a report is written to."""
 
-    html: Annotated[Path | None, OWNER, Flag(metavar="FILE")] = None
+    html: Annotated[Path | None, Flag(metavar="FILE")] = None
     """Write a self-contained HTML report."""
-    output: Annotated[Path | None, OWNER, Flag(short="-o", metavar="FILE")] = None
+    output: Annotated[Path | None, Flag(short="-o", metavar="FILE")] = None
     """Write the report as JSON, for --baseline later."""
-    save: Annotated[Path | None, OWNER, Flag(metavar="FILE")] = None
+    save: Annotated[Path | None, Flag(metavar="FILE")] = None
     """Write what to take as a preset file (.toml) for --parser and `load_preset`."""
-    export: Annotated[Path | None, OWNER, Flag(metavar="FILE")] = None
+    export: Annotated[Path | None, Flag(metavar="FILE")] = None
     """Write a script that ingests and answers with what to take."""
 
 

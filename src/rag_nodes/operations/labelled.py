@@ -14,9 +14,9 @@ from pydantic import Field
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.files import check_writable, write_text
 from rag_nodes.operations import ExitCode
-from rag_nodes.operations.asked import Documents, Questions, dataset_of, sent_dataset
-from rag_nodes.operations.base import OWNER, Flag, Result
-from rag_nodes.operations.fields import OfText, Writing
+from rag_nodes.operations.asked import Documents, dataset_of
+from rag_nodes.operations.base import Flag, Request, Result
+from rag_nodes.operations.fields import Writing
 from rag_nodes.operations.run import Doing, Run
 
 if TYPE_CHECKING:
@@ -27,21 +27,15 @@ _ANSWER_TOKENS = 600
 """Of an answer with a quote and a question."""
 
 
-class CheckRequest(OfText):
+class CheckRequest(Request):
     """Look for what is wrong with questions before anything is measured with them.
 
     Answers that cannot be placed, questions asked twice, questions in the words of their answers,
     answers no chunk can hold. Ends with 4 where answers have no place or questions are doubled.
     """
 
-    file: Annotated[
-        Path | None,
-        OWNER,
-        Flag(argument=True, metavar="QUESTIONS", required=True, stdin="data"),
-    ] = None
+    file: Annotated[Path, Flag(argument=True, metavar="QUESTIONS", stdin="data")]
     """Labelled questions, see `evaluate`."""
-    questions: Questions = None
-    """Labelled questions; null for those of the file that was sent before."""
     paths: Documents = Field(default_factory=list)
     """Files and folders the questions are about; none where the questions bring them."""
 
@@ -62,11 +56,11 @@ class DraftRequest(Writing):
 
     configures: ClassVar[tuple[str, ...]] = ("llm",)
 
-    paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="DOCS", stdin="text")]
+    paths: Annotated[list[Path], Flag(argument=True, metavar="DOCS", stdin="text")]
     """Files and folders to ask about."""
     llm: str | None = None
     """An LLM that writes them: openai, or a class of LlamaIndex as module:Class."""
-    output: Annotated[Path, OWNER, Flag(short="-o", metavar="FILE")]
+    output: Annotated[Path, Flag(short="-o", metavar="FILE")]
     """File for the drafts, as JSON."""
     count: Annotated[int, Field(ge=1)] = 40
     """Questions at most; short documents give fewer."""
@@ -84,7 +78,6 @@ class DraftRequest(Writing):
 class Checked(Result):
     """What is to be known of questions."""
 
-    reply: ClassVar[str] = "replies:CheckReply"
     check: Check
     dataset: Dataset
 
@@ -97,13 +90,7 @@ def check(request: CheckRequest, run: Run) -> Checked:
     """Look at each question."""
     from rag_nodes.evaluation.checks import check_dataset
 
-    if request.file:
-        dataset = dataset_of(run, request.file, request.paths)
-    else:
-        from rag_nodes.workspace.limits import check_documents
-
-        check_documents(run.documents)
-        dataset = sent_dataset(request.questions, run)
+    dataset = dataset_of(run, request.file, request.paths)
     found = check_dataset(dataset)
     whole = ExitCode.PARTIAL if run.unread else ExitCode.DONE
     return Checked(outcome=whole if found.is_sound else ExitCode.GATE, check=found, dataset=dataset)

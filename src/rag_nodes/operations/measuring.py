@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.asked import LabelledQuestions, asked_of
-from rag_nodes.operations.base import OWNER, Flag, Result, Typed, visitors
+from rag_nodes.operations.base import Flag, Result, Typed
 from rag_nodes.operations.evaluating import (
     Columns,
     Gated,
@@ -27,7 +26,6 @@ from rag_nodes.operations.evaluating import (
     written_files,
 )
 from rag_nodes.operations.fields import (
-    MOST_COLUMNS,
     Finding,
     Parser,
     as_parsers,
@@ -37,8 +35,6 @@ from rag_nodes.operations.fields import (
 from rag_nodes.operations.ingesting import Working, executor_of
 from rag_nodes.operations.run import Run
 from rag_nodes.parsers.presets import SWEPT
-from rag_nodes.processes import Leases
-from rag_nodes.workspace.limits import CUT_SECONDS, LARGEST, MOST_NUMBERS, check_amount, check_plan
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset
@@ -46,9 +42,6 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.models import Models
-
-_AT_ONCE = Leases(2)
-"""Evaluations of strangers keep a core busy for minutes; more of them wait for their turn."""
 
 
 def _numbers(option: str) -> Typed:
@@ -58,19 +51,17 @@ def _numbers(option: str) -> Typed:
 class Measuring(Finding, LabelledQuestions, Saved, Working):
     """What `evaluate` and `recommend` share."""
 
-    workers: Annotated[str | None, OWNER, Flag(metavar="N|auto")] = None
+    workers: Annotated[str | None, Flag(metavar="N|auto")] = None
     """Worker processes, a row in each at a time; by default one for each core where that pays."""
     budgets: Annotated[
         tuple[Annotated[int, Field(ge=1, le=10**9)], ...],
         Field(min_length=1),
-        visitors(max_length=MOST_NUMBERS),
         _numbers("--budget"),
         Flag("--budget", metavar="N[,N...]", joined=True),
     ] = (500, 1000, 2000)
     """Token budgets; the middle one decides and explains misses."""
     sizes: Annotated[
         tuple[Annotated[int, Field(ge=1, le=10**9)], ...],
-        visitors(max_length=MOST_NUMBERS),
         _numbers("--sizes"),
         Flag(metavar="N[,N...]", joined=True),
     ] = (100, 200, 400, 800)
@@ -79,7 +70,7 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
     """Search only the document that a question belongs to."""
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 0
     """Random seed of intervals, and of passages."""
-    cache: Annotated[Path | None, OWNER, Flag(metavar="FOLDER")] = None
+    cache: Annotated[Path | None, Flag(metavar="FOLDER")] = None
     """Folder that keeps what a paid model made: a run that was ended pays for none of it again."""
 
 
@@ -95,9 +86,9 @@ class EvaluateRequest(Measuring, Columns, Judged, Gated):
     them; beside accepted questions they are left out.
     """
 
-    collection: Annotated[list[str], OWNER, Flag(metavar="NAME")] = Field(default_factory=list)
+    collection: Annotated[list[str], Flag(metavar="NAME")] = Field(default_factory=list)
     """Existing collection of --store as one more column; repeatable."""
-    equal_size: Annotated[int, Field(ge=0), visitors(le=LARGEST), Flag(metavar="TOKENS")] = 200
+    equal_size: Annotated[int, Field(ge=0), Flag(metavar="TOKENS")] = 200
     """Mean chunk size of the size-matched comparison, in tokens; 0 for none."""
     granularity: Literal["sentences", "chunks"] | None = None
     """Whole chunks, the default, or selected sentences."""
@@ -119,7 +110,6 @@ class RecommendRequest(Measuring):
         list[Parser],
         as_parsers(SWEPT),
         Field(description=described_parsers("try", SWEPT)),
-        visitors(max_length=MOST_COLUMNS),
     ] = Field(default_factory=list)
     granularity: Literal["sentences", "chunks"] | None = None
     """Selected sentences, the default of the preset `retrieval`, or whole chunks."""
@@ -132,8 +122,6 @@ class Evaluated(Result):
     `unread` says why documents could not be read; `skipped` counts files of other types by suffix.
     """
 
-    reply: ClassVar[str] = "replies:EvaluationReply"
-    short: ClassVar[str] = "replies:SummaryReply"
     report: EvaluationReport
     gates: Sequence[GateResult] = field(default=())
     is_written: bool = False
@@ -152,12 +140,6 @@ class Evaluated(Result):
     def reasons(self) -> Sequence[str]:
         """What gates say that do not hold."""
         return [one.words for one in self.gates if one.outcome != "holds"]
-
-    def brief(self) -> dict[str, Any]:
-        """The same in few words."""
-        from rag_nodes.operations.replies import summary_of
-
-        return summary_of(self.report)
 
 
 def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
@@ -185,13 +167,12 @@ def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
     if judging:
         requests = judging.requests(len(columns), len(dataset.questions))
         run.note(f"Answering and judging takes up to {requests:,} requests.")
-    with _admitted(run, dataset, len(columns), plan):
-        report = measured(
-            _narrowed(request, dataset),
-            columns,
-            judge=judging,
-            **_how(request, run, plan, models),
-        )
+    report = measured(
+        _narrowed(request, dataset),
+        columns,
+        judge=judging,
+        **_how(request, run, plan, models),
+    )
     return _told(request, run, report, models, gates.results(report))
 
 
@@ -206,42 +187,23 @@ def recommend(request: RecommendRequest, run: Run) -> Evaluated:
     dataset = asked_of(request, run, request.seed)
     models = run.models(answers=False)
     parsers = run.parsers(request.parsers, models) if request.parsers else None
-    count = len(parsers or SWEPT)
-    with _admitted(run, dataset, count, plan):
-        report = measured(
-            _narrowed(request, dataset),
-            parsers,
-            **_how(request, run, plan, models),
-        )
+    report = measured(
+        _narrowed(request, dataset),
+        parsers,
+        **_how(request, run, plan, models),
+    )
     return _told(request, run, report, models)
 
 
-@contextmanager
-def _admitted(run: Run, dataset: Dataset, columns: int, plan: EvaluationPlan) -> Iterator[None]:
-    """Room for the work: that of strangers is bounded, and a few at a time.
-
-    Raises:
-        ConfigurationError: a size or budget is out of range.
-        DatasetTooLargeError: a stranger asks for too much.
-    """
-    if run.is_trusted:
-        yield
-        return
-    check_plan(plan)
-    check_amount(dataset, columns, plan)
-    with _AT_ONCE.take("the evaluation"):
-        yield
-
-
 def _how(request: Measuring, run: Run, plan: EvaluationPlan, models: Models) -> dict[str, Any]:
-    """What both take, those of strangers within bounds."""
-    given: dict[str, Any] = {"plan": plan, "models": models, "progress": run.emit}
-    if run.is_trusted:
-        executor = executor_of(request) or ("auto" if request.workers is None else None)
-        return {**given, "cache": request.cache, "executor": executor}
-    from rag_nodes.parsers.isolation import cutting
-
-    return {**given, "parse": cutting.within(CUT_SECONDS)}
+    """Return the options that `evaluate` and `recommend` share."""
+    return {
+        "plan": plan,
+        "models": models,
+        "progress": run.emit,
+        "cache": request.cache,
+        "executor": executor_of(request) or ("auto" if request.workers is None else None),
+    }
 
 
 def _narrowed(request: Measuring, dataset: Dataset) -> Dataset:

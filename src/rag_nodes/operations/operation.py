@@ -73,12 +73,10 @@ class Operation:
         """What it finds."""
         return self._annotated("return")
 
-    def reply(self, surface: Surface = "rest") -> type[Reply] | None:
-        """What strangers get of its `as_dict`; None for what only the owner may ask."""
-        shown = (surface == "mcp" and self.result.short) or self.result.reply
-        module, _, name = shown.partition(":")
-        if not module:
-            return None
+    @property
+    def reply(self) -> type[Reply]:
+        """Part of its `as_dict` that strangers see; only operations of served surfaces have it."""
+        module, _, name = self.result.reply.partition(":")
         found = getattr(import_module(f"rag_nodes.operations.{module}"), name)
         return cast("type[Reply]", found)
 

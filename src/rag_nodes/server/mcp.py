@@ -29,7 +29,7 @@ from rag_nodes.operations.base import model_for
 from rag_nodes.server.failures import public
 from rag_nodes.server.limits import address_of, ended_by_leaving
 from rag_nodes.server.schemas import named_parsers, schema_of, shortened
-from rag_nodes.server.served import Milestones, reply_of, request_of
+from rag_nodes.server.served import Milestones, request_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,13 +62,13 @@ def make_mcp(served: ServedOperations) -> Tools:
     Args:
         served: the server they are part of.
     """
-    offered = {_tool_name(one): one for one in OPERATIONS if "mcp" in one.surfaces}
+    offered = {one.name: one for one in OPERATIONS if "mcp" in one.surfaces}
     tools = [_tool(one, tuple(served.offer)) for one in offered.values()]
     server: Server[Any, Any] = Server(
         "rag_nodes",
         version=version("rag-nodes"),
         instructions=f"{IDENTITY} The tools split texts, answer questions from them with "
-        "citations, and evaluate parsers on labelled questions.",
+        "citations, and compare the answers of several parsers.",
     )
 
     @server.list_tools()  # type: ignore[no-untyped-call, untyped-decorator]
@@ -133,16 +133,12 @@ def _telling(context: Any) -> Callable[[object], None]:
     return Milestones(tell)
 
 
-def _tool_name(operation: Operation) -> str:
-    return operation.name.replace(" ", "_")
-
-
 def _tool(operation: Operation, parsers: tuple[str, ...]) -> Tool:
     """How agents see an operation."""
     taken = schema_of(model_for(operation.request, "mcp"))
-    given = model_for(reply_of(operation, "mcp"), "mcp")
+    given = model_for(operation.reply, "mcp")
     return Tool(
-        name=_tool_name(operation),
+        name=operation.name,
         title=operation.name.capitalize(),
         description=operation.summary,
         inputSchema=shortened(named_parsers(taken, parsers)),

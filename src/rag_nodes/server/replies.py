@@ -55,19 +55,6 @@ class Uploaded(_Reply):
     """In the order they were sent."""
 
 
-class Brought(_Reply):
-    """The session, and the questions that were read into it."""
-
-    session: str
-    """Send it as X-Session with every further request."""
-    format: str
-    """In which format they are."""
-    questions: int
-    """How many there are."""
-    documents: int
-    """Documents of the session, with those the file brought."""
-
-
 class SessionDocument(_Reply):
     """One document of a session."""
 

@@ -25,7 +25,6 @@ from rag_nodes.server.events import MEDIA_TYPE, streamed
 from rag_nodes.server.failures import install_handlers
 from rag_nodes.server.limits import address_of, ended_by_leaving
 from rag_nodes.server.replies import (
-    Brought,
     Cleared,
     OfferedParser,
     Problem,
@@ -35,9 +34,8 @@ from rag_nodes.server.replies import (
     UploadedFile,
 )
 from rag_nodes.server.schemas import named_parsers, page_of
-from rag_nodes.server.served import reply_of, request_of
+from rag_nodes.server.served import request_of
 from rag_nodes.server.uploads import received_of, save
-from rag_nodes.workspace.limits import check_file, check_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +43,6 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
-    from rag_nodes.evaluation.importers.formats import Labels
     from rag_nodes.server.gate import Access
     from rag_nodes.server.served import ServedOperations
     from rag_nodes.workspace.session import Session
@@ -87,36 +84,23 @@ _STREAMED: dict[str, Any] = {
     "`result` or `failed`, then `end`.",
     "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
 }
-_FILE = {"type": "string", "format": "binary"}
-
-
-def _form(name: str, schema: dict[str, Any], words: str) -> dict[str, Any]:
-    """A form with one field."""
-    fields = {name: {**schema, "description": words}}
-    form = {"schema": {"type": "object", "required": [name], "properties": fields}}
-    return {"requestBody": {"required": True, "content": {"multipart/form-data": form}}}
-
-
-_DOCUMENTS = _form(
-    "files",
-    {"type": "array", "minItems": 1, "items": _FILE},
-    "PDF, DOCX, HTML, Markdown, CSV, text or crawls.",
-)
-_QUESTIONS = _form(
-    "questions",
-    _FILE,
-    "A sheet (CSV, XLSX) of questions and quotes or pages, our JSON, or a file of LlamaIndex, "
-    "RAGAS, TruLens, LangSmith, promptfoo or SQuAD.",
-)
+_FILES = {
+    "type": "array",
+    "minItems": 1,
+    "items": {"type": "string", "format": "binary"},
+    "description": "PDF, DOCX, HTML, Markdown, CSV, text or crawls.",
+}
+_FORM = {"schema": {"type": "object", "required": ["files"], "properties": {"files": _FILES}}}
+_UPLOAD = {"requestBody": {"required": True, "content": {"multipart/form-data": _FORM}}}
 
 
 def _links() -> dict[str, Any]:
     """What can be done with the session that was answered: all the rest."""
-    served = [one.name.replace(" ", "_") for one in OPERATIONS if "rest" in one.surfaces]
+    served = [one.name for one in OPERATIONS if "rest" in one.surfaces]
     session = {"X-Session": "$response.body#/session"}
     return {
         name: {"operationId": name, "parameters": session}
-        for name in ("upload", "questions", *served, "status", "clear")
+        for name in ("upload", *served, "status", "clear")
     }
 
 
@@ -178,12 +162,11 @@ def _add_operation(router: APIRouter, operation: Operation, served: ServedOperat
     done.__annotations__["body"] = model_for(operation.request, "rest")
     done.__annotations__["x_session"] = SessionId
     done.__annotations__["request"] = Request
-    path = operation.name.replace(" ", "/")
     router.post(
-        f"/{path}",
-        response_model=model_for(reply_of(operation, "rest"), "rest"),
+        f"/{operation.name}",
+        response_model=model_for(operation.reply, "rest"),
         responses={200: _STREAMED},
-        operation_id=operation.name.replace(" ", "_"),
+        operation_id=operation.name,
         tags=["operations"],
         summary=operation.summary.removesuffix("."),
         description=operation.summary,
@@ -214,7 +197,7 @@ def _sessions(served: ServedOperations) -> APIRouter:
     linked: dict[int | str, dict[str, Any]] = {200: {"links": _links()}}
     workers = served.workers
 
-    @router.post("/upload", summary="Bring documents", openapi_extra=_DOCUMENTS, responses=linked)
+    @router.post("/upload", summary="Bring documents", openapi_extra=_UPLOAD, responses=linked)
     async def upload(request: Request, x_session: SessionId = None) -> Uploaded:
         """Read documents into your session, or into a new one without X-Session.
 
@@ -228,28 +211,6 @@ def _sessions(served: ServedOperations) -> APIRouter:
                 with workers.place(address_of(request), x_session):
                     rows = await workers.thread(_read, session, files, limits.documents)
         return Uploaded(session=key, files=rows)
-
-    @router.post(
-        "/questions", summary="Bring questions", openapi_extra=_QUESTIONS, responses=linked
-    )
-    async def questions(request: Request, x_session: SessionId = None) -> Brought:
-        """Read a file of labelled questions into your session, or into a new one.
-
-        They take the place of those that were there. Texts that come with them become the
-        documents of a session that has none.
-        """
-        with served.held(x_session) as hold:
-            async with request.form(max_files=2, max_fields=2) as form, ended_by_leaving(request):
-                file = form.get("questions")
-                if not isinstance(file, UploadFile):
-                    raise ConfigurationError("no file in the field 'questions'; send one")
-                key, session = hold()
-                with workers.place(address_of(request), x_session):
-                    most = served.limits.documents
-                    labels = await workers.thread(_brought, session, file, most)
-                held = len(session.documents)
-        number = len(labels.questions)
-        return Brought(session=key, format=labels.form, questions=number, documents=held)
 
     @router.get("/status", summary="See what there is")
     async def status(x_session: SessionId = None) -> Status:
@@ -303,19 +264,3 @@ def _read(
             received += received_of(path, session.read)
     session.take([one for _, one in received if one is not None], most=most)
     return [row for row, _ in received]
-
-
-def _brought(session: Session, file: UploadFile, most: int) -> Labels:
-    """Read questions into the session; nothing of the file stays on the disk."""
-    from rag_nodes.evaluation.importers import documents_of, read_labels
-
-    with tempfile.TemporaryDirectory(prefix="rag_nodes_") as folder:
-        path = save(file.file, file.filename, Path(folder, "questions"))
-        check_file(path)
-        labels = read_labels(path)
-    check_labels(labels, (), path.name)
-    if labels.texts and not session.documents:
-        session.take(documents_of(labels), most=most)
-    with session.turn():
-        session.labels = labels
-    return labels

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rag_nodes.operations import Operation
-    from rag_nodes.operations.base import Reply, Request, Surface
+    from rag_nodes.operations.base import Request, Surface
     from rag_nodes.parsers import Preset
     from rag_nodes.server.limits import ServerLimits
     from rag_nodes.settings import Settings
@@ -99,8 +99,7 @@ class ServedOperations:
             held.callback(run.close)
             run.tell(asked)
             result = operation.function(asked, run)
-            data = result.brief() if surface == "mcp" else result.as_dict()
-            return seen(operation, surface, data)
+            return seen(operation, surface, result.as_dict())
 
     def known(self, key: str | None) -> str:
         """The id of a session, if it is one that we gave out.
@@ -161,21 +160,9 @@ def _whole(written: str) -> float:
 
 def seen(operation: Operation, surface: Surface, data: Mapping[str, Any]) -> dict[str, Any]:
     """What a visitor may see of a result: the fields of its reply, and no path of the server."""
-    found = (
-        model_for(reply_of(operation, surface), surface)
-        .model_validate(data)
-        .model_dump(mode="json")
-    )
+    found = model_for(operation.reply, surface).model_validate(data).model_dump(mode="json")
     cleaned: dict[str, Any] = clean(found)
     return cleaned
-
-
-def reply_of(operation: Operation, surface: Surface) -> type[Reply]:
-    """What visitors get of an operation."""
-    reply = operation.reply(surface)
-    if reply is None:
-        raise TypeError(f"{operation.name} has no reply for those who may not see everything")
-    return reply
 
 
 def clean(value: Any, *, is_words: bool = False) -> Any:

@@ -1,10 +1,10 @@
-"""How much one visitor of a shared server may have measured; page, REST and MCP say it alike."""
+"""Limits on the work of one visitor of a shared server, on the page, over REST and over MCP."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import ConfigurationError, DatasetTooLargeError
+from rag_nodes.errors import DatasetTooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +30,6 @@ MOST_BYTES = 10_000_000
 """Bytes of a file of questions: it is read in this process."""
 MOST_YAML = 500_000
 """The same in YAML, of which a megabyte takes minutes to read."""
-MOST_NUMBERS = 8
-"""Budgets, and sizes."""
 MOST_ANSWERS = 20_000
 """Questions times rows: each answer of a row takes some 4 KB until the run has ended."""
 MOST_CHARACTERS = 20_000_000
@@ -103,30 +101,6 @@ def check_questions(number: int, name: str) -> None:
             f"{name} has {number:,} questions, over the {MOST_QUESTIONS:,} of one visitor; take "
             f"fewer, {_ELSEWHERE}"
         )
-
-
-def check_plan(plan: EvaluationPlan) -> None:
-    """Refuse sizes and budgets that cost more than they tell.
-
-    Raises:
-        ConfigurationError: one is out of range, or there are too many.
-    """
-    from rag_nodes.parsers.presets import LEAST_CHUNK
-
-    for name, least, values in (
-        ("budget", 1, plan.budgets),
-        ("size", LEAST_CHUNK, plan.sizes),
-        ("equal size", LEAST_CHUNK, (plan.target,) if plan.target else ()),
-    ):
-        if len(values) > MOST_NUMBERS:
-            raise ConfigurationError(
-                f"{len(values):,} {name}s are too many; choose at most {MOST_NUMBERS}"
-            )
-        wrong = [one for one in values if not least <= one <= LARGEST]
-        if wrong:
-            raise ConfigurationError(
-                f"{name} {wrong[0]:,} is out of range; choose {least:,} to {LARGEST:,} tokens"
-            )
 
 
 def check_amount(dataset: Dataset, columns: int, plan: EvaluationPlan) -> None:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.compare import Comparison
-    from rag_nodes.evaluation.importers.formats import Labels
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import IngestReport, Progress
     from rag_nodes.query import QueryOptions
@@ -59,7 +58,6 @@ class Session:
 
     Attributes:
         location: folder or URL of its store.
-        labels: questions of the file that was brought last; None before that.
     """
 
     def __init__(
@@ -73,7 +71,6 @@ class Session:
         self._settings = settings
         self._given_models = {"embed_model": embed_model, "llm": llm}
         self.location = store
-        self.labels: Labels | None = None
         self._lock = threading.Lock()
         self._running = Interrupt()
         self._over = False
