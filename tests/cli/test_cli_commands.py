@@ -58,7 +58,7 @@ def test_what_is_stored_is_named_as_it_can_be_typed(command: Command, manual: Pa
     splitter = "llama_index.core.node_parser:SentenceSplitter"
     command("ingest", manual, "-p", splitter, "--store", "other")
     ended = command("ask", QUESTION, "--store", "other")
-    assert "after `rag-nodes store alias NAME default.ForeignNodeParser." in ended.stderr
+    assert "ForeignNodeParser (--collection default.ForeignNodeParser." in ended.stderr
 
 
 def test_a_corpus_that_compares_sentences_by_a_model_is_searched_by_its_preset(

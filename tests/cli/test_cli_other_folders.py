@@ -59,13 +59,13 @@ COMMANDS = [
     "status",
     "list",
     "ask what",
+    "ask what --collection handbook",
     "remove manual.md",
     "clear --yes",
     "doctor",
     "ingest MANUAL",
     "compare MANUAL --ask what",
     "evaluate MANUAL --questions QUESTIONS --collection handbook",
-    "store alias",
     "store push TARGET --store THEIRS",
 ]
 
@@ -99,7 +99,7 @@ def test_an_ingest_into_a_folder_of_documents_writes_nothing_there(
     assert [one.name for one in docs.iterdir()] == ["report.md"]
 
 
-def test_a_collection_of_another_program_is_named_asked_by_an_alias_and_measured(
+def test_a_collection_of_another_program_is_named_asked_and_measured(
     command: Command, manual: Path, questions: Path, tmp_path: Path
 ) -> None:
     with _server.serve() as double:
@@ -114,11 +114,13 @@ def test_a_collection_of_another_program_is_named_asked_by_an_alias_and_measured
         assert "nothing is stored there; collections of other programs: handbook" in (
             command("store", "push", tmp_path / "target", *at).stderr
         )
-        assert command("store", "alias", "book", "handbook", *at).code == 0
-        asked = command("ask", QUESTION, "--alias", "book", "--mode", "dense", *at, "--json")
+        gone = command("ask", QUESTION, "--collection", "gone", *at)
+        assert "nothing is stored; collections of other programs: handbook" in gone.stderr
+        name = ("--collection", "handbook")
+        asked = command("ask", QUESTION, *name, "--mode", "dense", *at, "--json")
         assert "nine litres of water" in asked.json["text"]
         measured = command(
-            *("evaluate", manual, "--questions", questions, "--collection", "handbook"),
+            *("evaluate", manual, "--questions", questions, *name),
             *("--mode", "dense", *at, "--json"),
         )
         assert measured.code == 0

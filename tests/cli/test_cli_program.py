@@ -49,7 +49,7 @@ def test_help_names_every_command_and_the_exit_codes(command: Command) -> None:
 
 
 def test_help_names_no_type_of_python(command: Command) -> None:
-    for name in ("", *COMMANDS, "store alias"):
+    for name in ("", *COMMANDS):
         said = command(*name.split(), "--help").stdout
         assert not [one for one in ("<bool>", "list[", "<str>", "<path>") if one in said], name
 
@@ -338,7 +338,6 @@ def test_a_run_leaves_the_loggers_as_they_were(command: Command, manual: Path) -
         ("questions", "check", "THERE", "GONE"),
         ("questions", "draft", "THERE", "-o", "GONE/q.json"),
         ("store", "push", "http://localhost:1", "--store", "GONE"),
-        ("store", "alias", "--store", "GONE"),
         ("ask", "Why?", "--store", "GONE"),
         ("doctor", "--store", "GONE"),
         ("app", "GONE"),

@@ -83,13 +83,12 @@ def test_a_whole_day(
     rag(*ingest, "--prune")
     assert names(rag("list", *here)) == ["kettle.md", "manual.md"]
 
-    # Noon: to the server, and what is asked there by a name of its own.
+    # Noon: to the server, and a collection is asked there.
     pushed = rag("store", "push", url, *here)["collections"]
     assert all(copy["sent"] == copy["points"] for copy in pushed)
     assert contents(url) == contents(store)
     collection = next(c["collection"] for c in pushed if "Heading" in c["collection"])
-    rag("store", "alias", "live", collection, *there)
-    asked = rag("ask", "How often is the pump descaled?", "--alias", "live", *there)
+    asked = rag("ask", "How often is the pump descaled?", "--collection", collection, *there)
     assert "twice a year" in asked["text"]
 
     # An ingest into the server finds there what the push brought.
@@ -128,14 +127,3 @@ def test_a_whole_day(
 
 def contents_of(store: Any, collection: str) -> set[str]:
     return {node for nodes in store.documents(collection).values() for node in nodes}
-
-
-def test_a_collection_that_an_alias_means_shows_it_and_says_it_before_it_goes(
-    rag: Callable[..., dict[str, Any]], command: Command, tmp_path: Path, manual: Path
-) -> None:
-    store = ("--store", tmp_path / "store")
-    rag("ingest", manual, "-p", "heading", *store)
-    rag("store", "alias", "live", *store)
-    (held,) = rag("status", *store)["collections"]
-    assert held["aliases"] == ["live"]
-    assert "which live means" in command("clear", *store).stdout

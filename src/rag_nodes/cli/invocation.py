@@ -39,7 +39,7 @@ _TRAILING_BLANKS = re.compile(" +$", re.MULTILINE)
 _UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """JSON allows these, terminals act on some and UTF-8 refuses others."""
 
-_COMMAND = re.compile(r"`rag-nodes (?:clear|doctor|list|remove|status|store alias)\b[^`]*(?=`)")
+_COMMAND = re.compile(r"`rag-nodes (?:clear|doctor|list|remove|status)\b[^`]*(?=`)")
 """A command on a store, as messages name it."""
 _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 

@@ -37,7 +37,7 @@ _RESUMED = "What a model wrote, if one was asked, is kept: --resume uses it."
 _CACHED = "What a paid model made is kept where --cache names a folder; the rest is made again."
 GROUPS = {
     "questions": "Labelled questions: drafts, and checks of them.",
-    "store": "Copy a store to or from a Qdrant server, import a folder, manage aliases.",
+    "store": "Copy a store to a Qdrant server or another folder.",
 }
 """First words that several operations share, and what these are about."""
 
@@ -112,7 +112,7 @@ OPERATIONS: tuple[Operation, ...] = (
             'ask "Who approves?" --filter file=report.pdf --filter heading=Approval',
             'ask "Who approves a change?" --retrieval-only --top-k 5',
             'ask "Who approves a change?" -p heading --corpus contracts --json',
-            'ask "Who approves a change?" --alias handbook',
+            'ask "Who approves a change?" --collection handbook --mode dense',
         ),
         usual=("parser", "corpus", "store", "budget", "filter"),
         settings=(*STORE, "ledger", "corpus", *ANSWERS, *MODELS),
@@ -231,18 +231,6 @@ OPERATIONS: tuple[Operation, ...] = (
         usual=("collections", "all", "prune", "corpus", "store"),
         settings=(*STORE, "ledger", "corpus"),
         interrupted=_COMPLETED,
-    ),
-    Operation(
-        "store alias",
-        "copying:alias",
-        "Give a collection another name, or show the names there are.",
-        examples=(
-            "store alias",
-            "store alias handbook --corpus contracts --parser heading",
-            "store alias handbook --remove",
-        ),
-        usual=("parser", "remove", "corpus", "store"),
-        settings=(*STORE, "ledger", "corpus"),
     ),
 )
 """All operations, in the order in which a help text lists them."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field
 
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, RagNodesError
-from rag_nodes.operations.base import OWNER, Flag, Result
+from rag_nodes.operations.base import NOT_BLANK, OWNER, Flag, Result
 from rag_nodes.operations.comparing import NO_DOCUMENT, FollowUps, Question, compare_sent
 from rag_nodes.operations.fields import (
     AS_PARSER,
@@ -22,7 +22,7 @@ from rag_nodes.operations.fields import (
     Searching,
     parser_spec,
 )
-from rag_nodes.operations.places import foreign_words, is_store, ledger_of, must_exist
+from rag_nodes.operations.places import first_of, foreign_words, is_store, ledger_of, must_exist
 from rag_nodes.operations.run import Doing, Run
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 from rag_nodes.workspace.limits import MEMORY
@@ -54,8 +54,10 @@ class AskRequest(FollowUps, Searching, OfText):
             "or the one preset that made the corpus."
         ),
     ] = None
-    alias: Annotated[str | None, OWNER, Flag(metavar="NAME")] = None
-    """Search the collection of this alias, instead of naming parser and corpus."""
+    collection: Annotated[
+        Annotated[str, Field(pattern=NOT_BLANK)] | None, OWNER, Flag(metavar="NAME")
+    ] = None
+    """Collection of --store to search, instead of naming parser and corpus; `status` lists them."""
     chunks: Annotated[int, OWNER, Field(ge=0)] = 3
     """Chunks to show."""
 
@@ -104,9 +106,9 @@ def ask(request: AskRequest, run: Run) -> Asked:
     settings = run.settings
     if not (run.is_trusted or run.reads_store):
         raise ConfigurationError(NO_DOCUMENT)
-    if request.alias and request.parser:
+    if request.collection and request.parser:
         raise ConfigurationError(
-            "--alias says what is asked, and so does --parser; leave one of them out"
+            "--collection and --parser both name what to search; leave one of them out"
         )
     if settings.store == MEMORY or not (run.is_trusted or is_store(settings.store)):
         raise (ConfigurationError if run.is_trusted else CollectionMissingError)(
@@ -125,7 +127,7 @@ def ask(request: AskRequest, run: Run) -> Asked:
     models = stored.models()
     store = stored.store
     label, collection = _asked_collection(request, run, store, models)
-    with _contents_named(run, store, models):
+    with _contents_named(request, run, store, models):
         engine = RagNodesQueryEngine(
             store=store,
             collection=collection,
@@ -134,14 +136,12 @@ def ask(request: AskRequest, run: Run) -> Asked:
             options=options,
         )
         answer = run.answer(engine, request.question, label, follow_up=request.follow_up)
-    # The ledger knows collections by their own names.
-    kept = store.aliases()[request.alias] if request.alias else collection
     return Asked(
         answer=answer,
         parser=label,
         models=models.describe(),
         collection=collection,
-        document_tokens=_tokens_of(run, store.location, kept, answer),
+        document_tokens=_tokens_of(run, store.location, collection, answer),
         grown=run.streams,
     )
 
@@ -172,8 +172,8 @@ def _asked_collection(
     """The parser that is asked, by label, and its collection."""
     from rag_nodes.store import parser_collection
 
-    if request.alias:
-        return _aliased_parser(store, request.alias, models.embedding_name), request.alias
+    if request.collection:
+        return _named_collection(store, request.collection, models.embedding_name)
     corpus, spec = run.settings.corpus, request.parser
     if spec is None:
         spec = ParserSpec(name=_stored_preset(store, corpus, models))
@@ -181,29 +181,22 @@ def _asked_collection(
     return label, parser_collection(corpus, made, models.embedding_name)
 
 
-def _aliased_parser(store: Store, alias: str, embedding_name: str) -> str:
-    """The parser that made what an alias means, as the collection's name tells it.
+def _named_collection(store: Store, name: str, embedding_name: str) -> tuple[str, str]:
+    """Return the parser and the name of a collection that another program may have made.
 
     Raises:
-        CollectionMissingError: there is no such alias.
         ConfigurationError: another model embedded it, so that questions by this one find nothing.
     """
     from rag_nodes.store import described, is_embedded_by
 
-    known = store.aliases()
-    if alias not in known:
-        there = f"there are: {', '.join(sorted(known))}" if known else "it has none yet"
-        raise CollectionMissingError(
-            f"{store.location}: there is no alias {alias!r}; {there}; make one with "
-            f"`rag-nodes store alias {alias}`"
-        )
-    info = described(known[alias], 0)
+    collection = store.resolved(name)
+    info = described(collection, 0)
     if info and not is_embedded_by(info, embedding_name):
         raise ConfigurationError(
-            f"{store.location}: alias {alias!r} means {info.name}, which {info.embedding} embedded "
-            f"and not {embedding_name}; choose that one with --embedding"
+            f"{store.location}: {info.embedding} embedded collection {collection}, and not "
+            f"{embedding_name}; choose that model with --embedding"
         )
-    return info.parser if info else alias
+    return (info.parser if info else name), collection
 
 
 def _stored_preset(store: Store, corpus: str, models: Models) -> str:
@@ -261,30 +254,38 @@ def _as_typed(one: CollectionInfo, options: Mapping[str, Any], models: Models) -
 
 
 @contextmanager
-def _contents_named(run: Run, store: Store, models: Models) -> Iterator[None]:
-    """Where a collection is missing, say its owner which there are: one is probably meant."""
+def _contents_named(request: AskRequest, run: Run, store: Store, models: Models) -> Iterator[None]:
+    """If a collection is missing, tell its owner which there are: one is probably meant."""
     try:
         yield
     except CollectionMissingError:
         if not run.is_trusted:
             raise
         found = store.collections()
+        if request.collection:
+            names = [one.name for one in found]
+            known = f"there are: {first_of(names)}" if names else "nothing is stored"
+            raise CollectionMissingError(
+                f"{store.location}: there is no collection {request.collection!r}; "
+                f"{known}{foreign_words(store.foreign())}"
+            ) from None
         options = _options_of(run, store.location)
         for one in found:
             typed = _as_typed(one, options.get(one.name, {}), models)
-            # What no preset makes, such as a splitter of another package, an alias can name.
-            alias = f"--alias NAME after `rag-nodes store alias NAME {one.name}`"
-            by = f"--parser {typed}" if typed else f"{one.parser} ({alias})"
+            by = f"--parser {typed}" if typed else f"{one.parser} (--collection {one.name})"
             run.warn(
                 f"stored: --corpus {one.corpus} {by}, embedded by {one.embedding}, "
                 f"{one.points:,} node{'' if one.points == 1 else 's'}"
             )
         if found:
-            run.warn("to ask one of these, name its --parser, --corpus and --embedding")
+            run.warn(
+                "to ask one of these, name its --parser, --corpus and --embedding, or its "
+                "--collection"
+            )
         elif foreign := store.foreign():
             run.warn(
-                f"nothing is stored{foreign_words(foreign)}; to ask one of these, give it an alias "
-                "with `rag-nodes store alias NAME COLLECTION`, and ask with --alias NAME"
+                f"nothing is stored{foreign_words(foreign)}; to ask one of these, name it with "
+                "--collection"
             )
         raise
 

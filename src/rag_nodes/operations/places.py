@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rag_nodes.upkeep import HeldCollection, Inventory
 
 _NAMED = 10
-"""Collections of other programs that are named."""
+"""Names of collections in one message."""
 
 
 def check_there(paths: Iterable[Path]) -> None:
@@ -98,10 +98,13 @@ def _share(failed: int, total: int, thing: str) -> str:
 
 def foreign_words(names: Sequence[str]) -> str:
     """What stands behind "nothing is stored" where other programs have collections there."""
-    if not names:
-        return ""
+    return f"; collections of other programs: {first_of(names)}" if names else ""
+
+
+def first_of(names: Sequence[str]) -> str:
+    """Return the first names as a list in words, and how many more there are."""
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return f"; collections of other programs: {', '.join(names[:_NAMED])}{more}"
+    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def exists(location: str) -> bool:

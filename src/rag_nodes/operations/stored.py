@@ -137,7 +137,6 @@ class Gone(Result):
 
     title: str
     collections: Sequence[Removed]
-    aliases: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +209,6 @@ def remove(request: RemoveRequest, run: Run) -> Gone:
     return Gone(
         title=f"{'Would remove' if request.dry_run else 'Removed'} {told}",
         collections=[one for one in gone if one.nodes],
-        aliases={},
     )
 
 
@@ -229,7 +227,6 @@ def clear(request: ClearRequest, run: Run) -> Gone:
     return Gone(
         outcome=ExitCode.DONE if request.yes else ExitCode.USAGE,
         title=f"{'Cleared' if request.yes else 'Would clear'} corpus {corpus!r}",
-        aliases={} if request.yes else held.store.aliases(),
         collections=cleared(held, chosen) if request.yes else list(map(held.size_of, chosen)),
     )
 

@@ -17,7 +17,6 @@ from urllib.parse import urlsplit, urlunsplit
 
 from rag_nodes.errors import (
     CollectionMissingError,
-    ConfigurationError,
     StoreError,
     StoreUnreachableError,
 )
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.store.engine import Engine, EngineCollection
 
-_ALIAS = re.compile(r"[\w.-]{1,100}", re.ASCII)
 _UNSAFE = re.compile(r"[^\w-]+", re.ASCII)
 _NAME = re.compile(r"(?P<corpus>[\w-]+)\.(?P<parser>[\w-]+)\.(?P<embedding>[\w-]+)\.[0-9a-f]{12}")
 _LONGEST_PART = 40
@@ -178,7 +176,7 @@ def _whole(value: object) -> int:
 
 
 class Catalogue:
-    """The collections of an engine: listed, marked, dropped, and reached by other names."""
+    """The collections of an engine: listed, marked and dropped."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -209,7 +207,7 @@ class Catalogue:
         return f"{type(self).__name__}({self.location!r})"
 
     def drop(self, collection: str) -> None:
-        """Delete a collection with everything in it; its aliases go with it.
+        """Delete a collection with everything in it.
 
         Raises:
             CollectionMissingError: it does not exist.
@@ -243,32 +241,10 @@ class Catalogue:
                 found.mark(marks)
             return found is not None
 
-    def aliases(self) -> dict[str, str]:
-        """Collection by alias: another name, under which all that reads or writes takes it too."""
-        with self.engine.step():
-            return self.engine.aliases()
-
-    def point_alias(self, alias: str, collection: str | None) -> None:
-        """Have an alias mean a collection, from one moment to the next; None removes it.
-
-        Raises:
-            ConfigurationError: the alias is no name, or that of a collection.
-            CollectionMissingError: the collection does not exist, or the alias that is removed.
-        """
-        if collection is not None and (not _ALIAS.fullmatch(alias) or described(alias, 0)):
-            raise ConfigurationError(
-                f"{alias!r} is no alias: up to 100 letters, digits, points, hyphens and "
-                "underscores, and not built as the name of a collection"
-            )
-        with self.engine.step(collection or ""):
-            names = self.engine.names()
-            if alias in names:
-                raise ConfigurationError(
-                    f"{self.engine.place(alias)} exists; an alias needs a name of its own"
-                )
-            if (collection or alias) not in (names if collection else self.engine.aliases()):
-                raise missing(self.location, collection or alias)
-            self.engine.point_alias(alias, collection)
+    def resolved(self, name: str) -> str:
+        """Return the collection that a name means: on a server, the name may be an alias."""
+        with self.engine.step(name):
+            return self.engine.resolved(name)
 
     def collections(self) -> list[CollectionInfo]:
         """Every collection of this package in the store, by name; see `foreign` for the others."""

@@ -115,7 +115,7 @@ def copy_collection(
     meanwhile.
 
     Args:
-        collection: its name, one of ours, or an alias of it; made in the target where missing.
+        collection: its name, one of ours; made in the target where missing.
         source: read from.
         target: written to.
         progress: called after every page.
@@ -128,33 +128,32 @@ def copy_collection(
         StoreError: a store failed, or what was written is not what is read afterwards.
     """
     started = time.perf_counter()
-    name = source.aliases().get(collection, collection)
-    ours, theirs = _sides(name, source, target)
-    wanted, there = source.documents(name), target.documents(name)
+    ours, theirs = _sides(collection, source, target)
+    wanted, there = source.documents(collection), target.documents(collection)
     total, due = sum(map(len, wanted.values())), _unlike(wanted, there)
     alone = {d: nodes.keys() - wanted.get(d, {}).keys() for d, nodes in there.items()}
     stale = [one for d, ids in alone.items() if prune or d in wanted for one in ids]
     if due or stale:
-        with target.engine.step(name):  # no ledger is believed that does not hear of this
+        with target.engine.step(collection):  # no ledger is believed that does not hear of this
             theirs.mark(dict.fromkeys(theirs.marks()))
     for first in range(0, len(due), PAGE):
-        with source.engine.step(name):
+        with source.engine.step(collection):
             page = ours.read(due[first : first + PAGE], vectors=True)
-        with target.engine.step(name):
+        with target.engine.step(collection):
             theirs.write(page)
         if progress:
-            progress(CopyStep(name, total - len(due) + first + len(page), total))
-    target.delete(name, stale)
-    target.flush(name)
-    if lost := len(_unlike(wanted, target.documents(name), all_versions=True)):
+            progress(CopyStep(collection, total - len(due) + first + len(page), total))
+    target.delete(collection, stale)
+    target.flush(collection)
+    if lost := len(_unlike(wanted, target.documents(collection), all_versions=True)):
         raise StoreError(
-            f"{target.location}: collection {name!r} is not what was sent to it: {lost} of "
+            f"{target.location}: collection {collection!r} is not what was sent to it: {lost} of "
             f"{total} points differ; see that nothing else writes to it or to {source.location}, "
             "and run this again"
         )
     extra = sum(map(len, alone.values())) - len(stale)
     seconds = time.perf_counter() - started
-    return CopyReport(name, total, len(due), total - len(due), len(stale), extra, seconds)
+    return CopyReport(collection, total, len(due), total - len(due), len(stale), extra, seconds)
 
 
 def _unlike(wanted: Documents, there: Documents, *, all_versions: bool = False) -> list[str]:

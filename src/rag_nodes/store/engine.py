@@ -120,7 +120,7 @@ class Engine(ABC):
 
     @abstractmethod
     def collection(self, name: str, *, remembered: bool = False) -> EngineCollection | None:
-        """A collection by its name or an alias; None while it does not exist.
+        """Return a collection by its name; None while it does not exist.
 
         Args:
             name: of it.
@@ -136,22 +136,11 @@ class Engine(ABC):
 
     @abstractmethod
     def drop(self, name: str) -> None:
-        """Delete a collection with everything in it, its aliases too."""
+        """Delete a collection with everything in it."""
 
-    def aliases(self) -> dict[str, str]:
-        """Collection by alias."""
-        return {}
-
-    def point_alias(self, alias: str, collection: str | None) -> None:  # noqa: ARG002
-        """Have an alias mean a collection, from one moment to the next; None removes it.
-
-        Raises:
-            ConfigurationError: there are no aliases here.
-        """
-        raise ConfigurationError(
-            f"{self.location}: this store has no aliases; leave {alias!r} out, or use a folder or "
-            "a Qdrant server"
-        )
+    def resolved(self, name: str) -> str:
+        """Return the collection that a name means, which is an alias or the collection's own."""
+        return name
 
     def close(self) -> None:  # noqa: B027 -- nothing is held
         """Give back what is held."""

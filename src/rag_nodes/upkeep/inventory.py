@@ -76,7 +76,6 @@ class CollectionStatus:
     size: int | None
     first_used: float | None
     last_used: float | None
-    aliases: tuple[str, ...] = ()
     trouble: str = ""
     failed: int = 0
     error: str | None = None
@@ -194,7 +193,6 @@ class Inventory:
             size=size,
             first_used=row.first_used if row else None,
             last_used=row.last_used if row else None,
-            aliases=tuple(sorted(one for one, of in self.store.aliases().items() if of == name)),
             trouble=trouble,
             failed=len(failed),
             error=next((said for said, _ in Counter(o.error for o in failed).most_common(1)), None),

@@ -34,8 +34,7 @@ shards.made = partial(shards.made, temporary=not logged)
 store = open_store(folder)
 store.put(name, [Point(str(uuid4()), {}, [1.0, n, 0.0]) for n in range(100)])
 if not logged:
-    store.point_alias("live", name)
-    store.flush("live")
+    store.flush(name)
     store.put(name, [Point(str(uuid4()), {}, [1.0, n, 0.0]) for n in range(50)])
 os.kill(os.getpid(), 9)
 """

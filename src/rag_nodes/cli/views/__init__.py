@@ -18,7 +18,6 @@ VIEWS = {
     "recommend": "evaluation:measured_view",
     "remove": "stored:gone_view",
     "status": "stored:status_view",
-    "store alias": "stored:aliases_view",
     "store push": "stored:copied_view",
 }
 """By operation, the module of this folder and its function."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.operations.base import Request
-    from rag_nodes.operations.copying import Aliases, Copied
+    from rag_nodes.operations.copying import Copied
     from rag_nodes.operations.stored import Examined, Gone, Listed, Stored
     from rag_nodes.upkeep import CollectionStatus, DocumentState, ListedDocument
 
@@ -71,7 +71,6 @@ def status_view(stored: Stored, _: Request, __: Invocation) -> Iterator[Renderab
 def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
     yield "Collection", one.name
     yield "Trouble", one_line(one.trouble or "")
-    yield "Aliases", ", ".join(map(one_line, one.aliases))
     numbers = f", {one.dimension} numbers" if one.dimension else ""
     yield "Options", configuration(json.loads(one.options or "{}"))
     yield "Model", f"{one_line(one.model)}{numbers}"
@@ -145,9 +144,7 @@ def gone_view(found: Gone, _: Request, __: Invocation) -> Iterator[RenderableTyp
     yield plain(f"{title}:" if rows else f"{title}: nothing is stored of it")
     for row in rows:
         nodes, documents = counted(row.nodes, "node"), counted(row.documents, "document")
-        names = sorted(one_line(name) for name, of in found.aliases.items() if of == row.collection)
-        said = f", which {', '.join(names)} means" if names else ""
-        yield plain(f"  {nodes} of {documents} in {row.collection}{said}")
+        yield plain(f"  {nodes} of {documents} in {row.collection}")
 
 
 def examined_view(found: Examined, _: Request, __: Invocation) -> Iterator[RenderableType]:
@@ -175,12 +172,3 @@ def copied_view(found: Copied, _: Request, __: Invocation) -> Iterator[Renderabl
             kept = counted(one.extra, "point")
             yield plain(f"  {kept} of other documents stay there; --prune deletes them", "yellow")
     yield plain(f"From {near(found.source)} to {near(found.target)}.", "dim")
-
-
-def aliases_view(found: Aliases, _: Request, __: Invocation) -> Iterator[RenderableType]:
-    """What each alias means."""
-    if found.aliases:
-        columns = {"Alias": lambda one: one[0], "Collection": lambda one: one[1]}
-        yield table(sorted(found.aliases.items()), columns)
-    else:
-        yield plain(f"{found.store} has no aliases.", "dim")

@@ -10,7 +10,6 @@ import json
 import logging
 import shutil
 import threading
-from abc import abstractmethod
 from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Self
@@ -19,7 +18,7 @@ from urllib.parse import quote
 from rag_nodes.errors import RagNodesError, StoreDamagedError, StoreError, StoreLockedError
 from rag_nodes.store.edge import folder, shards
 from rag_nodes.store.edge.collection import Collection
-from rag_nodes.store.edge.folder import ALIASES, COLLECTIONS, MARKER, SHARD, unreadable
+from rag_nodes.store.edge.folder import COLLECTIONS, MARKER, SHARD, unreadable
 from rag_nodes.store.engine import Engine
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ class Edge(Engine):
     def __init__(self, location: str, guard: threading.RLock) -> None:
         self.location, self.guard = location, guard
         self._opened: dict[str, Collection] = {}
-        self._aliases: dict[str, str] = {}
         self._is_closed = False
 
     @contextmanager
@@ -77,8 +75,7 @@ class Edge(Engine):
                 ) from error
 
     def collection(self, name: str, *, remembered: bool = False) -> Collection | None:  # noqa: ARG002
-        """A collection by its name or an alias, opened when it is first asked for."""
-        name = self._aliases.get(name, name)
+        """Return a collection by its name, opened when it is first asked for."""
         if name not in self._opened and (opened := self._opening(name)):
             self._opened[name] = opened
         return self._opened.get(name)
@@ -86,24 +83,6 @@ class Edge(Engine):
     def _opening(self, name: str) -> Collection | None:  # noqa: ARG002 -- all are open
         """A collection that is not open yet; None where there is none."""
         return None
-
-    def drop(self, name: str) -> None:
-        self._keep_aliases({one: of for one, of in self._aliases.items() if of != name})
-        self._remove(name)
-
-    @abstractmethod
-    def _remove(self, name: str) -> None:
-        """Remove a collection, which may be open."""
-
-    def aliases(self) -> dict[str, str]:
-        return dict(self._aliases)
-
-    def point_alias(self, alias: str, collection: str | None) -> None:
-        others = {one: name for one, name in self._aliases.items() if one != alias}
-        self._keep_aliases(others if collection is None else {**others, alias: collection})
-
-    def _keep_aliases(self, aliases: dict[str, str]) -> None:
-        self._aliases = aliases
 
 
 class FolderEdge(Edge):
@@ -126,7 +105,6 @@ class FolderEdge(Edge):
         try:
             self._check_format()
             self._collections.mkdir(exist_ok=True)
-            self._aliases = self._read(ALIASES)
             self._known, self._unread, unfinished = folder.contents_of(path)
             for one in unfinished:
                 shutil.rmtree(one)
@@ -183,7 +161,7 @@ class FolderEdge(Edge):
         new.rename(place)
         self._known[name] = place, layout
 
-    def _remove(self, name: str) -> None:
+    def drop(self, name: str) -> None:
         if opened := self._opened.pop(name, None):
             opened.shard.close()
         place, _ = self._known.pop(name)
@@ -191,11 +169,6 @@ class FolderEdge(Edge):
         shutil.rmtree(gone, ignore_errors=True)
         place.rename(gone)
         shutil.rmtree(gone)
-
-    def _keep_aliases(self, aliases: dict[str, str]) -> None:
-        if aliases != self._aliases:
-            folder.replace_json(self._path / ALIASES, aliases)
-        super()._keep_aliases(aliases)
 
     def close(self) -> None:
         """Let other processes have it, once the last user closes it."""
@@ -217,7 +190,10 @@ class FolderEdge(Edge):
         marker = self._path / MARKER
         if not marker.exists():
             marker.write_text(json.dumps({"format": FORMAT}), encoding="utf-8")
-        written = self._read(MARKER).get("format")
+        try:
+            written = dict(json.loads(marker.read_bytes())).get("format")
+        except (OSError, ValueError, TypeError) as error:
+            raise unreadable(marker, error) from error
         if not isinstance(written, int):
             raise unreadable(marker, ValueError("it tells no format"))
         if written > FORMAT:
@@ -226,15 +202,6 @@ class FolderEdge(Edge):
                 f"{written}, and this one reads up to {FORMAT}); update rag_nodes, or choose "
                 "another folder"
             )
-
-    def _read(self, name: str) -> dict[str, Any]:
-        """What a file of the folder itself tells; nothing where it is not there."""
-        try:
-            return dict(json.loads((self._path / name).read_bytes()))
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, TypeError) as error:
-            raise unreadable(self._path / name, error) from error
 
 
 def _locked(path: Path) -> Any:

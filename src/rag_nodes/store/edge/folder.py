@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 MARKER = "store.json"
 """Every folder of ours has it from the moment it is made."""
 COLLECTIONS = "collections"
-ALIASES = "aliases.json"
 UNFINISHED = (".new", ".gone")
 """Suffixes of folders that were interrupted while they were made or removed."""
 SHARD = "shard"

@@ -125,7 +125,7 @@ class MemoryEdge(Edge):
             shared = _shards[key] = _Shared(key, layout)
         self._opened[name] = SharedCollection(shared, name)
 
-    def _remove(self, name: str) -> None:
+    def drop(self, name: str) -> None:
         """Remove a collection, and the shard with the last one in it."""
         collection = self._opened.pop(name)
         assert isinstance(collection, SharedCollection)  # noqa: S101 -- for the type checker
@@ -143,7 +143,7 @@ class MemoryEdge(Edge):
         with self.guard:
             self._is_closed = True
             for name in self.names():
-                self._remove(name)
+                self.drop(name)
 
 
 @atexit.register

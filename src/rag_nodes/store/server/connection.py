@@ -1,7 +1,7 @@
 """The connection to a server: its key, what is repeated, and what it raises into our errors.
 
-All that is asked here may be asked twice: points are written and deleted by id, and a collection,
-index or alias that is there already is fine.
+All that is asked here may be asked twice: points are written and deleted by id, and a collection
+or index that is there already is fine.
 """
 
 from __future__ import annotations

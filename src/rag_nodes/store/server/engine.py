@@ -105,18 +105,10 @@ class Served(Engine):
     def drop(self, name: str) -> None:
         self._asked.delete_collection(name)
 
-    def aliases(self) -> dict[str, str]:
-        return {one.alias_name: one.collection_name for one in self._asked.get_aliases().aliases}
-
-    def point_alias(self, alias: str, collection: str | None) -> None:
-        change: rest.AliasOperations = rest.DeleteAliasOperation(
-            delete_alias=rest.DeleteAlias(alias_name=alias)
-        )
-        if collection is not None:
-            made = rest.CreateAlias(alias_name=alias, collection_name=collection)
-            change = rest.CreateAliasOperation(create_alias=made)
-        self._asked.update_collection_aliases([change])
-        self._known.pop(alias, None)
+    def resolved(self, name: str) -> str:
+        """Return the collection that a name means, which may be an alias of another program."""
+        aliases = self._asked.get_aliases().aliases
+        return next((one.collection_name for one in aliases if one.alias_name == name), name)
 
     def close(self) -> None:
         self.client.close()

@@ -1,0 +1,93 @@
+"""`ask --collection`: a collection is asked by its name, or on a server by an alias of it."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from qdrant_client import QdrantClient
+from qdrant_client.http import models as rest
+from store import qdrant_server as _server
+from tests.cli.conftest import Command
+
+from rag_nodes.operations import ExitCode
+
+QUESTION = "How much does the tank hold?"
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with _server.serve() as double:
+        yield double.url
+
+
+def ingested(command: Command, manual: Path, place: object) -> dict[str, str]:
+    """Ingest by two parsers; gives the collection of each by the parser's class."""
+    parsers = ("-p", "heading", "-p", "fixed")
+    assert command("ingest", manual, *parsers, "--store", place).code == ExitCode.DONE
+    held = command("status", "--store", place, "--json").json["collections"]
+    return {one["parser"]: one["name"] for one in held}
+
+
+@pytest.mark.parametrize("served", [False, True])
+def test_each_collection_is_asked_by_its_name(
+    command: Command, tmp_path: Path, manual: Path, url: str, served: bool
+) -> None:
+    place = url if served else tmp_path / "store"
+    for parser, name in ingested(command, manual, place).items():
+        ask = ("ask", QUESTION, "--collection", name, "--store", place)
+        asked = command(*ask, "--json").json
+        assert "nine litres" in asked["text"]
+        assert (asked["parser"], asked["collection"]) == (parser, name)
+        assert asked["context_reduction"] is not None
+
+
+def test_an_alias_on_a_server_is_asked_as_the_collection_that_it_means(
+    command: Command, manual: Path, url: str
+) -> None:
+    name = ingested(command, manual, url)["FixedSizeNodeParser"]
+    made = rest.CreateAlias(alias_name="handbook", collection_name=name)
+    with closing(QdrantClient(url, check_compatibility=False)) as client:
+        client.update_collection_aliases([rest.CreateAliasOperation(create_alias=made)])
+    asked = command("ask", QUESTION, "--collection", "handbook", "--store", url, "--json").json
+    assert (asked["parser"], asked["collection"]) == ("FixedSizeNodeParser", name)
+    assert asked["context_reduction"] is not None
+
+
+def test_a_collection_that_does_not_exist_is_refused_with_those_that_do(
+    command: Command, tmp_path: Path, manual: Path
+) -> None:
+    store = tmp_path / "store"
+    names = ingested(command, manual, store).values()
+    ended = command("ask", "?", "--collection", "nobody", "--store", store)
+    assert ended.code == ExitCode.FAILURE
+    said = " ".join(ended.stderr.split())
+    assert f"there is no collection 'nobody'; there are: {', '.join(sorted(names))}" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--collection", "a", "-p", "heading"), "leave one of them out"),
+        (("--collection", " "), "--collection: there is nothing in it"),
+    ],
+)
+def test_a_contradictory_or_blank_collection_is_refused(
+    command: Command, tmp_path: Path, manual: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    ingested(command, manual, tmp_path / "store")
+    ended = command("ask", "?", *arguments, "--store", tmp_path / "store")
+    assert ended.code == ExitCode.USAGE
+    assert said in " ".join(ended.stderr.split())
+
+
+def test_a_collection_of_another_embedding_model_is_not_asked(
+    command: Command, tmp_path: Path, manual: Path
+) -> None:
+    store = tmp_path / "store"
+    name = ingested(command, manual, store)["HeadingHierarchyNodeParser"]
+    other = ("--embedding", "own_models:LettersEmbedding", "--embedding-option", "letters=tank")
+    ended = command("ask", "?", "--collection", name, "--store", store, *other)
+    assert ended.code == ExitCode.USAGE
+    said = " ".join(ended.stderr.split())
+    assert f"lexical-1024 embedded collection {name}, and not" in said
