@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from rag_nodes.models.asking import awaited
 from rag_nodes.processes import BackgroundExecutor, BackgroundThread
 from rag_nodes.processes.threads import end_background_threads
 
@@ -46,3 +47,12 @@ def test_an_executor_runs_a_few_calls_at_a_time_and_leaves_no_thread() -> None:
     assert sum(thread.name == "few" for thread in threading.enumerate()) <= 2
     with pytest.raises(ZeroDivisionError):
         executor.submit(lambda: 1 // 0).result(PATIENCE)
+
+
+def test_what_is_awaited_after_the_threads_have_ended_gets_a_loop_of_its_own() -> None:
+    async def answer() -> str:
+        return "yes"
+
+    assert awaited(answer()) == "yes"
+    end_background_threads(PATIENCE)
+    assert awaited(answer()) == "yes"

@@ -134,16 +134,21 @@ class Asker:
 
 @cache
 def _loop() -> asyncio.AbstractEventLoop:
-    """The event loop of this process for all that is awaited here, in a thread of its own.
+    """Return the event loop of this process for all that is awaited here, in its own thread.
 
     One for all: clients of servers keep their connections with the loop that opened them.
     """
     loop = asyncio.new_event_loop()
     # Models that only block run in its threads.
     loop.set_default_executor(BackgroundExecutor(_MOST_THREADS, "asking"))
-    end = partial(loop.call_soon_threadsafe, loop.stop)
-    BackgroundThread(loop.run_forever, "awaiting", end=end).start()
+    BackgroundThread(loop.run_forever, "awaiting", end=partial(_end, loop)).start()
     return loop
+
+
+def _end(loop: asyncio.AbstractEventLoop) -> None:
+    """Stop the loop; whatever is awaited later gets a new one instead of waiting for ever."""
+    _loop.cache_clear()
+    loop.call_soon_threadsafe(loop.stop)
 
 
 _STARTING = threading.Lock()
