@@ -141,8 +141,15 @@ def _loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     # Models that only block run in its threads.
     loop.set_default_executor(BackgroundExecutor(_MOST_THREADS, "asking"))
-    BackgroundThread(loop.run_forever, "awaiting", end=partial(_end, loop)).start()
+    BackgroundThread(partial(_run, loop), "awaiting", end=partial(_end, loop)).start()
     return loop
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
 
 
 def _end(loop: asyncio.AbstractEventLoop) -> None:
