@@ -18,7 +18,6 @@ from rag_nodes import (
     evaluate,
     get_parser,
     load_dataset,
-    load_parser,
     read,
     read_all,
 )
@@ -27,8 +26,6 @@ from rag_nodes.evaluation import Passage
 from rag_nodes.evaluation.importers import read_labels
 from rag_nodes.ledger import Ledger
 from rag_nodes.models.kept import KeptAnswers
-from rag_nodes.parsers import preset_for
-from rag_nodes.parsers.preset_files import preset_text
 from rag_nodes.readers import FileShard, Limits, Reading, build_document, readings
 from rag_nodes.readers.html import read_html
 from rag_nodes.readers.pdf import read_pdf
@@ -108,12 +105,6 @@ def saved_report(folder: Path) -> Path:
     return path
 
 
-def saved_preset(folder: Path) -> Path:
-    path = folder / "mine.toml"
-    path.write_text(preset_text(preset_for(PARSER, "mine")))
-    return path
-
-
 def web_page(folder: Path) -> Path:
     path = folder / "page.html"
     path.write_text("<h1>Pump</h1><p>It moves water.</p>")
@@ -134,7 +125,6 @@ TAKE_PATHS: dict[str, tuple[Callable[[Path], Path], Callable[[Any], Any]]] = {
     "load_dataset": (
         lambda _: EXAMPLES / "ferry_questions.csv",
         lambda path: len(load_dataset(path, [read(EXAMPLES / "ferry.pdf")]).questions)),
-    "load_parser": (saved_preset, load_parser),
     "read_html": (web_page, lambda path: read_html(path, Limits()).text),
     "read_labels": (lambda _: EXAMPLES / "ferry_questions.csv", read_labels),
     "read_pdf": (lambda _: EXAMPLES / "ferry.pdf", lambda path: read_pdf(path, Limits()).text),

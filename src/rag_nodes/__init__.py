@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         get_parser,
         leaf_nodes,
         load_parser,
-        load_preset,
         to_chunks,
     )
     from rag_nodes.pipeline import (
@@ -121,7 +120,6 @@ __all__ = [
     "leaf_nodes",
     "load_dataset",
     "load_parser",
-    "load_preset",
     "open_store",
     "read",
     "read_all",

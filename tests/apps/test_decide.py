@@ -38,7 +38,6 @@ from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import standing
 from rag_nodes.models import get_embedding
-from rag_nodes.parsers.preset_files import preset_in
 from rag_nodes.processes import Leases
 from rag_nodes.settings import Settings
 from rag_nodes.workspace.limits import MOST_CHARACTERS
@@ -53,7 +52,7 @@ TEXT = "\n\n".join(
 SMALL = EvaluationPlan(budgets=(60,), sizes=(40, 400), target=None, draws=200)
 OUTPUTS = (
     "key", "lengths", "said", "start", "asked", "stop", "timer", "use", "own", "setting", "code",
-    "script", "preset", "plot", "heading", "table", "why", "downloads",
+    "script", "plot", "heading", "table", "why", "downloads",
 )  # fmt: skip
 
 
@@ -302,17 +301,16 @@ def test_a_line_of_the_table_leads_to_the_passage_in_its_document(
         assert all("__type__" in one for one in nothing)
 
 
-def test_report_script_and_preset_are_files(events: DecideEvents, session: PageSession) -> None:
+def test_report_and_script_are_files(events: DecideEvents, session: PageSession) -> None:
     _ended(session)
     page = Path(events.save(Request())).read_text("utf-8")
     assert f"<h1>{session.decider.verdict.decision.words}</h1>" in page  # type: ignore[union-attr]
-    code, script, preset = events.use("fixed", Request())
+    code, script = events.use("fixed", Request())
     assert "get_parser('fixed'" in code
     assert Path(script).read_text("utf-8") == code
-    assert not preset["visible"]
-    code, script, preset = events.use("", Request())
+    code, script = events.use("", Request())
     compile(code, "script", "exec")
-    assert preset_in(Path(preset.value["path"]).read_text("utf-8")).make()
+    assert Path(script).read_text("utf-8") == code
 
 
 def test_of_a_length_that_the_documents_do_not_reach_it_is_said_that_there_is_no_example(

@@ -162,7 +162,7 @@ def test_a_disk_that_is_full_at_the_end_costs_neither_the_result_nor_the_file_th
     assert kept.read_text(encoding="utf-8") == "before"
 
 
-@pytest.mark.parametrize(("lost", "is_saved"), [("page.html", True), ("kept.toml", False)])
+@pytest.mark.parametrize(("lost", "is_saved"), [("page.html", True), ("rag.py", False)])
 def test_a_file_that_cannot_be_written_costs_no_other_and_is_not_taken_for_written(
     command: Command,
     manual: Path,
@@ -172,15 +172,15 @@ def test_a_file_that_cannot_be_written_costs_no_other_and_is_not_taken_for_writt
     lost: str,
     is_saved: bool,
 ) -> None:
-    page, report, preset = (tmp_path / name for name in ("page.html", "run.json", "kept.toml"))
+    page, report, script = (tmp_path / name for name in ("page.html", "run.json", "rag.py"))
     monkeypatch.setattr(Path, "replace", _but_to(lost))
     asked = ("evaluate", manual, "--questions", sheet, "-p", "fixed", "-p", "retrieval")
-    files = ("--html", page, "--output", report, "--save", preset)
+    files = ("--html", page, "--output", report, "--export", script)
     ended = command(*asked, *files, *QUICK[:-1])
     assert ended.code == ExitCode.PARTIAL
     assert ended.stderr.count("cannot be written") == 1
-    assert {one.name for one in (page, report, preset) if not one.exists()} == {lost}
-    assert ("To use it: --save" not in ended.stderr) == is_saved
+    assert {one.name for one in (page, report, script) if not one.exists()} == {lost}
+    assert ("To use it: " not in ended.stderr) == is_saved
 
 
 def _but_to(name: str) -> Callable[[Path, Path], Path]:

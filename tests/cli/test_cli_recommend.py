@@ -1,5 +1,6 @@
 """`rag-nodes recommend`, as it is typed."""
 
+import html
 import json
 import runpy
 import shutil
@@ -11,7 +12,8 @@ import pytest
 import typer
 from tests.cli.conftest import Command, invoked
 
-from rag_nodes.parsers import get_parser, load_preset, preset_for, save_preset
+from rag_nodes import load_parser
+from rag_nodes.readers import read
 from rag_nodes.store.edge import shards
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
@@ -25,7 +27,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all that is written of one run over the shipped manual."""
     folder = tmp_path_factory.mktemp("recommended")
     asked = ("recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive", *QUICK, *CHUNKS)
-    files = {"-o": "run.json", "--html": "page.html", "--save": "ferry.toml", "--export": "rag.py"}
+    files = {"-o": "run.json", "--html": "page.html", "--export": "rag.py"}
     written = (one for flag, name in files.items() for one in (flag, folder / name))
     ended = invoked(*asked, "--embedding", "lexical", *written)
     assert ended.code == 0, ended.stderr
@@ -62,9 +64,7 @@ def test_what_keeps_every_row_from_being_measured_is_said_once(
     [
         ((), "name documents"),
         ((FERRY, "--sizes", "0"), "--sizes: name at least one"),
-        ((FERRY, "--save", "recursive.toml"), "recursive"),
-        ((FERRY, "--save", "kept.yaml"), "kept.yaml"),
-        ((FERRY, "--save", "nowhere/kept.toml"), "cannot be written"),
+        ((FERRY, "--export", "nowhere/rag.py"), "cannot be written"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_a_document_is_read(
@@ -90,57 +90,27 @@ def test_documents_that_nobody_typed_are_none_also_where_an_older_click_says_the
     assert (ended.code, "name documents" in ended.stderr) == (2, True)
 
 
-def test_what_was_chosen_is_saved_as_a_preset_that_ingest_and_ask_take(
-    command: Command, made: Path
-) -> None:
-    saved = made / "ferry.toml"
-    preset = load_preset(saved)
-    assert preset.make().to_dict()["chunk_size"] == 100
-    assert dict(preset.query) == {"granularity": "chunks", "mode": "sparse", "budget": 1000}
-    assert preset.summary == "recursive at 100"
-    ended = command("ingest", FERRY, "-p", saved, "--store", "kept", "--json")
-    assert [one["parser"] for one in ended.json["columns"]] == ["ferry"]
-    asked = command(
-        "ask", "How long is a short turn?", "-p", saved, "--store", "kept", "--json"
-    ).json
-    assert (asked["parser"], asked["budget"]) == ("ferry", 1000)
+def test_the_choice_is_named_as_ingest_and_ask_take_it(command: Command, made: Path) -> None:
+    decision = json.loads((made / "run.json").read_text("utf-8"))["decision"]
+    assert decision["query"] == {"granularity": "chunks", "mode": "sparse", "budget": 1000}
+    typed = decision["preset"]
+    assert typed in html.unescape((made / "page.html").read_text("utf-8"))
+    ended = command("ingest", FERRY, "-p", typed, "--store", "kept", "--json")
+    assert [one["parser"] for one in ended.json["columns"]] == [typed]
+    question = "How long is a short turn?"
+    asked = command("ask", question, "-p", typed, "--store", "kept", "--json").json
     assert "twelve minutes" in asked["text"]
-    wide = ("--budget", "300", "--json")
-    asked = command("ask", "How long is a short turn?", "-p", saved, "--store", "kept", *wide)
-    assert asked.json["budget"] == 300
+    cut = command("chunk", FERRY, "-p", typed, "--json").json["chunks"]
+    again = load_parser(decision["parser"])
+    assert [one["text"] for one in cut] == [node.text for node in again([read(FERRY)])]
 
 
-def test_a_number_of_chunks_that_is_typed_wins_over_the_sentences_of_a_preset_file(
-    command: Command, tmp_path: Path
-) -> None:
-    saved = tmp_path / "ferry.toml"
-    query = {"granularity": "sentences", "budget": 1000}
-    save_preset(saved, preset_for(get_parser("retrieval"), "ferry", query=query))
-    assert command("ingest", FERRY, "-p", saved, "--store", "kept").code == 0
-    question = ("ask", "How long is a short turn?", "-p", saved, "--store", "kept", "--json")
-    counted = command(*question, "--top-k", "2")
-    assert counted.code == 0, counted.stderr
-    assert (counted.json["budget"], len(counted.json["hits"])) == (None, 2)
-    assert command(*question).json["budget"] == 1000
-
-
-def test_a_preset_file_is_a_column_beside_others(command: Command, tmp_path: Path) -> None:
-    saved = tmp_path / "small.toml"
-    save_preset(saved, preset_for(get_parser("recursive", chunk_size=300), "small"))
-    ended = command("chunk", FERRY, "-p", saved, "--json")
-    assert ended.code == 0, ended.stderr
-    columns = ("-p", saved, "-p", "heading", "--json", "-q")
-    compared = command("compare", FERRY, "--ask", "How long is a short turn?", *columns)
-    assert [one["name"] for one in compared.json["columns"]] == ["small", "heading"]
-
-
-def test_a_preset_file_that_names_a_module_is_refused(command: Command, tmp_path: Path) -> None:
-    path = tmp_path / "theirs.json"
-    path.write_text('{"schema_version": 1, "name": "a", "preset": "os:system(command=\'true\')"}')
-    ended = command("chunk", FERRY, "-p", path)
-    assert ended.code == 2
-    assert "theirs.json" in ended.stderr
-    assert "unknown parser" in ended.stderr
+def test_how_to_use_the_choice_is_told_where_nothing_is_written(command: Command) -> None:
+    asked = ("recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive")
+    ended = command(*asked, *QUICK[:-1], *CHUNKS)
+    said = " ".join(ended.stderr.split())
+    assert 'To use it: rag-nodes ingest docs/ -p "recursive:' in said
+    assert "--export FILE.py writes a script" in said
 
 
 @pytest.mark.usefixtures("no_configuration")

@@ -247,7 +247,7 @@ def test_what_to_do_next_stands_below_the_result(monkeypatch: pytest.MonkeyPatch
     """The terminal shows both streams, in the order in which they are written."""
 
     def view(_: object, __: object, cli: Invocation) -> list[str]:
-        cli.hints.append("To use it: --save FILE.toml")
+        cli.hints.append("To use it: --export FILE.py")
         return ["Take recursive."]
 
     monkeypatch.setattr("rag_nodes.cli.views.evaluation.measured_view", view)
@@ -260,4 +260,4 @@ def test_what_to_do_next_stands_below_the_result(monkeypatch: pytest.MonkeyPatch
     cli = Invocation(output=console, errors=console)
     with pytest.raises(typer.Exit):
         cli.perform(operation, EvaluateRequest(), Settings(), {})  # type: ignore[arg-type]
-    assert screen.getvalue().splitlines() == ["Take recursive.", "To use it: --save FILE.toml"]
+    assert screen.getvalue().splitlines() == ["Take recursive.", "To use it: --export FILE.py"]

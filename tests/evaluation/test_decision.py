@@ -205,6 +205,6 @@ def test_where_short_and_long_probes_put_the_same_first_the_length_does_not_matt
         )
         for name, by, of_200, of_2500 in (("a", 0.8, short, 0.7), ("b", 0.5, 0.5, 0.6))
     ]  # fmt: skip
-    decision = likely(rows, 700, 60, lambda _: "")
+    decision = likely(rows, 700, 60, lambda _: {})
     assert decision.take == "a"
     assert ("looks best, the same for short and long answers." in decision.words) is same

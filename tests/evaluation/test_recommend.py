@@ -13,8 +13,7 @@ from rag_nodes.evaluation.drafts.probes import CHARACTERS, probes
 from rag_nodes.evaluation.gates import under
 from rag_nodes.evaluation.plan import EvaluationPlan, of_probes
 from rag_nodes.evaluation.run import standing
-from rag_nodes.parsers import get_parser
-from rag_nodes.parsers.preset_files import preset_in
+from rag_nodes.parsers import get_parser, load_parser
 from rag_nodes.query import QueryOptions
 
 OTHER_LENGTHS = (of_probes(700),)
@@ -54,15 +53,15 @@ def test_large_chunks_are_not_taken_where_answers_are_short(found: EvaluationRep
     assert "A search took " in found.said[2]
 
 
-def test_what_is_taken_is_a_preset_that_cuts_and_is_searched_as_was_measured(
+def test_what_is_taken_cuts_and_is_searched_as_was_measured(
     dataset: Dataset,
 ) -> None:
     plan = replace(SMALL, options=QueryOptions(granularity="chunks", mode="sparse"))
     found = recommend(dataset, parsers(), plan=plan)
-    preset = preset_in(found.decision.preset)
     row = found.row(found.decision.take or "")
-    assert len(preset.make()(list(dataset.documents))) == row.cost.chunks
-    assert dict(preset.query) == {"granularity": "chunks", "mode": "sparse", "budget": 60}
+    parser = load_parser(found.decision.parser)
+    assert len(parser(list(dataset.documents))) == row.cost.chunks
+    assert found.decision.query == {"granularity": "chunks", "mode": "sparse", "budget": 60}
 
 
 def test_a_splitter_without_sizes_and_one_that_fails_are_rows_beside_the_others(
@@ -148,9 +147,9 @@ def test_before_anything_is_measured_the_decision_says_so_and_names_the_default(
     decision = standing()
     assert (decision.take, decision.grade) == ("retrieval", "not shown")
     assert decision.words.startswith("Nothing was measured on these documents yet. ")
-    preset = preset_in(decision.preset)
-    assert preset.make().fingerprint == get_parser("retrieval").fingerprint
-    assert preset.query["budget"] == EvaluationPlan().budget
+    assert decision.preset == "retrieval"
+    assert load_parser(decision.parser) == get_parser("retrieval")
+    assert decision.query["budget"] == EvaluationPlan().budget
 
 
 @pytest.mark.parametrize(
@@ -164,5 +163,5 @@ def test_before_anything_is_measured_the_decision_says_so_and_names_the_default(
 def test_what_stands_is_read_as_the_plan_searches(options: QueryOptions, read: str) -> None:
     decision = standing(EvaluationPlan(budgets=(300,), options=options))
     assert f"read by {read})" in decision.words
-    query = preset_in(decision.preset).query
+    query = decision.query
     assert (query["granularity"], query["budget"]) == (read, 300)

@@ -1,6 +1,7 @@
-"""What the report says to take is written as a preset file, where a file may name it."""
+"""The script of what the report says to take, if a script can name it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,15 +10,18 @@ from rag_nodes.models import settled
 from rag_nodes.operations.evaluating import written_files
 from rag_nodes.operations.measuring import RecommendRequest
 from rag_nodes.operations.run import Run, Said
-from rag_nodes.parsers import get_parser, load_preset, preset_for
-from rag_nodes.parsers.preset_files import preset_text
+from rag_nodes.parsers import get_parser
 from rag_nodes.settings import Settings
 
-PRESET = preset_text(preset_for(get_parser("retrieval"), "chosen", query={"mode": "sparse"}))
+USE = {
+    "preset": "retrieval:chunk_size=300",
+    "parser": get_parser("retrieval", chunk_size=300).to_dict(),
+    "query": {"mode": "sparse"},
+}
 
 
-def report(take: str | None, preset: str = "") -> EvaluationReport:
-    decision = ReportDecision(take, 200, "these documents", "Take A.", preset=preset)
+def report(take: str | None, use: dict[str, Any]) -> EvaluationReport:
+    decision = ReportDecision(take, 200, "these documents", "Take A.", **use)
     return EvaluationReport({}, {}, (), (), (), (), (), decision, ())
 
 
@@ -33,29 +37,27 @@ def written_by(
 
 
 @pytest.mark.parametrize("take", ["A", None])  # None: what stands is kept
-def test_what_is_to_be_taken_is_written_with_how_to_use_it(
+def test_the_script_of_what_to_take_is_written_with_how_to_run_it(
     tmp_path: Path, take: str | None
 ) -> None:
-    path = tmp_path / "mine.toml"
-    request = RecommendRequest(save=path)
-    [said], written = written_by(request, report(take, PRESET))
+    path = tmp_path / "mine.py"
+    [said], written = written_by(RecommendRequest(export=path), report(take, USE))
     assert written == {path: True}
-    assert said == f"Wrote {path}; use it: rag-nodes ingest DOCUMENTS --parser {path}"
-    preset = load_preset(path)
-    assert (preset.name, dict(preset.query)) == ("mine", {"mode": "sparse"})
-    assert preset.make().fingerprint == get_parser("retrieval").fingerprint
+    assert said == f"Wrote {path}; run it: python {path} DOCUMENT --question QUESTION"
+    script = path.read_text("utf-8")
+    assert "PARSER = get_parser('retrieval', chunk_size=300)" in script
+    assert "mode='sparse'" in script
 
 
 @pytest.mark.parametrize(
-    ("take", "why"), [(None, "no column is shown"), ("A", "no preset file may name A")]
+    ("take", "why"), [(None, "no column is shown"), ("A", "no script can name")]
 )
-def test_what_no_file_can_name_is_no_error_after_all_was_measured(
+def test_what_no_script_can_name_is_no_error_after_all_was_measured(
     tmp_path: Path, take: str | None, why: str
 ) -> None:
-    path, script = tmp_path / "mine.toml", tmp_path / "mine.py"
-    request = RecommendRequest(save=path, export=script)
-    said, written = written_by(request, report(take))
+    path = tmp_path / "mine.py"
+    [said], written = written_by(RecommendRequest(export=path), report(take, {}))
     assert written == {}
-    assert [one.partition(" was not written: ")[0] for one in said] == [str(path), str(script)]
-    assert all(why in one for one in said)
+    assert said.startswith(f"{path} was not written: ")
+    assert why in said
     assert not path.exists()

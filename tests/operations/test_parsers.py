@@ -1,6 +1,7 @@
 """`--parser` to parsers."""
 
 import pytest
+from llama_index.core.node_parser import SentenceSplitter
 from pydantic import ValidationError
 
 from rag_nodes.errors import ConfigurationError
@@ -9,7 +10,17 @@ from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.operations.comparing import CompareRequest
 from rag_nodes.operations.fields import ParserSpec
 from rag_nodes.operations.parsers import make_offered, make_parsers
-from rag_nodes.parsers import COMPARED, ForeignNodeParser, SpanNodeParser, offered
+from rag_nodes.parsers import (
+    COMPARED,
+    PRESETS,
+    ForeignNodeParser,
+    SpanNodeParser,
+    as_parser,
+    get_parser,
+    load_parser,
+    offered,
+)
+from rag_nodes.parsers.loading import spec_of
 
 
 class ElsewhereEmbedding(LexicalEmbedding):
@@ -87,6 +98,32 @@ def test_an_embedding_named_for_the_parser_is_kept() -> None:
     assert made["semantic:embedding=lexical"].embed_model is None  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    "parser",
+    [
+        *map(get_parser, PRESETS),
+        get_parser("retrieval", chunk_size=300, scale_by_script=True),
+        get_parser("recursive", unit="tokens", chunk_size=100, chunk_overlap=0),
+        get_parser("heading", chunk_size=200, min_chunk_size=20, include_metadata=False),
+        get_parser("semantic", breakpoint_percentile=80.5, language="de"),
+    ],
+    ids=spec_of,
+)
+def test_a_parser_is_made_again_from_how_it_is_typed(parser: SpanNodeParser) -> None:
+    typed = spec_of(parser)
+    assert built(typed)[typed].fingerprint == parser.fingerprint
+    assert load_parser(parser.to_dict()) == parser
+
+
+def test_a_preset_is_typed_by_its_name_and_another_parser_after_a_preset() -> None:
+    assert [spec_of(get_parser(name), name) for name in PRESETS] == list(PRESETS)
+    sized = get_parser("retrieval", chunk_size=300)
+    assert spec_of(sized, "retrieval") == "retrieval:chunk_size=300"
+    assert spec_of(sized, "mine").startswith("recursive:")
+    assert spec_of(get_parser("parent-child", parent_options={"chunk_size": 900})) == ""
+    assert spec_of(as_parser(SentenceSplitter())) == ""
+
+
 def test_a_splitter_of_another_package_is_chosen_by_its_import_path() -> None:
     path = "llama_index.core.node_parser:SentenceSplitter(chunk_size=64, chunk_overlap=8)"
     made = built(path, "fixed:chunk_size=400")
@@ -113,7 +150,7 @@ def test_a_foreign_splitter_named_twice_is_refused() -> None:
     ("spec", "why"),
     [
         (ParserSpec(name="llama_index.core.node_parser:SentenceSplitter"), "unknown parser"),
-        (ParserSpec(name="/etc/presets.toml"), "unknown parser"),
+        (ParserSpec(name="/etc/presets"), "unknown parser"),
         (ParserSpec(name="fixed", options={"chunk_size": 3, "chunk_overlap": 0}), "at least 20"),
         (ParserSpec(name="fixed", options={"chunk_size": 10**8}), "at most 100,000"),
         (ParserSpec(name="fixed", options={"chunk_size": 40, "chunk_overlap": 39}), "three quart"),

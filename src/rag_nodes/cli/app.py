@@ -40,7 +40,7 @@ class AppRequest(Request):
     parser: Annotated[list[str], OWNER, Flag(short="-p", metavar="MODULE:CLASS")] = Field(
         default_factory=list
     )
-    """Splitter (module:Class) or preset file that visitors can choose, repeatable."""
+    """Splitter (module:Class) that visitors can choose, repeatable."""
     data: Annotated[Path | None, Flag(metavar="DIR")] = None
     """Keep documents, questions and answers, but no key, in this folder; they outlive the app."""
     behind_proxy: Annotated[str | None, Flag(metavar="ADDRESS")] = None

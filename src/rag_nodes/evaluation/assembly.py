@@ -55,11 +55,11 @@ def assemble(
     rows: Sequence[Row],
     left_out: Sequence[LeftOut] = (),
     judgement: Judgement | None = None,
-    preset: Callable[[str], str] = lambda _: "",
+    use: Callable[[str], dict[str, Any]] = lambda _: {},
 ) -> EvaluationReport:
     """The rows with everything that can be said about them together.
 
-    `preset` gives of the name of a row a preset file as text.
+    `use` gives, for the name of a row, how a decision names its parser and its search.
     """
     values = {
         row.name: np.array([one.scores[plan.main] for one in row.outcomes])
@@ -78,14 +78,14 @@ def assemble(
         rests = ()
     elif dataset.probed:
         measured = [row for row in own if not row.error]
-        found["decision"] = likely(measured, dataset.probed, len(documents), preset)
+        found["decision"] = likely(measured, dataset.probed, len(documents), use)
         rests = ()
     elif dataset.by_drafts:
         found["decision"] = ReportDecision(
             None, None, "drafts", BY_DRAFTS, certainty=certainty_of("drafts")
         )
     else:
-        found, said = _compared(rows, values, documents, plan, preset)
+        found, said = _compared(rows, values, documents, plan, use)
     lost_by = tuple(sentence for row in own for sentence in lost(row))
     return EvaluationReport(
         dataset=_described(dataset),
@@ -108,7 +108,7 @@ def _compared(
     values: Mapping[str, NDArray[np.float64]],
     documents: Sequence[str],
     plan: EvaluationPlan,
-    preset: Callable[[str], str],
+    use: Callable[[str], dict[str, Any]],
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """What the leads of all rows say, and sentences beside the decision."""
     own = [row for row in rows if row.role == "own" and not row.error]
@@ -121,7 +121,7 @@ def _compared(
     contrasts = judge.contrasts(compared)
     matched = {row.column: row.name for row in equal}
     found = {
-        "decision": decision_of(own, contrasts[: len(pairs_of(own))], judge, preset),
+        "decision": decision_of(own, contrasts[: len(pairs_of(own))], judge, use),
         "contrasts": tuple(contrasts),
         "sizes": tuple(shares_of(values, judge, own, matched, **swaps)),
     }

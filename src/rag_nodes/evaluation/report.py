@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -179,8 +179,12 @@ class ReportDecision:
         cost: what it takes to have it in a store; "" where that is not known.
         more_questions: about how many further questions would settle the choice, in 80 of 100
             tries; 0 if it is settled.
-        preset: of what is taken, or of what stands, a preset file as text; "" where no file may
-            name it.
+        preset: what is taken, or stands, as it is typed after `--parser`; "" if it cannot be
+            typed.
+        parser: the same as data for `load_parser`, without its model; empty for a collection and
+            for a splitter of another package.
+        query: options of `QueryOptions` with which it was measured, where they differ from the
+            defaults.
         search_ms: median time of one of its searches in this run, in milliseconds; in no JSON.
         certainty: the grade in a sentence; "" in reports of earlier versions.
     """
@@ -192,6 +196,8 @@ class ReportDecision:
     cost: str = ""
     more_questions: int = 0
     preset: str = ""
+    parser: dict[str, JsonValue] = field(default_factory=dict)
+    query: dict[str, JsonValue] = field(default_factory=dict)
     search_ms: float | None = None
     certainty: str = ""
 

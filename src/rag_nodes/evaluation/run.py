@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
+import json
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,8 +18,8 @@ from rag_nodes.evaluation.report import EvaluationReport, ReportDecision
 from rag_nodes.evaluation.rows import kept_in, rows_of, workers_for
 from rag_nodes.evaluation.sizes import without_overlap
 from rag_nodes.models import settled
-from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser, preset_for
-from rag_nodes.parsers.preset_files import QUERY_KEYS, preset_text
+from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser
+from rag_nodes.parsers.loading import MODEL_OPTIONS, base_of, spec_of
 from rag_nodes.parsers.presets import DEFAULT_PARSER, SWEPT
 from rag_nodes.query import QueryOptions
 
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
 
 _SIZED = "recursive"
 """The preset that the one which stands is at other sizes."""
-_CHOSEN = "chosen"
-"""Name of the preset of what is to be taken, until somebody gives it one."""
+_QUERY = (
+    "budget", "top_k", "granularity", "mode", "fusion", "similarity_cutoff", "expand"
+)  # fmt: skip
+"""Options of a search that a decision names."""
 
 
 def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
@@ -122,7 +125,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         found.rows,
         [*left_out, *found.left_out],
         judgement,
-        lambda name: _preset_of(of[name], given),
+        lambda name: _use_of(of[name], given),
     )
 
 
@@ -171,9 +174,9 @@ def standing(plan: EvaluationPlan | None = None) -> ReportDecision:
         "Nothing was measured on these documents yet. Until then, take the default: "
         f"{DEFAULT_PARSER} (recursive, 200 tokens, read by {searched.options.granularity})."
     )
-    preset = _preset_of(variant, plan)
+    use = _use_of(variant, plan)
     return ReportDecision(
-        DEFAULT_PARSER, None, "not shown", words, preset=preset, certainty="Not tried yet."
+        DEFAULT_PARSER, None, "not shown", words, certainty="Not tried yet.", **use
     )
 
 
@@ -208,14 +211,21 @@ def _sized(name: str, parser: object, given: Mapping[str, object]) -> str:
     )
 
 
-def _preset_of(variant: Variant, plan: EvaluationPlan) -> str:
-    """A preset file of a row; "" where no file may name what it is cut by."""
-    if not isinstance(variant.parser, SpanNodeParser):
-        return ""
+def _use_of(variant: Variant, plan: EvaluationPlan) -> dict[str, Any]:
+    """The parser of a row and how it was searched, as a decision names them; {} if it cannot."""
+    parser = variant.parser
+    if not isinstance(parser, SpanNodeParser) or base_of(parser) is None:
+        return {}
     options, usual = variant.options or plan.options, QueryOptions()
-    query = {key: getattr(options, key) for key in QUERY_KEYS}
-    changed = {key: value for key, value in query.items() if value != getattr(usual, key)}
-    changed |= {"budget": plan.budget}
-    with suppress(ConfigurationError):
-        return preset_text(preset_for(variant.parser, _CHOSEN, summary=variant.name, query=changed))
-    return ""
+    query = {key: getattr(options, key) for key in _QUERY}
+    changed = {
+        key: value
+        for key, value in query.items()
+        if value is not None and value != getattr(usual, key)
+    }
+    data = {key: value for key, value in parser.to_dict().items() if key not in MODEL_OPTIONS}
+    return {
+        "preset": spec_of(parser, variant.column.partition(":")[0]),
+        "parser": json.loads(json.dumps(data)),
+        "query": {**changed, "budget": plan.budget},
+    }

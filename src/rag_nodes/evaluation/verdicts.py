@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations
 from math import floor, log10
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -205,7 +205,7 @@ def alone(rows: Sequence[Row] = ()) -> ReportDecision:
 
 
 def likely(
-    rows: Sequence[Row], characters: int, passages: int, preset: Callable[[str], str]
+    rows: Sequence[Row], characters: int, passages: int, use: Callable[[str], dict[str, Any]]
 ) -> ReportDecision:
     """What to take where there is no question: the best by keywords of passages."""
     if len(rows) <= 1:
@@ -223,14 +223,14 @@ def likely(
         "like this was 5 points behind the best on average, 12 at worst; by twenty labelled "
         "questions it was 3."
     )
-    return replace(_taking(best, "likely", words, preset), certainty=certainty_of("likely"))
+    return replace(_taking(best, "likely", words, use), certainty=certainty_of("likely"))
 
 
 def decision_of(
     rows: Sequence[Row],
     contrasts: Sequence[Contrast],
     judge: Judge,
-    preset: Callable[[str], str] = lambda _: "",
+    use: Callable[[str], dict[str, Any]] = lambda _: {},
 ) -> ReportDecision:
     """Decide what to take of rows, by the contrasts of every two of them.
 
@@ -254,9 +254,9 @@ def decision_of(
         words = f"Keep {standard or 'what you have'}: {known}"
         if not standard:
             words += f" The default preset, {DEFAULT_PARSER}, was not measured here."
-        kept = preset(standard) if standard else ""
+        kept = use(standard) if standard else {}
         return ReportDecision(
-            None, None, grade, words, more_questions=settling, preset=kept, certainty=certainty
+            None, None, grade, words, more_questions=settling, certainty=certainty, **kept
         )
     good = [leader] + [
         row
@@ -280,7 +280,7 @@ def decision_of(
         start += f", at {share} % of its space" if share < _ALL else ""
     if known.startswith(f"{taken.name} is "):
         known = f"it{known.removeprefix(taken.name)}"
-    decision = _taking(taken, grade, f"{start}: {known}", preset)
+    decision = _taking(taken, grade, f"{start}: {known}", use)
     return replace(decision, more_questions=settling, certainty=certainty)
 
 
@@ -312,7 +312,9 @@ def _cheapest(good: Sequence[Row], standard: str) -> Row:
     return max(cheap, key=lambda row: (row.name == standard, row.mean))
 
 
-def _taking(taken: Row, grade: Grade, words: str, preset: Callable[[str], str]) -> ReportDecision:
+def _taking(
+    taken: Row, grade: Grade, words: str, use: Callable[[str], dict[str, Any]]
+) -> ReportDecision:
     cost, said = taken.cost, ""
     if cost.bytes is not None:
         size = _bytes(taken) / _MEGABYTE
@@ -325,8 +327,8 @@ def _taking(taken: Row, grade: Grade, words: str, preset: Callable[[str], str]) 
         grade,
         words,
         said,
-        preset=preset(taken.name),
         search_ms=cost.search_ms,
+        **use(taken.name),
     )
 
 

@@ -80,10 +80,10 @@ OPERATIONS: tuple[Operation, ...] = (
         examples=(
             "recommend docs/ --questions questions.csv",
             "recommend docs/ --questions q.csv -p heading -p recursive --sizes 150,300,600",
-            "recommend docs/ --questions q.csv --save best.toml --export pipeline.py",
+            "recommend docs/ --questions q.csv --export pipeline.py",
             "recommend manual.pdf --answers paragraph --cache .recommend",
         ),
-        usual=("file", "answers", "parsers", "sizes", "save"),
+        usual=("file", "answers", "parsers", "sizes", "export"),
         settings=("exclude", *MODELS),
         interrupted=_CACHED,
     ),

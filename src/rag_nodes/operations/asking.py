@@ -121,8 +121,7 @@ def ask(request: AskRequest, run: Run) -> Asked:
     run.emit(Doing("Loading parsers and models"))
     from rag_nodes.query import RagNodesQueryEngine
 
-    usual = run.query_of(request.parser)
-    options = run.options(request, usual)
+    options = run.options(request)
     stored = run.stored
     models = stored.models()
     store = stored.store
@@ -150,7 +149,7 @@ def _ask_sent(request: AskRequest, run: Run) -> Asked:
     """One parser over the documents of a stranger."""
     from rag_nodes.query.options import STEP_FACTOR
 
-    options = run.options(request, {"step_factor": STEP_FACTOR})
+    options = run.options(request, step_factor=STEP_FACTOR)
     options = replace(options, granularity="sentences" if options.reads_sentences else "chunks")
     spec = request.parser or ParserSpec(name=DEFAULT_PARSER)
     report = compare_sent(request, run, [spec], options)

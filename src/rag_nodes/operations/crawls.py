@@ -13,9 +13,10 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Result
 from rag_nodes.operations.fields import ParserSpec, ParserToUse, Writing
-from rag_nodes.operations.parsers import plain_options, preset_of
+from rag_nodes.operations.parsers import plain_options
 from rag_nodes.operations.places import check_there
 from rag_nodes.operations.run import Doing, Run
+from rag_nodes.parsers.presets import get_parser
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -113,7 +114,7 @@ def _sized(spec: ParserSpec, max_tokens: int | None) -> ParserSpec:
     if max_tokens is None:
         return spec
     sized = spec.model_copy(update={"options": {**spec.options, "chunk_size": max_tokens}})
-    known = {} if spec.is_foreign else {**plain_options(preset_of(spec).make()), **spec.options}
+    known = {} if spec.is_foreign else {**plain_options(get_parser(spec.name)), **spec.options}
     counts_tokens = "chunk_size" in known and known.get("unit", "tokens") == "tokens"
     if not counts_tokens or "chunk_size" in spec.options:
         raise ConfigurationError(

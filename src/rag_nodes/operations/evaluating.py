@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -31,9 +30,8 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.gates import GateResult
     from rag_nodes.evaluation.judging import Judging
     from rag_nodes.evaluation.plan import EvaluationPlan
-    from rag_nodes.evaluation.report import EvaluationReport
+    from rag_nodes.evaluation.report import EvaluationReport, ReportDecision
     from rag_nodes.models import Models
-    from rag_nodes.parsers import Preset
 
 
 class Judged(Request):
@@ -184,21 +182,15 @@ class Saved(Request):
     """Write a self-contained HTML report."""
     output: Annotated[Path | None, Flag(short="-o", metavar="FILE")] = None
     """Write the report as JSON, for --baseline later."""
-    save: Annotated[Path | None, Flag(metavar="FILE")] = None
-    """Write what to take as a preset file (.toml) for --parser and `load_preset`."""
     export: Annotated[Path | None, Flag(metavar="FILE")] = None
     """Write a script that ingests and answers with what to take."""
 
 
 def check_files(request: Saved) -> None:
     """Refuse names before hours are spent on what should be written there."""
-    from rag_nodes.parsers.preset_files import name_of_preset
-
-    for path in (request.html, request.output, request.save, request.export):
+    for path in (request.html, request.output, request.export):
         if path:
             check_writable(path)
-    if request.save:
-        name_of_preset(request.save)
 
 
 def written_files(
@@ -232,45 +224,24 @@ def _files_of(
         yield request.html, lambda path: write_text(path, html_of(report)), ""
     if request.output:
         yield request.output, lambda path: write_text(path, report.to_json()), ""
-    preset = _preset_of(report)
-    if isinstance(preset, str):
-        for path in filter(None, (request.save, request.export)):
-            run.note(f"{path} was not written: {preset}")
-        return
-    if request.save:
-        use = f"; use it: rag-nodes ingest DOCUMENTS --parser {request.save}"
-        yield request.save, partial(_save, preset), use
     if request.export:
+        if not report.decision.parser:
+            run.note(f"{request.export} was not written: {_why_none(report.decision)}")
+            return
         use = f"; run it: python {request.export} DOCUMENT --question QUESTION"
-        yield request.export, partial(_export, preset, models), use
+        yield request.export, partial(_export, report.decision, models), use
 
 
-def _save(preset: Preset, path: Path) -> None:
-    from rag_nodes.parsers import save_preset
-    from rag_nodes.parsers.preset_files import name_of_preset
+def _export(decision: ReportDecision, models: Models, path: Path) -> None:
+    from rag_nodes.operations.scripts import script_to_use
 
-    name = name_of_preset(path)
-    save_preset(path, replace(preset, name=name, title=name))
+    write_text(path, script_to_use(decision, models, path.name))
 
 
-def _export(preset: Preset, models: Models, path: Path) -> None:
-    from rag_nodes.operations.scripts import script_for
-    from rag_nodes.query import QueryOptions
-
-    options = QueryOptions(**preset.query)
-    write_text(path, script_for(path.stem, preset.make(), models, options, path.name))
-
-
-def _preset_of(report: EvaluationReport) -> Preset | str:
-    """What is to be taken, or stands; or why no file can name it."""
-    from rag_nodes.parsers.preset_files import preset_in
-
-    decision = report.decision
-    if decision.preset:
-        return preset_in(decision.preset)
+def _why_none(decision: ReportDecision) -> str:
     if decision.take is None:
         return "no column is shown to be the one to take"
     return (
-        f"no preset file may name {decision.take}, a collection or a splitter of another package; "
-        "name it by --parser, as here"
+        f"{decision.take} is a collection or a splitter of another package, which no script can "
+        "name; name it by --parser, as here"
     )

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import is_path, label_of
 from rag_nodes.operations.base import NOT_BLANK, Flag, Only, Request, Typed, visitors
-from rag_nodes.parsers.presets import PRESETS, is_preset_file
+from rag_nodes.parsers.presets import PRESETS
 from rag_nodes.workspace.limits import LARGEST
 
 if TYPE_CHECKING:
@@ -69,11 +69,6 @@ class ParserSpec(BaseModel):
         return is_path(self.name)
 
     @property
-    def is_file(self) -> bool:
-        """Whether it is a preset file."""
-        return not self.is_foreign and is_preset_file(self.name)
-
-    @property
     def label(self) -> str:
         """What the parser is called in reports: the preset, and its own options where it has."""
         if self.is_foreign:
@@ -91,7 +86,7 @@ def parser_spec(given: object) -> object:
     if not isinstance(given, str):
         return given
     text = given.strip()
-    if is_path(text) or is_preset_file(text):
+    if is_path(text):
         return {"name": text}
     name, colon, rest = (part.strip() for part in text.partition(":"))
     where = f"--parser {text}"
@@ -221,7 +216,7 @@ def search_filter(given: object) -> object:
 AS_PARSER = Flag(
     short="-p",
     metavar=PARSER_WORDS,
-    help="A preset (`rag-nodes parsers` lists them), module:Class(n=9), or a preset file (.toml).",
+    help="A preset (`rag-nodes parsers` lists them), or module:Class(n=9).",
 )
 ReadParser = BeforeValidator(
     parser_spec, json_schema_input_type=Annotated[str, Field(max_length=2000)] | ParserSpec

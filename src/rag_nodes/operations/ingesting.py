@@ -179,7 +179,7 @@ def _told(request: IngestRequest, run: Run, report: IngestReport) -> Ingested:
 def _identity(request: IngestRequest, run: Run) -> str:
     """Identifies all that decides which collections are meant and what is in them; "" for unknown.
 
-    That is where it takes more than what is installed: code of the user, an LLM, preset files.
+    That is where it takes more than what is installed: code of the user, an LLM.
     """
     from rag_nodes.parsers.presets import PRESETS
 

@@ -248,7 +248,7 @@ def _told(
         outcome=_outcome(run, report, gates, unwritten=not all(written.values())),
         report=report,
         gates=gates,
-        is_written=any(written.get(path) for path in (request.save, request.export) if path),
+        is_written=bool(request.export and written.get(request.export)),
         unread=run.unread,
         skipped=run.skipped,
     )

@@ -30,24 +30,11 @@ def plain_options(parser: SpanNodeParser) -> dict[str, Any]:
     return {name: getattr(parser, name) for name, field in fields.items() if not field.exclude}
 
 
-def preset_of(spec: ParserSpec) -> Preset:
-    """The preset that is named, or that a file holds.
-
-    Raises:
-        ConfigurationError: there is none.
-    """
-    if spec.is_file:
-        from rag_nodes.parsers.preset_files import load_preset
-
-        return load_preset(spec.name)
-    return preset_named(spec.name)
-
-
 def make_parsers(specs: Sequence[ParserSpec], embedding: Embedding) -> dict[str, SpanNodeParser]:
     """The parsers that an owner names, by label.
 
     Args:
-        specs: presets, import paths and preset files.
+        specs: presets and import paths.
         embedding: gives what compares sentences, where a parser does that; None for the parser's
             own.
 
@@ -63,8 +50,7 @@ def make_parsers(specs: Sequence[ParserSpec], embedding: Embedding) -> dict[str,
             _refuse_twice(spec.label, "fixed", made)
             made[spec.label] = parser_at(spec.name)
             continue
-        preset = preset_of(spec)
-        label = preset.name if spec.is_file else spec.label
+        preset, label = preset_named(spec.name), spec.label
         _refuse_twice(label, spec.name, made)
         known = plain_options(preset.make())
         if unknown := [name for name in spec.options if name not in known]:

@@ -6,7 +6,6 @@ from collections import Counter
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rag_nodes.errors import (
@@ -15,7 +14,7 @@ from rag_nodes.errors import (
     DocumentMissingError,
 )
 from rag_nodes.operations.fields import Searching
-from rag_nodes.operations.parsers import make_offered, make_parsers, preset_of
+from rag_nodes.operations.parsers import make_offered, make_parsers
 from rag_nodes.operations.places import check_there
 from rag_nodes.processes import current_interrupt, unless_interrupted
 from rag_nodes.workspace.limits import CUT_SECONDS, MEMORY
@@ -208,20 +207,14 @@ class Run:
             return make_offered(specs, self.offer, embedding)
         return make_parsers(specs, embedding)
 
-    def query_of(self, spec: ParserSpec | None) -> Mapping[str, Any]:
-        """How to search, where a parser is a preset file that says so."""
-        return preset_of(spec).query if spec and spec.is_file and self.is_trusted else {}
-
-    def options(
-        self, request: Finding, usual: Mapping[str, Any] = MappingProxyType({})
-    ) -> QueryOptions:
+    def options(self, request: Finding, **usual: Any) -> QueryOptions:
         """How to answer: the request first, then the settings, then what is usual.
 
         A limit that was asked for holds as it is, also for questions about steps.
 
         Args:
             request: may be silent about everything.
-            usual: options of a preset file.
+            usual: options where neither says anything.
 
         Raises:
             ConfigurationError: they contradict each other.
@@ -230,11 +223,7 @@ class Run:
 
         settings = self.settings
         limits = {"budget": context_budget(settings), "top_k": settings.top_k}
-        if not settings.model_fields_set & limits.keys():
-            limits |= {name: usual[name] for name in limits if name in usual}
-        # Sentences fill a budget: a number of chunks that was asked for is one of whole chunks.
-        own = dict(usual) if limits["budget"] else {**usual, "granularity": None}
-        chosen = own | {k: v for k, v in settings.answering().items() if v is not None}
+        chosen = usual | {k: v for k, v in settings.answering().items() if v is not None}
         asked = {name: getattr(request, name, None) for name in _ASKED}
         if isinstance(request, Searching) and (request.budget or request.top_k):
             chosen["step_factor"] = 1.0

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.keys import is_secret
 from rag_nodes.models.names import place_of
-from rag_nodes.parsers import ForeignNodeParser, get_parser
-from rag_nodes.parsers.preset_files import base_of
-from rag_nodes.parsers.presets import PRESETS, home_of
+from rag_nodes.parsers import ForeignNodeParser
+from rag_nodes.parsers.loading import base_of, changed_options, load_parser
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, FASTEMBED
 
@@ -21,11 +20,10 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from rag_nodes.compare import Comparison
+    from rag_nodes.evaluation.report import ReportDecision
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
 
-_NOT_OPTIONS = frozenset({"class_name", "output_version"})
-"""What a parser serialises beside its options."""
 _EMBEDDERS = ("embed_model", "sentence_model")
 """Options that take an embedding model; it is named in `embedding` as well."""
 _TEMPLATE = '''\
@@ -142,7 +140,8 @@ def script_for(
     Everything that was typed in stands in it as a Python literal, so none of it can be code.
 
     Args:
-        name: what the parser is called here, which names the file unless `file` does.
+        name: what the parser is called here, which names the preset if there is one of that name,
+            and the file unless `file` does.
         parser: one of ours, or a splitter that was named by its import path.
         models: what embeds and answers.
         options: how is answered.
@@ -157,14 +156,12 @@ def script_for(
     home = "rag_nodes.parsers"
     if isinstance(parser, ForeignNodeParser):
         made_by, arguments = "ForeignNodeParser", _arguments([], {"path": _path_of(parser)})
-    elif not home_of(parser.class_name()):
+    elif (base := base_of(parser, name)) is None:
         home, made_by = type(parser).__module__, type(parser).__name__
-        arguments = _arguments([], _changed_options(type(parser)(), parser, embedder))
+        arguments = _arguments([], _changed(parser, type(parser)(), embedder))
     else:
-        made_by, preset = "get_parser", _preset_for(name, parser)
-        arguments = _arguments(
-            [repr(preset)], _changed_options(get_parser(preset), parser, embedder)
-        )
+        made_by = "get_parser"
+        arguments = _arguments([repr(base.name)], _changed(parser, base.make(), embedder))
     return _TEMPLATE.format(
         extras="pdf,qdrant,openai" if asks_openai else "pdf,qdrant",
         file=_plain(file, also="._-") or script_name(name),
@@ -182,10 +179,17 @@ def script_for(
     )
 
 
-def _preset_for(name: str, parser: SpanNodeParser) -> str:
-    """The preset that makes such a parser: that of its name, else one of its class."""
-    known = name in PRESETS and PRESETS[name].parser is type(parser)
-    return name if known else base_of(parser).name
+def script_to_use(decision: ReportDecision, models: Models, file: str) -> str:
+    """Return a script that ingests and answers with what a decision says to take.
+
+    Args:
+        decision: names a parser.
+        models: what embeds and answers.
+        file: what the script will be called.
+    """
+    parser = cast("SpanNodeParser", load_parser(decision.parser))
+    options = QueryOptions(**cast("dict[str, Any]", decision.query))
+    return script_for(decision.preset.partition(":")[0], parser, models, options, file)
 
 
 def _models(models: Models) -> str:
@@ -261,17 +265,13 @@ def _path_of(parser: ForeignNodeParser) -> str:
     return parser.path
 
 
-def _changed_options(
-    default: SpanNodeParser, parser: SpanNodeParser, embedder: str | None
+def _changed(
+    parser: SpanNodeParser, default: SpanNodeParser, embedder: str | None
 ) -> dict[str, Any]:
-    """Return the options of a parser that differ from those of `default`."""
-    usual = default.to_dict()
-    left_out = _NOT_OPTIONS | ({"embedding"} if embedder else set())
-    return {
-        name: value
-        for name, value in parser.to_dict().items()
-        if name not in left_out and usual.get(name) != value
-    }
+    """Return the options of a parser that differ, without the model that the script sets."""
+    left_out = {"embedding"} if embedder else set()
+    changed = changed_options(parser, default)
+    return {name: value for name, value in changed.items() if name not in left_out}
 
 
 def _answer_options(options: QueryOptions) -> dict[str, Any]:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from rag_nodes.parsers.fixed import FixedSizeNodeParser
     from rag_nodes.parsers.foreign import ForeignNodeParser, as_parser
     from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
+    from rag_nodes.parsers.loading import load_parser
     from rag_nodes.parsers.offer import offered
     from rag_nodes.parsers.overlap import TokenOverlapNodeParser
     from rag_nodes.parsers.page import PageNodeParser
     from rag_nodes.parsers.parent_child import ParentChildNodeParser, leaf_nodes
-    from rag_nodes.parsers.preset_files import load_parser, load_preset, preset_for, save_preset
     from rag_nodes.parsers.presets import (
         COMPARED,
         DEFAULT_PARSER,
@@ -60,10 +60,7 @@ __all__ = [
     "get_parser",
     "leaf_nodes",
     "load_parser",
-    "load_preset",
     "offered",
-    "preset_for",
-    "save_preset",
     "to_chunks",
 ]
 
@@ -74,11 +71,11 @@ _HOMES = {
     "fixed": ("FixedSizeNodeParser",),
     "foreign": ("ForeignNodeParser", "as_parser"),
     "heading": ("HeadingHierarchyNodeParser",),
+    "loading": ("load_parser",),
     "offer": ("offered",),
     "overlap": ("TokenOverlapNodeParser",),
     "page": ("PageNodeParser",),
     "parent_child": ("ParentChildNodeParser", "leaf_nodes"),
-    "preset_files": ("load_parser", "load_preset", "preset_for", "save_preset"),
     "presets": ("COMPARED", "DEFAULT_PARSER", "PRESETS", "OptionRange", "Preset", "get_parser"),
     "recursive": ("RecursiveNodeParser",),
     "semantic": ("SemanticNodeParser",),

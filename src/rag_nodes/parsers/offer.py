@@ -5,20 +5,13 @@ And what is said of each without anybody writing it down again: its numbers, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import label_of
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.preset_files import load_preset
-from rag_nodes.parsers.presets import (
-    LEAST_CHUNK,
-    PRESETS,
-    OptionRange,
-    Preset,
-    is_preset_file,
-)
+from rag_nodes.parsers.presets import LEAST_CHUNK, PRESETS, OptionRange, Preset
 from rag_nodes.several import several
 
 if TYPE_CHECKING:
@@ -37,30 +30,20 @@ def offered(foreign: Mapping[str, Any] | str | Iterable[str] = ()) -> dict[str, 
     Args:
         foreign: splitters of other packages (see `ForeignNodeParser`) or parsers of ours with
             options of their own, by the name they get; or import paths,
-            `module:Class(option=value)`, which are named after their class, and paths of preset
-            files. One that was made already is used by several threads at once.
+            `module:Class(option=value)`, which are named after their class. One that was made
+            already is used by several threads at once.
 
     Raises:
         ConfigurationError: one of these cannot be used, or its name is taken.
     """
     found = dict(PRESETS)
-    for name, given in _named(several(foreign)):
+    given = several(foreign)
+    named = given.items() if isinstance(given, Mapping) else [(label_of(one), one) for one in given]
+    for name, splitter in named:
         if name in found:
             raise ConfigurationError(f"the name {name!r} is taken by a parser; choose another one")
-        found[name] = given if isinstance(given, Preset) else _as_preset(name, given)
+        found[name] = _as_preset(name, splitter)
     return found
-
-
-def _named(foreign: Mapping[str, Any] | Iterable[str]) -> Iterator[tuple[str, Any]]:
-    if isinstance(foreign, Mapping):
-        yield from foreign.items()
-        return
-    for one in foreign:
-        if is_preset_file(one):
-            preset = load_preset(one)
-            yield preset.name, preset
-        else:
-            yield label_of(one), one
 
 
 def _as_preset(name: str, given: Any) -> Preset:

@@ -53,8 +53,6 @@ class Preset:
             its numbers by name.
         ranges: of its numbers those that change most, and how far. The first is the one in which a
             second copy of the preset differs at first. Empty for all numbers of the class.
-        query: options of `rag_nodes.query.QueryOptions` that it was found best with; empty for
-            none of its own.
     """
 
     name: str
@@ -65,7 +63,6 @@ class Preset:
     sizes: tuple[int, int] | None = None
     headline: str = ""
     ranges: tuple[OptionRange, ...] = ()
-    query: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def parser(self) -> type[SpanNodeParser]:
@@ -286,8 +283,6 @@ COMPARED = ("fixed", "heading", "token-overlap", "semantic")
 """Presets a comparison runs unless it is told which."""
 LEAST_CHUNK = 20
 """Smallest size of chunks that a server cuts for anyone."""
-FILE_SUFFIX = ".toml"
-"""End of the names of preset files."""
 
 
 def home_of(class_name: str) -> str:
@@ -304,14 +299,8 @@ def preset_named(name: str) -> Preset:
     """
     if name not in PRESETS:
         known = ", ".join(PRESETS)
-        hint = "; files of presets end in .toml" if name.endswith(".json") else ""
-        raise ConfigurationError(f"unknown parser {name!r}; choose one of: {known}{hint}")
+        raise ConfigurationError(f"unknown parser {name!r}; choose one of: {known}")
     return PRESETS[name]
-
-
-def is_preset_file(text: str) -> bool:
-    """Whether something typed is the path of a preset file, see `load_preset`."""
-    return text.strip().lower().endswith(FILE_SUFFIX)
 
 
 def get_parser(name: str, **overrides: Any) -> SpanNodeParser:

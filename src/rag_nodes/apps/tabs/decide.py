@@ -16,9 +16,7 @@ from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, examples
 from rag_nodes.evaluation.page import html_of, matrix
 from rag_nodes.evaluation.run import standing
 from rag_nodes.evaluation.wording import rounded
-from rag_nodes.operations.scripts import script_for, script_name, script_of
-from rag_nodes.parsers.preset_files import preset_in
-from rag_nodes.query import QueryOptions
+from rag_nodes.operations.scripts import script_name, script_of, script_to_use
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -44,7 +42,7 @@ _OWN = "Make it sure: about 20 questions of your own"
 _UNTRIED = "○○○"
 _FIRST, _LAST, _MORE = 26, 14, "[…]"
 """Words that are shown of the beginning and of the end of an example."""
-_OUTPUTS = 18
+_OUTPUTS = 17
 _CLICKS = """element.addEventListener('click', (event) => {
   const picked = event.target.closest('button[data-length]');
   if (picked) trigger('click', {length: picked.dataset.length});
@@ -108,10 +106,10 @@ class DecideEvents:
         return _drawn(session)
 
     def use(self, setting: str, request: gr.Request) -> tuple[Any, ...]:
-        """The script and the preset of a setting.
+        """The script of a setting.
 
         Returns:
-            Code, file of the script, file of the preset.
+            Code, and file of the script.
         """
         return Drawn(now(), _used(session_of(self._sessions, request), setting))
 
@@ -151,7 +149,6 @@ def build_decide_tab(sessions: PageSessions, chunks: DocumentTab) -> TabView:
             with gr.Row(elem_classes="rn-choose"):
                 setting = gr.Dropdown(label="Setting", elem_id="rn-use-setting", scale=2)
                 script = gr.DownloadButton("Script", size="sm", scale=0, min_width=110)
-                preset = gr.DownloadButton("Preset file", size="sm", scale=0, min_width=110)
             code = gr.Code(
                 language="python", label="Python script", interactive=False, wrap_lines=True,
                 max_lines=24, buttons=["copy"], elem_id="rn-use-code",
@@ -170,7 +167,7 @@ def build_decide_tab(sessions: PageSessions, chunks: DocumentTab) -> TabView:
             file = gr.DownloadButton("Save", elem_id="rn-save-report")
         timer = gr.Timer(_TICK, active=False)
     outputs = [
-        shown, lengths, said, start, asked, stop, timer, use, own, setting, code, script, preset,
+        shown, lengths, said, start, asked, stop, timer, use, own, setting, code, script,
         plot, heading, table, why, downloads,
     ]  # fmt: skip
     common: dict[str, Any] = {
@@ -184,7 +181,7 @@ def build_decide_tab(sessions: PageSessions, chunks: DocumentTab) -> TabView:
     start.click(events.start, None, outputs, **common)
     asked.click(events.by_questions, None, outputs, **common)
     stop.click(events.stop, None, outputs, **common)
-    setting.input(events.use, setting, [code, script, preset], **common)
+    setting.input(events.use, setting, [code, script], **common)
     chunks.open_on(table.select, events.open, AT_ONCE, "decide")
     made = saved.click(events.save, None, file, **common)
     made.success(None, js=_SAVE, api_visibility="private")
@@ -212,7 +209,7 @@ def _drawn(session: PageSession) -> Drawn:
     hidden = gr.update(visible=False)
     if not session.documents or session.comparison is None:
         state = "", hidden, hidden, hidden, gr.Timer(active=False)
-        use = hidden, hidden, *(gr.skip(),) * 4
+        use = hidden, hidden, *(gr.skip(),) * 3
         return Drawn(at, ("", EMPTY, *state, *use, "", "", hidden, "", hidden))
     verdict = session.decider.verdict
     choices = [("The decision", ""), *((title_of(one), one) for one in session.comparison.parsers)]
@@ -288,21 +285,19 @@ def _progress(decider: Decider) -> tuple[str, float]:
 
 
 def _used(session: PageSession, setting: str) -> tuple[Any, ...]:
-    """Code, file of the script, file of the preset; or why there is none."""
+    """Code, and file of the script; or why there is none."""
     comparison, verdict = session.comparison, session.decider.verdict
     if comparison is None:
-        return "", None, None
-    text = (verdict.decision if verdict else standing(session.decider.plan)).preset
+        return "", None
+    decision = verdict.decision if verdict else standing(session.decider.plan)
     try:
         if setting in comparison.parsers:
-            script = script_of(comparison, setting)
-            return script, offer(script.encode(), script_name(setting)), gr.update(visible=False)
-        if not text:
-            return "# No file can name this setting: see Why.\n", None, gr.update(visible=False)
-        chosen = preset_in(text)
-        options = QueryOptions(**chosen.query)
-        script = script_for("chosen", chosen.make(), comparison.models, options, "chosen.py")
+            script, name = script_of(comparison, setting), script_name(setting)
+        elif decision.parser:
+            name = "chosen.py"
+            script = script_to_use(decision, comparison.models, name)
+        else:
+            return "# No script can name this setting: see Why.\n", None
     except ConfigurationError as error:
-        return f"# {error}\n", None, None
-    preset = gr.DownloadButton(value=offer(text.encode(), "chosen.toml"), visible=True)
-    return script, offer(script.encode(), "chosen.py"), preset
+        return f"# {error}\n", None
+    return script, offer(script.encode(), name)

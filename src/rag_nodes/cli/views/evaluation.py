@@ -35,9 +35,11 @@ _BEGINNING = 90
 def measured_view(found: Evaluated, _: Request, cli: Invocation) -> Iterator[RenderableType]:
     """The parts of the view, top to bottom."""
     yield from evaluation_view(found.report, found.gates)
-    if found.report.decision.preset and not found.is_written:
-        cli.hints.append("To use it: --save FILE.toml writes a preset, --export FILE.py a script.")
-    if found.report.decision.grade == "likely":
+    decision = found.report.decision
+    if decision.parser and not found.is_written:
+        ingest = f'rag-nodes ingest docs/ -p "{decision.preset}"; ' if decision.preset else ""
+        cli.hints.append(f"To use it: {ingest}--export FILE.py writes a script.")
+    if decision.grade == "likely":
         cli.hints.append(
             "To be surer, label twenty: a sheet of questions and quotes for --questions."
         )

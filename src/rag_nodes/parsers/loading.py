@@ -1,0 +1,107 @@
+"""Parsers made again from plain data, and written as they are typed after `--parser`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from llama_index.core.node_parser import NodeParser
+from llama_index.core.node_parser.loading import load_parser as load_stock_parser
+from llama_index.core.node_parser.node_utils import default_id_func
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers.base import SpanNodeParser
+from rag_nodes.parsers.presets import PRESETS, Preset
+
+MODEL_OPTIONS = frozenset({"embedding", "sentence_model"})
+"""Options that name a model, which `--embedding` chooses."""
+_NOT_OPTIONS = frozenset({"class_name", "output_version"})
+"""Entries of `to_dict` that are no options of the parser."""
+
+
+def load_parser(data: Mapping[str, Any] | NodeParser, **overrides: Any) -> NodeParser:
+    """Make the parser that `to_dict` described: ours, a package's, or LlamaIndex's own.
+
+    `llama_index.core.node_parser.loading.load_parser` knows a fixed list of classes, to which
+    none can be added, so it refuses ours. This one takes both.
+
+    Args:
+        data: what `to_dict` gave, also from JSON; a parser comes back as it is.
+        overrides: options to change, and what is never in the data, such as `embed_model`.
+
+    Raises:
+        ConfigurationError: there is no such class, or its options are wrong, or were written by a
+            version that cut differently.
+
+    Examples:
+        >>> from rag_nodes import load_parser
+        >>> from rag_nodes.parsers import get_parser
+        >>> load_parser(get_parser("fixed", chunk_size=500).to_dict()).chunk_size
+        500
+    """
+    if isinstance(data, NodeParser):
+        return data
+    name = str(data.get("class_name"))
+    built_in = {preset.parser.class_name(): preset.parser for preset in PRESETS.values()}
+    own = built_in.get(name)
+    if own is None:
+        return _stock(name, {**data, **overrides}, known=sorted(built_in))
+    return own.from_dict(dict(data), **overrides)
+
+
+def _stock(name: str, options: dict[str, Any], known: list[str]) -> NodeParser:
+    """One of LlamaIndex's own parsers, which refuse the `id_func` that they wrote themselves."""
+    id_func = options.get("id_func")
+    if isinstance(id_func, Mapping) and id_func.get("id_func_name") == default_id_func.__name__:
+        del options["id_func"]
+    try:
+        return load_stock_parser(options)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"no parser can be made from data of class {name!r}: {error}; it must be what to_dict "
+            f"of one of LlamaIndex's parsers or of one of these gave: {', '.join(known)}"
+        ) from error
+
+
+def changed_options(parser: SpanNodeParser, default: SpanNodeParser) -> dict[str, Any]:
+    """Return the options of a parser that differ from those of `default`, as plain data."""
+    usual = default.to_dict()
+    return {
+        name: value
+        for name, value in parser.to_dict().items()
+        if name not in _NOT_OPTIONS and usual.get(name) != value
+    }
+
+
+def base_of(parser: SpanNodeParser, name: str = "") -> Preset | None:
+    """Return the preset of that name, or the first, whose parser has the same class; else None."""
+    same = {preset.name: preset for preset in PRESETS.values() if preset.parser is type(parser)}
+    return same.get(name) or next(iter(same.values()), None)
+
+
+def spec_of(parser: SpanNodeParser, name: str = "") -> str:
+    """Return a parser of a preset as it is typed after `--parser`, without its model.
+
+    "" if no preset has its class, or an option cannot be typed; for `name` see `base_of`.
+
+    Examples:
+        >>> from rag_nodes.parsers import get_parser
+        >>> from rag_nodes.parsers.loading import spec_of
+        >>> spec_of(get_parser("heading", chunk_size=200, min_chunk_size=20))
+        'heading:chunk_size=200,min_chunk_size=20'
+    """
+    base = base_of(parser, name)
+    if base is None:
+        return ""
+    changed = changed_options(parser, base.make())
+    own = {name: value for name, value in changed.items() if name not in MODEL_OPTIONS}
+    if not all(map(_can_be_typed, own.values())):
+        return ""
+    options = ",".join(f"{name}={value!s}" for name, value in own.items())
+    return f"{base.name}:{options}" if options else base.name
+
+
+def _can_be_typed(value: object) -> bool:
+    if isinstance(value, str):
+        return value != "" and value == value.strip() and "," not in value
+    return isinstance(value, int | float)
