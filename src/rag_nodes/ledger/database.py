@@ -18,7 +18,7 @@ from rag_nodes.errors import LedgerDamagedError, LedgerError
 from rag_nodes.several import several
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 FILE_NAME = "ledger.sqlite"
 """Of the ledger in the folder of an embedded store."""
@@ -58,8 +58,7 @@ CREATE TABLE stored (
     largest INTEGER NOT NULL, unplaced INTEGER NOT NULL, error TEXT, stored_at REAL,
     failed_at REAL, path TEXT NOT NULL, points INTEGER NOT NULL, ids BLOB NOT NULL,
     PRIMARY KEY (collection, document_id)
-) WITHOUT ROWID;
-CREATE TABLE requests (request TEXT PRIMARY KEY, facts TEXT NOT NULL) WITHOUT ROWID
+) WITHOUT ROWID
 """
 """Rows of documents keep the order in which a file has them. Of what is stored, `path` is that of
 the file which had the document last, "" where nobody knows; `ids` are those of the points that may
@@ -150,15 +149,6 @@ class LedgerDatabase:
             self._connection.execute("BEGIN IMMEDIATE")
             with self._connection:
                 yield self._connection
-
-    def remember(self, request: str, facts: Mapping[str, Any]) -> None:
-        """Note what a request came to, as plain data."""
-        self._write("INSERT OR REPLACE INTO requests VALUES (?, ?)", [(request, json.dumps(facts))])
-
-    def remembered(self, request: str) -> dict[str, Any] | None:
-        """What a request came to when it was made last; None where that is not known."""
-        rows = self._read("SELECT facts FROM requests WHERE request = ?", request)
-        return json.loads(rows[0][0]) if rows else None
 
     def _read(self, query: str, *values: Any, **named: Any) -> list[tuple[Any, ...]]:
         with self._lock, translated(self.path):

@@ -237,7 +237,6 @@ class Ledger(LedgerDatabase):
         with self.transaction("NORMAL") as connection:
             connection.execute("DELETE FROM stored WHERE collection = ?", (name,))
             connection.execute("DELETE FROM collections WHERE name = ?", (name,))
-            connection.execute("DELETE FROM requests")
 
     def writer(self, collection: str) -> str:
         """Tells this ledger of a collection that is in use from every other one."""

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-import rag_nodes
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
@@ -22,8 +17,6 @@ from rag_nodes.operations.places import (
     check_there,
     concluded,
     exists,
-    ledger_of,
-    opened,
     reasons_of,
 )
 from rag_nodes.operations.run import Doing, Run
@@ -33,7 +26,6 @@ from rag_nodes.workspace.limits import MEMORY
 if TYPE_CHECKING:
     from rag_nodes.executors import Pool, Ray
     from rag_nodes.pipeline import IngestReport, Progress
-    from rag_nodes.readers import Exclusion, FileShard
 
 
 class Working(Request):
@@ -127,13 +119,9 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         run.configure({"store": MEMORY})  # opening a folder makes it
     from rag_nodes.readers import Exclusion, FileShard
 
-    exclusion = Exclusion(run.settings.exclude)  # refused, if at all, before models are loaded
+    Exclusion(run.settings.exclude)  # refused, if at all, before models are loaded
     shard = FileShard.of(request.shard) if request.shard is not None else None
-    executor, identity = executor_of(request), _identity(request, run)
-    report = _unchanged(request, run, identity, shard, exclusion) if identity else None
-    if report is not None:
-        run.note(report.models)
-        return _told(request, run, report)
+    executor = executor_of(request)
     run.emit(Doing("Loading parsers and models"))
     from rag_nodes.pipeline import ingest as ingested
 
@@ -161,85 +149,13 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         prune=request.prune,
         dry_run=request.dry_run,
         executor=executor,
-        request=identity,
     )
-    return _told(request, run, report)
-
-
-def _told(request: IngestRequest, run: Run, report: IngestReport) -> Ingested:
-    """What is said and done once all is stored that can be."""
     if request.prune and report.pruned is None:
         run.warn("Nothing was removed, as not all is stored; mend that and run this again.")
     errors = {column.parser: column.error for column in report.columns}
     stored = any(column.stored for file in report.files for column in file.columns.values())
     outcome = concluded(run, report.files, errors, some_done=stored, omitted=report.omitted)
     return Ingested(outcome=outcome, report=report)
-
-
-def _identity(request: IngestRequest, run: Run) -> str:
-    """Identifies all that decides which collections are meant and what is in them; "" for unknown.
-
-    That is where it takes more than what is installed: code of the user, an LLM.
-    """
-    from rag_nodes.parsers.presets import PRESETS
-
-    names = {one.name for one in request.parsers}
-    if request.dry_run or run.settings.text == "summary" or not names <= PRESETS.keys():
-        return ""
-    asked = request.model_dump(include={"parsers"})
-    made_by = [version("rag-nodes"), version("llama-index-core"), _newest()]
-    facts = json.dumps([asked, run.settings.model_dump(), made_by], default=str, sort_keys=True)
-    return hashlib.sha256(facts.encode()).hexdigest()
-
-
-def _newest() -> int:
-    """When the parsers were last changed: of one that is worked on the version tells nothing."""
-    folder = Path(rag_nodes.__file__).parent / "parsers"
-    return max(one.stat().st_mtime_ns for one in folder.rglob("*.py"))
-
-
-def _unchanged(
-    request: IngestRequest,
-    run: Run,
-    identity: str,
-    shard: FileShard | None,
-    exclusion: Exclusion,
-) -> IngestReport | None:
-    """What an ingest gives of which nothing is due, without LlamaIndex; None where it may be."""
-    from rag_nodes.ledger import Ledger
-    from rag_nodes.pipeline.due import unchanged
-
-    settings = run.settings
-    if not exists(settings.store):
-        return None
-    store = opened(run)
-    place = ledger_of(run, store.location)
-    if place is None or not place.is_file():
-        return None
-    last: deque[Progress] = deque(maxlen=1)
-
-    def noted(step: Progress) -> None:
-        run.check()
-        last.append(step)
-
-    run.emit(Doing("Looking for what is due"))
-    with Ledger(place) as ledger:
-        report = unchanged(
-            identity,
-            request.paths,
-            store,
-            ledger,
-            corpus=settings.corpus,
-            limits=run.limits(),
-            progress=noted,
-            prices=settings.answering().get("prices", {}),
-            shard=shard,
-            exclude=exclusion,
-            prune=request.prune,
-        )
-    for step in last if report else ():  # else an ingest counts the same files again
-        run.emit(step)
-    return report
 
 
 def _rehearsed(emit: Callable[[object], None]) -> Callable[[Progress], None]:

@@ -1,10 +1,4 @@
-"""Which files an ingest has to open: those that are not stored as they are, by every parser.
-
-Where that is none, ledger and store alone tell: which collections a request means depends on
-parsers, models and transformations, and to make these takes LlamaIndex, which costs more than a
-look at thousands of files. So the ledger remembers of a request what it came to, where none of the
-user's own code had a part in that.
-"""
+"""Which files an ingest has to open: those that are not stored as they are, by every parser."""
 
 from __future__ import annotations
 
@@ -20,20 +14,16 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.ledger import FileRow, version_of
 from rag_nodes.pipeline.columns import IngestColumn
-from rag_nodes.pipeline.pruning import check_prunable, compared
 from rag_nodes.pipeline.tally import Tally
 from rag_nodes.pipeline.units import DocumentResult, DueFile, in_brief
-from rag_nodes.readers import COLLECTIONS, Skipped, document_id, listed, read_listed
+from rag_nodes.readers import COLLECTIONS, document_id, read_listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rag_nodes.ledger import DocumentRow, KnownFile, Ledger, StoredDocument
-    from rag_nodes.models.prices import Prices
-    from rag_nodes.pipeline.report import IngestReport, Progress
     from rag_nodes.pipeline.units import DocumentRead
-    from rag_nodes.readers import Exclusion, FileShard, Limits, ListedFile
-    from rag_nodes.store import Store
+    from rag_nodes.readers import Limits, ListedFile
 
     Stored = Sequence[Mapping[str, StoredDocument]]
     """What the collection of each column holds whole, by document."""
@@ -186,66 +176,6 @@ class DueFiles:
         }
         rows = list(documents.values())
         self._ledger.record(_concluded(file, rows, reads), rows)
-
-
-def unchanged(  # noqa: PLR0913 - what `ingest` is asked, and the memory of it
-    request: str,
-    paths: Sequence[Path],
-    store: Store,
-    ledger: Ledger,
-    *,
-    corpus: str,
-    limits: Limits,
-    progress: Callable[[Progress], None],
-    prices: Prices,
-    shard: FileShard | None = None,
-    exclude: Exclusion | None = None,
-    prune: bool = False,
-) -> IngestReport | None:
-    """What `ingest` gives where nothing is due; None where something may be, or nobody knows.
-
-    Nothing is stored, but what `prune` takes out is deleted. `request` is that of `ingest`, which
-    is asked the same; `progress` hears of files up to the first that is due.
-
-    Raises:
-        FileMissingError: as `ingest`.
-        LedgerError: as `ingest`.
-        StoreError: the store does not answer.
-    """
-    known = ledger.remembered(request)
-    if known is None:
-        return None
-    rows = {one.name: one for one in ledger.collections(corpus)}
-    collections: dict[str, str] = known["collections"]
-    if not rows.keys() >= {*collections.values()}:
-        return None
-    if prune:
-        check_prunable(paths, store, ledger, corpus, exclude)
-    total = documents_in(paths, shard, exclude)
-    tally = Tally(collections, known["embedding"], prices, progress, total)
-    columns = [
-        IngestColumn(label, rows[of], store, ledger, tally, code="", is_shared=shard is not None)
-        for label, of in collections.items()
-    ]
-    due = DueFiles(ledger, columns, tally, corpus, limits, known["identities"])
-    skipped = Skipped()
-    if any(True for _ in due.of(listed(paths, shard, exclude=exclude, skipped=skipped))):
-        return None
-    report = tally.report(known["models"], corpus, **skipped.facts())
-    if any(one.error for one in report.columns):
-        return None
-    return compared(
-        report, store, ledger, paths, prune=prune, is_shard=shard is not None, exclude=exclude
-    )
-
-
-def documents_in(
-    paths: Sequence[Path], shard: FileShard | None, exclude: Exclusion | None = None
-) -> int | None:
-    """How many documents files and folders hold; None where only reading them tells."""
-    if any(path.suffix.lower() in COLLECTIONS for path in paths):
-        return None
-    return sum(1 for _ in listed(paths, shard, exclude=exclude))
 
 
 def _concluded(

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.models import settled
-from rag_nodes.pipeline.due import documents_in
 from rag_nodes.pipeline.pruning import check_prunable, compared
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.pipeline.units import DueFile
-from rag_nodes.readers import Exclusion, Skipped, listed
+from rag_nodes.readers import COLLECTIONS, Exclusion, Skipped, listed
 from rag_nodes.several import several
 
 if TYPE_CHECKING:
@@ -62,7 +61,6 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     prune: bool = False,
     dry_run: bool = False,
     executor: Executor | None = None,
-    request: str = "",
 ) -> IngestReport:
     """Read files, cut them with every parser, embed the chunks and store them.
 
@@ -108,8 +106,6 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         executor: does it with several processes, which give the same: `Pool(4)` of this machine,
             `Ray(64, address=…)` of many, both of `rag_nodes.executors`. None for this process,
             which a dry run is always done by.
-        request: identifies all that `parsers`, models and transformations are made of, where these
-            are none of the user's code: the next time `unchanged` needs none of them.
 
     Returns:
         One row per file and one per parser. A file that cannot be read, or a parser that fails,
@@ -140,7 +136,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         limits=limits,
         dry_run=dry_run,
         shard=shard,
-        total=documents_in(wanted, shard, exclusion) if progress else None,
+        total=_documents_in(wanted, shard, exclusion) if progress else None,
     ) as run:
         if prune:
             kept = run.ledger if run.keeps_ledger else None
@@ -150,8 +146,6 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         report = replace(report, **skipped.facts())
         for reason in report.unhashable:
             logger.warning("%s, so every ingest processes its documents again", reason)
-        if request:
-            run.remember(request)
         if not run.keeps_ledger:
             return report
         return compared(
@@ -163,6 +157,13 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             is_shard=shard is not None,
             exclude=exclusion,
         )
+
+
+def _documents_in(paths: Sequence[Path], shard: FileShard | None, exclude: Exclusion) -> int | None:
+    """How many documents files and folders hold; None where only reading them tells."""
+    if any(path.suffix.lower() in COLLECTIONS for path in paths):
+        return None
+    return sum(1 for _ in listed(paths, shard, exclude=exclude))
 
 
 async def aingest(

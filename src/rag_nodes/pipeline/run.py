@@ -148,22 +148,6 @@ class IngestRun:
         """Those of some files that are to be opened; the others are counted."""
         return self._due.of(files)
 
-    def remember(self, request: str) -> None:
-        """Have `unchanged` know what a request came to, unless code of the user had a part in it.
-
-        Or an LLM.
-        """
-        origins, models = self._origins, self._models
-        is_known = not (origins.unhashable or self._dry_run)
-        if self.keeps_ledger and is_known and not any(origins.codes.values()):
-            facts = {
-                "collections": self._names,
-                "identities": origins.steps,
-                "embedding": models.embedding_name,
-                "models": models.describe(),
-            }
-            self.ledger.remember(request, facts)
-
     def execute(
         self, files: Iterable[DueFile], *, ttl: float = WEB_HOURS, executor: Executor | None = None
     ) -> IngestReport:
